@@ -1,0 +1,1 @@
+//! The API types, the CRD, and the decoding of objects into what the planner reads.

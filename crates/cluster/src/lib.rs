@@ -1,0 +1,1 @@
+//! A real Kubernetes control plane with a fake kubelet, for demos and tests.

@@ -1,0 +1,1 @@
+//! Runs recorded decisions of the real controller through the production planner.

@@ -1,0 +1,1 @@
+//! Carries out one pass: asks, plans, acts; generic over the cluster it acts on.

@@ -1,0 +1,2 @@
+//! The Rollwright operator.
+fn main() {}
