@@ -1,1 +1,3 @@
 //! The API types, the CRD, and the decoding of objects into what the planner reads.
+
+pub mod crd;

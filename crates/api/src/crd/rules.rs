@@ -1,0 +1,219 @@
+//! The validation rules (CEL) of the CRD: what a schema alone cannot say.
+//!
+//! Every rule stands at the lowest node that holds all it compares, so the API server names the
+//! field; the message says what to write instead. Rules over fields that have a default use the
+//! defaulted value, since our objects are stored as they were written.
+
+use serde_json::{Value, json};
+
+/// A label key: an optional DNS subdomain and a slash, then a name of at most 63 characters.
+const KEY: &str = "^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)$";
+/// A label value; may be empty. Its length is bounded by the schema.
+const VALUE: &str = "^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$";
+const KEY_HELP: &str = "a label key is an optional DNS prefix and '/', then at most 63 letters, digits, '-', \
+    '_' or '.', beginning and ending with a letter or digit: correct the key";
+const VALUE_HELP: &str = "a label value is at most 63 letters, digits, '-', '_' or '.', beginning and ending \
+    with a letter or digit: correct the value";
+
+/// Expressions for the labels of the template, which may be absent on two levels.
+const HAS_LABELS: &str = "has(self.template.metadata) && has(self.template.metadata.labels)";
+const LABELS: &str = "self.template.metadata.labels";
+
+fn rule(expression: &str, message: &str) -> Value {
+    json!({"rule": expression, "message": message})
+}
+
+fn rule_at(path: &str, expression: &str, message: &str) -> Value {
+    json!({"rule": expression, "message": message, "fieldPath": path})
+}
+
+/// Rules over several fields of `spec`.
+pub(super) fn spec() -> Value {
+    json!([
+        selector_is_kept(),
+        selector_is_immutable(),
+        selector_or_labels(),
+        labels_match(),
+        expressions_match(),
+        // S1.28, with the defaults of S1.8 and S1.10.
+        rule_at(
+            ".progressDeadlineSeconds",
+            "(has(self.progressDeadlineSeconds) ? self.progressDeadlineSeconds : 600) > \
+             (has(self.minReadySeconds) ? self.minReadySeconds : 0)",
+            "must be greater than spec.minReadySeconds (600 when absent): raise progressDeadlineSeconds or \
+             lower minReadySeconds",
+        ),
+    ])
+}
+
+fn selector_is_kept() -> Value {
+    // No fieldPath: the field is absent.
+    rule(
+        "!has(oldSelf.selector) || has(self.selector)",
+        "spec.selector cannot be removed once it is set: put back the selector that is stored",
+    )
+}
+
+/// S1.29: nil and empty lists are the same.
+fn selector_is_immutable() -> Value {
+    let labels =
+        |side: &str| format!("(has({side}.selector.matchLabels) ? {side}.selector.matchLabels : {{}})");
+    let terms = |side: &str| {
+        format!(
+            "(has({side}.selector.matchExpressions) ? {side}.selector.matchExpressions.map(e, \
+             [[e.key, e.operator], has(e.values) ? e.values : []]) : [])"
+        )
+    };
+    rule_at(
+        ".selector",
+        &format!(
+            "!has(oldSelf.selector) || !has(self.selector) || ({} == {} && {} == {})",
+            labels("self"),
+            labels("oldSelf"),
+            terms("self"),
+            terms("oldSelf"),
+        ),
+        "is immutable: put back the selector that is stored, or create a Deployment under another name",
+    )
+}
+
+/// Without a selector the labels of the template become it, so there must be some.
+fn selector_or_labels() -> Value {
+    rule(
+        &format!("has(self.selector) || ({HAS_LABELS} && size({LABELS}) > 0)"),
+        "spec.selector is required when the template has no labels: add spec.template.metadata.labels",
+    )
+}
+
+/// S1.23 for matchLabels.
+fn labels_match() -> Value {
+    rule_at(
+        ".template.metadata.labels",
+        &format!(
+            "!has(self.selector) || !has(self.selector.matchLabels) || self.selector.matchLabels.all(k, \
+             {HAS_LABELS} && k in {LABELS} && {LABELS}[k] == self.selector.matchLabels[k])"
+        ),
+        "must satisfy spec.selector: add every label of spec.selector.matchLabels, with the same value",
+    )
+}
+
+/// S1.23 for matchExpressions.
+fn expressions_match() -> Value {
+    let present = format!("({HAS_LABELS} && e.key in {LABELS})");
+    let listed = format!("({present} && has(e.values) && {LABELS}[e.key] in e.values)");
+    rule_at(
+        ".template.metadata.labels",
+        &format!(
+            "!has(self.selector) || !has(self.selector.matchExpressions) || \
+             self.selector.matchExpressions.all(e, e.operator == 'In' ? {listed} : e.operator == 'NotIn' ? \
+             !{listed} : e.operator == 'Exists' ? {present} : !{present})"
+        ),
+        "must satisfy spec.selector: add or change labels until all of spec.selector.matchExpressions hold",
+    )
+}
+
+/// S1.22: a selector that is there says something.
+pub(super) fn selector() -> Value {
+    json!([rule(
+        "(has(self.matchLabels) && size(self.matchLabels) > 0) || \
+         (has(self.matchExpressions) && size(self.matchExpressions) > 0)",
+        "must not be empty: add matchLabels, or leave the selector out to use the template's labels",
+    )])
+}
+
+/// S1.22: operators and their values.
+pub(super) fn expression() -> Value {
+    json!([
+        rule(
+            "!(self.operator in ['In', 'NotIn']) || (has(self.values) && size(self.values) > 0)",
+            "operators In and NotIn need values: add at least one to values",
+        ),
+        rule(
+            "!(self.operator in ['Exists', 'DoesNotExist']) || !has(self.values) || size(self.values) == 0",
+            "operators Exists and DoesNotExist take no values: remove values",
+        ),
+    ])
+}
+
+/// S1.22, S1.32: keys and values of a map of labels.
+pub(super) fn labels() -> Value {
+    json!([
+        rule(&format!("self.all(k, k.matches('{KEY}'))"), KEY_HELP),
+        rule(&format!("self.all(k, self[k].matches('{VALUE}'))"), VALUE_HELP),
+    ])
+}
+
+/// S1.22: the key of a selector term.
+pub(super) fn label_key() -> Value {
+    json!([rule(&format!("self.matches('{KEY}')"), KEY_HELP)])
+}
+
+/// S1.22: the values of a selector term.
+pub(super) fn label_values() -> Value {
+    json!([rule(&format!("self.all(v, v.matches('{VALUE}'))"), VALUE_HELP)])
+}
+
+/// S1.25.
+pub(super) fn strategy() -> Value {
+    json!([rule_at(
+        ".rollingUpdate",
+        "!(has(self.type) && self.type == 'Recreate' && has(self.rollingUpdate))",
+        "may not be set when spec.strategy.type is Recreate: remove rollingUpdate, or use RollingUpdate",
+    )])
+}
+
+/// S1.26: a percentage of maxSurge has no upper bound.
+pub(super) fn max_surge() -> Value {
+    json!([rule(
+        "type(self) == int ? self >= 0 : self.matches('^[0-9]+%$')",
+        "must be a number of pods, 0 or more, or a percentage such as \"25%\"",
+    )])
+}
+
+/// S1.26.
+pub(super) fn max_unavailable() -> Value {
+    json!([rule(
+        "type(self) == int ? self >= 0 : self.matches('^0*([0-9]|[1-9][0-9]|100)%$')",
+        "must be a number of pods, 0 or more, or a percentage from \"0%\" to \"100%\"",
+    )])
+}
+
+/// S1.27: only a literal zero counts, and an absent value is 25 %.
+pub(super) fn rolling_update() -> Value {
+    let zero = |field: &str| {
+        format!(
+            "(has(self.{field}) && (type(self.{field}) == int ? self.{field} == 0 : \
+             self.{field}.matches('^0+%$')))"
+        )
+    };
+    json!([rule(
+        &format!("!({} && {})", zero("maxSurge"), zero("maxUnavailable")),
+        "maxSurge and maxUnavailable may not both be 0: raise one of them",
+    )])
+}
+
+/// S1.24.
+pub(super) fn pod_spec() -> Value {
+    json!([
+        rule_at(
+            ".restartPolicy",
+            "!has(self.restartPolicy) || self.restartPolicy in ['', 'Always']",
+            "must be Always: remove restartPolicy, or run the pods with a Job",
+        ),
+        rule_at(
+            ".activeDeadlineSeconds",
+            "!has(self.activeDeadlineSeconds)",
+            "may not be set in a Deployment: remove activeDeadlineSeconds, or run the pods with a Job",
+        ),
+        rule_at(
+            ".ephemeralContainers",
+            "!has(self.ephemeralContainers) || size(self.ephemeralContainers) == 0",
+            "may not be set in a template: remove ephemeralContainers; `kubectl debug` adds them to pods",
+        ),
+        rule_at(
+            ".containers",
+            "has(self.containers) && size(self.containers) > 0",
+            "must have at least one container: add one with a name and an image",
+        ),
+    ])
+}

@@ -1,0 +1,107 @@
+//! The schema of `status`, which only the operator writes.
+
+use serde_json::{Map, Value, json};
+
+/// The schema of `status`.
+pub(super) fn schema() -> Value {
+    let mut properties = Map::new();
+    counters(&mut properties);
+    columns(&mut properties);
+    properties.insert("conditions".into(), conditions());
+    properties.insert("rollback".into(), rollback());
+    reserved(&mut properties);
+    json!({
+        "type": "object",
+        "description": "What was found and done; written by the operator.",
+        "properties": properties,
+    })
+}
+
+/// S9.1–S9.5, the revision, and the size that the scale subresource reports.
+fn counters(properties: &mut Map<String, Value>) {
+    let fields = [
+        ("observedGeneration", "int64", "Generation of the spec that this status is about."),
+        ("replicas", "int32", "Pods of all ReplicaSets."),
+        ("updatedReplicas", "int32", "Pods of the current template."),
+        ("readyReplicas", "int32", "Ready pods."),
+        ("availableReplicas", "int32", "Pods that have been ready for minReadySeconds."),
+        ("unavailableReplicas", "int32", "Pods still missing from the sizes of the ReplicaSets."),
+        ("terminatingReplicas", "int32", "Pods that are shutting down."),
+        ("collisionCount", "int32", "How often a ReplicaSet's name was taken; varies the next name."),
+        ("revision", "int64", "Revision of the current template."),
+        ("scaleReplicas", "int32", "Current size for autoscalers: pods without the surge."),
+    ];
+    for (name, format, description) in fields {
+        let schema = json!({"type": "integer", "format": format, "minimum": 0, "description": description});
+        properties.insert(name.into(), schema);
+    }
+}
+
+fn columns(properties: &mut Map<String, Value>) {
+    let fields = [
+        ("selector", "The label selector in the form that autoscalers read."),
+        ("ready", "Ready pods out of wanted pods, for the READY column."),
+        ("containers", "Names of the template's containers, for the CONTAINERS column."),
+        ("images", "Images of the template's containers, for the IMAGES column."),
+    ];
+    for (name, description) in fields {
+        properties.insert(name.into(), json!({"type": "string", "description": description}));
+    }
+}
+
+fn conditions() -> Value {
+    json!({
+        "type": "array",
+        "description": "Available, Progressing and ReplicaFailure as in apps/v1; Ready, Reconciling and \
+            Stalled for tools that follow kstatus.",
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["type"],
+        "items": {
+            "type": "object",
+            "required": ["type", "status"],
+            "properties": {
+                "type": {"type": "string"},
+                "status": {"type": "string", "enum": ["True", "False", "Unknown"]},
+                "reason": {"type": "string"},
+                "message": {"type": "string"},
+                "lastUpdateTime": {"type": "string", "format": "date-time"},
+                "lastTransitionTime": {"type": "string", "format": "date-time"},
+                "observedGeneration": {"type": "integer", "format": "int64", "minimum": 0},
+            },
+        },
+    })
+}
+
+fn rollback() -> Value {
+    json!({
+        "type": "object",
+        "description": "Outcome of the last spec.rollbackTo.",
+        "properties": {
+            "requested": {
+                "type": "integer", "format": "int64", "minimum": 0,
+                "description": "Revision asked for; 0 for the previous one.",
+            },
+            "revision": {
+                "type": "integer", "format": "int64", "minimum": 0,
+                "description": "Revision whose template was put back.",
+            },
+            "result": {"type": "string", "description": "What came of it."},
+            "time": {"type": "string", "format": "date-time", "description": "When it was decided."},
+            "recent": {
+                "type": "array", "maxItems": 3, "x-kubernetes-list-type": "atomic",
+                "items": {"type": "string", "format": "date-time"},
+                "description": "Times of the latest rollbacks, by which a request that returns over and \
+                    over is recognised.",
+            },
+        },
+    })
+}
+
+/// Names set aside, so that an older CRD does not prune what a newer operator writes there.
+fn reserved(properties: &mut Map<String, Value>) {
+    let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    properties.insert("target".into(), open.clone());
+    properties.insert("rollout".into(), open.clone());
+    let list = json!({"type": "array", "x-kubernetes-list-type": "atomic", "items": open});
+    properties.insert("history".into(), list);
+}
