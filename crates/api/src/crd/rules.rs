@@ -7,7 +7,10 @@
 use serde_json::{Value, json};
 
 /// A label key: an optional DNS subdomain and a slash, then a name of at most 63 characters.
-const KEY: &str = "^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)$";
+const KEY: &str = "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?\
+    [A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$";
+/// How long the DNS subdomain may be.
+const MAX_PREFIX: usize = 253;
 /// A label value; may be empty. Its length is bounded by the schema.
 const VALUE: &str = "^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$";
 const KEY_HELP: &str = "a label key is an optional DNS prefix and '/', then at most 63 letters, digits, '-', \
@@ -18,6 +21,10 @@ const VALUE_HELP: &str = "a label value is at most 63 letters, digits, '-', '_' 
 /// Expressions for the labels of the template, which may be absent on two levels.
 const HAS_LABELS: &str = "has(self.template.metadata) && has(self.template.metadata.labels)";
 const LABELS: &str = "self.template.metadata.labels";
+
+fn is_key(name: &str) -> String {
+    format!("{name}.matches('{KEY}') && {name}.indexOf('/') <= {MAX_PREFIX}")
+}
 
 fn rule(expression: &str, message: &str) -> Value {
     json!({"rule": expression, "message": message})
@@ -138,14 +145,14 @@ pub(super) fn expression() -> Value {
 /// S1.22, S1.32: keys and values of a map of labels.
 pub(super) fn labels() -> Value {
     json!([
-        rule(&format!("self.all(k, k.matches('{KEY}'))"), KEY_HELP),
+        rule(&format!("self.all(k, {})", is_key("k")), KEY_HELP),
         rule(&format!("self.all(k, self[k].matches('{VALUE}'))"), VALUE_HELP),
     ])
 }
 
 /// S1.22: the key of a selector term.
 pub(super) fn label_key() -> Value {
-    json!([rule(&format!("self.matches('{KEY}')"), KEY_HELP)])
+    json!([rule(&is_key("self"), KEY_HELP)])
 }
 
 /// S1.22: the values of a selector term.

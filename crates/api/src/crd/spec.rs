@@ -163,11 +163,11 @@ fn share(description: &str, rules: &Value) -> Value {
 /// The generated template, with the limits that a Deployment puts on it (S1.24, S1.32).
 fn pod_template(mut template: Value) -> Value {
     set(&mut template, "", "description", json!("The pods to run: a pod template as in apps/v1."));
-    for key in ["maxProperties", "x-kubernetes-validations"] {
-        let value = if key == "maxProperties" { json!(MAX_LABELS) } else { rules::labels() };
-        set(&mut template, "/properties/metadata/properties/labels", key, value);
-    }
-    set(&mut template, "/properties/metadata/properties/labels", "additionalProperties", label_values());
+    set(&mut template, "", "required", json!(["spec"]));
+    let labels = "/properties/metadata/properties/labels";
+    set(&mut template, labels, "maxProperties", json!(MAX_LABELS));
+    set(&mut template, labels, "x-kubernetes-validations", rules::labels());
+    set(&mut template, labels, "additionalProperties", label_values());
     let spec = "/properties/spec";
     set(&mut template, spec, "x-kubernetes-validations", rules::pod_spec());
     // The rules say what to do about a missing container; the schema would only say that.

@@ -26,8 +26,9 @@ const KEPT: [&str; 6] = [
     "x-kubernetes-map-type",
 ];
 
-/// A number with an optional suffix, as the API server's quantity parser reads it.
-const QUANTITY: &str = r"^\s*[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?\s*$";
+/// A number with an optional suffix, as the API server's quantity parser reads it: blanks around
+/// it are ignored, and missing digits are zero.
+const QUANTITY: &str = r"^ *[+-]?[0-9]*\.?[0-9]*([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)? *$";
 
 /// Builds the schema of `spec.template` from the document at `/openapi/v3/apis/apps/v1`.
 ///
@@ -136,6 +137,7 @@ fn quantity() -> Value {
     json!({
         "x-kubernetes-preserve-unknown-fields": true,
         "pattern": QUANTITY,
+        "minLength": 1,
         "not": {"enum": [true, false]},
         "minProperties": 1,
         "maxProperties": 0,
