@@ -1,0 +1,348 @@
+//! A plan in the making: the claimed sets as the plan will leave them, and the actions so far.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use crate::action::{Action, Event, NewReplicaSet, Plan, Planned, Purpose, StatusWrite, Target, UpdateReplicaSet, Wake};
+use crate::fenceposts;
+use crate::keys::{DESIRED_REPLICAS, MAX_REPLICAS, REVISION, reason};
+use crate::observed::{Map, Observed, ReplicaSet, Workload};
+use crate::revision;
+use crate::status::Status;
+use crate::why::Why;
+
+/// A claimed set: as seen, and as the actions so far will leave it.
+#[derive(Debug)]
+pub(crate) struct SetDraft<'a> {
+    /// The set as it was seen; its status never changes within a pass.
+    pub(crate) seen: &'a ReplicaSet,
+    /// `spec.replicas` after the actions so far.
+    pub(crate) size: i64,
+    /// Annotations that the actions so far set.
+    overlay: Map,
+    /// Index of the action that updates this set, if there is one.
+    update: Option<usize>,
+}
+
+impl<'a> SetDraft<'a> {
+    /// An annotation after the actions so far.
+    pub(crate) fn annotation(&self, key: &str) -> Option<&str> {
+        self.overlay.get(key).or_else(|| self.seen.annotations.get(key)).map(String::as_str)
+    }
+
+    pub(crate) fn is_active(&self) -> bool {
+        self.size > 0
+    }
+
+    /// `desired-replicas`, if it is a valid count (S8.2).
+    pub(crate) fn desired_annotation(&self) -> Option<i64> {
+        self.annotation(DESIRED_REPLICAS).and_then(replica_count)
+    }
+
+    /// `max-replicas`, if it is a valid count (S8.2).
+    pub(crate) fn max_annotation(&self) -> Option<i64> {
+        self.annotation(MAX_REPLICAS).and_then(replica_count)
+    }
+
+    pub(crate) fn target(&self) -> Target {
+        let ReplicaSet { name, uid, resource_version, .. } = self.seen;
+        Target { name: name.clone(), uid: uid.clone(), resource_version: resource_version.clone() }
+    }
+}
+
+/// An unsigned decimal up to the largest replica count (S8.2).
+#[must_use]
+pub fn replica_count(text: &str) -> Option<i64> {
+    if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    text.parse::<i64>().ok().filter(|count| *count <= i64::from(i32::MAX))
+}
+
+/// The set that the plan creates.
+#[derive(Debug)]
+pub(crate) struct Created {
+    pub(crate) name: String,
+    pub(crate) size: i64,
+    pub(crate) revision: i64,
+}
+
+/// A plan in the making.
+#[derive(Debug)]
+pub(crate) struct Draft<'a> {
+    pub(crate) observed: &'a Observed,
+    pub(crate) workload: &'a Workload,
+    pub(crate) now: Timestamp,
+    /// Claimed sets, oldest first, the new one among them.
+    pub(crate) sets: Vec<SetDraft<'a>>,
+    /// Index of the new set in `sets`.
+    pub(crate) new: Option<usize>,
+    pub(crate) created: Option<Created>,
+    /// The status in hand: as stored, with the condition edits of this pass (S9).
+    pub(crate) status: Status,
+    /// apps/v1: the revision annotation that the Deployment should have (S4.4).
+    pub(crate) revision_annotation: Option<String>,
+    /// Sum of sizes for `unavailableReplicas`, see [`Self::note_sizes`].
+    pub(crate) noted_size: i64,
+    pub(crate) actions: Vec<Planned>,
+    /// Where the status write belongs if it must not wait for the end of the pass.
+    pub(crate) status_at: Option<usize>,
+    pub(crate) events: Vec<Event>,
+    pub(crate) wake: Wake,
+    pub(crate) why: Why,
+    pub(crate) error: Option<String>,
+    pub(crate) deviations: BTreeSet<&'static str>,
+}
+
+impl<'a> Draft<'a> {
+    /// Starts from the claimed sets of a snapshot.
+    pub(crate) fn new(observed: &'a Observed, mut claimed: Vec<&'a ReplicaSet>, now: Timestamp) -> Self {
+        claimed.sort_by(|a, b| a.age_order(b));
+        let sets: Vec<_> = claimed
+            .into_iter()
+            .map(|seen| SetDraft { seen, size: seen.size, overlay: Map::new(), update: None })
+            .collect();
+        let mut draft = Self {
+            observed,
+            workload: &observed.workload,
+            now,
+            sets,
+            new: None,
+            created: None,
+            status: observed.workload.status.clone(),
+            revision_annotation: None,
+            noted_size: 0,
+            actions: Vec::new(),
+            status_at: None,
+            events: Vec::new(),
+            wake: Wake::OnChange,
+            why: Why::Converged,
+            error: None,
+            deviations: BTreeSet::new(),
+        };
+        draft.note_sizes();
+        draft
+    }
+
+    /// Takes the present sizes as those that the status reports: the results of scaling are
+    /// not folded into the status of the same step (S9).
+    pub(crate) fn note_sizes(&mut self) {
+        self.noted_size = self.total_size();
+    }
+
+    pub(crate) fn new_set(&self) -> Option<&SetDraft<'a>> {
+        self.new.and_then(|index| self.sets.get(index))
+    }
+
+    /// The name of the new set, there or to be created.
+    pub(crate) fn new_name(&self) -> Option<&str> {
+        self.new_set().map(|set| set.seen.name.as_str()).or(self.created.as_ref().map(|set| set.name.as_str()))
+    }
+
+    pub(crate) fn has_new(&self) -> bool {
+        self.new.is_some() || self.created.is_some()
+    }
+
+    pub(crate) fn new_size(&self) -> i64 {
+        self.new_set().map_or(0, |set| set.size) + self.created.as_ref().map_or(0, |set| set.size)
+    }
+
+    /// The revision of the new set after the actions so far.
+    pub(crate) fn new_revision(&self) -> Option<i64> {
+        match (&self.created, self.new_set()) {
+            (Some(created), _) => Some(created.revision),
+            (None, Some(set)) => revision::parse(set.annotation(REVISION)).number(),
+            (None, None) => None,
+        }
+    }
+
+    /// Sum of sizes of all sets.
+    pub(crate) fn total_size(&self) -> i64 {
+        self.sets.iter().map(|set| set.size).sum::<i64>() + self.created.as_ref().map_or(0, |set| set.size)
+    }
+
+    /// Indices of the old sets, oldest first.
+    pub(crate) fn olds(&self) -> Vec<usize> {
+        (0..self.sets.len()).filter(|index| Some(*index) != self.new).collect()
+    }
+
+    /// Indices of the old sets that should have pods, oldest first.
+    pub(crate) fn active_olds(&self) -> Vec<usize> {
+        let active = |index: &usize| self.sets.get(*index).is_some_and(SetDraft::is_active);
+        self.olds().into_iter().filter(active).collect()
+    }
+
+    pub(crate) fn size_of(&self, index: usize) -> i64 {
+        self.sets.get(index).map_or(0, |set| set.size)
+    }
+
+    pub(crate) fn available_of(&self, index: usize) -> i64 {
+        self.sets.get(index).map_or(0, |set| set.seen.status.available)
+    }
+
+    pub(crate) fn max_surge(&self) -> i64 {
+        fenceposts::max_surge(&self.workload.strategy, self.workload.replicas)
+    }
+
+    /// R − MaxUnavailable (S6.4); R itself under Recreate (S9.8).
+    pub(crate) fn min_available(&self) -> i64 {
+        let replicas = self.workload.replicas;
+        replicas.saturating_sub(fenceposts::max_unavailable(&self.workload.strategy, replicas))
+    }
+
+    /// Records that a branch deviates from a rule on purpose.
+    pub(crate) fn deviate(&mut self, rule: &'static str) {
+        self.deviations.insert(rule);
+    }
+
+    /// The status in hand changed in a way that is written before anything else (S4.4, S13.1).
+    pub(crate) fn status_is_early(&mut self) {
+        self.status_at.get_or_insert(self.actions.len());
+    }
+
+    /// Plans annotations (and `minReadySeconds`) for the set at `index`.
+    pub(crate) fn sync_set(&mut self, index: usize, annotations: Map) {
+        let wanted = self.workload.min_ready_seconds;
+        self.annotate_set(index, annotations);
+        let Some(seen) = self.sets.get(index).map(|set| set.seen.min_ready_seconds) else { return };
+        if seen != wanted
+            && let Some(update) = self.update_of(index, Purpose::Sync)
+        {
+            update.min_ready_seconds = Some((seen, wanted));
+        }
+    }
+
+    /// Plans annotations alone.
+    pub(crate) fn annotate_set(&mut self, index: usize, annotations: Map) {
+        if let Some(update) = self.update_of(index, Purpose::Sync) {
+            update.annotations.extend(annotations.clone());
+        }
+        if let Some(set) = self.sets.get_mut(index) {
+            set.overlay.extend(annotations);
+        }
+    }
+
+    /// Resizes the set at `index`, and refreshes its replicas annotations (S8.9).
+    /// Returns whether the size changes.
+    pub(crate) fn scale(&mut self, index: usize, size: i64, purpose: Purpose) -> bool {
+        self.size_of(index) != size && self.scale_and_annotate(index, size, purpose)
+    }
+
+    /// As [`Self::scale`], but annotations are refreshed at an equal size too ("force" of S8.9).
+    pub(crate) fn scale_and_annotate(&mut self, index: usize, size: i64, purpose: Purpose) -> bool {
+        // S8.7 without its overflow: sizes stay within what the API can carry.
+        let size = size.clamp(0, i64::from(i32::MAX));
+        let annotations = self.replicas_annotations();
+        let Some(set) = self.sets.get(index) else { return false };
+        let from = set.size;
+        let stale = annotations.iter().any(|(key, value)| set.annotation(key) != Some(value));
+        if from == size && !stale {
+            return false;
+        }
+        let name = set.seen.name.clone();
+        let Some(update) = self.update_of(index, purpose) else { return false };
+        update.size_to = size;
+        update.annotations.extend(annotations.clone());
+        if let Some(set) = self.sets.get_mut(index) {
+            set.size = size;
+            set.overlay.extend(annotations);
+        }
+        if from != size {
+            let event = scaled_event(&name, from, size);
+            let action = self.sets.get(index).and_then(|set| set.update);
+            if let Some(planned) = action.and_then(|index| self.actions.get_mut(index)) {
+                planned.events.push(event);
+            }
+        }
+        from != size
+    }
+
+    /// `desired-replicas` and `max-replicas` as of now (S4.14).
+    pub(crate) fn replicas_annotations(&self) -> Map {
+        let replicas = self.workload.replicas;
+        let max = replicas.saturating_add(self.max_surge()).min(i64::from(i32::MAX));
+        Map::from([
+            (DESIRED_REPLICAS.to_owned(), replicas.to_string()),
+            (MAX_REPLICAS.to_owned(), max.to_string()),
+        ])
+    }
+
+    /// The one update of a set; later changes in the same pass join it.
+    fn update_of(&mut self, index: usize, purpose: Purpose) -> Option<&mut UpdateReplicaSet> {
+        let set = self.sets.get_mut(index)?;
+        let at = match set.update {
+            Some(at) => at,
+            None => {
+                let update = UpdateReplicaSet {
+                    target: set.target(),
+                    size_from: set.size,
+                    size_to: set.size,
+                    min_ready_seconds: None,
+                    annotations: Map::new(),
+                    purpose,
+                };
+                self.actions.push(Planned { action: Action::UpdateReplicaSet(update), events: Vec::new() });
+                *set.update.insert(self.actions.len() - 1)
+            }
+        };
+        match &mut self.actions.get_mut(at)?.action {
+            Action::UpdateReplicaSet(update) => {
+                if purpose != Purpose::Sync {
+                    update.purpose = purpose;
+                }
+                Some(update)
+            }
+            _ => None,
+        }
+    }
+
+    /// Plans the creation of the new set.
+    pub(crate) fn create(&mut self, set: NewReplicaSet, revision: i64) {
+        let events = if set.size > 0 { vec![scaled_event(&set.name, 0, set.size)] } else { Vec::new() };
+        self.created = Some(Created { name: set.name.clone(), size: set.size, revision });
+        self.actions.push(Planned { action: Action::CreateReplicaSet(Box::new(set)), events });
+        self.note_sizes();
+    }
+
+    /// Plans an action that says nothing.
+    pub(crate) fn push(&mut self, action: Action, events: Vec<Event>) {
+        self.actions.push(Planned { action, events });
+    }
+
+    /// Plans the one status write of the pass, if anything changed. Returns whether it did.
+    pub(crate) fn write_status(&mut self, status: Status) -> bool {
+        let stored = &self.workload.status;
+        let annotation = self.revision_annotation.take();
+        let annotation = annotation.filter(|value| self.workload.annotations.get(REVISION) != Some(value));
+        if status == *stored && annotation.is_none() {
+            return false;
+        }
+        let at = self.status_at.unwrap_or(self.actions.len()).min(self.actions.len());
+        let write = StatusWrite { status, revision_annotation: annotation };
+        let planned = Planned { action: Action::WriteStatus(Box::new(write)), events: Vec::new() };
+        self.actions.insert(at, planned);
+        for set in &mut self.sets {
+            if let Some(update) = &mut set.update
+                && *update >= at
+            {
+                *update += 1;
+            }
+        }
+        true
+    }
+
+    /// The plan as it stands.
+    pub(crate) fn finish(self, in_hand: Status) -> Plan {
+        let Self { actions, events, wake, why, error, deviations, .. } = self;
+        Plan { actions, events, wake, why, error, deviations, in_hand }
+    }
+}
+
+fn scaled_event(name: &str, from: i64, to: i64) -> Event {
+    let direction = if to > from { "up" } else { "down" };
+    Event::normal(
+        reason::SCALING_REPLICA_SET,
+        format!("Scaled {direction} replica set {name} from {from} to {to}"),
+    )
+}

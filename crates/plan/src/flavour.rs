@@ -1,0 +1,105 @@
+//! The two APIs that the same planner serves. All differences are methods here.
+
+use serde_json::Value;
+
+use crate::equality;
+use crate::keys::{FINGERPRINTS, MANAGED_LABEL, MANAGED_VALUE};
+use crate::observed::Map;
+use crate::template::{self, Digest, Fingerprint};
+
+/// Whose Deployment it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Flavour {
+    /// `rollwright.dev/v1`: a custom resource.
+    Rollwright,
+    /// `apps/v1`: the built-in kind, in the place of the built-in controller.
+    AppsV1,
+}
+
+impl Flavour {
+    /// `apiVersion` of the Deployment, as it stands in owner references.
+    #[must_use]
+    pub fn api_version(self) -> &'static str {
+        match self {
+            Self::Rollwright => "rollwright.dev/v1",
+            Self::AppsV1 => "apps/v1",
+        }
+    }
+
+    /// Identity of a Deployment's template: its raw text on our kind, and what remains when
+    /// everything that API types cannot tell apart is taken away on apps/v1 (S16.5).
+    #[must_use]
+    pub fn fingerprint(self, template: &Value) -> Fingerprint {
+        match self {
+            Self::Rollwright => Fingerprint::of(template),
+            Self::AppsV1 => Fingerprint::from_digest(&equality::digest(template)),
+        }
+    }
+
+    /// The templates that a ReplicaSet stands for: what it was made from, as its annotation
+    /// says, or on apps/v1 the template that it has.
+    #[must_use]
+    pub fn fingerprints_of_set(self, annotations: &Map, stored: &Value) -> Vec<Fingerprint> {
+        match self {
+            Self::Rollwright => annotations.get(FINGERPRINTS).map_or_else(Vec::new, |text| Fingerprint::list(text)),
+            Self::AppsV1 => vec![Fingerprint::from_digest(&equality::digest(stored))],
+        }
+    }
+
+    /// Digest of a template as the server stores it, to compare with what a dry run returns.
+    #[must_use]
+    pub fn stored_digest(self, stored: &Value) -> Digest {
+        match self {
+            Self::Rollwright => template::digest(stored),
+            // Never compared: apps/v1 asks for no dry run.
+            Self::AppsV1 => Digest::default(),
+        }
+    }
+
+    /// Whether a server-side dry run tells which set has a template that no fingerprint names.
+    #[must_use]
+    pub fn asks_for_dry_run(self) -> bool {
+        self == Self::Rollwright
+    }
+
+    /// Whether the fingerprint is written to the set it belongs to.
+    #[must_use]
+    pub fn marks_sets(self) -> bool {
+        self == Self::Rollwright
+    }
+
+    /// Labels in the metadata of a new set beside those of the template.
+    #[must_use]
+    pub fn set_labels(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::Rollwright => Some((MANAGED_LABEL, MANAGED_VALUE)),
+            Self::AppsV1 => None,
+        }
+    }
+
+    /// Whether the revision stands in an annotation of the Deployment (S5.6); on our kind it
+    /// is in the status, since nothing is written to the object's metadata.
+    #[must_use]
+    pub fn annotates_revision(self) -> bool {
+        self == Self::AppsV1
+    }
+
+    /// Whether the status has fields and conditions that apps/v1 has not.
+    #[must_use]
+    pub fn has_status_extras(self) -> bool {
+        self == Self::Rollwright
+    }
+
+    /// Whether a rollback replaces the Deployment's annotations by those of the set (S10.7).
+    /// On our kind only the change-cause comes back.
+    #[must_use]
+    pub fn restores_annotations(self) -> bool {
+        self == Self::AppsV1
+    }
+
+    /// Whether an omitted selector is taken from the template's labels and persisted.
+    #[must_use]
+    pub fn defaults_selector(self) -> bool {
+        self == Self::Rollwright
+    }
+}

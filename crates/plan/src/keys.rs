@@ -1,0 +1,84 @@
+//! Labels, annotations, condition types and reasons: every name that we read or write.
+
+/// Label that keeps the pods of two ReplicaSets of one Deployment apart (S4.10).
+pub const HASH_LABEL: &str = "pod-template-hash";
+/// Label in the metadata of every ReplicaSet that our kind may see; kept when orphaned.
+pub const MANAGED_LABEL: &str = "rollwright.dev/managed";
+/// Value of [`MANAGED_LABEL`].
+pub const MANAGED_VALUE: &str = "true";
+/// Fingerprints of the templates that a ReplicaSet stands for, comma-separated (our kind only).
+pub const FINGERPRINTS: &str = "rollwright.dev/fingerprints";
+/// Prefix of all annotations of ours; none of them is ever copied to a ReplicaSet (S4.13).
+pub const OUR_PREFIX: &str = "rollwright.dev/";
+/// Revision of a ReplicaSet, and on apps/v1 of the Deployment (S5.1).
+pub const REVISION: &str = "deployment.kubernetes.io/revision";
+/// Earlier revisions of a ReplicaSet, comma-separated, oldest first (S5.5).
+pub const REVISION_HISTORY: &str = "deployment.kubernetes.io/revision-history";
+/// `spec.replicas` of the Deployment when the ReplicaSet was last scaled (S4.14).
+pub const DESIRED_REPLICAS: &str = "deployment.kubernetes.io/desired-replicas";
+/// `spec.replicas` plus surge of the Deployment when the ReplicaSet was last scaled (S4.14).
+pub const MAX_REPLICAS: &str = "deployment.kubernetes.io/max-replicas";
+/// The rollback request on an apps/v1 Deployment (S10.1).
+pub const ROLLBACK_TO: &str = "deprecated.deployment.rollback.to";
+/// What `kubectl apply` stored; never copied (S4.13).
+pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+/// Why a revision was made, in the words of its author (S13.7).
+pub const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
+
+/// Annotations of a Deployment that are not copied to its ReplicaSets (S4.13).
+#[must_use]
+pub fn is_never_copied(key: &str) -> bool {
+    key.starts_with(OUR_PREFIX)
+        || matches!(
+            key,
+            LAST_APPLIED | REVISION | REVISION_HISTORY | DESIRED_REPLICAS | MAX_REPLICAS | ROLLBACK_TO
+        )
+}
+
+/// Condition types.
+pub mod condition {
+    /// At least the minimum of pods is available (S9.8).
+    pub const AVAILABLE: &str = "Available";
+    /// How the rollout goes (S9.9–S9.13).
+    pub const PROGRESSING: &str = "Progressing";
+    /// A ReplicaSet cannot create or delete pods (S9.14).
+    pub const REPLICA_FAILURE: &str = "ReplicaFailure";
+    /// A `spec.rollbackTo` was not carried out (our kind).
+    pub const ROLLBACK_REFUSED: &str = "RollbackRefused";
+}
+
+/// Reasons of conditions and events; equal where upstream has them.
+pub mod reason {
+    /// Availability is at least the minimum.
+    pub const MINIMUM_REPLICAS_AVAILABLE: &str = "MinimumReplicasAvailable";
+    /// Availability is below the minimum.
+    pub const MINIMUM_REPLICAS_UNAVAILABLE: &str = "MinimumReplicasUnavailable";
+    /// The current template got its ReplicaSet.
+    pub const NEW_REPLICA_SET_CREATED: &str = "NewReplicaSetCreated";
+    /// A ReplicaSet with the current template was there already.
+    pub const FOUND_NEW_REPLICA_SET: &str = "FoundNewReplicaSet";
+    /// Pods of the new ReplicaSet came up, or old ones went away.
+    pub const REPLICA_SET_UPDATED: &str = "ReplicaSetUpdated";
+    /// The rollout is complete.
+    pub const NEW_REPLICA_SET_AVAILABLE: &str = "NewReplicaSetAvailable";
+    /// The rollout is paused.
+    pub const DEPLOYMENT_PAUSED: &str = "DeploymentPaused";
+    /// The rollout was resumed.
+    pub const DEPLOYMENT_RESUMED: &str = "DeploymentResumed";
+    /// The server refused the new ReplicaSet.
+    pub const REPLICA_SET_CREATE_ERROR: &str = "ReplicaSetCreateError";
+    /// No progress within the deadline.
+    pub const PROGRESS_DEADLINE_EXCEEDED: &str = "ProgressDeadlineExceeded";
+    /// A ReplicaSet changed its size.
+    pub const SCALING_REPLICA_SET: &str = "ScalingReplicaSet";
+    /// The selector is empty (S2.10).
+    pub const SELECTING_ALL: &str = "SelectingAll";
+    /// A rollback was carried out.
+    pub const ROLLBACK: &str = "DeploymentRollback";
+    /// The revision asked for is not there.
+    pub const ROLLBACK_REVISION_NOT_FOUND: &str = "DeploymentRollbackRevisionNotFound";
+    /// The revision asked for is the current one.
+    pub const ROLLBACK_TEMPLATE_UNCHANGED: &str = "DeploymentRollbackTemplateUnchanged";
+    /// Three rollbacks within ten minutes without a new template in between (our kind).
+    pub const ROLLBACK_REPEATED: &str = "RepeatedRollback";
+}

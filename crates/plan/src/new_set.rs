@@ -1,0 +1,192 @@
+//! The new ReplicaSet: found, kept in step with the Deployment, or created (S4).
+
+use crate::action::{Ask, NewReplicaSet};
+use crate::conditions::{Condition, set_condition};
+use crate::draft::Draft;
+use crate::keys::{
+    FINGERPRINTS, HASH_LABEL, REVISION, REVISION_HISTORY, condition, is_never_copied, reason,
+};
+use crate::observed::{DryRun, Map};
+use crate::revision::{self, Revision};
+use crate::rolling;
+use crate::template::{Fingerprint, pod_template_hash, with_hash_label, without_hash_label};
+
+/// Finds the new set and keeps it in step (S4.1–S4.4).
+pub(crate) fn find(draft: &mut Draft<'_>) -> Result<(), Ask> {
+    look_up(draft)?;
+    if let Some(index) = draft.new {
+        synchronise(draft, index);
+        note_found(draft, index);
+    }
+    draft.note_sizes();
+    Ok(())
+}
+
+/// Finds the new set without writing to it: for a Deployment that is being deleted
+/// (deviation from S3.5).
+pub(crate) fn find_only(draft: &mut Draft<'_>) -> Result<(), Ask> {
+    let fingerprint = &draft.workload.template.fingerprint;
+    draft.new = draft.sets.iter().position(|set| set.seen.carries(fingerprint));
+    if let Some(index) = draft.new {
+        if !changes(draft, index).is_empty() || is_out_of_step(draft, index) {
+            draft.deviate("S3.5");
+        }
+        note_found(draft, index);
+    }
+    Ok(())
+}
+
+/// The oldest set that carries the template (S4.1). On our kind, if none says so, the server
+/// is asked which template it would store, and sets are compared with that.
+fn look_up(draft: &mut Draft<'_>) -> Result<(), Ask> {
+    let fingerprint = &draft.workload.template.fingerprint;
+    draft.new = draft.sets.iter().position(|set| set.seen.carries(fingerprint));
+    if draft.new.is_some() || draft.sets.is_empty() || !draft.observed.flavour.asks_for_dry_run() {
+        return Ok(());
+    }
+    match &draft.observed.answers.dry_run {
+        None => Err(Ask::DryRun(Box::new(describe(draft, 0, 1)?))),
+        Some(DryRun::Refused) => Ok(()),
+        Some(DryRun::Stored(digest)) => {
+            draft.new = draft.sets.iter().position(|set| set.seen.stored == *digest);
+            Ok(())
+        }
+    }
+}
+
+fn is_out_of_step(draft: &Draft<'_>, index: usize) -> bool {
+    draft.sets.get(index).is_some_and(|set| set.seen.min_ready_seconds != draft.workload.min_ready_seconds)
+}
+
+/// Annotations and `minReadySeconds` of an existing new set follow the Deployment (S4.3).
+fn synchronise(draft: &mut Draft<'_>, index: usize) {
+    let changes = changes(draft, index);
+    if !changes.is_empty() || is_out_of_step(draft, index) {
+        draft.sync_set(index, changes);
+    }
+}
+
+/// The annotations of the new set that are not as they should be (S4.13, S5.3–S5.5).
+fn changes(draft: &mut Draft<'_>, index: usize) -> Map {
+    let next = revision::next_for(draft);
+    let workload = draft.workload;
+    let Some(set) = draft.sets.get(index) else { return Map::new() };
+    let current = set.annotation(REVISION);
+    let parsed = revision::parse(current);
+    let mut wanted = copied(&workload.annotations);
+    if parsed.or_zero() < next {
+        wanted.insert(REVISION.to_owned(), next.to_string());
+        if let (Revision::Number(_), Some(current)) = (parsed, current)
+            && let Some(history) = revision::with_history_entry(set.annotation(REVISION_HISTORY), current)
+        {
+            wanted.insert(REVISION_HISTORY.to_owned(), history);
+        } else if let (Revision::Absent, Some("")) = (parsed, current) {
+            let history = revision::with_history_entry(set.annotation(REVISION_HISTORY), "");
+            wanted.extend(history.map(|history| (REVISION_HISTORY.to_owned(), history)));
+        }
+    }
+    let fingerprint = &workload.template.fingerprint;
+    if draft.observed.flavour.marks_sets() && !set.seen.carries(fingerprint) {
+        wanted.insert(FINGERPRINTS.to_owned(), fingerprint.appended_to(&set.seen.fingerprints));
+    }
+    wanted.retain(|key, value| set.annotation(key) != Some(value));
+    if parsed == Revision::Garbage {
+        draft.deviate("S5.3");
+    }
+    wanted
+}
+
+/// What of the Deployment's annotations its new set gets (S4.13).
+fn copied(annotations: &Map) -> Map {
+    let copied = annotations.iter().filter(|(key, _)| !is_never_copied(key));
+    copied.map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+/// The Deployment takes over the set's revision, and says that it found it (S4.4).
+fn note_found(draft: &mut Draft<'_>, index: usize) {
+    let Some(set) = draft.sets.get(index) else { return };
+    let revision = set.annotation(REVISION).unwrap_or_default().to_owned();
+    let name = set.seen.name.clone();
+    note_revision(draft, revision);
+    let has_deadline = draft.workload.progress_deadline_seconds.is_some();
+    if has_deadline && draft.status.condition(condition::PROGRESSING).is_none() {
+        let message = format!("Found new replica set \"{name}\"");
+        note_progress(draft, reason::FOUND_NEW_REPLICA_SET, message);
+    }
+}
+
+fn note_revision(draft: &mut Draft<'_>, revision: String) {
+    if !draft.observed.flavour.annotates_revision() {
+        return;
+    }
+    let stored = draft.workload.annotations.get(REVISION).map_or("", String::as_str);
+    if stored != revision {
+        draft.revision_annotation = Some(revision);
+        draft.status_is_early();
+    }
+}
+
+fn note_progress(draft: &mut Draft<'_>, reason: &str, message: String) {
+    let condition = Condition::new(condition::PROGRESSING, "True", reason, message, draft.now);
+    set_condition(&mut draft.status.conditions, condition);
+    draft.status_is_early();
+}
+
+/// Makes sure that there is a new set: plans its creation if none was found (S4.6–S4.15).
+pub(crate) fn ensure(draft: &mut Draft<'_>) -> Result<(), Ask> {
+    if draft.has_new() {
+        return Ok(());
+    }
+    let size = rolling::initial_size(draft);
+    let revision = revision::next_for(draft);
+    let set = describe(draft, size, revision)?;
+    let name = set.name.clone();
+    draft.create(set, revision);
+    note_revision(draft, revision.to_string());
+    if draft.workload.progress_deadline_seconds.is_some() {
+        let message = format!("Created new replica set \"{name}\"");
+        note_progress(draft, reason::NEW_REPLICA_SET_CREATED, message);
+    }
+    Ok(())
+}
+
+/// The set that would be created (S4.7–S4.14).
+fn describe(draft: &Draft<'_>, size: i64, revision: i64) -> Result<NewReplicaSet, Ask> {
+    let workload = draft.workload;
+    let template = draft.observed.answers.template.as_ref().ok_or(Ask::Template)?;
+    let template = without_hash_label(template);
+    let hash = pod_template_hash(&template, draft.status.collision_count);
+    let mut labels = workload.template.labels.clone();
+    labels.insert(HASH_LABEL.to_owned(), hash.clone());
+    if let Some((key, value)) = draft.observed.flavour.set_labels() {
+        labels.insert(key.to_owned(), value.to_owned());
+    }
+    let mut selector = workload.selector.clone().unwrap_or_default();
+    selector.match_labels.insert(HASH_LABEL.to_owned(), hash.clone());
+    let mut annotations = copied(&workload.annotations);
+    annotations.insert(REVISION.to_owned(), revision.to_string());
+    annotations.extend(draft.replicas_annotations());
+    if draft.observed.flavour.marks_sets() {
+        let fingerprint: &Fingerprint = &workload.template.fingerprint;
+        annotations.insert(FINGERPRINTS.to_owned(), fingerprint.appended_to(&[]));
+    }
+    Ok(NewReplicaSet {
+        name: set_name(&workload.name, &hash),
+        template: with_hash_label(&template, &hash),
+        hash,
+        labels,
+        annotations,
+        size,
+        min_ready_seconds: workload.min_ready_seconds,
+        selector,
+    })
+}
+
+/// `<deployment>-<hash>`, the first part cut so that the whole is a legal name (S4.8).
+#[must_use]
+pub fn set_name(deployment: &str, hash: &str) -> String {
+    const NAME_LENGTH_MAX: usize = 253;
+    let room = NAME_LENGTH_MAX.saturating_sub(1).saturating_sub(hash.len());
+    let cut = if room > 0 { deployment.get(..room).unwrap_or(deployment) } else { deployment };
+    format!("{cut}-{hash}")
+}

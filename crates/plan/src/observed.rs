@@ -1,0 +1,233 @@
+//! What a pass sees: one Deployment, its candidate ReplicaSets, and the answers to questions.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::flavour::Flavour;
+use crate::intstr::IntOrPercent;
+use crate::selector::LabelSelector;
+use crate::status::Status;
+use crate::template::{Digest, Fingerprint};
+
+/// String to string, in a fixed order: labels and annotations.
+pub type Map = BTreeMap<String, String>;
+
+/// The snapshot that a plan is made from.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// Whose API the Deployment belongs to.
+    pub flavour: Flavour,
+    /// The Deployment.
+    pub workload: Workload,
+    /// ReplicaSets that the Deployment controls, and orphans it may see, in any order.
+    pub sets: Vec<ReplicaSet>,
+    /// What the shell found out for this pass.
+    pub answers: Answers,
+    /// Settings that change decisions.
+    pub options: Options,
+}
+
+/// Settings that change decisions.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Whether `status.terminatingReplicas` is reported (S9.4).
+    pub terminating_replicas: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { terminating_replicas: true }
+    }
+}
+
+/// Answers to [`crate::Ask`]; `None` means not asked yet.
+#[derive(Clone, Debug, Default)]
+pub struct Answers {
+    /// The Deployment's own template.
+    pub template: Option<Value>,
+    /// What a dry run said of the current template.
+    pub dry_run: Option<DryRun>,
+    /// The stored template of a ReplicaSet, by uid, hash label and all.
+    pub set_template: Option<(String, Value)>,
+    /// The pods of the claimed ReplicaSets.
+    pub pods: Option<Vec<Pod>>,
+}
+
+/// What the API server would make of the current template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DryRun {
+    /// It would store a template with this digest, hash label aside.
+    Stored(Digest),
+    /// It refused to say; the pass carries on without.
+    Refused,
+}
+
+/// A Deployment, decoded; numbers are defaulted where the flavour defaults them (S1.17).
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// `metadata.namespace`.
+    pub namespace: String,
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.uid`.
+    pub uid: String,
+    /// `metadata.resourceVersion`, the precondition of every write to the Deployment.
+    pub resource_version: String,
+    /// `metadata.generation`.
+    pub generation: i64,
+    /// Whether a `metadata.deletionTimestamp` is set.
+    pub deleting: bool,
+    /// `metadata.annotations`.
+    pub annotations: Map,
+    /// `spec.replicas`: R of the contract.
+    pub replicas: i64,
+    /// `spec.selector`; `None` when missing.
+    pub selector: Option<LabelSelector>,
+    /// `spec.strategy`.
+    pub strategy: Strategy,
+    /// `spec.minReadySeconds`.
+    pub min_ready_seconds: i64,
+    /// `spec.revisionHistoryLimit`; `None` keeps everything (S11.2).
+    pub revision_history_limit: Option<i64>,
+    /// `spec.progressDeadlineSeconds`; `None` is no deadline (S9.9).
+    pub progress_deadline_seconds: Option<i64>,
+    /// `spec.paused`.
+    pub paused: bool,
+    /// The revision to roll back to; 0 or less than 0 as the user wrote it (S10.2).
+    pub rollback_to: Option<i64>,
+    /// The pod template, in short.
+    pub template: TemplateSummary,
+    /// `status`.
+    pub status: Status,
+}
+
+/// What of the pod template is kept when the template itself is not.
+#[derive(Clone, Debug)]
+pub struct TemplateSummary {
+    /// Identity of the template in this flavour's sense of equality.
+    pub fingerprint: Fingerprint,
+    /// `template.metadata.labels`.
+    pub labels: Map,
+    /// Container names, comma-separated, for the printer column.
+    pub containers: String,
+    /// Container images, comma-separated, for the printer column.
+    pub images: String,
+}
+
+/// `spec.strategy`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// New pods come as old pods go (S6).
+    RollingUpdate {
+        /// How many pods above `replicas` may exist.
+        max_surge: Option<IntOrPercent>,
+        /// How many pods below `replicas` may be available.
+        max_unavailable: Option<IntOrPercent>,
+    },
+    /// All old pods go before the first new one comes (S7).
+    Recreate,
+    /// A type that we do not know (S3.10).
+    Unknown(String),
+}
+
+/// A ReplicaSet, decoded, without its template.
+#[derive(Clone, Debug)]
+pub struct ReplicaSet {
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.uid`.
+    pub uid: String,
+    /// `metadata.resourceVersion`, the precondition of every write to the set.
+    pub resource_version: String,
+    /// `metadata.generation`.
+    pub generation: i64,
+    /// `metadata.creationTimestamp`.
+    pub created: Timestamp,
+    /// Whether a `metadata.deletionTimestamp` is set.
+    pub deleting: bool,
+    /// `metadata.labels`.
+    pub labels: Map,
+    /// `metadata.annotations`.
+    pub annotations: Map,
+    /// uid of the owner reference with `controller: true`.
+    pub controller_uid: Option<String>,
+    /// `spec.replicas`.
+    pub size: i64,
+    /// `spec.minReadySeconds`.
+    pub min_ready_seconds: i64,
+    /// The templates that this set stands for: its annotation, or on apps/v1 its own template.
+    pub fingerprints: Vec<Fingerprint>,
+    /// Digest of the template as stored, hash label aside.
+    pub stored: Digest,
+    /// `status`.
+    pub status: SetStatus,
+}
+
+/// `status` of a ReplicaSet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SetStatus {
+    /// Pods that are neither finished nor terminating (S9.18).
+    pub replicas: i64,
+    /// Ready ones of them.
+    pub ready: i64,
+    /// Available ones of them.
+    pub available: i64,
+    /// Terminating pods; `None` when the set's controller does not say.
+    pub terminating: Option<i64>,
+    /// The generation that the numbers belong to.
+    pub observed_generation: i64,
+    /// The condition `ReplicaFailure`, if there is one (S9.14).
+    pub failure: Option<SetFailure>,
+}
+
+/// A condition `ReplicaFailure` of a ReplicaSet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetFailure {
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+    /// `FailedCreate` or `FailedDelete`.
+    pub reason: String,
+    /// The server's words.
+    pub message: String,
+    /// When it became so.
+    pub last_transition_time: Option<Timestamp>,
+}
+
+/// A pod, as far as Recreate looks at it (S7.3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pod {
+    /// uid of the owner reference with `controller: true`.
+    pub controller_uid: Option<String>,
+    /// `status.phase`.
+    pub phase: String,
+}
+
+impl ReplicaSet {
+    /// Whether it should have pods.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        self.size > 0
+    }
+
+    /// Whether it stands for a template.
+    #[must_use]
+    pub fn carries(&self, fingerprint: &Fingerprint) -> bool {
+        self.fingerprints.contains(fingerprint)
+    }
+
+    /// Oldest first, then by name (S4.1).
+    #[must_use]
+    pub fn age_order(&self, other: &Self) -> std::cmp::Ordering {
+        self.created.cmp(&other.created).then_with(|| self.name.cmp(&other.name))
+    }
+}
+
+impl Pod {
+    /// Whether it may still do work; a terminating pod may (S7.3).
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        !matches!(self.phase.as_str(), "Failed" | "Succeeded")
+    }
+}

@@ -1,0 +1,147 @@
+//! What follows from a refused action (S4.15, S6.13, S11.6, S14).
+
+use jiff::Timestamp;
+
+use crate::action::{Action, Event, Plan, Planned, Purpose, StatusWrite};
+use crate::conditions::{Condition, set_condition};
+use crate::keys::{condition, reason};
+use crate::observed::{Observed, ReplicaSet};
+use crate::status::Status;
+
+/// Why an action was refused.
+#[derive(Clone, Debug)]
+pub enum Failure {
+    /// The name is taken; by this set, as a live read says, or by none any more.
+    NameTaken(Option<Box<ReplicaSet>>),
+    /// The namespace is going away: nothing can be created, and nobody needs it (S14.3).
+    NamespaceTerminating(String),
+    /// The object is gone.
+    NotFound(String),
+    /// Anything else, in the server's words; conflicts too.
+    Refused(String),
+}
+
+/// What to do about it.
+#[derive(Clone, Debug)]
+pub struct Aftermath {
+    /// To be carried out, whatever comes of it; failures are ignored (S14.7).
+    pub actions: Vec<Planned>,
+    /// To be recorded.
+    pub events: Vec<Event>,
+    /// How the pass goes on.
+    pub verdict: Verdict,
+    /// A rule from which this branch deviates on purpose.
+    pub deviation: Option<&'static str>,
+}
+
+/// How the pass goes on after a refused action.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// As if nothing had happened.
+    Continue,
+    /// With this set in the snapshot, from the start.
+    PlanAgain(Box<ReplicaSet>),
+    /// It ends with an error, and is tried again with backoff.
+    Retry(String),
+    /// It ends with an error that no retry would mend.
+    GiveUp(String),
+}
+
+/// Decides what follows from the refusal of `plan.actions[index]`.
+#[must_use]
+pub fn after_failure(
+    observed: &Observed,
+    plan: &Plan,
+    index: usize,
+    failure: &Failure,
+    now: Timestamp,
+) -> Aftermath {
+    let Some(planned) = plan.actions.get(index) else {
+        return Aftermath::end(Verdict::Retry("no such action".to_owned()));
+    };
+    match (&planned.action, failure) {
+        (Action::DeleteReplicaSet(_), Failure::NotFound(_)) => Aftermath::end(Verdict::Continue),
+        (Action::CreateReplicaSet(set), failure) => after_create(observed, plan, &set.name, failure, now),
+        (Action::UpdateReplicaSet(update), failure) if update.purpose == Purpose::ScaleDownOld => {
+            // S6.13: upstream swallows this; here the pass is tried again. The status still
+            // tells what is true.
+            let actions =
+                plan.actions.iter().skip(index + 1).filter(|planned| is_status(&planned.action)).cloned();
+            let verdict = Verdict::Retry(failure.to_string());
+            Aftermath { actions: actions.collect(), events: Vec::new(), verdict, deviation: Some("S6.13") }
+        }
+        (_, failure) => Aftermath::end(Verdict::Retry(failure.to_string())),
+    }
+}
+
+impl Aftermath {
+    fn end(verdict: Verdict) -> Self {
+        Self { actions: Vec::new(), events: Vec::new(), verdict, deviation: None }
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NameTaken(_) => f.write_str("a ReplicaSet of that name exists already"),
+            Self::NamespaceTerminating(text) | Self::NotFound(text) | Self::Refused(text) => f.write_str(text),
+        }
+    }
+}
+
+fn is_status(action: &Action) -> bool {
+    matches!(action, Action::WriteStatus(_))
+}
+
+fn after_create(
+    observed: &Observed,
+    plan: &Plan,
+    name: &str,
+    failure: &Failure,
+    now: Timestamp,
+) -> Aftermath {
+    let workload = &observed.workload;
+    match failure {
+        Failure::NamespaceTerminating(text) => Aftermath::end(Verdict::GiveUp(text.clone())),
+        Failure::NameTaken(Some(set)) => {
+            let ours = set.controller_uid.as_ref() == Some(&workload.uid);
+            if ours && set.carries(&workload.template.fingerprint) {
+                // Settled by a live read, not by the cache (deviation from S4.15).
+                let verdict = Verdict::PlanAgain(set.clone());
+                return Aftermath { deviation: Some("S4.15"), ..Aftermath::end(verdict) };
+            }
+            let mut status = plan.in_hand.clone();
+            status.collision_count = Some(status.collision_count.unwrap_or(0).saturating_add(1));
+            let verdict = Verdict::Retry(format!("{failure}: {name}"));
+            let actions = vec![write(status)];
+            Aftermath { actions, deviation: Some("S4.15"), ..Aftermath::end(verdict) }
+        }
+        Failure::NameTaken(None) => {
+            let verdict = Verdict::Retry(format!("{failure}: {name}"));
+            Aftermath { deviation: Some("S4.15"), ..Aftermath::end(verdict) }
+        }
+        Failure::NotFound(text) | Failure::Refused(text) => {
+            let message = format!("Failed to create new replica set \"{name}\": {text}");
+            let mut status = plan.in_hand.clone();
+            if workload.progress_deadline_seconds.is_some() {
+                let failed = Condition::new(
+                    condition::PROGRESSING,
+                    "False",
+                    reason::REPLICA_SET_CREATE_ERROR,
+                    message.clone(),
+                    now,
+                );
+                set_condition(&mut status.conditions, failed);
+            }
+            let actions = if status == workload.status { Vec::new() } else { vec![write(status)] };
+            let events = vec![Event::warning(reason::REPLICA_SET_CREATE_ERROR, message)];
+            Aftermath { actions, events, verdict: Verdict::Retry(text.clone()), deviation: None }
+        }
+    }
+}
+
+/// A status write in the place of the one that was planned; the revision stays as it is.
+fn write(status: Status) -> Planned {
+    let write = StatusWrite { status, revision_annotation: None };
+    Planned { action: Action::WriteStatus(Box::new(write)), events: Vec::new() }
+}

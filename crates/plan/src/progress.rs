@@ -1,0 +1,146 @@
+//! How the rollout goes: complete, progressing, or past its deadline (S9.9–S9.16).
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::action::Wake;
+use crate::conditions::{Condition, set_condition};
+use crate::draft::Draft;
+use crate::keys::{condition, reason};
+use crate::status::{self, Status};
+use crate::why::Why;
+
+/// Whether the rollout was complete when the status was last written (S9.10).
+pub(crate) fn is_stored_complete(draft: &Draft<'_>) -> bool {
+    draft.status.is_complete(draft.workload.replicas, draft.workload.generation)
+}
+
+/// Status of a pass that rolls out (S9.9–S9.15).
+pub(crate) fn report(draft: &mut Draft<'_>) {
+    let mut status = status::calculate(draft);
+    match draft.workload.progress_deadline_seconds {
+        // S9.9
+        None => status.conditions.retain(|entry| entry.kind != condition::PROGRESSING),
+        Some(deadline) => estimate(draft, deadline, &mut status),
+    }
+    status::refresh_replica_failure(draft, &mut status.conditions);
+    explain(draft, &status);
+    if !draft.write_status(status.clone())
+        && let Some(deadline) = draft.workload.progress_deadline_seconds
+    {
+        draft.wake = wake(draft, deadline, &status);
+    }
+}
+
+/// Status of a pass that does not roll out: counters and Available only (S9.16).
+pub(crate) fn report_without_estimate(draft: &mut Draft<'_>) {
+    let status = status::calculate(draft);
+    draft.write_status(status);
+}
+
+/// The condition Progressing (S9.11).
+fn estimate(draft: &Draft<'_>, deadline: i64, status: &mut Status) {
+    let old = draft.status.condition(condition::PROGRESSING);
+    let is_done = status.replicas == status.updated_replicas
+        && old.is_some_and(|old| old.reason == reason::NEW_REPLICA_SET_AVAILABLE);
+    if is_done {
+        return;
+    }
+    let subject = match draft.new_name() {
+        Some(set) => format!("ReplicaSet \"{set}\""),
+        None => format!("Deployment \"{}\"", draft.workload.name),
+    };
+    let condition = |status: &str, reason: &str, message: String| {
+        Condition::new(condition::PROGRESSING, status, reason, message, draft.now)
+    };
+    if status.is_complete(draft.workload.replicas, draft.workload.generation) {
+        let message = format!("{subject} has successfully progressed.");
+        let done = condition("True", reason::NEW_REPLICA_SET_AVAILABLE, message);
+        set_condition(&mut status.conditions, done);
+    } else if is_progressing(&draft.status, status) {
+        let mut moving =
+            condition("True", reason::REPLICA_SET_UPDATED, format!("{subject} is progressing."));
+        // S9.11b: replaced even when the reason is the same, so that its time moves on.
+        if let Some(old) = old.filter(|old| old.status == "True") {
+            moving.last_transition_time = old.last_transition_time;
+        }
+        status.conditions.retain(|entry| entry.kind != condition::PROGRESSING);
+        status.conditions.push(moving);
+    } else if is_timed_out(old, deadline, draft.now) {
+        let message = format!("{subject} has timed out progressing.");
+        let late = condition("False", reason::PROGRESS_DEADLINE_EXCEEDED, message);
+        set_condition(&mut status.conditions, late);
+    }
+}
+
+/// Whether something got better from one status to the next (S9.11b).
+#[must_use]
+pub fn is_progressing(old: &Status, new: &Status) -> bool {
+    new.updated_replicas > old.updated_replicas
+        || new.replicas - new.updated_replicas < old.replicas - old.updated_replicas
+        || new.ready_replicas > old.ready_replicas
+        || new.available_replicas > old.available_replicas
+}
+
+/// Whether the deadline has passed without progress (S9.12).
+#[must_use]
+pub fn is_timed_out(progressing: Option<&Condition>, deadline: i64, now: Timestamp) -> bool {
+    let Some(condition) = progressing else { return false };
+    match condition.reason.as_str() {
+        reason::NEW_REPLICA_SET_AVAILABLE => false,
+        reason::PROGRESS_DEADLINE_EXCEEDED => true,
+        _ => after_deadline(condition, deadline).is_some_and(|end| end < now),
+    }
+}
+
+/// When the deadline passes that began with a condition's last update.
+///
+/// A condition without a readable time is as old as time itself, as upstream's zero time.
+fn after_deadline(condition: &Condition, deadline: i64) -> Option<Timestamp> {
+    let began = condition.last_update_time.unwrap_or(Timestamp::MIN);
+    began.checked_add(SignedDuration::from_secs(deadline)).ok()
+}
+
+/// When to look again although nothing changes: just after the deadline (S9.15).
+#[must_use]
+pub fn wake_after(
+    status: &Status,
+    (replicas, generation): (i64, i64),
+    deadline: i64,
+    now: Timestamp,
+) -> Wake {
+    let Some(condition) = status.condition(condition::PROGRESSING) else { return Wake::OnChange };
+    if status.is_complete(replicas, generation) || condition.reason == reason::PROGRESS_DEADLINE_EXCEEDED {
+        return Wake::OnChange;
+    }
+    let Some(end) = after_deadline(condition, deadline) else { return Wake::OnChange };
+    if end.duration_since(now) < SignedDuration::from_secs(1) {
+        return Wake::Again;
+    }
+    end.checked_add(SignedDuration::from_secs(1)).map_or(Wake::OnChange, Wake::At)
+}
+
+fn wake(draft: &Draft<'_>, deadline: i64, status: &Status) -> Wake {
+    wake_after(status, (draft.workload.replicas, draft.workload.generation), deadline, draft.now)
+}
+
+/// Why the rollout is where it is, if no step said so already.
+fn explain(draft: &mut Draft<'_>, status: &Status) {
+    if draft.why != Why::Converged {
+        return;
+    }
+    let desired = draft.workload.replicas;
+    let failure = status.condition(condition::REPLICA_FAILURE).filter(|failure| failure.status == "True");
+    draft.why = if status.is_complete(desired, draft.workload.generation) {
+        Why::Converged
+    } else if let Some(failure) = failure {
+        Why::Blocked(format!("{}: {}", failure.reason, failure.message))
+    } else if draft.created.is_some() {
+        Why::Stepping
+    } else if status.replicas > status.updated_replicas && status.available_replicas >= desired {
+        Why::WaitingForOldPods { old: status.replicas - status.updated_replicas }
+    } else {
+        let available = draft.new_set().map_or(0, |set| set.seen.status.available);
+        let set = draft.new_name().unwrap_or("the new ReplicaSet").to_owned();
+        Why::WaitingForAvailable { set, available, desired }
+    };
+}

@@ -1,0 +1,103 @@
+//! Resource quantities as numbers, for comparing them (S16.5f, S16.7).
+
+use serde_json::Value;
+
+/// A quantity in units of 10⁻⁹, rounded away from zero; `None` when it is not a quantity.
+#[must_use]
+pub fn nanos(value: &Value) -> Option<i128> {
+    match value {
+        Value::String(text) => parse(text),
+        Value::Number(number) => parse(&number.to_string()),
+        _ => None,
+    }
+}
+
+fn parse(text: &str) -> Option<i128> {
+    let (negative, rest) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+    let (number, suffix) = rest.split_at_checked(end)?;
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if whole.is_empty() && fraction.is_empty() || fraction.contains('.') {
+        return None;
+    }
+    let (binary, ten) = scale(suffix)?;
+    let digits = format!("{whole}{fraction}");
+    let mantissa: i128 = digits.parse().ok()?;
+    // value = mantissa × binary × 10^(ten − |fraction|), in units of 10⁻⁹
+    let exponent = ten + 9 - i32::try_from(fraction.len()).ok()?;
+    let magnitude = shift(mantissa.checked_mul(binary)?, exponent);
+    Some(if negative { -magnitude } else { magnitude })
+}
+
+/// Multiplies by a power of ten; divisions round up, and what is too large is capped.
+fn shift(value: i128, exponent: i32) -> i128 {
+    let power = 10_i128.checked_pow(exponent.unsigned_abs());
+    match (exponent >= 0, power) {
+        (true, Some(power)) => value.saturating_mul(power),
+        (true, None) if value == 0 => 0,
+        (true, None) => i128::MAX,
+        (false, Some(power)) => value / power + i128::from(value % power != 0),
+        (false, None) => i128::from(value != 0),
+    }
+}
+
+/// A suffix as a binary factor and a power of ten.
+fn scale(suffix: &str) -> Option<(i128, i32)> {
+    let scale = match suffix {
+        "" => (1, 0),
+        "n" => (1, -9),
+        "u" => (1, -6),
+        "m" => (1, -3),
+        "k" => (1, 3),
+        "M" => (1, 6),
+        "G" => (1, 9),
+        "T" => (1, 12),
+        "P" => (1, 15),
+        "E" => (1, 18),
+        "Ki" => (1 << 10, 0),
+        "Mi" => (1 << 20, 0),
+        "Gi" => (1 << 30, 0),
+        "Ti" => (1 << 40, 0),
+        "Pi" => (1 << 50, 0),
+        "Ei" => (1 << 60, 0),
+        exponent => (1, exponent.strip_prefix(['e', 'E'])?.parse().ok()?),
+    };
+    Some(scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::nanos;
+
+    #[test]
+    fn equal_amounts_are_equal_numbers() {
+        for (a, b) in [
+            (json!("0.5"), json!("500m")),
+            (json!("1000m"), json!(1)),
+            (json!("1024Mi"), json!("1Gi")),
+            (json!("1.5Gi"), json!("1536Mi")),
+            (json!("1e3"), json!("1k")),
+            (json!(0.5), json!("500m")),
+            (json!("1E"), json!("1e18")),
+        ] {
+            assert_eq!(nanos(&a), nanos(&b), "{a} {b}");
+            assert!(nanos(&a).is_some(), "{a}");
+        }
+        assert_ne!(nanos(&json!("1G")), nanos(&json!("1Gi")));
+    }
+
+    #[test]
+    fn rounds_up_and_caps_and_refuses() {
+        assert_eq!(nanos(&json!("0.0000000001")), Some(1));
+        assert_eq!(nanos(&json!("-0.0000000001")), Some(-1));
+        assert_eq!(nanos(&json!("1e400")), Some(i128::MAX));
+        for garbage in ["", "abc", "1.2.3", ".", "1Kib", "--1", "1e"] {
+            assert_eq!(nanos(&json!(garbage)), None, "{garbage}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Recreate: all old pods go before the first new one comes (S7).
+
+use crate::action::{Ask, Purpose};
+use crate::draft::Draft;
+use crate::why::Why;
+use crate::{history, new_set, progress};
+
+/// One pass of a Recreate rollout (S7.1–S7.7).
+pub(crate) fn recreate(draft: &mut Draft<'_>) -> Result<(), Ask> {
+    let mut scaled = false;
+    for index in draft.active_olds() {
+        scaled |= draft.scale(index, 0, Purpose::Scale);
+    }
+    if scaled {
+        draft.why = Why::Stepping;
+        progress::report(draft);
+        return Ok(());
+    }
+    if old_pods_run(draft)? {
+        draft.why = Why::WaitingForTermination;
+        progress::report(draft);
+        return Ok(());
+    }
+    new_set::ensure(draft)?;
+    if let Some(index) = draft.new {
+        draft.scale(index, draft.workload.replicas, Purpose::Scale);
+    }
+    if progress::is_stored_complete(draft) {
+        history::clean_up(draft);
+    }
+    progress::report(draft);
+    Ok(())
+}
+
+/// The gate: old sets report pods, or pods of theirs are neither failed nor finished; a pod
+/// that is terminating still counts (S7.2, S7.3).
+fn old_pods_run(draft: &Draft<'_>) -> Result<bool, Ask> {
+    let olds = draft.olds();
+    let reported = |index: &usize| draft.sets.get(*index).map_or(0, |set| set.seen.status.replicas);
+    if olds.iter().map(reported).sum::<i64>() > 0 {
+        return Ok(true);
+    }
+    if olds.is_empty() {
+        return Ok(false);
+    }
+    let pods = draft.observed.answers.pods.as_ref().ok_or(Ask::Pods)?;
+    let is_old = |uid: &String| {
+        olds.iter().filter_map(|index| draft.sets.get(*index)).any(|set| set.seen.uid == *uid)
+    };
+    Ok(pods.iter().any(|pod| pod.is_running() && pod.controller_uid.as_ref().is_some_and(is_old)))
+}

@@ -1,0 +1,131 @@
+//! Revision numbers (S5).
+
+use crate::action::Target;
+use crate::draft::{Draft, SetDraft};
+use crate::intstr::signed_decimal;
+use crate::keys::REVISION;
+
+/// The largest revision that counts; one above it would be the end of the number line.
+pub const REVISION_MAX: i64 = i64::MAX - 1;
+
+/// The annotation of a set, read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Revision {
+    /// Missing or empty: counts as 0.
+    Absent,
+    /// A number.
+    Number(i64),
+    /// Not a number, or past [`REVISION_MAX`]: counts as absent and is repaired
+    /// (deviation from S5.3).
+    Garbage,
+}
+
+impl Revision {
+    /// The number, if there is one.
+    #[must_use]
+    pub fn number(self) -> Option<i64> {
+        match self {
+            Self::Number(number) => Some(number),
+            Self::Absent | Self::Garbage => None,
+        }
+    }
+
+    /// The number that counts: 0 when there is none.
+    #[must_use]
+    pub fn or_zero(self) -> i64 {
+        self.number().unwrap_or(0)
+    }
+}
+
+/// Reads the annotation (S5.1).
+#[must_use]
+pub fn parse(annotation: Option<&str>) -> Revision {
+    match annotation {
+        None | Some("") => Revision::Absent,
+        Some(text) => match signed_decimal(text) {
+            Some(number) if number <= REVISION_MAX => Revision::Number(number),
+            _ => Revision::Garbage,
+        },
+    }
+}
+
+/// The number after the highest of some revisions; negative ones never win (S5.2).
+pub fn next(revisions: impl IntoIterator<Item = i64>) -> i64 {
+    revisions.into_iter().fold(0, i64::max).saturating_add(1).min(REVISION_MAX)
+}
+
+/// The revision that the new set should have at least (S5.2).
+pub(crate) fn next_for(draft: &mut Draft<'_>) -> i64 {
+    let olds = draft.olds();
+    let revisions: Vec<_> =
+        olds.iter().filter_map(|index| draft.sets.get(*index)).map(of).map(Revision::or_zero).collect();
+    let garbled = olds.iter().filter_map(|index| draft.sets.get(*index)).any(out_of_range);
+    if garbled {
+        draft.deviate("S5.2");
+    }
+    next(revisions)
+}
+
+/// The revision of a set after the actions so far.
+pub(crate) fn of(set: &SetDraft<'_>) -> Revision {
+    parse(set.annotation(REVISION))
+}
+
+/// Whether a number is there that upstream would take and overflow with.
+fn out_of_range(set: &SetDraft<'_>) -> bool {
+    set.annotation(REVISION).and_then(signed_decimal).is_some_and(|number| number >= REVISION_MAX)
+}
+
+/// The set that "previous" means: the highest revision among the sets that are not the
+/// current one (S5.7, without its defect that the current one can win).
+pub(crate) fn previous(draft: &mut Draft<'_>) -> Option<(i64, Target)> {
+    let mut best: Option<(i64, usize)> = None;
+    for index in draft.olds() {
+        let number = draft.sets.get(index).map_or(0, |set| of(set).or_zero());
+        if number > best.map_or(0, |(number, _)| number) {
+            best = Some((number, index));
+        }
+    }
+    if last_of_all(draft) != best.map_or(0, |(number, _)| number) {
+        draft.deviate("S5.7");
+    }
+    let (number, index) = best?;
+    Some((number, draft.sets.get(index)?.target()))
+}
+
+/// Upstream's second largest over all sets, to know where ours differs (S5.7).
+fn last_of_all(draft: &Draft<'_>) -> i64 {
+    let olds = draft.olds();
+    let order = olds.into_iter().chain(draft.new);
+    let numbers = order.filter_map(|index| draft.sets.get(index)).map(|set| of(set).or_zero());
+    let created = draft.created.as_ref().map(|created| created.revision);
+    second_largest(numbers.chain(created))
+}
+
+/// Second largest of some revisions, by upstream's rule (S5.7): 0 when there are fewer.
+pub fn second_largest(revisions: impl IntoIterator<Item = i64>) -> i64 {
+    let (mut max, mut second) = (0, 0);
+    for revision in revisions {
+        if revision >= max {
+            (max, second) = (revision, max);
+        } else if revision > second {
+            second = revision;
+        }
+    }
+    second
+}
+
+/// The history annotation with an entry added: at most 2000 characters, the oldest entries
+/// go first (S5.5). `None` when even the new entry alone does not fit beside the rest.
+#[must_use]
+pub fn with_history_entry(history: Option<&str>, entry: &str) -> Option<String> {
+    const HISTORY_LENGTH_MAX: usize = 2000;
+    let mut history = match history {
+        None | Some("") => return Some(entry.to_owned()),
+        Some(history) => history,
+    };
+    while history.len() + 1 + entry.len() > HISTORY_LENGTH_MAX {
+        history = history.split_once(',')?.1;
+    }
+    Some(format!("{history},{entry}"))
+}

@@ -1,0 +1,146 @@
+//! RollingUpdate: new pods up within the surge, old pods down within what is available (S6).
+
+use crate::action::{Ask, Purpose};
+use crate::draft::Draft;
+use crate::intstr::{NotAPercentage, Round};
+use crate::observed::Strategy;
+use crate::why::Why;
+use crate::{history, new_set, progress};
+
+/// One pass of a rolling update (S6.5).
+///
+/// Up and then down: the second step comes out as it would in the next pass, since no status
+/// changes between the two. The status is computed from the sizes between them.
+pub(crate) fn roll(draft: &mut Draft<'_>) -> Result<(), Ask> {
+    new_set::ensure(draft)?;
+    let up = match step_up(draft) {
+        Ok(up) => up,
+        Err(error) => {
+            draft.error = Some(error.to_string());
+            return Ok(());
+        }
+    };
+    draft.note_sizes();
+    let first_down = draft.actions.len();
+    let down = step_down(draft);
+    if !up && !down && progress::is_stored_complete(draft) {
+        history::clean_up(draft);
+    }
+    if up || down {
+        draft.why = Why::Stepping;
+    }
+    if up && down {
+        // The down-step may be refused; what is true of the up-step is told first.
+        draft.status_at.get_or_insert(first_down);
+    }
+    progress::report(draft);
+    Ok(())
+}
+
+/// The size at which a missing new set is created (S4.11).
+pub(crate) fn initial_size(draft: &Draft<'_>) -> i64 {
+    let workload = draft.workload;
+    let size = new_set_size(&workload.strategy, workload.replicas, draft.total_size(), 0);
+    size.unwrap_or(0)
+}
+
+/// The size of the new set as far as the surge allows (S4.11, S6.7): `old_size` is the sum of
+/// the old sets.
+///
+/// # Errors
+/// When `maxSurge` is missing or no percentage.
+pub fn new_set_size(
+    strategy: &Strategy,
+    replicas: i64,
+    old_size: i64,
+    new_size: i64,
+) -> Result<i64, NotAPercentage> {
+    match strategy {
+        Strategy::RollingUpdate { max_surge, .. } => {
+            let surge = max_surge.as_ref().ok_or_else(|| NotAPercentage("maxSurge: nil".to_owned()))?;
+            let cap = replicas.saturating_add(surge.of(replicas, Round::Up)?);
+            let total = old_size.saturating_add(new_size);
+            if total >= cap {
+                return Ok(new_size);
+            }
+            Ok(new_size.saturating_add((cap - total).min(replicas.saturating_sub(new_size))))
+        }
+        Strategy::Recreate | Strategy::Unknown(_) => Ok(replicas),
+    }
+}
+
+fn step_up(draft: &mut Draft<'_>) -> Result<bool, NotAPercentage> {
+    let Some(index) = draft.new else { return Ok(false) };
+    let (strategy, replicas) = (&draft.workload.strategy, draft.workload.replicas);
+    let size = draft.new_size();
+    // S6.6
+    let wanted = match size.cmp(&replicas) {
+        std::cmp::Ordering::Equal => return Ok(false),
+        std::cmp::Ordering::Greater => replicas,
+        // S6.7
+        std::cmp::Ordering::Less => new_set_size(strategy, replicas, draft.total_size() - size, size)?,
+    };
+    Ok(draft.scale(index, wanted, Purpose::Scale))
+}
+
+/// Takes old pods away: unhealthy ones first, then what availability allows (S6.8–S6.13).
+fn step_down(draft: &mut Draft<'_>) -> bool {
+    let olds = draft.active_olds();
+    // S6.8
+    if olds.is_empty() {
+        return false;
+    }
+    // S6.9: the new set's share may be negative while its status lags; it is not clamped.
+    let new_available = draft.new.map_or(0, |index| draft.available_of(index));
+    let new_unavailable = draft.new_size() - new_available;
+    let max_down = draft.total_size() - draft.min_available() - new_unavailable;
+    if max_down <= 0 {
+        return false;
+    }
+    let Some(unhealthy) = cut_unhealthy(draft, &olds, max_down) else {
+        // S6.10: a set reports more available pods than it should have: its status lags
+        // behind an earlier cut. Nothing more is cut before it has caught up.
+        return false;
+    };
+    // S6.11: pods cut above were not available, so the budget is what it was.
+    let available = olds.iter().map(|index| draft.available_of(*index)).sum::<i64>() + new_available;
+    let cut = cut_available(draft, &olds, available - draft.min_available());
+    unhealthy + cut > 0
+}
+
+/// S6.10. `None` when a status lags behind its set.
+fn cut_unhealthy(draft: &mut Draft<'_>, olds: &[usize], max_down: i64) -> Option<i64> {
+    let mut total = 0;
+    for &index in olds {
+        if total >= max_down {
+            break;
+        }
+        let size = draft.size_of(index);
+        let unhealthy = size - draft.available_of(index);
+        if unhealthy == 0 {
+            continue;
+        }
+        let cut = unhealthy.min(max_down - total);
+        if cut < 0 {
+            return None;
+        }
+        draft.scale(index, size - cut, Purpose::ScaleDownOld);
+        total += cut;
+    }
+    Some(total)
+}
+
+/// S6.11.
+fn cut_available(draft: &mut Draft<'_>, olds: &[usize], budget: i64) -> i64 {
+    let mut total = 0;
+    for &index in olds {
+        let size = draft.size_of(index);
+        let cut = size.min(budget - total);
+        if cut <= 0 {
+            continue;
+        }
+        draft.scale(index, size - cut, Purpose::ScaleDownOld);
+        total += cut;
+    }
+    total
+}

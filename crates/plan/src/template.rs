@@ -1,0 +1,171 @@
+//! The pod template as opaque JSON: canonical text, fingerprint and `pod-template-hash`.
+
+use std::hash::Hasher;
+
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+
+use crate::keys::HASH_LABEL;
+
+/// SHA-256 over the canonical text of a template, hash label aside.
+pub type Digest = [u8; 32];
+
+/// Which template a ReplicaSet stands for: a version prefix and the digest in hexadecimal.
+///
+/// The version names the canonical form, so that a later form can be added
+/// without mistaking one for the other.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Fingerprint(String);
+
+/// The version prefix that we write.
+const FINGERPRINT_VERSION: &str = "v1:";
+/// A set may stand for several templates; the oldest entries go first. 16 × 68 bytes fit
+/// easily into an annotation, and a lost entry is found again by a dry run.
+const FINGERPRINTS_MAX: usize = 16;
+
+impl Fingerprint {
+    /// The fingerprint of a template: keys sorted, nulls dropped, hash label dropped.
+    #[must_use]
+    pub fn of(template: &Value) -> Self {
+        Self::from_digest(&digest(template))
+    }
+
+    /// The fingerprint that belongs to a digest.
+    #[must_use]
+    pub fn from_digest(digest: &Digest) -> Self {
+        let mut text = String::with_capacity(FINGERPRINT_VERSION.len() + 64);
+        text.push_str(FINGERPRINT_VERSION);
+        for byte in digest {
+            for nibble in [byte >> 4, byte & 15] {
+                text.push(char::from_digit(u32::from(nibble), 16).unwrap_or('0'));
+            }
+        }
+        Self(text)
+    }
+
+    /// Reads the annotation of a ReplicaSet; entries that are not fingerprints are kept as they
+    /// are and match nothing.
+    #[must_use]
+    pub fn list(annotation: &str) -> Vec<Self> {
+        annotation.split(',').map(str::trim).filter(|s| !s.is_empty()).map(|s| Self(s.to_owned())).collect()
+    }
+
+    /// The annotation that names `known` and this one.
+    #[must_use]
+    pub fn appended_to(&self, known: &[Self]) -> String {
+        let excess = (known.len() + 1).saturating_sub(FINGERPRINTS_MAX);
+        let kept = known.iter().filter(|other| *other != self).skip(excess).chain([self]);
+        kept.map(Self::as_str).collect::<Vec<_>>().join(",")
+    }
+
+    /// The text as it stands in the annotation.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The digest of a template's canonical text, hash label aside.
+#[must_use]
+pub fn digest(template: &Value) -> Digest {
+    let mut text = String::new();
+    write_canonical(&without_hash_label(template), &mut text);
+    Sha256::digest(text.as_bytes()).into()
+}
+
+/// The template without the label `pod-template-hash` (S16.5a).
+#[must_use]
+pub fn without_hash_label(template: &Value) -> Value {
+    let mut template = template.clone();
+    if let Some(labels) = template.pointer_mut("/metadata/labels").and_then(Value::as_object_mut) {
+        labels.remove(HASH_LABEL);
+        if labels.is_empty()
+            && let Some(metadata) = template.get_mut("metadata").and_then(Value::as_object_mut)
+        {
+            metadata.remove("labels");
+        }
+    }
+    template
+}
+
+/// The template with the label `pod-template-hash` set (S4.10).
+#[must_use]
+pub fn with_hash_label(template: &Value, hash: &str) -> Value {
+    let mut template = template.clone();
+    if let Some(root) = as_object(&mut template) {
+        let metadata = root.entry("metadata").or_insert_with(empty);
+        if let Some(metadata) = as_object(metadata) {
+            let labels = metadata.entry("labels").or_insert_with(empty);
+            if let Some(labels) = as_object(labels) {
+                labels.insert(HASH_LABEL.to_owned(), Value::from(hash));
+            }
+        }
+    }
+    template
+}
+
+fn empty() -> Value {
+    Value::Object(Map::new())
+}
+
+fn as_object(value: &mut Value) -> Option<&mut Map<String, Value>> {
+    if value.is_null() {
+        *value = empty();
+    }
+    value.as_object_mut()
+}
+
+/// The label value for a template and a collision count: FNV-1a 64 over the canonical
+/// template and the count, folded to 32 bits (S4.17, S4.19), in the alphabet of S4.18.
+#[must_use]
+pub fn pod_template_hash(template: &Value, collision_count: Option<i32>) -> String {
+    let mut text = String::new();
+    write_canonical(&without_hash_label(template), &mut text);
+    let mut hasher = fnv::FnvHasher::default();
+    hasher.write(text.as_bytes());
+    if let Some(count) = collision_count {
+        hasher.write(&count.to_le_bytes());
+    }
+    let wide = hasher.finish();
+    let [a, b, c, d, e, f, g, h] = wide.to_le_bytes();
+    encode(u32::from_le_bytes([a, b, c, d]) ^ u32::from_le_bytes([e, f, g, h]))
+}
+
+/// The decimal digits of `number`, each mapped into an alphabet without vowels (S4.18).
+#[must_use]
+pub fn encode(number: u32) -> String {
+    const ALPHABET: [char; 10] = ['4', '5', '6', '7', '8', '9', 'b', 'c', 'd', 'f'];
+    let digits = number.to_string();
+    digits.chars().filter_map(|c| c.to_digit(10)).filter_map(|d| ALPHABET.get(d as usize)).collect()
+}
+
+/// JSON with keys sorted and object members that are null left out.
+fn write_canonical(value: &Value, out: &mut String) {
+    match value {
+        Value::Object(members) => {
+            let mut sorted: Vec<_> = members.iter().filter(|(_, member)| !member.is_null()).collect();
+            sorted.sort_unstable_by_key(|(key, _)| *key);
+            out.push('{');
+            for (index, (key, member)) in sorted.into_iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                out.push_str(&Value::from(key.as_str()).to_string());
+                out.push(':');
+                write_canonical(member, out);
+            }
+            out.push('}');
+        }
+        Value::Array(items) => {
+            out.push('[');
+            for (index, item) in items.iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                write_canonical(item, out);
+            }
+            out.push(']');
+        }
+        scalar => out.push_str(&scalar.to_string()),
+    }
+}

@@ -1,0 +1,51 @@
+//! Why a rollout is where it is: the one source of text for log, metric, condition and CLI.
+
+use std::fmt;
+
+/// What the controller is doing or waiting for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// Everything is as the Deployment wants it.
+    Converged,
+    /// The Deployment is being deleted; the garbage collector does the rest.
+    Deleting,
+    /// `spec.paused` is set.
+    Paused,
+    /// A ReplicaSet was created or resized, or will be by this plan.
+    Stepping,
+    /// Pods of the new ReplicaSet are not available yet.
+    WaitingForAvailable {
+        /// The new ReplicaSet.
+        set: String,
+        /// Its available pods.
+        available: i64,
+        /// The pods wanted.
+        desired: i64,
+    },
+    /// Old pods must go before new ones come, and some still run (Recreate).
+    WaitingForTermination,
+    /// Pods of old ReplicaSets are still there.
+    WaitingForOldPods {
+        /// How many.
+        old: i64,
+    },
+    /// Nothing moves before somebody changes something.
+    Blocked(String),
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Converged => f.write_str("converged"),
+            Self::Deleting => f.write_str("being deleted"),
+            Self::Paused => f.write_str("paused: set spec.paused to false to go on"),
+            Self::Stepping => f.write_str("stepping"),
+            Self::WaitingForAvailable { set, available, desired } => {
+                write!(f, "waiting for pods of {set}: {available} of {desired} available")
+            }
+            Self::WaitingForTermination => f.write_str("waiting for old pods to terminate"),
+            Self::WaitingForOldPods { old } => write!(f, "waiting for {old} old pods to go"),
+            Self::Blocked(reason) => write!(f, "blocked: {reason}"),
+        }
+    }
+}
