@@ -1,1 +1,180 @@
 //! Carries out one pass: asks, plans, acts; generic over the cluster it acts on.
+//!
+//! There is no decision in here: [`plan::plan`] says what to do, [`plan::after_failure`] what
+//! follows from a refusal. Every caller (operator, oracle, simulator) runs passes through
+//! [`run`], over a [`Cluster`] of its own.
+
+mod claims;
+mod cluster;
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use plan::{Aftermath, Ask, Observed, Plan, ReplicaSet, Step, Verdict, Wake, Why};
+
+pub use cluster::{Answer, Cluster, Owner, Refusal};
+
+/// How often a pass may plan again. Questions (template, dry run, a set's template, pods),
+/// one round of claims and one name that turned out to be ours are six; the rest is room.
+const STEPS_MAX: usize = 12;
+
+/// What came of a pass.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// Why it ended early, if it did.
+    pub error: Option<PassError>,
+    /// When to look again without being told.
+    pub wake: Wake,
+    /// Why the rollout is where it is; `None` when planning did not get that far.
+    pub why: Option<Why>,
+    /// Write requests that were accepted.
+    pub writes: usize,
+    /// Rules from which a branch deviated on purpose.
+    pub deviations: BTreeSet<&'static str>,
+}
+
+/// Why a pass ended early.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct PassError {
+    /// In the server's words, with the object's name.
+    pub message: String,
+    /// Whether to try again with backoff; not when the namespace is going away (S14.3).
+    pub retry: bool,
+    /// Whether a precondition failed: the snapshot was out of date.
+    pub conflict: bool,
+}
+
+impl PassError {
+    fn retry(message: String) -> Self {
+        Self { message, retry: true, conflict: false }
+    }
+}
+
+impl From<Refusal> for PassError {
+    fn from(refusal: Refusal) -> Self {
+        let conflict = refusal.is_conflict();
+        let retry = !refusal.namespace_terminating;
+        Self { message: refusal.message, retry, conflict }
+    }
+}
+
+/// One pass over one Deployment, from a snapshot to its last action.
+pub async fn run<C: Cluster>(cluster: &C, observed: Observed, now: Timestamp) -> Outcome {
+    let mut pass = Pass { cluster, observed, now, writes: 0, deviations: BTreeSet::new() };
+    let result = pass.steps().await;
+    let (error, wake, why) = match result {
+        Ok(plan) => (None, plan.wake, Some(plan.why)),
+        Err((error, why)) => (Some(error), Wake::OnChange, why),
+    };
+    Outcome { error, wake, why, writes: pass.writes, deviations: pass.deviations }
+}
+
+struct Pass<'a, C> {
+    cluster: &'a C,
+    observed: Observed,
+    now: Timestamp,
+    writes: usize,
+    deviations: BTreeSet<&'static str>,
+}
+
+type Ended = (PassError, Option<Why>);
+
+impl<C: Cluster> Pass<'_, C> {
+    async fn steps(&mut self) -> Result<Plan, Ended> {
+        for _ in 0..STEPS_MAX {
+            match plan::plan(&self.observed, self.now) {
+                Step::Ask(ask) => self.ask(&ask).await.map_err(|error| (error, None))?,
+                Step::Claim(claims) => self.claim(claims).await.map_err(|error| (error, None))?,
+                Step::Act(plan) => {
+                    self.deviations.extend(plan.deviations.iter().copied());
+                    match self.act(&plan).await {
+                        Ok(None) => return Ok(*plan),
+                        Ok(Some(set)) => self.observed.sets.push(*set),
+                        Err(error) => return Err((error, Some(plan.why))),
+                    }
+                }
+            }
+        }
+        Err((PassError::retry(format!("no end after {STEPS_MAX} steps")), None))
+    }
+
+    async fn ask(&mut self, ask: &Ask) -> Result<(), PassError> {
+        let answers = &mut self.observed.answers;
+        match self.cluster.ask(&self.observed.workload, ask).await? {
+            Answer::Template(template) => answers.template = Some(template),
+            Answer::DryRun(dry_run) => answers.dry_run = Some(dry_run),
+            Answer::SetTemplate(uid, template) => answers.set_template = Some((uid, template)),
+            Answer::Pods(pods) => answers.pods = Some(pods),
+        }
+        Ok(())
+    }
+
+    /// Carries a plan out. `Some` is a set that turned out to be ours: plan again with it.
+    async fn act(&mut self, plan: &Plan) -> Result<Option<Box<ReplicaSet>>, PassError> {
+        for event in &plan.events {
+            self.cluster.record(&self.observed.workload, event);
+        }
+        for (index, planned) in plan.actions.iter().enumerate() {
+            let Err(refusal) = self.perform(planned).await else { continue };
+            match self.after(plan, index, refusal).await {
+                (_, Verdict::Continue) => {}
+                (_, Verdict::PlanAgain(set)) => return Ok(Some(set)),
+                (error, Verdict::Retry(message)) => return Err(PassError { message, ..error }),
+                (error, Verdict::GiveUp(message)) => return Err(PassError { message, retry: false, ..error }),
+            }
+        }
+        match &plan.error {
+            None => Ok(None),
+            Some(error) => Err(PassError::retry(error.clone())),
+        }
+    }
+
+    async fn perform(&mut self, planned: &plan::Planned) -> Result<(), Refusal> {
+        let written = self.cluster.act(&self.observed.workload, &planned.action).await?;
+        self.writes += 1;
+        // S4.5: the version that a write to the Deployment returned is carried forward.
+        if let Some(version) = written {
+            self.observed.workload.resource_version = version;
+        }
+        for event in &planned.events {
+            self.cluster.record(&self.observed.workload, event);
+        }
+        Ok(())
+    }
+
+    /// What follows from a refusal, carried out as far as it can be (S14.7).
+    async fn after(&mut self, plan: &Plan, index: usize, refusal: Refusal) -> (PassError, Verdict) {
+        let failure = match self.explain(plan, index, &refusal).await {
+            Ok(failure) => failure,
+            Err(second) => return (second.clone().into(), Verdict::Retry(second.message)),
+        };
+        let Aftermath { actions, events, verdict, deviation } =
+            plan::after_failure(&self.observed, plan, index, &failure, self.now);
+        self.deviations.extend(deviation);
+        for planned in &actions {
+            // The first refusal is the one that counts; this one is only logged by the cluster.
+            let _ignored = self.perform(planned).await;
+        }
+        for event in &events {
+            self.cluster.record(&self.observed.workload, event);
+        }
+        (refusal.into(), verdict)
+    }
+
+    async fn explain(&self, plan: &Plan, index: usize, refusal: &Refusal) -> Result<plan::Failure, Refusal> {
+        if refusal.namespace_terminating {
+            return Ok(plan::Failure::NamespaceTerminating(refusal.message.clone()));
+        }
+        let created = match plan.actions.get(index).map(|planned| &planned.action) {
+            Some(plan::Action::CreateReplicaSet(set)) if refusal.is_already_exists() => Some(&set.name),
+            _ => None,
+        };
+        if let Some(name) = created {
+            let live = self.cluster.replica_set(&self.observed.workload, name).await?;
+            return Ok(plan::Failure::NameTaken(live.map(Box::new)));
+        }
+        let text = refusal.message.clone();
+        Ok(if refusal.is_not_found() { plan::Failure::NotFound(text) } else { plan::Failure::Refused(text) })
+    }
+}

@@ -1,0 +1,157 @@
+//! Actions of a plan as request bodies, each with its precondition.
+//!
+//! Existing objects are changed by patches that name only what changes, so nothing that we do
+//! not know is lost; `metadata.uid` and `metadata.resourceVersion` in a patch make the server
+//! answer 409 when the object is not the one that the decision was made from.
+
+use plan::keys::{REVISION, ROLLBACK_TO};
+use plan::selector::LabelSelector;
+use plan::{Flavour, NewReplicaSet, RollBack, StatusWrite, Target, UpdateReplicaSet, Workload};
+use serde_json::{Value, json};
+
+/// A ReplicaSet as it is created (S4.9, S4.10).
+#[must_use]
+pub fn replica_set(flavour: Flavour, workload: &Workload, set: &NewReplicaSet) -> Value {
+    json!({
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {
+            "namespace": workload.namespace,
+            "name": set.name,
+            "labels": set.labels,
+            "annotations": set.annotations,
+            "ownerReferences": [owner_reference(flavour, workload)],
+        },
+        "spec": {
+            "replicas": set.size,
+            "minReadySeconds": set.min_ready_seconds,
+            "selector": set.selector,
+            "template": set.template,
+        },
+    })
+}
+
+/// The ReplicaSet of a dry run: a name of its own, so that an existing set is no obstacle.
+#[must_use]
+pub fn dry_run_replica_set(flavour: Flavour, workload: &Workload, set: &NewReplicaSet) -> Value {
+    let mut body = replica_set(flavour, workload, set);
+    if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("name");
+        metadata.insert("generateName".to_owned(), Value::from("rollwright-dry-run-"));
+    }
+    body
+}
+
+fn owner_reference(flavour: Flavour, workload: &Workload) -> Value {
+    json!({
+        "apiVersion": flavour.api_version(),
+        "kind": "Deployment",
+        "name": workload.name,
+        "uid": workload.uid,
+        "controller": true,
+        "blockOwnerDeletion": true,
+    })
+}
+
+fn preconditions(uid: &str, resource_version: &str) -> Value {
+    json!({ "uid": uid, "resourceVersion": resource_version })
+}
+
+/// Merge patch that changes a ReplicaSet (S4.3, S8.9).
+#[must_use]
+pub fn update_patch(update: &UpdateReplicaSet) -> Value {
+    let Target { uid, resource_version, .. } = &update.target;
+    let mut patch = json!({ "metadata": preconditions(uid, resource_version) });
+    if !update.annotations.is_empty() {
+        insert(&mut patch, "metadata", "annotations", json!(update.annotations));
+    }
+    if update.size_to != update.size_from {
+        insert(&mut patch, "spec", "replicas", json!(update.size_to));
+    }
+    if let Some((_, seconds)) = update.min_ready_seconds {
+        insert(&mut patch, "spec", "minReadySeconds", json!(seconds));
+    }
+    patch
+}
+
+fn insert(object: &mut Value, parent: &str, field: &str, value: Value) {
+    if let Some(members) = object.as_object_mut() {
+        let parent = members.entry(parent).or_insert_with(|| json!({}));
+        if let Some(members) = parent.as_object_mut() {
+            members.insert(field.to_owned(), value);
+        }
+    }
+}
+
+/// Strategic merge patch that makes the Deployment the controller of an orphan (S2.17).
+#[must_use]
+pub fn adopt_patch(flavour: Flavour, workload: &Workload, target: &Target) -> Value {
+    let mut patch = json!({ "metadata": preconditions(&target.uid, &target.resource_version) });
+    insert(&mut patch, "metadata", "ownerReferences", json!([owner_reference(flavour, workload)]));
+    patch
+}
+
+/// Strategic merge patch that gives a ReplicaSet up (S2.14).
+#[must_use]
+pub fn release_patch(workload: &Workload, target: &Target) -> Value {
+    let mut patch = json!({ "metadata": preconditions(&target.uid, &target.resource_version) });
+    let removal = json!([{ "$patch": "delete", "uid": workload.uid }]);
+    insert(&mut patch, "metadata", "ownerReferences", removal);
+    patch
+}
+
+/// Merge patch of the status subresource; a field that goes away is null. On apps/v1 the
+/// revision annotation travels with it (S1.18, S5.6).
+#[must_use]
+pub fn status_patch(flavour: Flavour, workload: &Workload, write: &StatusWrite) -> Value {
+    let mut patch = json!({
+        "metadata": preconditions(&workload.uid, &workload.resource_version),
+        "status": write.status.to_json(flavour.has_status_extras()),
+    });
+    if let Some(revision) = &write.revision_annotation {
+        insert(&mut patch, "metadata", "annotations", json!({ REVISION: revision }));
+    }
+    patch
+}
+
+/// Merge patch that persists a selector taken from the template's labels.
+#[must_use]
+pub fn selector_patch(workload: &Workload, selector: &LabelSelector) -> Value {
+    json!({
+        "metadata": preconditions(&workload.uid, &workload.resource_version),
+        "spec": { "selector": selector },
+    })
+}
+
+/// JSON patch that carries a rollback out, or only clears the request (S10.7, S10.8).
+///
+/// The template is replaced as a whole, which a merge patch cannot do.
+#[must_use]
+pub fn rollback_patch(flavour: Flavour, workload: &Workload, write: &RollBack) -> Value {
+    let mut operations = vec![
+        json!({ "op": "replace", "path": "/metadata/uid", "value": workload.uid }),
+        json!({ "op": "replace", "path": "/metadata/resourceVersion", "value": workload.resource_version }),
+    ];
+    match flavour {
+        Flavour::Rollwright => operations.push(json!({ "op": "remove", "path": "/spec/rollbackTo" })),
+        Flavour::AppsV1 => operations.push(json!({ "op": "remove", "path": annotation_path(ROLLBACK_TO) })),
+    }
+    if let Some(template) = &write.template {
+        operations.push(json!({ "op": "replace", "path": "/spec/template", "value": template }));
+    }
+    if workload.annotations.is_empty() && write.annotations.values().any(Option::is_some) {
+        operations.push(json!({ "op": "add", "path": "/metadata/annotations", "value": {} }));
+    }
+    for (key, value) in &write.annotations {
+        operations.push(match value {
+            Some(value) => json!({ "op": "add", "path": annotation_path(key), "value": value }),
+            None => json!({ "op": "remove", "path": annotation_path(key) }),
+        });
+    }
+    Value::from(operations)
+}
+
+/// A JSON pointer to an annotation (RFC 6901).
+fn annotation_path(key: &str) -> String {
+    format!("/metadata/annotations/{}", key.replace('~', "~0").replace('/', "~1"))
+}

@@ -1,0 +1,87 @@
+//! Adopting and releasing: all are tried, and any error ends the pass (S2.16–S2.18).
+
+use plan::{Claim, Target};
+
+use crate::{Cluster, Pass, PassError, Refusal};
+
+impl<C: Cluster> Pass<'_, C> {
+    /// Makes the claims and changes the snapshot accordingly.
+    pub(crate) async fn claim(&mut self, claims: Vec<Claim>) -> Result<(), PassError> {
+        let mut errors: Vec<PassError> = Vec::new();
+        // S2.16: one live read serves all adoptions of the pass.
+        let mut may_adopt: Option<Result<(), PassError>> = None;
+        for claim in claims {
+            let result = match &claim {
+                Claim::Release(target) => self.release(&claim, target).await,
+                Claim::Adopt(target) => {
+                    let allowed = match &may_adopt {
+                        Some(allowed) => allowed.clone(),
+                        None => may_adopt.insert(self.may_adopt().await).clone(),
+                    };
+                    match allowed {
+                        Ok(()) => self.adopt(&claim, target).await,
+                        Err(error) => Err(error),
+                    }
+                }
+            };
+            errors.extend(result.err());
+        }
+        let Some(first) = errors.first() else { return Ok(()) };
+        let message = errors.iter().map(|error| error.message.as_str()).collect::<Vec<_>>().join("; ");
+        let retry = errors.iter().any(|error| error.retry);
+        Err(PassError { message, retry, conflict: first.conflict })
+    }
+
+    async fn may_adopt(&self) -> Result<(), PassError> {
+        let workload = &self.observed.workload;
+        match self.cluster.owner(workload).await? {
+            Some(owner) if owner.uid == workload.uid && !owner.deleting => Ok(()),
+            Some(owner) if owner.uid == workload.uid => {
+                Err(PassError::retry(format!("{} has just been deleted", workload.name)))
+            }
+            Some(owner) => Err(PassError::retry(format!(
+                "original Deployment {}/{} is gone: got uid {}, wanted {}",
+                workload.namespace, workload.name, owner.uid, workload.uid
+            ))),
+            None => Err(PassError::retry(format!("deployment {} not found", workload.name))),
+        }
+    }
+
+    async fn adopt(&mut self, claim: &Claim, target: &Target) -> Result<(), PassError> {
+        match self.cluster.claim(&self.observed.workload, claim).await {
+            Ok(version) => {
+                self.writes += 1;
+                let uid = self.observed.workload.uid.clone();
+                if let Some(set) = self.observed.sets.iter_mut().find(|set| set.uid == target.uid) {
+                    // S2.19: the version that the write returned is carried forward.
+                    set.resource_version = version;
+                    set.controller_uid = Some(uid);
+                }
+                self.deviations.insert("S2.19");
+                Ok(())
+            }
+            // S2.15: a set that is gone is nobody's.
+            Err(refusal) if refusal.is_not_found() => {
+                self.forget(target);
+                Ok(())
+            }
+            Err(refusal) => Err(refusal.into()),
+        }
+    }
+
+    async fn release(&mut self, claim: &Claim, target: &Target) -> Result<(), PassError> {
+        let ignored = |refusal: &Refusal| refusal.is_not_found() || refusal.is_invalid();
+        match self.cluster.claim(&self.observed.workload, claim).await {
+            Ok(_) => self.writes += 1,
+            // S2.14: gone, or no longer ours.
+            Err(refusal) if ignored(&refusal) => {}
+            Err(refusal) => return Err(refusal.into()),
+        }
+        self.forget(target);
+        Ok(())
+    }
+
+    fn forget(&mut self, target: &Target) {
+        self.observed.sets.retain(|set| set.uid != target.uid);
+    }
+}

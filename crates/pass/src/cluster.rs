@@ -1,0 +1,104 @@
+//! What a pass needs of a cluster.
+
+use std::future::Future;
+
+use plan::{Action, Ask, Claim, DryRun, Event, Pod, ReplicaSet, Workload};
+use serde_json::Value;
+
+/// A cluster that a pass acts on: the API server, or a store in memory.
+///
+/// Every write carries its preconditions: those of the action, and for the Deployment itself
+/// `uid` and `resource_version` of the workload that is passed along.
+pub trait Cluster {
+    /// The Deployment as it is now, past any cache (S2.16). `None` when it is gone.
+    fn owner(&self, workload: &Workload) -> impl Future<Output = Result<Option<Owner>, Refusal>> + Send;
+
+    /// Adopts or releases. Returns the set's new resourceVersion.
+    fn claim(
+        &self,
+        workload: &Workload,
+        claim: &Claim,
+    ) -> impl Future<Output = Result<String, Refusal>> + Send;
+
+    /// Finds something out. A dry run that is refused is an answer, not an error.
+    fn ask(&self, workload: &Workload, ask: &Ask) -> impl Future<Output = Result<Answer, Refusal>> + Send;
+
+    /// A ReplicaSet by name as it is now, past any cache. `None` when there is none.
+    fn replica_set(
+        &self,
+        workload: &Workload,
+        name: &str,
+    ) -> impl Future<Output = Result<Option<ReplicaSet>, Refusal>> + Send;
+
+    /// Carries an action out. Returns the Deployment's new resourceVersion if it was written.
+    fn act(
+        &self,
+        workload: &Workload,
+        action: &Action,
+    ) -> impl Future<Output = Result<Option<String>, Refusal>> + Send;
+
+    /// Records an event on the Deployment; never waits, never fails.
+    fn record(&self, workload: &Workload, event: &Event);
+}
+
+/// A Deployment as a live read shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    /// `metadata.uid`.
+    pub uid: String,
+    /// Whether a `metadata.deletionTimestamp` is set.
+    pub deleting: bool,
+}
+
+/// The answer to a [`Ask`].
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// To [`Ask::Template`].
+    Template(Value),
+    /// To [`Ask::DryRun`].
+    DryRun(DryRun),
+    /// To [`Ask::SetTemplate`]: uid and template.
+    SetTemplate(String, Value),
+    /// To [`Ask::Pods`].
+    Pods(Vec<Pod>),
+}
+
+/// A request that was not carried out, or of which nobody knows.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct Refusal {
+    /// HTTP status; 0 when there was no answer.
+    pub code: u16,
+    /// The reason of the API's Status, such as `Conflict` or `AlreadyExists`.
+    pub reason: String,
+    /// In the server's words.
+    pub message: String,
+    /// Whether a cause says that the namespace is going away (S14.3).
+    pub namespace_terminating: bool,
+}
+
+impl Refusal {
+    /// The object is not in the version that the decision was made from.
+    #[must_use]
+    pub fn is_conflict(&self) -> bool {
+        self.reason == "Conflict"
+    }
+
+    /// The name is taken.
+    #[must_use]
+    pub fn is_already_exists(&self) -> bool {
+        self.reason == "AlreadyExists"
+    }
+
+    /// The object is gone.
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        self.code == 404
+    }
+
+    /// The server does not accept the object as it would become.
+    #[must_use]
+    pub fn is_invalid(&self) -> bool {
+        self.code == 422
+    }
+}
