@@ -5,12 +5,35 @@ set -eu
 out=$1; shift
 cd "$(dirname "$0")"
 version=v1.36.2
+helm_version=v4.3.1
 v=k8s.io/component-base/version
 flags="-s -w -X $v.gitVersion=$version -X $v.gitMajor=1 -X $v.gitMinor=36 -X $v.gitCommit=modules -X $v.gitTreeState=clean"
+helm_flags="-s -w -X helm.sh/helm/v4/internal/version.version=$helm_version"
 mkdir -p "$out"
+
+# Two builds of the same binary would only slow each other down. A directory is
+# the one lock every POSIX system has; a lock whose owner is gone is taken over.
+lock="$out/.lock"
+until mkdir "$lock" 2>/dev/null; do
+  owner=$(cat "$lock/pid" 2>/dev/null || echo unknown)
+  if [ "$owner" != unknown ] && ! kill -0 "$owner" 2>/dev/null; then
+    rm -rf "$lock"
+  else
+    sleep 1
+  fi
+done
+echo $$ >"$lock/pid"
+trap 'rm -rf "$lock"' EXIT
+trap 'exit 1' INT TERM
+
 for binary in "$@"; do
   [ -x "$out/$binary" ] && continue
-  echo "building $binary $version (once, cached in $out)" >&2
-  CGO_ENABLED=0 GOFLAGS='-mod=readonly -trimpath -buildvcs=false' go build -ldflags "$flags" -o "$out/.$binary.$$" "./$binary"
+  case $binary in
+    helm) module=../go-helm package=helm.sh/helm/v4/cmd/helm ldflags=$helm_flags ;;
+    *) module=. package=./$binary ldflags=$flags ;;
+  esac
+  echo "building $binary (once, cached in $out)" >&2
+  (cd "$module" && CGO_ENABLED=0 GOFLAGS='-mod=readonly -trimpath -buildvcs=false' \
+    go build -ldflags "$ldflags" -o "$out/.$binary.$$" "$package")
   mv "$out/.$binary.$$" "$out/$binary"
 done
