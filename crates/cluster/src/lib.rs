@@ -1,1 +1,28 @@
 //! A real Kubernetes control plane with a fake kubelet, for demos and tests.
+//!
+//! [`Cluster::start`] runs etcd, kube-apiserver and kube-controller-manager on
+//! loopback ports; [`kubelet`] stands in for nodes. The built-in deployment
+//! controller is off unless asked for.
+//!
+//! Nothing is left behind: dropping a [`Cluster`] stops its processes; if the
+//! owner is killed instead, a watchdog shell at the other end of a pipe kills
+//! them; and should that be killed too, the next start in the same directory
+//! finds the pids in the state file.
+
+mod binaries;
+mod cluster;
+mod credentials;
+mod error;
+pub mod kubelet;
+mod launches;
+mod process;
+mod state;
+mod wait;
+mod watchdog;
+
+pub use binaries::{Binary, KUBERNETES_VERSION};
+pub use cluster::{Cluster, Component, Options};
+pub use credentials::User;
+pub use error::Error;
+pub use state::State;
+pub use wait::{NotYet, wait_for};

@@ -1,0 +1,150 @@
+//! Finds the programs of the control plane: ready-made ones first, else built
+//! once from Go modules into a cache outside `target/`.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::error::Error;
+
+/// Kubernetes version of the binaries we build ourselves.
+pub const KUBERNETES_VERSION: &str = "v1.36.2";
+
+/// Oldest minor version of a `kubectl` on `PATH` that is used; kubectl supports
+/// servers one minor version newer than itself.
+const KUBECTL_MINOR_MIN: u32 = 35;
+
+/// A program this crate can find or build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binary {
+    /// The key-value store under the API server.
+    Etcd,
+    /// The API server.
+    KubeApiserver,
+    /// The built-in controllers.
+    KubeControllerManager,
+    /// The command line client.
+    Kubectl,
+    /// The chart installer.
+    Helm,
+}
+
+impl Binary {
+    /// All binaries, in the order they are usually needed.
+    pub const ALL: [Self; 5] =
+        [Self::Etcd, Self::KubeApiserver, Self::KubeControllerManager, Self::Kubectl, Self::Helm];
+
+    /// File name of the program.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Etcd => "etcd",
+            Self::KubeApiserver => "kube-apiserver",
+            Self::KubeControllerManager => "kube-controller-manager",
+            Self::Kubectl => "kubectl",
+            Self::Helm => "helm",
+        }
+    }
+
+    /// Path of the program, building it first if it has to be.
+    ///
+    /// Looks in `$KUBEBUILDER_ASSETS`, then (kubectl and helm only) on `PATH`,
+    /// then in the cache. Only a build takes noticeable time: minutes.
+    pub fn locate(self) -> Result<PathBuf, Error> {
+        if let Some(found) = self.in_assets().or_else(|| self.on_path()) {
+            return Ok(found);
+        }
+        let directory = cache_directory(self)?;
+        let cached = directory.join(self.name());
+        if !cached.is_file() {
+            self.build(&directory)?;
+        }
+        Ok(cached)
+    }
+
+    fn in_assets(self) -> Option<PathBuf> {
+        let path = PathBuf::from(env::var_os("KUBEBUILDER_ASSETS")?).join(self.name());
+        path.is_file().then_some(path)
+    }
+
+    fn on_path(self) -> Option<PathBuf> {
+        if !matches!(self, Self::Kubectl | Self::Helm) {
+            return None;
+        }
+        let path = env::split_paths(&env::var_os("PATH")?)
+            .map(|directory| directory.join(self.name()))
+            .find(|path| path.is_file())?;
+        (self != Self::Kubectl || is_recent_kubectl(&path)).then_some(path)
+    }
+
+    fn build(self, directory: &Path) -> Result<(), Error> {
+        let go = Command::new("go").arg("version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        if !go.is_ok_and(|status| status.success()) {
+            return Err(Error::MissingBinary { binary: self.name() });
+        }
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("go").join("build.sh");
+        // Standard output belongs to the caller's caller (`eval "$(... up)"`).
+        let status = Command::new("sh")
+            .arg(&script)
+            .arg(directory)
+            .arg(self.name())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .status()
+            .map_err(Error::io("running", &script))?;
+        if status.success() { Ok(()) } else { Err(Error::Build { binary: self.name(), script }) }
+    }
+}
+
+/// Paths of everything a control plane consists of.
+#[derive(Clone, Debug)]
+pub(crate) struct ControlPlaneBinaries {
+    pub(crate) etcd: PathBuf,
+    pub(crate) apiserver: PathBuf,
+    pub(crate) controller_manager: PathBuf,
+}
+
+impl ControlPlaneBinaries {
+    pub(crate) fn locate() -> Result<Self, Error> {
+        Ok(Self {
+            etcd: Binary::Etcd.locate()?,
+            apiserver: Binary::KubeApiserver.locate()?,
+            controller_manager: Binary::KubeControllerManager.locate()?,
+        })
+    }
+}
+
+fn cache_directory(binary: Binary) -> Result<PathBuf, Error> {
+    let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+    env::var_os("XDG_CACHE_HOME")
+        .filter(|value| !value.is_empty())
+        .map(PathBuf::from)
+        .or_else(home)
+        .map(|cache| cache.join("rollwright").join(format!("controlplane-{KUBERNETES_VERSION}")))
+        .ok_or(Error::MissingBinary { binary: binary.name() })
+}
+
+/// Some systems put a stub named kubectl on `PATH`: it counts only if it answers.
+fn is_recent_kubectl(path: &Path) -> bool {
+    let output = Command::new(path).args(["version", "--client"]).stdin(Stdio::null()).output();
+    let Ok(output) = output else { return false };
+    output.status.success()
+        && client_minor(&String::from_utf8_lossy(&output.stdout))
+            .is_some_and(|minor| minor >= KUBECTL_MINOR_MIN)
+}
+
+fn client_minor(output: &str) -> Option<u32> {
+    let version = output.lines().find_map(|line| line.strip_prefix("Client Version: v1."))?;
+    version.split('.').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::client_minor;
+
+    #[test]
+    fn reads_the_minor_version_of_kubectl() {
+        assert_eq!(client_minor("Client Version: v1.36.2\nKustomize Version: v5.8.1\n"), Some(36));
+        assert_eq!(client_minor("Client Version: v1.32.4-dispatcher\n"), Some(32));
+        assert_eq!(client_minor("kubectl is not installed\n"), None);
+    }
+}

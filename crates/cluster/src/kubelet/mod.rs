@@ -1,0 +1,134 @@
+//! A fake kubelet: one node, on which every pod "runs" without any container.
+//!
+//! It schedules pods, reports them ready after a while, and removes them when
+//! they are deleted. Image names and annotations make a pod misbehave:
+//!
+//! | in the pod | effect |
+//! |---|---|
+//! | an image containing `bad` | `ImagePullBackOff`, the pod stays pending |
+//! | an image containing `crash` | `CrashLoopBackOff` with a rising restart count |
+//! | `restartPolicy: Never` or `OnFailure` | finishes as `Succeeded` (`Failed` with a `crash` image) |
+//! | [`READY_AFTER_MS`] | becomes ready that long after it was scheduled |
+//! | [`UNREADY_AFTER_MS`] | becomes unready again that long after it was ready |
+//! | [`NEVER_READY`]` = "true"` | runs but is not ready; may be set and removed at any time |
+//! | [`TERMINATE_AFTER_MS`] | lingers that long after it was deleted |
+//!
+//! The kubelet has a thread and a runtime of its own, so it outlives the
+//! runtime of the test that started it.
+
+mod agent;
+mod decide;
+mod node;
+mod pod;
+mod status;
+
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use tokio::sync::{oneshot, watch};
+
+use crate::error::Error;
+
+pub use pod::{NEVER_READY, READY_AFTER_MS, TERMINATE_AFTER_MS, UNREADY_AFTER_MS};
+
+/// Name of the node that all pods run on.
+pub const NODE_NAME: &str = "fake-node";
+
+/// How pods behave unless their annotations say otherwise.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KubeletOptions {
+    /// Time from being scheduled to being ready.
+    pub ready_after: Duration,
+    /// Time from being deleted to being gone.
+    pub terminate_after: Duration,
+    /// Time between two restarts of a crashing container.
+    pub restart_every: Duration,
+    /// No pod is ready while this is set, as if all carried [`NEVER_READY`].
+    pub never_ready: bool,
+    /// Nothing is done at all while this is set: pods stay as they are.
+    pub paused: bool,
+    /// How many requests are under way at the same time at most.
+    pub parallel_requests: usize,
+}
+
+impl Default for KubeletOptions {
+    fn default() -> Self {
+        Self {
+            ready_after: Duration::from_millis(100),
+            terminate_after: Duration::ZERO,
+            restart_every: Duration::from_secs(10),
+            never_ready: false,
+            paused: false,
+            parallel_requests: 32,
+        }
+    }
+}
+
+/// A running fake kubelet. Dropping it ends it; pods stay as they are.
+#[derive(Debug)]
+pub struct Kubelet {
+    options: watch::Sender<KubeletOptions>,
+    stop: Option<oneshot::Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Kubelet {
+    /// Registers the node and starts to act on pods.
+    pub async fn start(config: kube::Config, options: KubeletOptions) -> Result<Self, Error> {
+        let (options, settings) = watch::channel(options);
+        let (stop, stopped) = oneshot::channel();
+        let (report, registered) = oneshot::channel();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| Error::Kubelet(error.to_string()))?;
+        let thread = thread::Builder::new()
+            .name("fake-kubelet".to_owned())
+            .spawn(move || runtime.block_on(run(config, settings, report, stopped)))
+            .map_err(|error| Error::Kubelet(error.to_string()))?;
+        let kubelet = Self { options, stop: Some(stop), thread: Some(thread) };
+        registered.await.map_err(|_| Error::Kubelet("ended before it registered its node".to_owned()))??;
+        Ok(kubelet)
+    }
+
+    /// Changes how pods behave from now on, those that run already included.
+    pub fn configure(&self, change: impl FnOnce(&mut KubeletOptions)) {
+        self.options.send_modify(change);
+    }
+}
+
+impl Drop for Kubelet {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+async fn run(
+    config: kube::Config,
+    settings: watch::Receiver<KubeletOptions>,
+    report: oneshot::Sender<Result<(), Error>>,
+    stopped: oneshot::Receiver<()>,
+) {
+    let registered = register(config).await;
+    match registered {
+        Ok(client) => {
+            let _ = report.send(Ok(()));
+            tokio::select! {
+                () = agent::watch_pods(client, settings) => {}
+                _ = stopped => {}
+            }
+        }
+        Err(error) => {
+            let _ = report.send(Err(error));
+        }
+    }
+}
+
+async fn register(config: kube::Config) -> Result<kube::Client, Error> {
+    let client = kube::Client::try_from(config)?;
+    node::register(&client).await?;
+    Ok(client)
+}

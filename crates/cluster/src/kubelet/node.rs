@@ -1,0 +1,49 @@
+//! The one node: registered once, ready for ever, large enough for all pods.
+
+use k8s_openapi::api::core::v1::Node;
+use kube::Api;
+use kube::api::{Patch, PatchParams, PostParams};
+use serde_json::json;
+
+use crate::error::Error;
+use crate::kubelet::NODE_NAME;
+use crate::kubelet::status::timestamp;
+
+pub(super) async fn register(client: &kube::Client) -> Result<(), Error> {
+    let nodes: Api<Node> = Api::all(client.clone());
+    let node: Node = serde_json::from_value(json!({
+        "metadata": {"name": NODE_NAME, "labels": {
+            "kubernetes.io/hostname": NODE_NAME,
+            "kubernetes.io/os": "linux",
+            "kubernetes.io/arch": "amd64",
+        }},
+    }))?;
+    match nodes.create(&PostParams::default(), &node).await {
+        Ok(_) => {}
+        Err(kube::Error::Api(status)) if status.is_already_exists() => {}
+        Err(error) => return Err(error.into()),
+    }
+    let capacity = json!({"cpu": "10k", "memory": "100Ti", "ephemeral-storage": "100Ti", "pods": "100k"});
+    let now = timestamp(jiff::Timestamp::now());
+    let patch = json!({
+        // Without this the taint "not ready" of new nodes would stay.
+        "spec": {"taints": null},
+        "status": {
+            "capacity": capacity,
+            "allocatable": capacity,
+            "conditions": [{
+                "type": "Ready", "status": "True", "reason": "KubeletReady", "message": "fake kubelet",
+                "lastHeartbeatTime": now, "lastTransitionTime": now,
+            }],
+            "nodeInfo": {
+                "kubeletVersion": "v1.36.2", "operatingSystem": "linux", "architecture": "amd64",
+                "bootID": "", "machineID": "", "systemUUID": "", "kernelVersion": "fake", "osImage": "fake",
+                "containerRuntimeVersion": "fake://1", "kubeProxyVersion": "",
+            },
+        },
+    });
+    let params = PatchParams::default();
+    nodes.patch(NODE_NAME, &params, &Patch::Merge(&patch)).await?;
+    nodes.patch_status(NODE_NAME, &params, &Patch::Merge(&patch)).await?;
+    Ok(())
+}

@@ -1,0 +1,279 @@
+//! `rollwright-cluster`: a Kubernetes control plane on this machine, in the
+//! background, for demos and for trying things out.
+//!
+//! `up` starts a supervisor, which owns the control plane as a test would and
+//! ends it when it is told to; `down` tells it.
+
+use std::error::Error as _;
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use cluster::kubelet::KubeletOptions;
+use cluster::{Binary, Cluster, Error, Options, State};
+use tokio::signal::unix::{SignalKind, signal};
+
+/// The supervisor has its own, shorter deadlines; a build may come first.
+const UP_DEADLINE: Duration = Duration::from_secs(1800);
+const DOWN_DEADLINE: Duration = Duration::from_secs(30);
+const POLL: Duration = Duration::from_millis(50);
+
+/// A Kubernetes control plane with a fake kubelet, on loopback ports.
+#[derive(Parser)]
+#[command(name = "rollwright-cluster", version)]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Start a cluster and print the line that makes kubectl use it.
+    Up(Settings),
+    /// Stop what `up` started.
+    Down(Place),
+    /// Say whether a cluster runs; fails if none does.
+    Status(Place),
+    /// Print the path of a program, building it first if need be.
+    Bin {
+        /// Which program.
+        program: Program,
+    },
+    /// Run a cluster in the foreground until SIGTERM or Ctrl-C.
+    Run(Settings),
+}
+
+#[derive(Args, Clone)]
+struct Place {
+    /// Name of the cluster; clusters of different names run side by side.
+    #[arg(long, env = "ROLLWRIGHT_CLUSTER", default_value = "demo")]
+    name: String,
+    /// Data directory [default: target/cluster/<name>].
+    #[arg(long)]
+    dir: Option<PathBuf>,
+}
+
+impl Place {
+    fn directory(&self) -> PathBuf {
+        let directory = self.dir.clone().unwrap_or_else(|| Options::named(&self.name).directory);
+        directory.canonicalize().unwrap_or(directory)
+    }
+}
+
+#[derive(Args, Clone)]
+struct Settings {
+    #[command(flatten)]
+    place: Place,
+    /// Milliseconds from scheduling a pod to its being ready.
+    #[arg(long, default_value_t = 100)]
+    ready_after_ms: u64,
+    /// Milliseconds from deleting a pod to its being gone.
+    #[arg(long, default_value_t = 0)]
+    terminate_after_ms: u64,
+    /// Run the built-in deployment controller too.
+    #[arg(long)]
+    deployment_controller: bool,
+}
+
+impl Settings {
+    fn options(&self) -> Options {
+        let mut options = Options::named(&self.place.name);
+        options.directory = self.place.directory();
+        options.deployment_controller = self.deployment_controller;
+        options.kubelet = Some(KubeletOptions {
+            ready_after: Duration::from_millis(self.ready_after_ms),
+            terminate_after: Duration::from_millis(self.terminate_after_ms),
+            ..KubeletOptions::default()
+        });
+        options
+    }
+
+    fn command_line(&self) -> Vec<String> {
+        let mut line = vec![
+            "run".to_owned(),
+            format!("--name={}", self.place.name),
+            format!("--dir={}", self.place.directory().display()),
+            format!("--ready-after-ms={}", self.ready_after_ms),
+            format!("--terminate-after-ms={}", self.terminate_after_ms),
+        ];
+        if self.deployment_controller {
+            line.push("--deployment-controller".to_owned());
+        }
+        line
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Program {
+    Etcd,
+    KubeApiserver,
+    KubeControllerManager,
+    Kubectl,
+    Helm,
+}
+
+impl From<Program> for Binary {
+    fn from(program: Program) -> Self {
+        match program {
+            Program::Etcd => Self::Etcd,
+            Program::KubeApiserver => Self::KubeApiserver,
+            Program::KubeControllerManager => Self::KubeControllerManager,
+            Program::Kubectl => Self::Kubectl,
+            Program::Helm => Self::Helm,
+        }
+    }
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    tracing_subscriber::fmt()
+        .with_env_filter("warn,kube_client=off,cluster=info")
+        .with_writer(std::io::stderr)
+        .init();
+    let result = match Arguments::parse().task {
+        Task::Up(settings) => up(&settings).await,
+        Task::Down(place) => down(&place).await,
+        Task::Status(place) => return status(&place),
+        Task::Bin { program } => bin(program.into()),
+        Task::Run(settings) => run(&settings).await,
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            let mut source = error.source();
+            while let Some(cause) = source {
+                eprintln!("  because: {cause}");
+                source = cause.source();
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn up(settings: &Settings) -> Result<(), Error> {
+    let directory = settings.place.directory();
+    if let Some(state) = running(&directory) {
+        eprintln!("cluster {} runs already", settings.place.name);
+        return print_export(&state);
+    }
+    // Built here, where the user sees that it takes a while and why.
+    for binary in [Binary::Etcd, Binary::KubeApiserver, Binary::KubeControllerManager] {
+        binary.locate()?;
+    }
+    let start = Instant::now();
+    fs::create_dir_all(&directory).map_err(|source| io("creating", &directory, source))?;
+    let log = settings.place.directory().join("supervisor.log");
+    let mut supervisor = supervise(settings, &log)?;
+    while start.elapsed() < UP_DEADLINE {
+        if let Some(state) = running(&directory).filter(|state| state.owner == supervisor.id()) {
+            eprintln!("cluster {} is up after {:.1} s", settings.place.name, start.elapsed().as_secs_f32());
+            return print_export(&state);
+        }
+        if matches!(supervisor.try_wait(), Ok(Some(_)) | Err(_)) {
+            let tail = fs::read_to_string(&log).unwrap_or_default();
+            return Err(Error::Exited { component: "the supervisor", log, tail });
+        }
+        tokio::time::sleep(POLL).await;
+    }
+    let _ = supervisor.kill();
+    let what = format!("cluster {} coming up", settings.place.name);
+    Err(Error::Timeout { what, waited: UP_DEADLINE, last: format!("see {}", log.display()) })
+}
+
+/// Starts ourselves again, out of reach of this terminal's signals.
+fn supervise(settings: &Settings, log: &Path) -> Result<Child, Error> {
+    let open = || File::create(log).map_err(|source| io("creating", log, source));
+    let this = std::env::current_exe().map_err(|source| io("finding", Path::new("this program"), source))?;
+    Command::new(&this)
+        .args(settings.command_line())
+        .stdin(Stdio::null())
+        .stdout(open()?)
+        .stderr(open()?)
+        .process_group(0)
+        .spawn()
+        .map_err(|source| io("starting", &this, source))
+}
+
+fn running(directory: &Path) -> Option<State> {
+    State::read(directory).filter(|state| {
+        state.ready && state.owner_is_alive() && state.alive(directory).len() == state.processes.len()
+    })
+}
+
+fn print_export(state: &State) -> Result<(), Error> {
+    writeln!(std::io::stdout(), "export KUBECONFIG={}", state.kubeconfig.display())
+        .map_err(|source| io("writing to", Path::new("standard output"), source))
+}
+
+async fn run(settings: &Settings) -> Result<(), Error> {
+    let listen = |kind| signal(kind).map_err(|source| io("listening for", Path::new("signals"), source));
+    let mut terminate = listen(SignalKind::terminate())?;
+    let mut interrupt = listen(SignalKind::interrupt())?;
+    // The terminal `up` was called from may close; the cluster stays.
+    let _hangup = listen(SignalKind::hangup())?;
+    let cluster = tokio::select! {
+        started = Cluster::start(settings.options()) => started?,
+        _ = terminate.recv() => return Ok(()),
+        _ = interrupt.recv() => return Ok(()),
+    };
+    eprintln!(
+        "{} is ready; KUBECONFIG={}",
+        cluster.server(),
+        cluster.kubeconfig(cluster::User::Admin).display()
+    );
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    drop(cluster);
+    Ok(())
+}
+
+async fn down(place: &Place) -> Result<(), Error> {
+    let directory = place.directory();
+    let Some(state) = State::read(&directory) else {
+        eprintln!("cluster {} does not run", place.name);
+        return Ok(());
+    };
+    state.ask_owner_to_stop(&directory);
+    let start = Instant::now();
+    while start.elapsed() < DOWN_DEADLINE {
+        if state.alive(&directory).is_empty() && !state.owner_is_alive() {
+            break;
+        }
+        tokio::time::sleep(POLL).await;
+    }
+    state.kill_leftovers(&directory);
+    eprintln!("cluster {} is down", place.name);
+    Ok(())
+}
+
+fn status(place: &Place) -> ExitCode {
+    let directory = place.directory();
+    let Some(state) = running(&directory) else {
+        println!("cluster {}: down", place.name);
+        return ExitCode::FAILURE;
+    };
+    println!("cluster {}: up at {}", place.name, state.server);
+    println!("  supervisor {}", state.owner);
+    for (name, pid) in &state.processes {
+        println!("  {name} {pid}");
+    }
+    println!("  kubeconfig {}", state.kubeconfig.display());
+    println!("  audit log {}", state.audit_log.display());
+    ExitCode::SUCCESS
+}
+
+fn bin(binary: Binary) -> Result<(), Error> {
+    println!("{}", binary.locate()?.display());
+    Ok(())
+}
+
+fn io(action: &'static str, path: &Path, source: std::io::Error) -> Error {
+    Error::Io { action, path: path.to_owned(), source }
+}
