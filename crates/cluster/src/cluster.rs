@@ -8,10 +8,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Api;
+use kube::api::PostParams;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use rustix::process::Signal;
 
 use crate::binaries::ControlPlaneBinaries;
+use crate::command::Tool;
 use crate::credentials::{self, Credentials, User};
 use crate::error::Error;
 use crate::kubelet::{Kubelet, KubeletOptions};
@@ -179,6 +184,25 @@ impl Cluster {
     /// A client for this user. It lives as long as the runtime it was made on.
     pub async fn client(&self, user: User) -> Result<kube::Client, Error> {
         Ok(kube::Client::try_from(self.config(user).await?)?)
+    }
+
+    /// kubectl as this user. Building it, if need be, blocks for minutes.
+    pub fn kubectl(&self, user: User) -> Result<Tool, Error> {
+        Tool::kubectl(self.kubeconfig(user))
+    }
+
+    /// helm as this user. Building it, if need be, blocks for minutes.
+    pub fn helm(&self, user: User) -> Result<Tool, Error> {
+        Tool::helm(self.kubeconfig(user))
+    }
+
+    /// Creates a namespace `<prefix>-<random>` and returns its name.
+    pub async fn create_namespace(&self, prefix: &str) -> Result<String, Error> {
+        let name = format!("{prefix}-{}", credentials::random_suffix());
+        let namespaces: Api<Namespace> = Api::all(self.client(User::Admin).await?);
+        let metadata = ObjectMeta { name: Some(name.clone()), ..ObjectMeta::default() };
+        namespaces.create(&PostParams::default(), &Namespace { metadata, ..Namespace::default() }).await?;
+        Ok(name)
     }
 
     /// The audit log: one JSON object per line and finished request.

@@ -78,11 +78,7 @@ impl ServingCertificate {
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         let key = KeyPair::generate()?;
         let certificate = params.signed_by(&key, &ca)?;
-        Ok(Self {
-            ca_pem: ca.pem(),
-            certificate_pem: certificate.pem(),
-            key_pem: key.serialize_pem(),
-        })
+        Ok(Self { ca_pem: ca.pem(), certificate_pem: certificate.pem(), key_pem: key.serialize_pem() })
     }
 }
 

@@ -9,8 +9,11 @@
 //! them; and should that be killed too, the next start in the same directory
 //! finds the pids in the state file.
 
+pub mod audit;
+mod background;
 mod binaries;
 mod cluster;
+mod command;
 mod credentials;
 mod error;
 pub mod kubelet;
@@ -22,6 +25,7 @@ mod watchdog;
 
 pub use binaries::{Binary, KUBERNETES_VERSION};
 pub use cluster::{Cluster, Component, Options};
+pub use command::{Output, Tool};
 pub use credentials::User;
 pub use error::Error;
 pub use state::State;

@@ -22,11 +22,12 @@ mod node;
 mod pod;
 mod status;
 
-use std::thread::{self, JoinHandle};
+use std::path::Path;
 use std::time::Duration;
 
 use tokio::sync::{oneshot, watch};
 
+use crate::background::Background;
 use crate::error::Error;
 
 pub use pod::{NEVER_READY, READY_AFTER_MS, TERMINATE_AFTER_MS, UNREADY_AFTER_MS};
@@ -68,27 +69,18 @@ impl Default for KubeletOptions {
 #[derive(Debug)]
 pub struct Kubelet {
     options: watch::Sender<KubeletOptions>,
-    stop: Option<oneshot::Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    _background: Background,
 }
 
 impl Kubelet {
     /// Registers the node and starts to act on pods.
     pub async fn start(config: kube::Config, options: KubeletOptions) -> Result<Self, Error> {
         let (options, settings) = watch::channel(options);
-        let (stop, stopped) = oneshot::channel();
         let (report, registered) = oneshot::channel();
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| Error::Kubelet(error.to_string()))?;
-        let thread = thread::Builder::new()
-            .name("fake-kubelet".to_owned())
-            .spawn(move || runtime.block_on(run(config, settings, report, stopped)))
-            .map_err(|error| Error::Kubelet(error.to_string()))?;
-        let kubelet = Self { options, stop: Some(stop), thread: Some(thread) };
+        let background = Background::start("fake-kubelet", run(config, settings, report))
+            .map_err(Error::io("starting", Path::new("fake-kubelet")))?;
         registered.await.map_err(|_| Error::Kubelet("ended before it registered its node".to_owned()))??;
-        Ok(kubelet)
+        Ok(Self { options, _background: background })
     }
 
     /// Changes how pods behave from now on, those that run already included.
@@ -97,29 +89,15 @@ impl Kubelet {
     }
 }
 
-impl Drop for Kubelet {
-    fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
-    }
-}
-
 async fn run(
     config: kube::Config,
     settings: watch::Receiver<KubeletOptions>,
     report: oneshot::Sender<Result<(), Error>>,
-    stopped: oneshot::Receiver<()>,
 ) {
-    let registered = register(config).await;
-    match registered {
+    match register(config).await {
         Ok(client) => {
             let _ = report.send(Ok(()));
-            tokio::select! {
-                () = agent::watch_pods(client, settings) => {}
-                _ = stopped => {}
-            }
+            agent::watch_pods(client, settings).await;
         }
         Err(error) => {
             let _ = report.send(Err(error));
