@@ -23,10 +23,18 @@ pub struct Condition {
     #[serde(deserialize_with = "null_as_default")]
     pub message: String,
     /// When it was last looked at with a result; absent in foreign conditions.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient", serialize_with = "seconds")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient",
+        serialize_with = "seconds"
+    )]
     pub last_update_time: Option<Timestamp>,
     /// When `status` last changed.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "lenient", serialize_with = "seconds")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "lenient",
+        serialize_with = "seconds"
+    )]
     pub last_transition_time: Option<Timestamp>,
     /// Fields of foreign conditions that we do not know.
     #[serde(flatten)]
@@ -72,10 +80,7 @@ pub(crate) fn refresh_available(conditions: &mut Vec<Condition>, available: bool
     } else {
         ("False", reason::MINIMUM_REPLICAS_UNAVAILABLE, "Deployment does not have minimum availability.")
     };
-    set_condition(
-        conditions,
-        Condition::new(condition::AVAILABLE, status, reason, message.to_owned(), now),
-    );
+    set_condition(conditions, Condition::new(condition::AVAILABLE, status, reason, message.to_owned(), now));
 }
 
 /// The time without its fraction, as `metav1.Time` stores it.
@@ -96,4 +101,3 @@ fn seconds<S: Serializer>(time: &Option<Timestamp>, serializer: S) -> Result<S::
         None => serializer.serialize_none(),
     }
 }
-

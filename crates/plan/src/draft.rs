@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use crate::action::{Action, Event, NewReplicaSet, Plan, Planned, Purpose, StatusWrite, Target, UpdateReplicaSet, Wake};
+use crate::action::{
+    Action, Event, NewReplicaSet, Plan, Planned, Purpose, StatusWrite, Target, UpdateReplicaSet, Wake,
+};
 use crate::fenceposts;
 use crate::keys::{DESIRED_REPLICAS, MAX_REPLICAS, REVISION, reason};
 use crate::observed::{Map, Observed, ReplicaSet, Workload};
@@ -79,6 +81,8 @@ pub(crate) struct Draft<'a> {
     /// Index of the new set in `sets`.
     pub(crate) new: Option<usize>,
     pub(crate) created: Option<Created>,
+    /// The status in hand when the creation was planned: what is written if it fails.
+    pub(crate) before_create: Option<Status>,
     /// The status in hand: as stored, with the condition edits of this pass (S9).
     pub(crate) status: Status,
     /// apps/v1: the revision annotation that the Deployment should have (S4.4).
@@ -88,6 +92,9 @@ pub(crate) struct Draft<'a> {
     pub(crate) actions: Vec<Planned>,
     /// Where the status write belongs if it must not wait for the end of the pass.
     pub(crate) status_at: Option<usize>,
+    /// Whether an early status write stands alone: sets were changed after it, so that the
+    /// counters are left to the next pass, which sees what became of them.
+    pub(crate) is_report_deferred: bool,
     pub(crate) events: Vec<Event>,
     pub(crate) wake: Wake,
     pub(crate) why: Why,
@@ -110,11 +117,13 @@ impl<'a> Draft<'a> {
             sets,
             new: None,
             created: None,
+            before_create: None,
             status: observed.workload.status.clone(),
             revision_annotation: None,
             noted_size: 0,
             actions: Vec::new(),
             status_at: None,
+            is_report_deferred: false,
             events: Vec::new(),
             wake: Wake::OnChange,
             why: Why::Converged,
@@ -137,7 +146,9 @@ impl<'a> Draft<'a> {
 
     /// The name of the new set, there or to be created.
     pub(crate) fn new_name(&self) -> Option<&str> {
-        self.new_set().map(|set| set.seen.name.as_str()).or(self.created.as_ref().map(|set| set.name.as_str()))
+        self.new_set()
+            .map(|set| set.seen.name.as_str())
+            .or(self.created.as_ref().map(|set| set.name.as_str()))
     }
 
     pub(crate) fn has_new(&self) -> bool {
@@ -201,6 +212,11 @@ impl<'a> Draft<'a> {
         self.status_at.get_or_insert(self.actions.len());
     }
 
+    /// Sets are changed: a status that is written before that says nothing of counters.
+    pub(crate) fn defer_report(&mut self) {
+        self.is_report_deferred = self.status_at.is_some();
+    }
+
     /// Plans annotations (and `minReadySeconds`) for the set at `index`.
     pub(crate) fn sync_set(&mut self, index: usize, annotations: Map) {
         let wanted = self.workload.min_ready_seconds;
@@ -241,6 +257,7 @@ impl<'a> Draft<'a> {
             return false;
         }
         let name = set.seen.name.clone();
+        self.defer_report();
         let Some(update) = self.update_of(index, purpose) else { return false };
         update.size_to = size;
         update.annotations.extend(annotations.clone());
@@ -300,6 +317,7 @@ impl<'a> Draft<'a> {
     /// Plans the creation of the new set.
     pub(crate) fn create(&mut self, set: NewReplicaSet, revision: i64) {
         let events = if set.size > 0 { vec![scaled_event(&set.name, 0, set.size)] } else { Vec::new() };
+        self.before_create = Some(self.status.clone());
         self.created = Some(Created { name: set.name.clone(), size: set.size, revision });
         self.actions.push(Planned { action: Action::CreateReplicaSet(Box::new(set)), events });
         self.note_sizes();
@@ -311,7 +329,8 @@ impl<'a> Draft<'a> {
     }
 
     /// Plans the one status write of the pass, if anything changed. Returns whether it did.
-    pub(crate) fn write_status(&mut self, status: Status) -> bool {
+    pub(crate) fn write_status(&mut self, computed: Status) -> bool {
+        let status = if self.is_report_deferred { self.status.clone() } else { computed };
         let stored = &self.workload.status;
         let annotation = self.revision_annotation.take();
         let annotation = annotation.filter(|value| self.workload.annotations.get(REVISION) != Some(value));
@@ -333,8 +352,9 @@ impl<'a> Draft<'a> {
     }
 
     /// The plan as it stands.
-    pub(crate) fn finish(self, in_hand: Status) -> Plan {
-        let Self { actions, events, wake, why, error, deviations, .. } = self;
+    pub(crate) fn finish(self) -> Plan {
+        let Self { actions, events, wake, why, error, deviations, before_create, status, .. } = self;
+        let in_hand = before_create.unwrap_or(status);
         Plan { actions, events, wake, why, error, deviations, in_hand }
     }
 }

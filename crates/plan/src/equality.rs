@@ -113,7 +113,8 @@ fn normal_member(kind: Kind, value: &Value) -> Option<Value> {
         Kind::List(name) => match value.as_array() {
             Some(items) if items.is_empty() => None,
             Some(items) => {
-                let normal = items.iter().map(|item| normal_struct(name, item).unwrap_or_else(|| item.clone()));
+                let normal =
+                    items.iter().map(|item| normal_struct(name, item).unwrap_or_else(|| item.clone()));
                 Some(normal.collect())
             }
             None => Some(value.clone()),

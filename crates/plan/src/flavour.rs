@@ -41,7 +41,9 @@ impl Flavour {
     #[must_use]
     pub fn fingerprints_of_set(self, annotations: &Map, stored: &Value) -> Vec<Fingerprint> {
         match self {
-            Self::Rollwright => annotations.get(FINGERPRINTS).map_or_else(Vec::new, |text| Fingerprint::list(text)),
+            Self::Rollwright => {
+                annotations.get(FINGERPRINTS).map_or_else(Vec::new, |text| Fingerprint::list(text))
+            }
             Self::AppsV1 => vec![Fingerprint::from_digest(&equality::digest(stored))],
         }
     }

@@ -23,6 +23,7 @@ pub(crate) fn clean_up(draft: &mut Draft<'_>) {
             && is_idle(set)
         {
             let target = set.target();
+            draft.defer_report();
             draft.push(Action::DeleteReplicaSet(target), Vec::new());
         }
     }
@@ -38,7 +39,8 @@ fn is_idle(set: &SetDraft<'_>) -> bool {
 /// By revision; without one first (S11.4). Garbage counts as absent (deviation from S5.3):
 /// upstream falls back to the age for each pair, an order that is not transitive.
 fn sort(draft: &mut Draft<'_>, candidates: &mut [usize]) {
-    let garbled = |index: &usize| draft.sets.get(*index).is_some_and(|set| revision::of(set) == Revision::Garbage);
+    let garbled =
+        |index: &usize| draft.sets.get(*index).is_some_and(|set| revision::of(set) == Revision::Garbage);
     if candidates.iter().any(garbled) {
         draft.deviate("S5.3");
     }

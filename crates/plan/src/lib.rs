@@ -41,8 +41,8 @@ pub use draft::replica_count;
 pub use flavour::Flavour;
 pub use new_set::set_name;
 pub use observed::{
-    Answers, DryRun, Map, Observed, Options, Pod, ReplicaSet, SetFailure, SetStatus, Strategy, TemplateSummary,
-    Workload,
+    Answers, DryRun, Map, Observed, Options, Pod, ReplicaSet, SetFailure, SetStatus, Strategy,
+    TemplateSummary, Workload,
 };
 pub use outcome::{Aftermath, Failure, Verdict, after_failure};
 pub use status::{Ours, RecentRollback, RollbackRecord, Status};
@@ -71,10 +71,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Step {
     let mut draft = Draft::new(observed, ownership.claimed, now);
     match decide(&mut draft) {
         Err(ask) => Step::Ask(ask),
-        Ok(()) => {
-            let in_hand = draft.status.clone();
-            Step::Act(Box::new(draft.finish(in_hand)))
-        }
+        Ok(()) => Step::Act(Box::new(draft.finish())),
     }
 }
 
@@ -153,6 +150,5 @@ fn without_selector(observed: &Observed, now: Timestamp) -> Plan {
             draft.write_status(status);
         }
     }
-    let in_hand = draft.status.clone();
-    draft.finish(in_hand)
+    draft.finish()
 }

@@ -3,9 +3,7 @@
 use crate::action::{Ask, NewReplicaSet};
 use crate::conditions::{Condition, set_condition};
 use crate::draft::Draft;
-use crate::keys::{
-    FINGERPRINTS, HASH_LABEL, REVISION, REVISION_HISTORY, condition, is_never_copied, reason,
-};
+use crate::keys::{FINGERPRINTS, HASH_LABEL, REVISION, REVISION_HISTORY, condition, is_never_copied, reason};
 use crate::observed::{DryRun, Map};
 use crate::revision::{self, Revision};
 use crate::rolling;

@@ -84,7 +84,9 @@ impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NameTaken(_) => f.write_str("a ReplicaSet of that name exists already"),
-            Self::NamespaceTerminating(text) | Self::NotFound(text) | Self::Refused(text) => f.write_str(text),
+            Self::NamespaceTerminating(text) | Self::NotFound(text) | Self::Refused(text) => {
+                f.write_str(text)
+            }
         }
     }
 }

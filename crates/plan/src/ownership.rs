@@ -35,11 +35,7 @@ pub(crate) fn sort_out(observed: &Observed) -> Ownership<'_> {
 }
 
 fn target(set: &ReplicaSet) -> Target {
-    Target {
-        name: set.name.clone(),
-        uid: set.uid.clone(),
-        resource_version: set.resource_version.clone(),
-    }
+    Target { name: set.name.clone(), uid: set.uid.clone(), resource_version: set.resource_version.clone() }
 }
 
 fn name(claim: &Claim) -> &str {

@@ -19,8 +19,7 @@ pub(crate) fn note(draft: &mut Draft<'_>) {
         (false, true) => (reason::DEPLOYMENT_RESUMED, "Deployment is resumed"),
         _ => return,
     };
-    let condition =
-        Condition::new(condition::PROGRESSING, "Unknown", reason, message.to_owned(), draft.now);
+    let condition = Condition::new(condition::PROGRESSING, "Unknown", reason, message.to_owned(), draft.now);
     set_condition(&mut draft.status.conditions, condition);
     draft.status_is_early();
 }

@@ -57,8 +57,7 @@ fn estimate(draft: &Draft<'_>, deadline: i64, status: &mut Status) {
         let done = condition("True", reason::NEW_REPLICA_SET_AVAILABLE, message);
         set_condition(&mut status.conditions, done);
     } else if is_progressing(&draft.status, status) {
-        let mut moving =
-            condition("True", reason::REPLICA_SET_UPDATED, format!("{subject} is progressing."));
+        let mut moving = condition("True", reason::REPLICA_SET_UPDATED, format!("{subject} is progressing."));
         // S9.11b: replaced even when the reason is the same, so that its time moves on.
         if let Some(old) = old.filter(|old| old.status == "True") {
             moving.last_transition_time = old.last_transition_time;

@@ -25,6 +25,8 @@ pub(crate) fn recreate(draft: &mut Draft<'_>) -> Result<(), Ask> {
     if let Some(index) = draft.new {
         draft.scale(index, draft.workload.replicas, Purpose::Scale);
     }
+    draft.note_sizes();
+    draft.is_report_deferred = false;
     if progress::is_stored_complete(draft) {
         history::clean_up(draft);
     }
@@ -44,8 +46,7 @@ fn old_pods_run(draft: &Draft<'_>) -> Result<bool, Ask> {
         return Ok(false);
     }
     let pods = draft.observed.answers.pods.as_ref().ok_or(Ask::Pods)?;
-    let is_old = |uid: &String| {
-        olds.iter().filter_map(|index| draft.sets.get(*index)).any(|set| set.seen.uid == *uid)
-    };
+    let is_old =
+        |uid: &String| olds.iter().filter_map(|index| draft.sets.get(*index)).any(|set| set.seen.uid == *uid);
     Ok(pods.iter().any(|pod| pod.is_running() && pod.controller_uid.as_ref().is_some_and(is_old)))
 }

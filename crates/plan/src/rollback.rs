@@ -100,8 +100,10 @@ fn carry_out(draft: &mut Draft<'_>, outcome: &Outcome) {
             clear(draft, Event::warning(reason::ROLLBACK_TEMPLATE_UNCHANGED, message));
         }
         Outcome::Done { revision, template, target } => {
-            let event =
-                Event::normal(reason::ROLLBACK, format!("Rolled back deployment \"{name}\" to revision {revision}"));
+            let event = Event::normal(
+                reason::ROLLBACK,
+                format!("Rolled back deployment \"{name}\" to revision {revision}"),
+            );
             let index = draft.sets.iter().position(|set| set.seen.uid == target.uid);
             if let Some(index) = index {
                 mark(draft, index, template);

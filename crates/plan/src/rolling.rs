@@ -21,6 +21,7 @@ pub(crate) fn roll(draft: &mut Draft<'_>) -> Result<(), Ask> {
         }
     };
     draft.note_sizes();
+    draft.is_report_deferred = false;
     let first_down = draft.actions.len();
     let down = step_down(draft);
     if !up && !down && progress::is_stored_complete(draft) {
@@ -28,6 +29,9 @@ pub(crate) fn roll(draft: &mut Draft<'_>) -> Result<(), Ask> {
     }
     if up || down {
         draft.why = Why::Stepping;
+    }
+    if up {
+        draft.is_report_deferred = false;
     }
     if up && down {
         // The down-step may be refused; what is true of the up-step is told first.

@@ -217,4 +217,3 @@ pub(crate) fn refresh_replica_failure(draft: &Draft<'_>, conditions: &mut Vec<Co
         ),
     }
 }
-

@@ -1,1 +1,0 @@
-//! Runs recorded decisions of the real controller through the production planner.

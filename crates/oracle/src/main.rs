@@ -1,0 +1,58 @@
+//! Runs recorded decisions of the real controller through the production planner and executor.
+//!
+//! `oracle CASES > OUT`: reads cases (tests/oracle/FORMAT.md; `.gz` too) and prints one line a
+//! case with what our passes did. tests/oracle/compare.py judges the result.
+
+#![expect(clippy::indexing_slicing, reason = "JSON of recorded cases: a missing member reads as null")]
+
+mod case;
+mod runner;
+mod store;
+mod writes;
+
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
+use std::process::ExitCode;
+
+use case::Case;
+
+/// What can go wrong before a case is run.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error("usage: oracle CASES.jsonl[.gz] > OUTPUT.jsonl")]
+    Usage,
+    #[error("{path}: {source}")]
+    File { path: String, source: std::io::Error },
+    #[error("line {line}: {problem}")]
+    Case { line: usize, problem: String },
+}
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("oracle: {failure}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run() -> Result<(), Failure> {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(path), None) = (arguments.next(), arguments.next()) else { return Err(Failure::Usage) };
+    let at_path = |source| Failure::File { path: path.clone(), source };
+    let file = std::fs::File::open(&path).map_err(at_path)?;
+    let plain: Box<dyn Read> =
+        if path.ends_with(".gz") { Box::new(flate2::read::GzDecoder::new(file)) } else { Box::new(file) };
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    for (number, text) in BufReader::new(plain).lines().enumerate() {
+        let text = text.map_err(at_path)?;
+        if text.trim().is_empty() {
+            continue;
+        }
+        let problem = |problem: String| Failure::Case { line: number + 1, problem };
+        let case = Case::read(&text).map_err(problem)?;
+        let line = runner::run(&case).map_err(problem)?;
+        writeln!(out, "{line}").map_err(at_path)?;
+    }
+    out.flush().map_err(at_path)
+}

@@ -1,0 +1,83 @@
+//! Passes over a case until it comes to rest, under the freezing rules of FORMAT.md.
+
+use std::collections::BTreeSet;
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use api::decode;
+use jiff::Timestamp;
+use pass::Outcome;
+use plan::{Answers, Observed, Wake};
+use serde_json::{Value, json};
+
+use crate::case::Case;
+use crate::store::Store;
+
+/// A run that does not come to rest ends after as many passes as the recording does.
+const PASSES_MAX: usize = 12;
+
+/// The output line of a case.
+pub(crate) fn run(case: &Case) -> Result<Value, String> {
+    let now: Timestamp = case.now.parse().map_err(|error| format!("now: {error}"))?;
+    let store = Store::new(case, now);
+    let mut passes = Vec::new();
+    let mut deviations = BTreeSet::new();
+    let mut was_idle = false;
+    for number in 0..PASSES_MAX {
+        let before = store.version();
+        let observed = observe(case, &store, number == 0)?;
+        let outcome = block_on(pass::run(&store, observed, now));
+        let is_idle = store.version() == before;
+        passes.push(report(&store, &outcome, now));
+        deviations.extend(outcome.deviations.iter().copied());
+        if is_idle && (outcome.error.is_none() || was_idle) {
+            break;
+        }
+        was_idle = is_idle;
+    }
+    Ok(json!({ "id": case.id, "hash": case.hash, "passes": passes, "deviations": deviations }))
+}
+
+/// The snapshot of a pass: the cache shows what is stored, and in the first pass not the sets
+/// that the case hides from it.
+fn observe(case: &Case, store: &Store<'_>, is_first: bool) -> Result<Observed, String> {
+    let flavour = case.flavour();
+    let deployment = store.deployment();
+    let workload =
+        decode::workload(flavour, &deployment, case.defaults()).map_err(|error| error.to_string())?;
+    let sets = store.sets(is_first);
+    let sets = sets.iter().map(|set| decode::replica_set(flavour, set));
+    let sets = sets.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
+    let answers = Answers {
+        template: deployment.pointer("/spec/template").cloned(),
+        pods: Some(case.input.pods.iter().map(decode::pod).collect()),
+        ..Answers::default()
+    };
+    Ok(Observed { flavour, workload, sets, answers, options: case.options() })
+}
+
+fn report(store: &Store<'_>, outcome: &Outcome, now: Timestamp) -> Value {
+    let requeue = match outcome.wake {
+        Wake::OnChange => Value::Null,
+        Wake::Again => json!(0),
+        Wake::At(time) => json!(time.duration_since(now).as_secs_f64()),
+    };
+    let (writes, events) = store.take_log();
+    json!({
+        "writes": writes,
+        "events": events,
+        "requeueAfterSeconds": requeue,
+        "error": outcome.error.as_ref().map(|error| error.message.as_str()),
+    })
+}
+
+/// The store answers at once, so one poll is enough.
+fn block_on<F: Future>(future: F) -> F::Output {
+    let mut future = pin!(future);
+    let mut context = Context::from_waker(Waker::noop());
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
+            return output;
+        }
+    }
+}
