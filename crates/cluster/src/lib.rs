@@ -22,6 +22,7 @@ mod process;
 mod state;
 mod wait;
 mod watchdog;
+pub mod webhook;
 
 pub use binaries::{Binary, KUBERNETES_VERSION};
 pub use cluster::{Cluster, Component, Options};
