@@ -37,6 +37,11 @@ impl<'a> SetDraft<'a> {
         self.size > 0
     }
 
+    /// Whether the plan writes to the set.
+    pub(crate) fn is_updated(&self) -> bool {
+        self.update.is_some()
+    }
+
     /// `desired-replicas`, if it is a valid count (S8.2).
     pub(crate) fn desired_annotation(&self) -> Option<i64> {
         self.annotation(DESIRED_REPLICAS).and_then(replica_count)
@@ -331,6 +336,10 @@ impl<'a> Draft<'a> {
     /// Plans the one status write of the pass, if anything changed. Returns whether it did.
     pub(crate) fn write_status(&mut self, computed: Status) -> bool {
         let status = if self.is_report_deferred { self.status.clone() } else { computed };
+        if self.status_at.is_some() && status != self.status {
+            // Upstream writes twice from one copy of the object, and trips over itself.
+            self.deviate("S4.5");
+        }
         let stored = &self.workload.status;
         let annotation = self.revision_annotation.take();
         let annotation = annotation.filter(|value| self.workload.annotations.get(REVISION) != Some(value));

@@ -19,18 +19,21 @@ pub(crate) fn clean_up(draft: &mut Draft<'_>) {
     sort(draft, &mut candidates);
     // S11.5: what may not go is skipped, and nothing goes in its place.
     for index in candidates.into_iter().take(surplus) {
-        if let Some(set) = draft.sets.get(index)
-            && is_idle(set)
-        {
-            let target = set.target();
-            draft.defer_report();
-            draft.push(Action::DeleteReplicaSet(target), Vec::new());
+        let Some(set) = draft.sets.get(index).filter(|set| is_idle(set)) else { continue };
+        if set.is_updated() {
+            // S11.6: upstream deletes by what it saw before it scaled the set up.
+            draft.deviate("S11.6");
+            continue;
         }
+        let target = set.target();
+        draft.defer_report();
+        draft.push(Action::DeleteReplicaSet(target), Vec::new());
     }
 }
 
+/// As it was seen: a set that this pass takes down to 0 still has its pods (S11.5).
 fn is_idle(set: &SetDraft<'_>) -> bool {
-    set.size == 0
+    set.seen.size == 0
         && set.seen.status.replicas == 0
         && set.seen.generation <= set.seen.status.observed_generation
         && !set.seen.deleting

@@ -114,7 +114,7 @@ fn decide(draft: &mut Draft<'_>) -> Result<(), Ask> {
 /// A pass that scales but does not roll out: paused, or `spec.replicas` changed (S3.11).
 fn synchronise(draft: &mut Draft<'_>) -> Result<(), Ask> {
     draft.why = Why::Paused;
-    new_set::find(draft)?;
+    new_set::find_once(draft)?;
     scale::scale(draft, false);
     if draft.workload.rollback_to.is_none() {
         history::clean_up(draft);

@@ -16,7 +16,18 @@ pub(crate) fn find(draft: &mut Draft<'_>) -> Result<(), Ask> {
         synchronise(draft, index);
         note_found(draft, index);
     }
-    draft.note_sizes();
+    Ok(())
+}
+
+/// As [`find`], but the Deployment takes nothing over from a set that was out of step (S4.3):
+/// in passes that look only once, upstream leaves that to the next one.
+pub(crate) fn find_once(draft: &mut Draft<'_>) -> Result<(), Ask> {
+    look_up(draft)?;
+    if let Some(index) = draft.new
+        && !synchronise(draft, index)
+    {
+        note_found(draft, index);
+    }
     Ok(())
 }
 
@@ -57,11 +68,14 @@ fn is_out_of_step(draft: &Draft<'_>, index: usize) -> bool {
 }
 
 /// Annotations and `minReadySeconds` of an existing new set follow the Deployment (S4.3).
-fn synchronise(draft: &mut Draft<'_>, index: usize) {
+/// Returns whether it was out of step.
+fn synchronise(draft: &mut Draft<'_>, index: usize) -> bool {
     let changes = changes(draft, index);
-    if !changes.is_empty() || is_out_of_step(draft, index) {
+    let needed = !changes.is_empty() || is_out_of_step(draft, index);
+    if needed {
         draft.sync_set(index, changes);
     }
+    needed
 }
 
 /// The annotations of the new set that are not as they should be (S4.13, S5.3–S5.5).
@@ -125,6 +139,10 @@ fn note_revision(draft: &mut Draft<'_>, revision: String) {
 }
 
 fn note_progress(draft: &mut Draft<'_>, reason: &str, message: String) {
+    let known = draft.status.condition(condition::PROGRESSING);
+    if known.is_some_and(|known| known.status == "True" && known.reason == reason) {
+        return;
+    }
     let condition = Condition::new(condition::PROGRESSING, "True", reason, message, draft.now);
     set_condition(&mut draft.status.conditions, condition);
     draft.status_is_early();
@@ -139,6 +157,10 @@ pub(crate) fn ensure(draft: &mut Draft<'_>) -> Result<(), Ask> {
     let revision = revision::next_for(draft);
     let set = describe(draft, size, revision)?;
     let name = set.name.clone();
+    if draft.status_at.is_some() {
+        // Upstream's second status write of the pass conflicts with its first.
+        draft.deviate("S4.5");
+    }
     draft.create(set, revision);
     note_revision(draft, revision.to_string());
     if draft.workload.progress_deadline_seconds.is_some() {

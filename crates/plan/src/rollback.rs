@@ -28,7 +28,7 @@ enum Outcome {
 
 /// One rollback pass: nothing is scaled in it (S10.3–S10.9).
 pub(crate) fn roll_back(draft: &mut Draft<'_>, requested: i64) -> Result<(), Ask> {
-    new_set::find(draft)?;
+    new_set::find_once(draft)?;
     new_set::ensure(draft)?;
     let outcome = choose(draft, requested)?;
     if draft.observed.flavour.has_status_extras() {
@@ -115,9 +115,13 @@ fn carry_out(draft: &mut Draft<'_>, outcome: &Outcome) {
     }
 }
 
-/// The warning goes out before the write, as upstream's does (S10.6).
+/// The warning goes out before the write that clears, as upstream's does (S10.6), and after
+/// a status write that comes first.
 fn clear(draft: &mut Draft<'_>, event: Event) {
-    draft.events.push(event);
+    match draft.actions.iter_mut().find(|planned| matches!(planned.action, Action::WriteStatus(_))) {
+        Some(status) => status.events.push(event),
+        None => draft.events.push(event),
+    }
     let write = RollBack { template: None, annotations: BTreeMap::new() };
     draft.push(Action::RollBack(Box::new(write)), Vec::new());
 }
