@@ -335,11 +335,11 @@ impl<'a> Draft<'a> {
 
     /// Plans the one status write of the pass, if anything changed. Returns whether it did.
     pub(crate) fn write_status(&mut self, computed: Status) -> bool {
-        let status = if self.is_report_deferred { self.status.clone() } else { computed };
-        if self.status_at.is_some() && status != self.status {
+        if self.status_at.is_some() && computed != self.status {
             // Upstream writes twice from one copy of the object, and trips over itself.
             self.deviate("S4.5");
         }
+        let status = if self.is_report_deferred { self.status.clone() } else { computed };
         let stored = &self.workload.status;
         let annotation = self.revision_annotation.take();
         let annotation = annotation.filter(|value| self.workload.annotations.get(REVISION) != Some(value));
