@@ -89,9 +89,15 @@ fn rollback() -> Value {
             "time": {"type": "string", "format": "date-time", "description": "When it was decided."},
             "recent": {
                 "type": "array", "maxItems": 3, "x-kubernetes-list-type": "atomic",
-                "items": {"type": "string", "format": "date-time"},
-                "description": "Times of the latest rollbacks, by which a request that returns over and \
-                    over is recognised.",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "time": {"type": "string", "format": "date-time", "description": "When."},
+                        "from": {"type": "string", "description": "Fingerprint of the template that was replaced."},
+                        "to": {"type": "string", "description": "Fingerprint of the template that was put back."},
+                    },
+                },
+                "description": "The latest rollbacks, by which a request that returns over and over is recognised.",
             },
         },
     })
