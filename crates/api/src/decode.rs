@@ -9,7 +9,9 @@ use plan::intstr::{IntOrPercent, signed_decimal};
 use plan::keys::ROLLBACK_TO;
 use plan::selector::LabelSelector;
 use plan::template::without_hash_label;
-use plan::{Flavour, Map, Pod, ReplicaSet, SetFailure, SetStatus, Status, Strategy, TemplateSummary, Workload};
+use plan::{
+    Flavour, Map, Pod, ReplicaSet, SetFailure, SetStatus, Status, Strategy, TemplateSummary, Workload,
+};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -66,7 +68,9 @@ pub fn workload(flavour: Flavour, object: &Value, defaults: Defaults) -> Result<
     };
     let selector = match spec.get("selector") {
         None | Some(Value::Null) => None,
-        Some(value) => Some(LabelSelector::deserialize(value).map_err(|error| rejected("spec.selector", error))?),
+        Some(value) => {
+            Some(LabelSelector::deserialize(value).map_err(|error| rejected("spec.selector", error))?)
+        }
     };
     Ok(Workload {
         namespace: metadata.namespace,
@@ -119,8 +123,7 @@ fn strategy(spec: &Value, defaults: Defaults) -> Result<Strategy, Rejected> {
     match (kind, defaults) {
         ("RollingUpdate", _) | ("", Defaults::Apply) => {
             let limits = strategy.get("rollingUpdate").unwrap_or(&Value::Null);
-            let default =
-                || (defaults == Defaults::Apply).then(|| IntOrPercent::Text("25%".to_owned()));
+            let default = || (defaults == Defaults::Apply).then(|| IntOrPercent::Text("25%".to_owned()));
             Ok(Strategy::RollingUpdate {
                 max_surge: int_or_percent(limits, "maxSurge")?.or_else(default),
                 max_unavailable: int_or_percent(limits, "maxUnavailable")?.or_else(default),

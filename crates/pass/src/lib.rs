@@ -121,7 +121,9 @@ impl<C: Cluster> Pass<'_, C> {
                 (_, Verdict::Continue) => {}
                 (_, Verdict::PlanAgain(set)) => return Ok(Some(set)),
                 (error, Verdict::Retry(message)) => return Err(PassError { message, ..error }),
-                (error, Verdict::GiveUp(message)) => return Err(PassError { message, retry: false, ..error }),
+                (error, Verdict::GiveUp(message)) => {
+                    return Err(PassError { message, retry: false, ..error });
+                }
             }
         }
         match &plan.error {

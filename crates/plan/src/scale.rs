@@ -111,16 +111,15 @@ fn share_out(draft: &mut Draft<'_>, mut active: Vec<usize>) {
     }
 }
 
-fn share(draft: &Draft<'_>, index: usize, add: i64, added: i64) -> i64 {
+fn share(draft: &mut Draft<'_>, index: usize, add: i64, added: i64) -> i64 {
     let Some(set) = draft.sets.get(index) else { return 0 };
-    let workload = draft.workload;
-    let fraction = fraction(
-        set.size,
-        set.max_annotation(),
-        workload.replicas,
-        workload.replicas.saturating_add(draft.max_surge()),
-        &draft.status,
-    );
+    let (size, annotated_max) = (set.size, set.max_annotation());
+    let replicas = draft.workload.replicas;
+    let maximum = replicas.saturating_add(draft.max_surge());
+    if i32::try_from(size.saturating_mul(maximum)).is_err() {
+        draft.deviate("S8.7");
+    }
+    let fraction = fraction(size, annotated_max, replicas, maximum, &draft.status);
     proportion(fraction, add, added)
 }
 
