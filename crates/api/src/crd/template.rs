@@ -26,6 +26,20 @@ const KEPT: [&str; 6] = [
     "x-kubernetes-map-type",
 ];
 
+/// Fields that the document calls required and apps/v1 takes without: an absent value is a zero
+/// there. Found by leaving out every required field of the corpus, one at a time.
+const NOT_REQUIRED: [(&str, &str); 9] = [
+    ("io.k8s.api.core.v1.HTTPHeader", "value"),
+    ("io.k8s.api.core.v1.ISCSIVolumeSource", "lun"),
+    ("io.k8s.api.core.v1.PreferredSchedulingTerm", "preference"),
+    ("io.k8s.api.core.v1.ScaleIOVolumeSource", "secretRef"),
+    ("io.k8s.api.core.v1.SleepAction", "seconds"),
+    ("io.k8s.api.core.v1.Sysctl", "value"),
+    ("io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference", "apiVersion"),
+    ("io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference", "kind"),
+    ("io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference", "name"),
+];
+
 /// A number with an optional suffix, as the API server's quantity parser reads it: blanks around
 /// it are ignored, and missing digits are zero.
 const QUANTITY: &str = r"^ *[+-]?[0-9]*\.?[0-9]*([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)? *$";
@@ -49,7 +63,9 @@ struct Resolver<'a> {
 impl Resolver<'_> {
     fn definition(&self, name: &str, depth: usize) -> Result<Value, SchemaError> {
         let node = self.definitions.get(name).ok_or_else(|| SchemaError::Missing(name.to_owned()))?;
-        self.node(node, name, depth)
+        let mut schema = self.node(node, name, depth)?;
+        relax(name, &mut schema);
+        Ok(schema)
     }
 
     fn node(&self, node: &Value, at: &str, depth: usize) -> Result<Value, SchemaError> {
@@ -105,6 +121,17 @@ impl Resolver<'_> {
             out.insert("x-kubernetes-preserve-unknown-fields".into(), Value::Bool(true));
         }
         Ok(())
+    }
+}
+
+/// Drops what is not required in fact from the list of required fields of a definition.
+fn relax(definition: &str, schema: &mut Value) {
+    let Some(schema) = schema.as_object_mut() else { return };
+    if let Some(names) = schema.get_mut("required").and_then(Value::as_array_mut) {
+        names.retain(|name| !NOT_REQUIRED.iter().any(|(at, field)| *at == definition && name == field));
+        if names.is_empty() {
+            schema.remove("required");
+        }
     }
 }
 
