@@ -8,6 +8,18 @@ NAME ?= demo
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
 
+.PHONY: test
+test: ## Run all tests: format, lints, unit, golden, oracle, and end-to-end on a real API server
+	@tests/run
+
+.PHONY: oracle
+oracle: ## Compare our decisions with 4,000 recorded ones of Kubernetes' own controller
+	@tests/run oracle
+
+.PHONY: crd
+crd: ## Write the CRD from the code
+	@UPDATE=1 $(CARGO) test --quiet --package api
+
 # Usage: eval "$(make cluster)". Flags of the program go into CLUSTER_FLAGS.
 .PHONY: cluster
 cluster: ## Start a local control plane; prints the line that points kubectl at it
