@@ -325,6 +325,10 @@ impl<'a> Draft<'a> {
         self.before_create = Some(self.status.clone());
         self.created = Some(Created { name: set.name.clone(), size: set.size, revision });
         self.actions.push(Planned { action: Action::CreateReplicaSet(Box::new(set)), events });
+        if self.status_at.is_some() {
+            // What the status says of the new set is true only once the set is there.
+            self.status_at = Some(self.actions.len());
+        }
         self.note_sizes();
     }
 
