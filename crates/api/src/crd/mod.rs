@@ -6,6 +6,7 @@
 //! live API server's OpenAPI document. The operator never reads the template by these types; it
 //! carries it as opaque JSON, and refreshing the CRD is all that a newer Kubernetes needs.
 
+mod kustomize;
 mod missing;
 mod rules;
 mod spec;
@@ -15,6 +16,7 @@ mod yaml;
 
 use serde_json::{Value, json};
 
+pub use kustomize::{kustomize_openapi, kustomize_text};
 pub use missing::missing_pod_fields;
 pub use template::template_schema;
 pub use yaml::to_yaml;
@@ -33,6 +35,9 @@ pub const SHORT_NAME: &str = "rwd";
 pub const CRD_NAME: &str = "deployments.rollwright.dev";
 /// Path of the OpenAPI document that holds the pod template's schema.
 pub const OPENAPI_PATH: &str = "/openapi/v3/apis/apps/v1";
+
+/// Path of the OpenAPI document that [`kustomize_openapi`] reads.
+pub const OPENAPI_V2_PATH: &str = "/openapi/v2";
 
 /// The pod template of the Kubernetes release we build for, as [`template_schema`] made it.
 const EMBEDDED_TEMPLATE: &str = include_str!("pod-template.schema.json");
