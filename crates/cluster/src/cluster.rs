@@ -63,7 +63,8 @@ impl Options {
 }
 
 fn target_directory() -> PathBuf {
-    let workspace = || Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join("..").join("target");
+    let workspace =
+        || Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap_or(Path::new(".")).join("target");
     env::var_os("CARGO_TARGET_DIR").map_or_else(workspace, PathBuf::from)
 }
 
@@ -328,6 +329,7 @@ impl Cluster {
         let processes =
             running.processes.iter().map(|(component, process)| (component.name().to_owned(), process.pid()));
         let state = State {
+            directory: self.directory().to_owned(),
             owner: std::process::id(),
             processes: processes.collect(),
             server: self.server().to_owned(),
@@ -335,7 +337,7 @@ impl Cluster {
             audit_log: self.audit_log(),
             ready,
         };
-        state.write(self.directory())
+        state.write()
     }
 }
 

@@ -59,8 +59,15 @@ struct Place {
 
 impl Place {
     fn directory(&self) -> PathBuf {
-        let directory = self.dir.clone().unwrap_or_else(|| Options::named(&self.name).directory);
-        directory.canonicalize().unwrap_or(directory)
+        self.dir.clone().unwrap_or_else(|| Options::named(&self.name).directory)
+    }
+
+    /// The supervisor must be found by the same path from wherever it is
+    /// looked for, so it gets one without symbolic links or dots.
+    fn create_directory(&self) -> Result<PathBuf, Error> {
+        let directory = self.directory();
+        fs::create_dir_all(&directory).map_err(|source| io("creating", &directory, source))?;
+        directory.canonicalize().map_err(|source| io("finding", &directory, source))
     }
 }
 
@@ -92,11 +99,11 @@ impl Settings {
         options
     }
 
-    fn command_line(&self) -> Vec<String> {
+    fn command_line(&self, directory: &Path) -> Vec<String> {
         let mut line = vec![
             "run".to_owned(),
             format!("--name={}", self.place.name),
-            format!("--dir={}", self.place.directory().display()),
+            format!("--dir={}", directory.display()),
             format!("--ready-after-ms={}", self.ready_after_ms),
             format!("--terminate-after-ms={}", self.terminate_after_ms),
         ];
@@ -156,7 +163,7 @@ async fn main() -> ExitCode {
 }
 
 async fn up(settings: &Settings) -> Result<(), Error> {
-    let directory = settings.place.directory();
+    let directory = settings.place.create_directory()?;
     if let Some(state) = running(&directory) {
         eprintln!("cluster {} runs already", settings.place.name);
         return print_export(&state);
@@ -166,9 +173,8 @@ async fn up(settings: &Settings) -> Result<(), Error> {
         binary.locate()?;
     }
     let start = Instant::now();
-    fs::create_dir_all(&directory).map_err(|source| io("creating", &directory, source))?;
-    let log = settings.place.directory().join("supervisor.log");
-    let mut supervisor = supervise(settings, &log)?;
+    let log = directory.join("supervisor.log");
+    let mut supervisor = supervise(&settings.command_line(&directory), &log)?;
     while start.elapsed() < UP_DEADLINE {
         if let Some(state) = running(&directory).filter(|state| state.owner == supervisor.id()) {
             eprintln!("cluster {} is up after {:.1} s", settings.place.name, start.elapsed().as_secs_f32());
@@ -186,11 +192,11 @@ async fn up(settings: &Settings) -> Result<(), Error> {
 }
 
 /// Starts ourselves again, out of reach of this terminal's signals.
-fn supervise(settings: &Settings, log: &Path) -> Result<Child, Error> {
+fn supervise(arguments: &[String], log: &Path) -> Result<Child, Error> {
     let open = || File::create(log).map_err(|source| io("creating", log, source));
     let this = std::env::current_exe().map_err(|source| io("finding", Path::new("this program"), source))?;
     Command::new(&this)
-        .args(settings.command_line())
+        .args(arguments)
         .stdin(Stdio::null())
         .stdout(open()?)
         .stderr(open()?)
@@ -200,9 +206,8 @@ fn supervise(settings: &Settings, log: &Path) -> Result<Child, Error> {
 }
 
 fn running(directory: &Path) -> Option<State> {
-    State::read(directory).filter(|state| {
-        state.ready && state.owner_is_alive() && state.alive(directory).len() == state.processes.len()
-    })
+    State::read(directory)
+        .filter(|state| state.ready && state.owner_is_alive() && state.alive().len() == state.processes.len())
 }
 
 fn print_export(state: &State) -> Result<(), Error> {
@@ -240,15 +245,15 @@ async fn down(place: &Place) -> Result<(), Error> {
         eprintln!("cluster {} does not run", place.name);
         return Ok(());
     };
-    state.ask_owner_to_stop(&directory);
+    state.ask_owner_to_stop();
     let start = Instant::now();
     while start.elapsed() < DOWN_DEADLINE {
-        if state.alive(&directory).is_empty() && !state.owner_is_alive() {
+        if state.alive().is_empty() && !state.owner_is_alive() {
             break;
         }
         tokio::time::sleep(POLL).await;
     }
-    state.kill_leftovers(&directory);
+    state.kill_leftovers();
     eprintln!("cluster {} is down", place.name);
     Ok(())
 }

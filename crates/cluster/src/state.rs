@@ -16,6 +16,8 @@ const FILE: &str = "cluster.json";
 /// What is known about a cluster from the outside.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
+    /// Data directory, as an absolute path without symbolic links.
+    pub directory: PathBuf,
     /// Pid of the process that started the components and ends them.
     pub owner: u32,
     /// Pids of the components by name.
@@ -37,9 +39,9 @@ impl State {
         serde_json::from_slice(&text).ok()
     }
 
-    pub(crate) fn write(&self, directory: &Path) -> Result<(), Error> {
-        let path = directory.join(FILE);
-        let next = directory.join(format!("{FILE}.next"));
+    pub(crate) fn write(&self) -> Result<(), Error> {
+        let path = self.directory.join(FILE);
+        let next = self.directory.join(format!("{FILE}.next"));
         fs::write(&next, serde_json::to_vec_pretty(self)?).map_err(Error::io("writing", &next))?;
         fs::rename(&next, &path).map_err(Error::io("writing", &path))
     }
@@ -50,9 +52,9 @@ impl State {
 
     /// Pids of the components that are still ours: alive, and started with the
     /// data directory on their command line.
-    pub fn alive(&self, directory: &Path) -> Vec<u32> {
+    pub fn alive(&self) -> Vec<u32> {
         // The slash keeps `demo` apart from `demo-2`.
-        let text = format!("{}/", directory.display());
+        let text = format!("{}/", self.directory.display());
         self.processes.values().copied().filter(|pid| process::command_line_contains(*pid, &text)).collect()
     }
 
@@ -63,16 +65,16 @@ impl State {
 
     /// Asks the supervisor that `rollwright-cluster up` left in the background
     /// to end its cluster. Any other owner, a test say, is left alone.
-    pub fn ask_owner_to_stop(&self, directory: &Path) {
-        let text = format!("--dir={}", directory.display());
+    pub fn ask_owner_to_stop(&self) {
+        let text = format!("--dir={}", self.directory.display());
         if process::command_line_contains(self.owner, &text) {
             process::send(self.owner, Signal::TERM);
         }
     }
 
     /// Ends components whose owner is gone, by pid.
-    pub fn kill_leftovers(&self, directory: &Path) {
-        for pid in self.alive(directory) {
+    pub fn kill_leftovers(&self) {
+        for pid in self.alive() {
             process::send(pid, Signal::KILL);
         }
     }
@@ -82,10 +84,10 @@ impl State {
 /// behind, refuses to disturb a living one.
 pub(crate) fn take_over(directory: &Path) -> Result<(), Error> {
     let Some(state) = State::read(directory) else { return Ok(()) };
-    if state.owner_is_alive() && !state.alive(directory).is_empty() {
+    if state.owner_is_alive() && !state.alive().is_empty() {
         return Err(Error::InUse { owner: state.owner, directory: directory.to_owned() });
     }
-    state.kill_leftovers(directory);
+    state.kill_leftovers();
     State::remove(directory);
     Ok(())
 }
