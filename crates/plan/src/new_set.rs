@@ -23,10 +23,11 @@ pub(crate) fn find(draft: &mut Draft<'_>) -> Result<(), Ask> {
 /// in passes that look only once, upstream leaves that to the next one.
 pub(crate) fn find_once(draft: &mut Draft<'_>) -> Result<(), Ask> {
     look_up(draft)?;
-    match draft.new {
-        Some(index) if synchronise(draft, index) => draft.defer_report(),
-        Some(index) => note_found(draft, index),
-        None => {}
+    let Some(index) = draft.new else { return Ok(()) };
+    if synchronise(draft, index) {
+        draft.defer_report();
+    } else {
+        note_found(draft, index);
     }
     Ok(())
 }

@@ -115,16 +115,22 @@ pub fn second_largest(revisions: impl IntoIterator<Item = i64>) -> i64 {
     second
 }
 
-/// The history annotation with an entry added: at most 2000 characters, the oldest entries
-/// go first (S5.5). `None` when even the new entry alone does not fit beside the rest.
+/// The history annotation with an entry added: at most 2000 characters (S5.5).
 #[must_use]
 pub fn with_history_entry(history: Option<&str>, entry: &str) -> Option<String> {
     const HISTORY_LENGTH_MAX: usize = 2000;
+    with_history_entry_within(HISTORY_LENGTH_MAX, history, entry)
+}
+
+/// As [`with_history_entry`], for any limit: the oldest entries go first. `None` when even the
+/// new entry alone does not fit beside the rest.
+#[must_use]
+pub fn with_history_entry_within(limit: usize, history: Option<&str>, entry: &str) -> Option<String> {
     let mut history = match history {
         None | Some("") => return Some(entry.to_owned()),
         Some(history) => history,
     };
-    while history.len() + 1 + entry.len() > HISTORY_LENGTH_MAX {
+    while history.len() + 1 + entry.len() > limit {
         history = history.split_once(',')?.1;
     }
     Some(format!("{history},{entry}"))
