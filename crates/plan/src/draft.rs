@@ -339,7 +339,7 @@ impl<'a> Draft<'a> {
 
     /// Plans the one status write of the pass, if anything changed. Returns whether it did.
     pub(crate) fn write_status(&mut self, computed: Status) -> bool {
-        if self.status_at.is_some() && computed != self.status {
+        if self.created.is_some() && self.status_at.is_some() && computed != self.status {
             // Upstream writes twice from one copy of the object, and trips over itself.
             self.deviate("S4.5");
         }
