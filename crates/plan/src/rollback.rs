@@ -202,7 +202,9 @@ pub(crate) fn is_refused(draft: &mut Draft<'_>, requested: i64) -> bool {
     }
     let still = draft.status.ours.rollback.as_ref().is_some_and(|record| {
         let current = draft.workload.template.fingerprint.as_str();
+        // The condition goes away with the request, and with it the refusal.
         record.result == "Refused"
+            && draft.status.condition(condition::ROLLBACK_REFUSED).is_some()
             && record.requested == requested
             && record.recent.iter().any(|entry| entry.from == current || entry.to == current)
     });
