@@ -122,16 +122,20 @@ pub fn with_history_entry(history: Option<&str>, entry: &str) -> Option<String> 
     with_history_entry_within(HISTORY_LENGTH_MAX, history, entry)
 }
 
-/// As [`with_history_entry`], for any limit: the oldest entries go first. `None` when even the
-/// new entry alone does not fit beside the rest.
+/// As [`with_history_entry`], for any limit: the oldest entries go first. A history whose first
+/// entry is empty is none. `None` when the new entry does not even fit alone.
 #[must_use]
 pub fn with_history_entry_within(limit: usize, history: Option<&str>, entry: &str) -> Option<String> {
     let mut history = match history {
-        None | Some("") => return Some(entry.to_owned()),
+        None => return Some(entry.to_owned()),
+        Some(history) if history.is_empty() || history.starts_with(',') => return Some(entry.to_owned()),
         Some(history) => history,
     };
     while history.len() + 1 + entry.len() > limit {
-        history = history.split_once(',')?.1;
+        history = match history.split_once(',') {
+            Some((_, rest)) => rest,
+            None => return (entry.len() <= limit).then(|| entry.to_owned()),
+        };
     }
     Some(format!("{history},{entry}"))
 }

@@ -1,0 +1,65 @@
+//! Completion, progress and the deadline (S9).
+
+use jiff::Timestamp;
+use plan::{Condition, Wake, progress};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::Answer;
+use crate::snapshot;
+
+pub(crate) fn is_complete(input: &Value) -> Answer {
+    let status = snapshot::status(&input["status"]);
+    let (replicas, generation) = (input["replicas"].as_i64().unwrap(), input["generation"].as_i64().unwrap());
+    json!(status.is_complete(replicas, generation)).into()
+}
+
+pub(crate) fn is_progressing(input: &Value) -> Answer {
+    let (old, new) = (snapshot::status(&input["old"]), snapshot::status(&input["new"]));
+    json!(progress::is_progressing(&old, &new)).into()
+}
+
+fn now(input: &Value) -> Timestamp {
+    input["now"].as_str().unwrap().parse().unwrap()
+}
+
+fn progressing(input: &Value) -> Option<Condition> {
+    let mut condition = Option::<Condition>::deserialize(&input["condition"]).unwrap();
+    if let Some(condition) = &mut condition {
+        condition.kind = plan::keys::condition::PROGRESSING.to_owned();
+    }
+    condition
+}
+
+pub(crate) fn is_timed_out(input: &Value) -> Answer {
+    // No deadline, or one that means none (S9.9): the decoder says so.
+    let deadline = snapshot::workload(input).progress_deadline_seconds;
+    let condition = progressing(input);
+    json!(deadline.is_some_and(|deadline| progress::is_timed_out(condition.as_ref(), deadline, now(input))))
+        .into()
+}
+
+pub(crate) fn requeue(input: &Value) -> Answer {
+    let mut status = snapshot::status(&input["newStatus"]);
+    status.conditions.extend(progressing(input));
+    let (replicas, generation) = (input["replicas"].as_i64().unwrap(), input["generation"].as_i64().unwrap());
+    let deadline = snapshot::workload(input).progress_deadline_seconds;
+    let wake = deadline.map_or(Wake::OnChange, |deadline| {
+        progress::wake_after(&status, (replicas, generation), deadline, now(input))
+    });
+    match wake {
+        Wake::OnChange => json!({ "returned": -1, "requeueAfterSeconds": null }),
+        Wake::Again => json!({ "returned": 0, "requeueAfterSeconds": 0 }),
+        Wake::At(time) => {
+            let delay = time.duration_since(now(input)).as_secs_f64();
+            json!({ "returned": delay - 1.0, "requeueAfterSeconds": delay })
+        }
+    }
+    .into()
+}
+
+pub(crate) fn set_condition(input: &Value) -> Answer {
+    let mut conditions = Vec::<Condition>::deserialize(&input["conditions"]).unwrap();
+    plan::set_condition(&mut conditions, Condition::deserialize(&input["new"]).unwrap());
+    snapshot::without_empty_text(json!(conditions)).into()
+}
