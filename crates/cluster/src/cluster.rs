@@ -40,6 +40,10 @@ pub struct Options {
     pub deployment_controller: bool,
     /// How the fake kubelet behaves; without it pods stay unscheduled.
     pub kubelet: Option<KubeletOptions>,
+    /// Manifests (YAML or JSON text) applied before the controllers start. The
+    /// garbage collector looks for new kinds only every 30 s, so definitions of
+    /// custom resources belong here.
+    pub manifests: Vec<String>,
     /// More flags for kube-apiserver, after our own.
     pub apiserver_flags: Vec<String>,
 }
@@ -52,6 +56,7 @@ impl Options {
             directory: target_directory().join("cluster").join(name),
             deployment_controller: false,
             kubelet: Some(KubeletOptions::default()),
+            manifests: Vec::new(),
             apiserver_flags: Vec::new(),
         }
     }
@@ -145,6 +150,7 @@ impl Cluster {
         cluster.launch(Component::Etcd)?;
         cluster.launch(Component::ApiServer)?;
         cluster.ready(Component::ApiServer).await?;
+        cluster.apply_manifests().await?;
         cluster.launch(Component::ControllerManager)?;
         if let Some(options) = cluster.options.kubelet.clone() {
             cluster.kubelet = Some(Kubelet::start(cluster.config(User::Kubelet).await?, options).await?);
@@ -283,6 +289,24 @@ impl Cluster {
         })
         .await;
         ended.map_or(waited, Err)
+    }
+
+    async fn apply_manifests(&self) -> Result<(), Error> {
+        if self.options.manifests.is_empty() {
+            return Ok(());
+        }
+        let kubectl = self.kubectl(User::Admin)?;
+        for manifest in &self.options.manifests {
+            // Server side, for definitions too large for an annotation.
+            kubectl.output_of(&["apply", "--server-side", "-f", "-"], manifest).await?;
+        }
+        let wait =
+            ["wait", "customresourcedefinitions", "--all", "--for=condition=Established", "--timeout=30s"];
+        // Waiting for nothing would be an error.
+        if !kubectl.run(&["get", "customresourcedefinitions", "-o", "name"]).await?.is_empty() {
+            kubectl.run(&wait).await?;
+        }
+        Ok(())
     }
 
     fn check(&self) -> Result<(), Error> {

@@ -60,7 +60,7 @@ impl Tool {
     /// # Errors
     /// [`Error::Command`] if it does not end with exit code 0.
     pub async fn run(&self, arguments: &[&str]) -> Result<String, Error> {
-        self.succeed(arguments, "").await
+        self.output_of(arguments, "").await
     }
 
     /// Runs it with `-o json` and returns the parsed standard output.
@@ -77,7 +77,7 @@ impl Tool {
     /// # Errors
     /// As [`Tool::run`].
     pub async fn apply(&self, manifest: &str) -> Result<String, Error> {
-        self.succeed(&["apply", "-f", "-"], manifest).await
+        self.output_of(&["apply", "-f", "-"], manifest).await
     }
 
     /// Runs it with text on its standard input; failure is not an error here.
@@ -115,7 +115,8 @@ impl Tool {
         namespace.chain(arguments.iter().map(|&argument| argument.to_owned())).collect()
     }
 
-    async fn succeed(&self, arguments: &[&str], input: &str) -> Result<String, Error> {
+    /// Runs it with text on its standard input and returns its standard output.
+    pub(crate) async fn output_of(&self, arguments: &[&str], input: &str) -> Result<String, Error> {
         let output = self.output(arguments, input).await?;
         if output.success {
             return Ok(output.stdout);

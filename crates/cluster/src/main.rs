@@ -52,7 +52,7 @@ struct Place {
     /// Name of the cluster; clusters of different names run side by side.
     #[arg(long, env = "ROLLWRIGHT_CLUSTER", default_value = "demo")]
     name: String,
-    /// Data directory [default: target/cluster/<name>].
+    /// Data directory [default: target/cluster/NAME].
     #[arg(long)]
     dir: Option<PathBuf>,
 }
@@ -84,10 +84,14 @@ struct Settings {
     /// Run the built-in deployment controller too.
     #[arg(long)]
     deployment_controller: bool,
+    /// Manifests to apply before the controllers start, such as definitions of
+    /// custom resources, which the garbage collector then knows at once.
+    #[arg(long, value_name = "FILE")]
+    apply: Vec<PathBuf>,
 }
 
 impl Settings {
-    fn options(&self) -> Options {
+    fn options(&self) -> Result<Options, Error> {
         let mut options = Options::named(&self.place.name);
         options.directory = self.place.directory();
         options.deployment_controller = self.deployment_controller;
@@ -96,7 +100,10 @@ impl Settings {
             terminate_after: Duration::from_millis(self.terminate_after_ms),
             ..KubeletOptions::default()
         });
-        options
+        for path in &self.apply {
+            options.manifests.push(fs::read_to_string(path).map_err(|source| io("reading", path, source))?);
+        }
+        Ok(options)
     }
 
     fn command_line(&self, directory: &Path) -> Vec<String> {
@@ -107,6 +114,7 @@ impl Settings {
             format!("--ready-after-ms={}", self.ready_after_ms),
             format!("--terminate-after-ms={}", self.terminate_after_ms),
         ];
+        line.extend(self.apply.iter().map(|path| format!("--apply={}", path.display())));
         if self.deployment_controller {
             line.push("--deployment-controller".to_owned());
         }
@@ -221,8 +229,9 @@ async fn run(settings: &Settings) -> Result<(), Error> {
     let mut interrupt = listen(SignalKind::interrupt())?;
     // The terminal `up` was called from may close; the cluster stays.
     let _hangup = listen(SignalKind::hangup())?;
+    let options = settings.options()?;
     let cluster = tokio::select! {
-        started = Cluster::start(settings.options()) => started?,
+        started = Cluster::start(options) => started?,
         _ = terminate.recv() => return Ok(()),
         _ = interrupt.recv() => return Ok(()),
     };
