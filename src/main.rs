@@ -1,2 +1,73 @@
 //! The Rollwright operator.
-fn main() {}
+
+mod admin;
+mod args;
+mod caches;
+mod client;
+mod controller;
+mod events;
+mod index;
+mod ledger;
+mod live;
+mod logging;
+mod memory;
+mod metrics;
+mod object;
+mod pods;
+mod queue;
+mod requests;
+mod schema;
+mod scout;
+mod watch;
+mod wire;
+mod worker;
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use args::{Arguments, Command};
+
+/// Why the program ends with a failure.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Run(#[from] wire::RunError),
+    #[error(transparent)]
+    Schema(#[from] schema::SchemaError),
+    #[error(transparent)]
+    Logging(#[from] logging::LoggingError),
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+}
+
+fn main() -> ExitCode {
+    match carry_out(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn carry_out(arguments: &Arguments) -> Result<(), Failure> {
+    logging::init(&arguments.log)?;
+    let runtime = tokio::runtime::Runtime::new()?;
+    let result = runtime.block_on(async {
+        match &arguments.command {
+            Command::Run(arguments) => wire::run(arguments).await.map_err(Failure::from),
+            Command::Crd(arguments) => print(&schema::print(arguments).await?),
+            Command::Version => print(concat!("rollwright ", env!("CARGO_PKG_VERSION"), "\n")),
+        }
+    });
+    // Nothing that is still under way is worth waiting for.
+    runtime.shutdown_background();
+    result
+}
+
+fn print(text: &str) -> Result<(), Failure> {
+    let mut out = std::io::stdout().lock();
+    Ok(out.write_all(text.as_bytes()).and_then(|()| out.flush())?)
+}

@@ -1,0 +1,157 @@
+//! The command line.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use plan::Flavour;
+
+use crate::controller::Adoption;
+
+/// Kubernetes' Deployment controller as an add-on.
+#[derive(Debug, Parser)]
+#[command(name = "rollwright", version)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) log: LogArguments,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the operator.
+    Run(RunArguments),
+    /// Print the CustomResourceDefinition.
+    Crd(CrdArguments),
+    /// Print the version.
+    Version,
+}
+
+/// How to log.
+#[derive(Debug, Args)]
+pub(crate) struct LogArguments {
+    /// What to log: a level, or directives as in RUST_LOG, which is the default.
+    #[arg(long, global = true, env = "ROLLWRIGHT_LOG_LEVEL", value_name = "LEVEL")]
+    pub(crate) log_level: Option<String>,
+    /// Form of the log on standard error.
+    #[arg(long, global = true, env = "ROLLWRIGHT_LOG_FORMAT", value_name = "FORMAT", default_value = "text")]
+    pub(crate) log_format: LogFormat,
+}
+
+/// Form of the log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// A line of text per entry.
+    Text,
+    /// A JSON object per entry.
+    Json,
+}
+
+/// How to reach the API server.
+#[derive(Debug, Args)]
+pub(crate) struct ClientArguments {
+    /// Path of a kubeconfig [default: $KUBECONFIG, ~/.kube/config, or the pod's service account].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig [default: its current context].
+    #[arg(long, value_name = "NAME", env = "ROLLWRIGHT_CONTEXT")]
+    pub(crate) context: Option<String>,
+}
+
+/// `rollwright run`.
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    #[command(flatten)]
+    pub(crate) client: ClientArguments,
+    /// Whose Deployments to manage; may be given twice, or as a list. With apps/v1, no other
+    /// Deployment controller may run.
+    #[arg(
+        long,
+        value_name = "API",
+        env = "ROLLWRIGHT_API",
+        value_delimiter = ',',
+        default_value = "rollwright.dev/v1",
+        value_parser = flavour
+    )]
+    pub(crate) api: Vec<Flavour>,
+    /// What to do with ReplicaSets that have no owner, match a selector and lack our label.
+    #[arg(long, value_name = "WHICH", env = "ROLLWRIGHT_ADOPT", default_value = "labelled")]
+    pub(crate) adopt: Adoption,
+    /// Where to serve /livez, /readyz and /metrics: ADDRESS:PORT, :PORT, or 0 for nowhere.
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        env = "ROLLWRIGHT_BIND_ADDRESS",
+        default_value = ":8080",
+        value_parser = bind_address
+    )]
+    pub(crate) bind_address: Bind,
+    /// Whether to elect a leader among several replicas; not available yet.
+    #[arg(
+        long,
+        value_name = "BOOL",
+        env = "ROLLWRIGHT_LEADER_ELECT",
+        default_value_t = false,
+        default_missing_value = "true",
+        num_args = 0..=1,
+        require_equals = true,
+        action = clap::ArgAction::Set,
+        value_parser = leader_elect
+    )]
+    pub(crate) leader_elect: bool,
+    /// How many Deployments are worked on at a time.
+    #[arg(
+        long,
+        value_name = "COUNT",
+        env = "ROLLWRIGHT_WORKERS",
+        default_value_t = 16,
+        value_parser = clap::value_parser!(u16).range(1..=256)
+    )]
+    pub(crate) workers: u16,
+}
+
+/// `rollwright crd`.
+#[derive(Debug, Args)]
+pub(crate) struct CrdArguments {
+    #[command(flatten)]
+    pub(crate) client: ClientArguments,
+    /// Take the pod template's schema from the cluster, so that no pod field it knows is missing.
+    #[arg(long)]
+    pub(crate) from_cluster: bool,
+}
+
+/// Where to listen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bind {
+    /// Not at all.
+    Nowhere,
+    /// Here.
+    At(SocketAddr),
+}
+
+fn flavour(text: &str) -> Result<Flavour, String> {
+    let all = [Flavour::Rollwright, Flavour::AppsV1];
+    let known = all.into_iter().find(|flavour| flavour.api_version() == text);
+    known.ok_or_else(|| "must be rollwright.dev/v1 or apps/v1".to_owned())
+}
+
+fn bind_address(text: &str) -> Result<Bind, String> {
+    if text == "0" {
+        return Ok(Bind::Nowhere);
+    }
+    let full = if text.starts_with(':') { format!("0.0.0.0{text}") } else { text.to_owned() };
+    full.parse().map(Bind::At).map_err(|_| "must be ADDRESS:PORT, :PORT, or 0 for no listener".to_owned())
+}
+
+fn leader_elect(text: &str) -> Result<bool, String> {
+    match text {
+        "false" => Ok(false),
+        "true" => Err("leader election is not available yet: run one replica, with false".to_owned()),
+        _ => Err("must be true or false".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

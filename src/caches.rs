@@ -1,0 +1,212 @@
+//! The watches of one flavour, and how what they bring gets into the index and the queue.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use api::decode::{self, Defaults};
+use kube::Api;
+use kube::runtime::watcher;
+use plan::keys::LAST_APPLIED;
+use plan::{Flavour, Workload};
+use serde_json::Value;
+use tokio::sync::watch as signal;
+use tokio::task::JoinSet;
+use tracing::{error, info};
+
+use crate::controller::Controller;
+use crate::index::{Key, Placed};
+use crate::object::{Kind, Object};
+use crate::watch::{self, Sink};
+
+/// Tells when a cache has been filled.
+pub(crate) type Synced = signal::Receiver<bool>;
+
+/// Starts the watches of a flavour.
+pub(crate) fn start(controller: &Arc<Controller>, tasks: &mut JoinSet<()>) -> [Synced; 2] {
+    let flavour = controller.flavour;
+    let all = |kind| Api::all_with(controller.watch_client.clone(), &kind);
+    let (synced_workloads, workloads_are_synced) = signal::channel(false);
+    let (synced_sets, sets_are_synced) = signal::channel(false);
+    let workloads = Workloads(Common::new(controller, "deployments", synced_workloads));
+    tasks.spawn(watch::watch(all(Kind::Deployment(flavour)), watch::config(None), workloads));
+    let labels = flavour.set_labels().map(|(key, value)| format!("{key}={value}"));
+    let sets = Sets(Common::new(controller, "replicasets", synced_sets));
+    tasks.spawn(watch::watch(all(Kind::ReplicaSet), watch::config(labels.as_deref()), sets));
+    [workloads_are_synced, sets_are_synced]
+}
+
+/// Waits until all caches have been filled.
+pub(crate) async fn all_synced(caches: &mut [Synced]) {
+    for cache in caches {
+        if cache.wait_for(|synced| *synced).await.is_err() {
+            // The watch is gone, and the process about to end.
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+struct Common {
+    controller: Arc<Controller>,
+    kind: &'static str,
+    synced: signal::Sender<bool>,
+    quarantine: Mutex<HashSet<String>>,
+}
+
+impl Common {
+    fn new(controller: &Arc<Controller>, kind: &'static str, synced: signal::Sender<bool>) -> Self {
+        Self { controller: controller.clone(), kind, synced, quarantine: Mutex::new(HashSet::new()) }
+    }
+
+    fn note_synced(&self) {
+        if !self.synced.send_replace(true) {
+            info!(api = self.controller.flavour.api_version(), kind = self.kind, "cache is filled");
+        }
+        self.note_sizes();
+    }
+
+    fn note_sizes(&self) {
+        let (workloads, sets) = self.controller.index().sizes();
+        let cached = &self.controller.metrics.cached;
+        let api = self.controller.flavour.api_version();
+        let gauge = |kind: &str, size: usize| {
+            cached.with_label_values(&[api, kind]).set(i64::try_from(size).unwrap_or(i64::MAX));
+        };
+        gauge("deployments", workloads);
+        gauge("replicasets", sets);
+    }
+
+    /// Sets an object aside, or takes it back; logged once.
+    fn quarantine(&self, object: &Object, problem: Option<&decode::Rejected>) {
+        let mut quarantine = self.quarantine.lock().unwrap_or_else(PoisonError::into_inner);
+        let changed = match problem {
+            Some(problem) => {
+                let is_news = quarantine.insert(object.uid().to_owned());
+                if is_news {
+                    let (namespace, name) = (object.namespace(), object.name());
+                    error!(namespace, name, kind = self.kind, %problem, "set aside: it cannot be understood");
+                }
+                is_news
+            }
+            None => !quarantine.is_empty() && quarantine.remove(object.uid()),
+        };
+        if changed {
+            let count = i64::try_from(quarantine.len()).unwrap_or(i64::MAX);
+            let labels = [self.controller.flavour.api_version(), self.kind];
+            self.controller.metrics.quarantined.with_label_values(&labels).set(count);
+        }
+    }
+}
+
+struct Workloads(Common);
+
+/// A Deployment, or the name of one that cannot be understood.
+enum Read {
+    Workload(Box<Workload>),
+    Unreadable(Key, String),
+}
+
+impl Sink for Workloads {
+    type Item = Read;
+
+    fn read(&self, mut object: Object) -> Option<Read> {
+        let key = Key { namespace: object.namespace().to_owned(), name: object.name().to_owned() };
+        slim(&mut object.body);
+        let decoded = workload(self.0.controller.flavour, &object.body);
+        self.0.quarantine(&object, decoded.as_ref().err());
+        Some(match decoded {
+            Ok(workload) => Read::Workload(Box::new(workload)),
+            Err(_) => Read::Unreadable(key, object.resource_version().to_owned()),
+        })
+    }
+
+    fn reset(&self, items: Vec<Read>) {
+        let readable = items.into_iter().filter_map(|item| match item {
+            Read::Workload(workload) => Some(*workload),
+            Read::Unreadable(..) => None,
+        });
+        let woken = self.0.controller.index().reset_workloads(readable.collect());
+        self.0.controller.queue.wake(woken);
+        self.0.note_synced();
+    }
+
+    fn apply(&self, item: Read) {
+        let woken = match item {
+            Read::Workload(workload) => self.0.controller.index().apply_workload(*workload),
+            Read::Unreadable(key, version) => self.0.controller.index().delete_workload(key, &version),
+        };
+        self.0.controller.queue.wake(woken);
+        self.0.note_sizes();
+    }
+
+    fn delete(&self, object: &Object) {
+        self.0.quarantine(object, None);
+        let key = Key { namespace: object.namespace().to_owned(), name: object.name().to_owned() };
+        let woken = self.0.controller.index().delete_workload(key, object.resource_version());
+        self.0.controller.queue.wake(woken);
+        self.0.note_sizes();
+    }
+
+    fn failed(&self, error: &watcher::Error, failures: u32) {
+        let controller = &self.0.controller;
+        if watch::is_missing(error) && controller.flavour == Flavour::Rollwright {
+            if failures % 15 == 1 {
+                error!(
+                    crd = api::crd::CRD_NAME,
+                    "the CustomResourceDefinition is not installed: `rollwright crd | kubectl apply -f -` \
+                     installs it; waiting for it"
+                );
+            }
+        } else {
+            watch::log_failure(&controller.metrics, self.0.kind, error, failures);
+        }
+    }
+}
+
+/// Drops what nobody reads and what is large. The key stays, since it tells that there are
+/// annotations at all.
+pub(crate) fn slim(workload: &mut Value) {
+    let annotations = workload.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
+    if let Some(applied) = annotations.and_then(|annotations| annotations.get_mut(LAST_APPLIED)) {
+        *applied = Value::from("");
+    }
+}
+
+/// Decodes a Deployment as its API requires.
+pub(crate) fn workload(flavour: Flavour, body: &Value) -> Result<Workload, decode::Rejected> {
+    decode::workload(flavour, body, Defaults::of(flavour))
+}
+
+struct Sets(Common);
+
+impl Sink for Sets {
+    type Item = Placed;
+
+    fn read(&self, object: Object) -> Option<Placed> {
+        let decoded = decode::replica_set(self.0.controller.flavour, &object.body);
+        self.0.quarantine(&object, decoded.as_ref().err());
+        Some(Placed { namespace: object.namespace().to_owned(), set: Arc::new(decoded.ok()?) })
+    }
+
+    fn reset(&self, items: Vec<Placed>) {
+        let woken = self.0.controller.index().reset_sets(items);
+        self.0.controller.queue.wake(woken);
+        self.0.note_synced();
+    }
+
+    fn apply(&self, item: Placed) {
+        let woken = self.0.controller.index().apply_set(item);
+        self.0.controller.queue.wake(woken);
+        self.0.note_sizes();
+    }
+
+    fn delete(&self, object: &Object) {
+        self.0.quarantine(object, None);
+        let woken = self.0.controller.index().delete_set(object.uid(), object.resource_version());
+        self.0.controller.queue.wake(woken);
+        self.0.note_sizes();
+    }
+
+    fn failed(&self, error: &watcher::Error, failures: u32) {
+        watch::log_failure(&self.0.controller.metrics, self.0.kind, error, failures);
+    }
+}

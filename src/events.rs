@@ -1,0 +1,173 @@
+//! Records events on Deployments, as client-go does: repeated ones are counted, similar ones
+//! merged, and no object gets many (S12.2).
+//!
+//! Recording never waits and never fails: what does not fit into the queue is dropped, the
+//! oldest first, and counted. One task writes, so a slow server costs events, not rollouts.
+
+mod correlator;
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::Timestamp;
+use kube::api::Patch;
+use plan::{Event, Flavour, Workload};
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use tracing::{debug, warn};
+
+use crate::live::{patch_params, post_params};
+use crate::object::{Kind, Object};
+use crate::requests::Server;
+use correlator::{Correlator, Verdict};
+
+/// Events that wait to be written; a rollout makes a handful.
+const QUEUE_MAX: usize = 1024;
+/// Room for the suffix that makes an event's name unique within the 253 characters of a name.
+const NAME_STEM_MAX: usize = 230;
+
+/// An event and what it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Recorded {
+    pub(crate) flavour: Flavour,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) uid: String,
+    pub(crate) resource_version: String,
+    pub(crate) event: Event,
+}
+
+/// Where events go.
+#[derive(Clone)]
+pub(crate) struct Events(Arc<Inner>);
+
+struct Inner {
+    server: Server,
+    queue: Mutex<VecDeque<Recorded>>,
+    wake: Notify,
+    dropped: prometheus::IntCounterVec,
+}
+
+impl Events {
+    pub(crate) fn new(server: Server, dropped: prometheus::IntCounterVec) -> Self {
+        Self(Arc::new(Inner { server, queue: Mutex::default(), wake: Notify::new(), dropped }))
+    }
+
+    /// Takes an event on.
+    pub(crate) fn record(&self, flavour: Flavour, workload: &Workload, event: &Event) {
+        let recorded = Recorded {
+            flavour,
+            namespace: workload.namespace.clone(),
+            name: workload.name.clone(),
+            uid: workload.uid.clone(),
+            resource_version: workload.resource_version.clone(),
+            event: event.clone(),
+        };
+        let mut queue = self.0.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        if queue.len() >= QUEUE_MAX {
+            queue.pop_front();
+            self.0.dropped.with_label_values(&["queue_full"]).inc();
+        }
+        queue.push_back(recorded);
+        drop(queue);
+        self.0.wake.notify_one();
+    }
+
+    /// Writes events until the task is dropped.
+    pub(crate) async fn write_all(self) {
+        let mut correlator = Correlator::default();
+        loop {
+            let next = self.0.queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+            match next {
+                Some(recorded) => self.write(&mut correlator, &recorded).await,
+                None => self.0.wake.notified().await,
+            }
+        }
+    }
+
+    async fn write(&self, correlator: &mut Correlator, recorded: &Recorded) {
+        let now = Timestamp::now();
+        match correlator.consider(recorded, now) {
+            Verdict::Drop => self.0.dropped.with_label_values(&["rate"]).inc(),
+            Verdict::Create { name, message } => self.create(recorded, &name, &message, now).await,
+            Verdict::Repeat { name, message, count } => {
+                let api = self.0.server.objects(Kind::Event, &recorded.namespace);
+                let patch = json!({ "count": count, "lastTimestamp": second(now), "message": message });
+                let (params, patch) = (patch_params(), Patch::Merge(patch));
+                let request = api.patch(&name, &params, &patch);
+                match self.0.server.send("patch", "events", request).await {
+                    Ok(_) => {}
+                    // It has expired.
+                    Err(refusal) if refusal.is_not_found() => {
+                        self.create(recorded, &name, &message, now).await;
+                    }
+                    Err(refusal) => self.lost(recorded, &refusal),
+                }
+            }
+        }
+    }
+
+    async fn create(&self, recorded: &Recorded, name: &str, message: &str, now: Timestamp) {
+        let api = self.0.server.objects(Kind::Event, &recorded.namespace);
+        let (params, body) = (post_params(false), Object::new(body(recorded, name, message, now)));
+        let request = api.create(&params, &body);
+        if let Err(refusal) = self.0.server.send("create", "events", request).await {
+            self.lost(recorded, &refusal);
+        }
+    }
+
+    fn lost(&self, recorded: &Recorded, refusal: &pass::Refusal) {
+        self.0.dropped.with_label_values(&["refused"]).inc();
+        let Recorded { namespace, name, event, .. } = recorded;
+        if refusal.namespace_terminating || refusal.is_not_found() {
+            debug!(namespace, name, reason = event.reason, error = refusal.message, "event not recorded");
+        } else {
+            warn!(namespace, name, reason = event.reason, error = refusal.message, "event not recorded");
+        }
+    }
+}
+
+/// Who says it: on apps/v1, tools look for the name of the controller that we stand in for.
+fn component(flavour: Flavour) -> &'static str {
+    match flavour {
+        Flavour::Rollwright => "rollwright",
+        Flavour::AppsV1 => "deployment-controller",
+    }
+}
+
+fn body(recorded: &Recorded, name: &str, message: &str, now: Timestamp) -> Value {
+    let component = component(recorded.flavour);
+    json!({
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": { "namespace": recorded.namespace, "name": name },
+        "involvedObject": {
+            "apiVersion": recorded.flavour.api_version(),
+            "kind": "Deployment",
+            "namespace": recorded.namespace,
+            "name": recorded.name,
+            "uid": recorded.uid,
+            "resourceVersion": recorded.resource_version,
+        },
+        "type": recorded.event.kind.as_str(),
+        "reason": recorded.event.reason,
+        "message": message,
+        "source": { "component": component },
+        "reportingComponent": component,
+        "reportingInstance": "",
+        "firstTimestamp": second(now),
+        "lastTimestamp": second(now),
+        "count": 1,
+    })
+}
+
+/// Kubernetes' times are whole seconds.
+fn second(time: Timestamp) -> String {
+    plan::whole_seconds(time).to_string()
+}
+
+/// A name for an event: the object's, cut if need be, and the time.
+fn event_name(object: &str, now: Timestamp) -> String {
+    let stem: String = object.chars().take(NAME_STEM_MAX).collect();
+    format!("{stem}.{:x}", now.as_nanosecond())
+}

@@ -1,0 +1,346 @@
+//! The only cache: Deployments by name, ReplicaSets by uid and owner. Every change says whom
+//! it concerns (S2.1–S2.6).
+//!
+//! A reconcile never scans a namespace: the sets of a Deployment are found by its uid, and
+//! orphans have a small index of their own. No template is kept.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use plan::{ReplicaSet, Workload};
+use tokio::time::Instant;
+
+/// Name of a Deployment.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Key {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+}
+
+impl std::fmt::Display for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+impl Key {
+    pub(crate) fn of(workload: &Workload) -> Self {
+        Self { namespace: workload.namespace.clone(), name: workload.name.clone() }
+    }
+}
+
+/// A ReplicaSet and its namespace.
+#[derive(Clone, Debug)]
+pub(crate) struct Placed {
+    pub(crate) namespace: String,
+    pub(crate) set: Arc<ReplicaSet>,
+}
+
+/// A set that left our sight without us knowing why: deleted, or its label was removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stray {
+    pub(crate) name: String,
+    pub(crate) uid: String,
+}
+
+/// What a pass starts from.
+pub(crate) struct Snapshot {
+    pub(crate) workload: Arc<Workload>,
+    pub(crate) sets: Vec<Arc<ReplicaSet>>,
+}
+
+/// Whether sets are watched by label, so that leaving the watch need not mean deletion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sight {
+    ByLabel,
+    Whole,
+}
+
+/// The newest resourceVersion that a watch has shown.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Newest(u64);
+
+impl Newest {
+    fn saw(&mut self, version: &str) {
+        // Versions that are no numbers cannot be compared; nobody waits for them then.
+        if let Ok(version) = version.parse() {
+            self.0 = self.0.max(version);
+        }
+    }
+
+    pub(crate) fn has_reached(self, version: u64) -> bool {
+        self.0 >= version
+    }
+}
+
+/// A Deployment, and since when we know it.
+struct Known {
+    workload: Arc<Workload>,
+    since: Instant,
+}
+
+/// The cache of one flavour.
+pub(crate) struct Index {
+    sight: Sight,
+    workloads: BTreeMap<Key, Known>,
+    keys_by_uid: HashMap<String, Key>,
+    sets: HashMap<String, Placed>,
+    owned: HashMap<String, BTreeSet<String>>,
+    orphans: HashMap<String, BTreeSet<String>>,
+    strays: HashMap<Key, Vec<Stray>>,
+    /// Sets that we deleted ourselves and that the watch still shows.
+    expected_gone: HashSet<String>,
+    /// What the watch of Deployments has shown.
+    pub(crate) newest_workload: Newest,
+    /// What the watch of ReplicaSets has shown.
+    pub(crate) newest_set: Newest,
+}
+
+impl Index {
+    pub(crate) fn new(sight: Sight) -> Self {
+        Self {
+            sight,
+            workloads: BTreeMap::new(),
+            keys_by_uid: HashMap::new(),
+            sets: HashMap::new(),
+            owned: HashMap::new(),
+            orphans: HashMap::new(),
+            strays: HashMap::new(),
+            expected_gone: HashSet::new(),
+            newest_workload: Newest::default(),
+            newest_set: Newest::default(),
+        }
+    }
+
+    /// A Deployment was added or changed (S2.1).
+    pub(crate) fn apply_workload(&mut self, workload: Workload) -> Vec<Key> {
+        self.newest_workload.saw(&workload.resource_version);
+        vec![self.put_workload(workload)]
+    }
+
+    fn put_workload(&mut self, workload: Workload) -> Key {
+        let key = Key::of(&workload);
+        let mut since = Instant::now();
+        if let Some(old) = self.workloads.get(&key) {
+            if old.workload.uid == workload.uid {
+                since = old.since;
+            } else {
+                self.keys_by_uid.remove(&old.workload.uid);
+                self.strays.remove(&key);
+            }
+        }
+        self.keys_by_uid.insert(workload.uid.clone(), key.clone());
+        self.workloads.insert(key.clone(), Known { workload: Arc::new(workload), since });
+        key
+    }
+
+    /// A Deployment is gone, or cannot be understood any more.
+    pub(crate) fn delete_workload(&mut self, key: Key, version: &str) -> Vec<Key> {
+        self.newest_workload.saw(version);
+        self.drop_workload(&key);
+        vec![key]
+    }
+
+    fn drop_workload(&mut self, key: &Key) {
+        if let Some(old) = self.workloads.remove(key) {
+            self.keys_by_uid.remove(&old.workload.uid);
+        }
+        self.strays.remove(key);
+    }
+
+    /// All Deployments were listed anew: what is not among them was deleted meanwhile.
+    pub(crate) fn reset_workloads(&mut self, listed: Vec<Workload>) -> Vec<Key> {
+        let mut gone: BTreeSet<Key> = self.workloads.keys().cloned().collect();
+        let mut woken = Vec::with_capacity(listed.len());
+        for workload in listed {
+            self.newest_workload.saw(&workload.resource_version);
+            let key = self.put_workload(workload);
+            gone.remove(&key);
+            woken.push(key);
+        }
+        for key in gone {
+            self.drop_workload(&key);
+            woken.push(key);
+        }
+        woken
+    }
+
+    /// A ReplicaSet was added or changed (S2.2, S2.3).
+    pub(crate) fn apply_set(&mut self, placed: Placed) -> Vec<Key> {
+        self.newest_set.saw(&placed.set.resource_version);
+        self.put_set(placed)
+    }
+
+    /// Takes over a version that a live read or a write returned, ahead of the watch.
+    pub(crate) fn put_set(&mut self, placed: Placed) -> Vec<Key> {
+        let uid = placed.set.uid.clone();
+        let old = self.sets.get(&uid).map(|known| known.set.clone());
+        if let Some(old) = &old
+            && (old.resource_version == placed.set.resource_version || is_newer(old, &placed.set))
+        {
+            return Vec::new();
+        }
+        if let Some(old) = &old {
+            self.unlink(&uid, &placed.namespace, old.controller_uid.as_ref());
+        }
+        self.link(&uid, &placed.namespace, placed.set.controller_uid.as_ref());
+        let woken = self.concerned(old.as_deref(), &placed);
+        self.sets.insert(uid, placed);
+        woken
+    }
+
+    fn concerned(&self, old: Option<&ReplicaSet>, placed: &Placed) -> Vec<Key> {
+        let new = &*placed.set;
+        let mut woken = Vec::new();
+        let owner_changed = old.is_none_or(|old| old.controller_uid != new.controller_uid);
+        if owner_changed && let Some(uid) = old.and_then(|old| old.controller_uid.as_ref()) {
+            woken.extend(self.keys_by_uid.get(uid).cloned());
+        }
+        match &new.controller_uid {
+            Some(uid) => woken.extend(self.keys_by_uid.get(uid).cloned()),
+            None if old.is_none_or(|old| owner_changed || old.labels != new.labels) => {
+                woken.extend(self.suitors(&placed.namespace, new));
+            }
+            None => {}
+        }
+        woken.dedup();
+        woken
+    }
+
+    /// Deployments whose selector matches an orphan (S2.2).
+    fn suitors<'a>(&'a self, namespace: &'a str, set: &'a ReplicaSet) -> impl Iterator<Item = Key> + 'a {
+        let first = Key { namespace: namespace.to_owned(), name: String::new() };
+        let all = self.workloads.range(first..).take_while(move |(key, _)| key.namespace == namespace);
+        all.filter(|(_, known)| wants(&known.workload, set)).map(|(key, _)| key.clone())
+    }
+
+    /// A ReplicaSet left the watch (S2.4).
+    pub(crate) fn delete_set(&mut self, uid: &str, version: &str) -> Vec<Key> {
+        self.newest_set.saw(version);
+        self.drop_set(uid)
+    }
+
+    fn drop_set(&mut self, uid: &str) -> Vec<Key> {
+        let was_expected = self.expected_gone.remove(uid);
+        let Some(Placed { namespace, set }) = self.sets.remove(uid) else { return Vec::new() };
+        self.unlink(uid, &namespace, set.controller_uid.as_ref());
+        let Some(key) = set.controller_uid.as_ref().and_then(|owner| self.keys_by_uid.get(owner)) else {
+            return Vec::new();
+        };
+        let is_wanted = self.workloads.get(key).is_some_and(|known| !known.workload.deleting);
+        if self.sight == Sight::ByLabel && is_wanted && !was_expected && !set.deleting {
+            let stray = Stray { name: set.name.clone(), uid: uid.to_owned() };
+            self.strays.entry(key.clone()).or_default().push(stray);
+        }
+        vec![key.clone()]
+    }
+
+    /// All ReplicaSets were listed anew: what is not among them left the watch meanwhile.
+    pub(crate) fn reset_sets(&mut self, listed: Vec<Placed>) -> Vec<Key> {
+        let mut gone: BTreeSet<String> = self.sets.keys().cloned().collect();
+        let mut woken = BTreeSet::new();
+        for placed in listed {
+            gone.remove(&placed.set.uid);
+            woken.extend(self.apply_set(placed));
+        }
+        for uid in gone {
+            woken.extend(self.drop_set(&uid));
+        }
+        woken.into_iter().collect()
+    }
+
+    /// We deleted this set ourselves; when it leaves the watch nobody need ask why.
+    pub(crate) fn expect_gone(&mut self, uid: &str) {
+        if self.sets.contains_key(uid) {
+            self.expected_gone.insert(uid.to_owned());
+        }
+    }
+
+    /// Whether a deleted set no longer shows, or shows as being deleted.
+    pub(crate) fn shows_gone(&self, uid: &str) -> bool {
+        self.sets.get(uid).is_none_or(|placed| placed.set.deleting)
+    }
+
+    /// The Deployment, the sets it controls, and the orphans that its selector matches.
+    pub(crate) fn snapshot(&self, key: &Key) -> Option<Snapshot> {
+        let workload = self.workloads.get(key)?.workload.clone();
+        let owned = self.owned.get(&workload.uid).into_iter().flatten();
+        let orphans = self.orphans.get(&key.namespace).into_iter().flatten();
+        let mut sets: Vec<_> = owned.filter_map(|uid| self.sets.get(uid)).map(|p| p.set.clone()).collect();
+        let suited = orphans.filter_map(|uid| self.sets.get(uid)).filter(|p| wants(&workload, &p.set));
+        sets.extend(suited.map(|placed| placed.set.clone()));
+        Some(Snapshot { workload, sets })
+    }
+
+    /// The Deployment, and since when it is known.
+    pub(crate) fn first_seen(&self, key: &Key) -> Option<(Arc<Workload>, Instant)> {
+        self.workloads.get(key).map(|known| (known.workload.clone(), known.since))
+    }
+
+    /// Sets of this Deployment that left the watch for a reason yet to be found out.
+    pub(crate) fn strays(&self, key: &Key) -> Vec<Stray> {
+        self.strays.get(key).cloned().unwrap_or_default()
+    }
+
+    /// The reason was found out.
+    pub(crate) fn settle_stray(&mut self, key: &Key, uid: &str) {
+        if let Some(strays) = self.strays.get_mut(key) {
+            strays.retain(|stray| stray.uid != uid);
+            if strays.is_empty() {
+                self.strays.remove(key);
+            }
+        }
+    }
+
+    /// The name of the Deployment with this uid.
+    pub(crate) fn key_of(&self, uid: &str) -> Option<&Key> {
+        self.keys_by_uid.get(uid)
+    }
+
+    /// All Deployments.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.workloads.keys()
+    }
+
+    /// How many Deployments and ReplicaSets are cached.
+    pub(crate) fn sizes(&self) -> (usize, usize) {
+        (self.workloads.len(), self.sets.len())
+    }
+
+    fn link(&mut self, uid: &str, namespace: &str, owner: Option<&String>) {
+        let group = match owner {
+            Some(owner) => self.owned.entry(owner.clone()).or_default(),
+            None => self.orphans.entry(namespace.to_owned()).or_default(),
+        };
+        group.insert(uid.to_owned());
+    }
+
+    fn unlink(&mut self, uid: &str, namespace: &str, owner: Option<&String>) {
+        let (groups, name) = match owner {
+            Some(owner) => (&mut self.owned, owner.as_str()),
+            None => (&mut self.orphans, namespace),
+        };
+        if let Some(group) = groups.get_mut(name) {
+            group.remove(uid);
+            if group.is_empty() {
+                groups.remove(name);
+            }
+        }
+    }
+}
+
+/// Whether the selector names something, and that matches (S2.2).
+fn wants(workload: &Workload, set: &ReplicaSet) -> bool {
+    workload.selector.as_ref().is_some_and(|selector| !selector.is_empty() && selector.matches(&set.labels))
+}
+
+/// Whether `known` is newer than `other`; false if that cannot be told.
+fn is_newer(known: &ReplicaSet, other: &ReplicaSet) -> bool {
+    match (known.resource_version.parse::<u64>(), other.resource_version.parse::<u64>()) {
+        (Ok(known), Ok(other)) => known > other,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! Read-your-writes: a Deployment is not planned anew before the cache shows what the last
+//! pass wrote.
+//!
+//! Preconditions on every write keep a stale cache from doing harm; this keeps it from doing
+//! work in vain. Versions are compared within one kind only, and only as numbers; whatever
+//! cannot be compared is not waited for.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::index::{Index, Key};
+
+/// After so long the cache is believed no more, and a live read takes its place.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What one flavour's passes wrote and the cache may not show yet.
+#[derive(Default)]
+pub(crate) struct Ledger {
+    entries: HashMap<Key, Entry>,
+}
+
+struct Entry {
+    since: Instant,
+    workload: Option<u64>,
+    set: Option<u64>,
+    gone: Vec<String>,
+}
+
+/// Whether a pass may start from the cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Readiness {
+    /// The cache shows everything.
+    Ready,
+    /// Not yet; look again then at the latest.
+    Wait(Instant),
+    /// It had time enough.
+    Overdue,
+}
+
+impl Ledger {
+    /// The Deployment itself was written, and became this version.
+    pub(crate) fn wrote_workload(&mut self, key: &Key, version: &str) {
+        if let Ok(version) = version.parse() {
+            let entry = self.entry(key);
+            entry.workload = entry.workload.max(Some(version));
+        }
+    }
+
+    /// A ReplicaSet was written, and became this version.
+    pub(crate) fn wrote_set(&mut self, key: &Key, version: &str) {
+        if let Ok(version) = version.parse() {
+            let entry = self.entry(key);
+            entry.set = entry.set.max(Some(version));
+        }
+    }
+
+    /// A ReplicaSet was deleted.
+    pub(crate) fn deleted_set(&mut self, key: &Key, uid: &str) {
+        self.entry(key).gone.push(uid.to_owned());
+    }
+
+    fn entry(&mut self, key: &Key) -> &mut Entry {
+        let entry = || Entry { since: Instant::now(), workload: None, set: None, gone: Vec::new() };
+        let entry = self.entries.entry(key.clone()).or_insert_with(entry);
+        entry.since = Instant::now();
+        entry
+    }
+
+    /// Whether the cache shows what was written for this Deployment.
+    pub(crate) fn check(&mut self, key: &Key, index: &Index) -> Readiness {
+        let Some(entry) = self.entries.get(key) else { return Readiness::Ready };
+        if entry.is_shown_by(index) {
+            self.entries.remove(key);
+            return Readiness::Ready;
+        }
+        let deadline = entry.since + PATIENCE;
+        if Instant::now() < deadline { Readiness::Wait(deadline) } else { Readiness::Overdue }
+    }
+
+    /// The Deployment is gone, or was read live: nothing is waited for.
+    pub(crate) fn clear(&mut self, key: &Key) {
+        self.entries.remove(key);
+    }
+}
+
+impl Entry {
+    fn is_shown_by(&self, index: &Index) -> bool {
+        self.workload.is_none_or(|version| index.newest_workload.has_reached(version))
+            && self.set.is_none_or(|version| index.newest_set.has_reached(version))
+            && self.gone.iter().all(|uid| index.shows_gone(uid))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,289 @@
+//! The real cluster, as a pass sees it: each action is one request with its preconditions.
+
+use std::sync::Arc;
+
+use api::{decode, encode};
+use kube::Api;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
+use pass::{Answer, Cluster, Owner, Refusal};
+use plan::template::without_hash_label;
+use plan::{Action, Ask, Claim, DryRun, Event, Flavour, NewReplicaSet, ReplicaSet, Target, Workload};
+use serde_json::Value;
+use tracing::{debug, info};
+
+use crate::caches;
+use crate::controller::Controller;
+use crate::index::Key;
+use crate::object::{Kind, Object};
+
+/// Who we are in `metadata.managedFields`.
+pub(crate) const FIELD_MANAGER: &str = "rollwright";
+
+/// The cluster, for one pass over one Deployment.
+pub(crate) struct Live<'a> {
+    pub(crate) controller: &'a Arc<Controller>,
+    pub(crate) key: &'a Key,
+}
+
+pub(crate) fn patch_params() -> PatchParams {
+    PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
+}
+
+pub(crate) fn post_params(dry_run: bool) -> PostParams {
+    PostParams { dry_run, field_manager: Some(FIELD_MANAGER.to_owned()) }
+}
+
+pub(crate) fn conflict(message: String) -> Refusal {
+    Refusal { code: 409, reason: "Conflict".to_owned(), message, namespace_terminating: false }
+}
+
+/// An object that the server returned and that we cannot read.
+pub(crate) fn unreadable(error: &decode::Rejected) -> Refusal {
+    Refusal { code: 0, reason: String::new(), message: error.to_string(), namespace_terminating: false }
+}
+
+/// The Deployment and its candidate sets past the cache; `None` when it is gone.
+pub(crate) async fn read(
+    controller: &Controller,
+    key: &Key,
+) -> Result<Option<(Workload, Vec<ReplicaSet>)>, Refusal> {
+    let (server, flavour) = (&controller.server, controller.flavour);
+    let workloads = server.objects(Kind::Deployment(flavour), &key.namespace);
+    let Some(mut live) = server.send("get", "deployments", workloads.get_opt(&key.name)).await? else {
+        return Ok(None);
+    };
+    caches::slim(&mut live.body);
+    let workload = caches::workload(flavour, &live.body).map_err(|error| unreadable(&error))?;
+    let sets = server.objects(Kind::ReplicaSet, &key.namespace);
+    let params = match flavour.set_labels() {
+        Some((label, value)) => ListParams::default().labels(&format!("{label}={value}")),
+        None => ListParams::default(),
+    };
+    let listed = server.send("list", "replicasets", sets.list(&params)).await?;
+    let sets = listed.items.iter().map(|set| decode::replica_set(flavour, &set.body));
+    let sets = sets.collect::<Result<Vec<_>, _>>().map_err(|error| unreadable(&error))?;
+    Ok(Some((workload, sets)))
+}
+
+impl Live<'_> {
+    fn flavour(&self) -> Flavour {
+        self.controller.flavour
+    }
+
+    fn workloads(&self) -> Api<Object> {
+        self.controller.server.objects(Kind::Deployment(self.flavour()), &self.key.namespace)
+    }
+
+    fn sets(&self) -> Api<Object> {
+        self.controller.server.objects(Kind::ReplicaSet, &self.key.namespace)
+    }
+
+    /// A write to a ReplicaSet returned this version of it.
+    fn wrote_set(&self, set: &Object) {
+        self.controller.ledger().wrote_set(self.key, set.resource_version());
+    }
+
+    /// A write to the Deployment returned this version of it.
+    fn wrote_workload(&self, workload: &Object) -> String {
+        let version = workload.resource_version().to_owned();
+        self.controller.ledger().wrote_workload(self.key, &version);
+        version
+    }
+
+    async fn patch_set(&self, name: &str, patch: &Patch<Value>) -> Result<String, Refusal> {
+        let (api, params) = (self.sets(), patch_params());
+        let request = api.patch(name, &params, patch);
+        let set = self.controller.server.send("patch", "replicasets", request).await?;
+        self.wrote_set(&set);
+        Ok(set.resource_version().to_owned())
+    }
+
+    async fn patch_workload(&self, patch: &Patch<Value>) -> Result<String, Refusal> {
+        let (api, params) = (self.workloads(), patch_params());
+        let request = api.patch(&self.key.name, &params, patch);
+        let workload = self.controller.server.send("patch", "deployments", request).await?;
+        Ok(self.wrote_workload(&workload))
+    }
+
+    async fn write_status(&self, body: Value) -> Result<String, Refusal> {
+        let (api, params, patch) = (self.workloads(), patch_params(), Patch::Merge(body));
+        let request = api.patch_status(&self.key.name, &params, &patch);
+        let workload = self.controller.server.send("patch_status", "deployments", request).await?;
+        Ok(self.wrote_workload(&workload))
+    }
+
+    async fn create_set(&self, body: Value) -> Result<(), Refusal> {
+        let (api, params, body) = (self.sets(), post_params(false), Object::new(body));
+        let request = api.create(&params, &body);
+        let set = self.controller.server.send("create", "replicasets", request).await?;
+        self.wrote_set(&set);
+        Ok(())
+    }
+
+    async fn delete_set(&self, target: &Target) -> Result<(), Refusal> {
+        let preconditions = Preconditions {
+            uid: Some(target.uid.clone()),
+            resource_version: Some(target.resource_version.clone()),
+        };
+        let api = self.sets();
+        let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
+        let request = api.delete(&target.name, &params);
+        self.controller.server.send("delete", "replicasets", request).await?;
+        self.controller.index().expect_gone(&target.uid);
+        self.controller.ledger().deleted_set(self.key, &target.uid);
+        Ok(())
+    }
+
+    async fn template(&self, workload: &Workload) -> Result<Value, Refusal> {
+        let api = self.workloads();
+        let live = self.controller.server.send("get", "deployments", api.get(&self.key.name)).await?;
+        let template = live.body.pointer("/spec/template").cloned().unwrap_or(Value::Null);
+        let is_the_same = live.uid() == workload.uid
+            && self.flavour().fingerprint(&template) == workload.template.fingerprint;
+        if is_the_same {
+            Ok(template)
+        } else {
+            Err(conflict(format!("the template of {} has just been changed", self.key)))
+        }
+    }
+
+    async fn set_template(&self, name: &str, uid: &str) -> Result<Value, Refusal> {
+        let api = self.sets();
+        let live = self.controller.server.send("get", "replicasets", api.get(name)).await?;
+        if live.uid() != uid {
+            return Err(conflict(format!("ReplicaSet {name} was replaced by another one of that name")));
+        }
+        Ok(live.body.pointer("/spec/template").cloned().unwrap_or(Value::Null))
+    }
+
+    async fn dry_run(&self, workload: &Workload, set: &NewReplicaSet) -> Result<DryRun, Refusal> {
+        let fingerprint = &workload.template.fingerprint;
+        if let Some(known) = self.controller.memory().dry_run(self.key, &workload.uid, fingerprint) {
+            return Ok(known);
+        }
+        let (api, params) = (self.sets(), post_params(true));
+        let body = Object::new(encode::dry_run_replica_set(self.flavour(), workload, set));
+        let request = api.create(&params, &body);
+        let answer = match self.controller.server.send("dry_run", "replicasets", request).await {
+            Ok(stored) => {
+                let template = stored.body.pointer("/spec/template").unwrap_or(&Value::Null);
+                DryRun::Stored(self.flavour().stored_digest(&without_hash_label(template)))
+            }
+            Err(refusal) => {
+                debug!(key = %self.key, code = refusal.code, message = refusal.message, "dry run refused");
+                if refusal.namespace_terminating
+                    || self.controller.memory().dry_run_may_recover(self.key, &workload.uid, &refusal)
+                {
+                    return Err(refusal);
+                }
+                if refusal.code == 403 {
+                    // A quota is lifted some day: not remembered.
+                    return Ok(DryRun::Refused);
+                }
+                DryRun::Refused
+            }
+        };
+        self.controller.memory().remember_dry_run(
+            self.key,
+            &workload.uid,
+            fingerprint.clone(),
+            answer.clone(),
+        );
+        Ok(answer)
+    }
+
+    /// One line per action.
+    fn say(&self, action: &Action) {
+        let key = self.key;
+        match action {
+            Action::SetSelector(selector) => info!(%key, %selector, "selector taken from the template"),
+            Action::CreateReplicaSet(set) => {
+                info!(%key, set = set.name, size = set.size, "create ReplicaSet")
+            }
+            Action::UpdateReplicaSet(update) if update.size_from == update.size_to => {
+                info!(%key, set = update.target.name, "update ReplicaSet");
+            }
+            Action::UpdateReplicaSet(update) => {
+                info!(%key, set = update.target.name, from = update.size_from, to = update.size_to, "scale ReplicaSet");
+            }
+            Action::DeleteReplicaSet(target) => info!(%key, set = target.name, "delete ReplicaSet"),
+            Action::WriteStatus(_) => debug!(%key, "write status"),
+            Action::RollBack(write) if write.template.is_some() => info!(%key, "roll back"),
+            Action::RollBack(_) => info!(%key, "clear rollback request"),
+        }
+    }
+}
+
+impl Cluster for Live<'_> {
+    async fn owner(&self, _workload: &Workload) -> Result<Option<Owner>, Refusal> {
+        let api = self.workloads();
+        let live = self.controller.server.send("get", "deployments", api.get_opt(&self.key.name)).await?;
+        Ok(live.map(|live| Owner {
+            uid: live.uid().to_owned(),
+            deleting: live.body.pointer("/metadata/deletionTimestamp").is_some_and(|value| !value.is_null()),
+        }))
+    }
+
+    async fn claim(&self, workload: &Workload, claim: &Claim) -> Result<String, Refusal> {
+        let (target, body) = match claim {
+            Claim::Adopt(target) => {
+                info!(key = %self.key, set = target.name, "adopt ReplicaSet");
+                (target, encode::adopt_patch(self.flavour(), workload, target))
+            }
+            Claim::Release(target) => {
+                info!(key = %self.key, set = target.name, "release ReplicaSet");
+                (target, encode::release_patch(workload, target))
+            }
+        };
+        self.patch_set(&target.name, &Patch::Strategic(body)).await
+    }
+
+    async fn ask(&self, workload: &Workload, ask: &Ask) -> Result<Answer, Refusal> {
+        Ok(match ask {
+            Ask::Template => Answer::Template(self.template(workload).await?),
+            Ask::DryRun(set) => Answer::DryRun(self.dry_run(workload, set).await?),
+            Ask::SetTemplate { name, uid } => {
+                Answer::SetTemplate(uid.clone(), self.set_template(name, uid).await?)
+            }
+            Ask::Pods => Answer::Pods(self.controller.pods.of(self.controller, self.key, workload).await?),
+        })
+    }
+
+    async fn replica_set(&self, _workload: &Workload, name: &str) -> Result<Option<ReplicaSet>, Refusal> {
+        let api = self.sets();
+        let live = self.controller.server.send("get", "replicasets", api.get_opt(name)).await?;
+        let decoded = live.map(|live| decode::replica_set(self.flavour(), &live.body)).transpose();
+        decoded.map_err(|error| unreadable(&error))
+    }
+
+    async fn act(&self, workload: &Workload, action: &Action) -> Result<Option<String>, Refusal> {
+        self.say(action);
+        let flavour = self.flavour();
+        match action {
+            Action::SetSelector(selector) => {
+                let patch = Patch::Merge(encode::selector_patch(workload, selector));
+                self.patch_workload(&patch).await.map(Some)
+            }
+            Action::CreateReplicaSet(set) => {
+                self.create_set(encode::replica_set(flavour, workload, set)).await.map(|()| None)
+            }
+            Action::UpdateReplicaSet(update) => {
+                let patch = Patch::Merge(encode::update_patch(update));
+                self.patch_set(&update.target.name, &patch).await.map(|_| None)
+            }
+            Action::DeleteReplicaSet(target) => self.delete_set(target).await.map(|()| None),
+            Action::WriteStatus(write) => {
+                self.write_status(encode::status_patch(flavour, workload, write)).await.map(Some)
+            }
+            Action::RollBack(write) => {
+                let patch = serde_json::from_value(encode::rollback_patch(flavour, workload, write));
+                let patch = patch.map(Patch::Json).map_err(|error| conflict(error.to_string()))?;
+                self.patch_workload(&patch).await.map(Some)
+            }
+        }
+    }
+
+    fn record(&self, workload: &Workload, event: &Event) {
+        self.controller.events.record(self.flavour(), workload, event);
+    }
+}

@@ -1,0 +1,91 @@
+//! What is remembered of a Deployment from one pass to the next. Losing it costs requests, and
+//! changes no decision.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use pass::Refusal;
+use plan::DryRun;
+use plan::template::Fingerprint;
+use tokio::time::Instant;
+
+use crate::index::Key;
+
+/// How long a dry run may fail for reasons that may pass before it counts as refused.
+const DRY_RUN_PATIENCE: Duration = Duration::from_secs(30);
+
+/// By Deployment, in one flavour.
+#[derive(Default)]
+pub(crate) struct Memory {
+    entries: HashMap<Key, Entry>,
+}
+
+#[derive(Default)]
+struct Entry {
+    uid: String,
+    has_scouted: bool,
+    why: String,
+    dry_run: Option<(Fingerprint, DryRun)>,
+    dry_run_fails_since: Option<Instant>,
+}
+
+impl Memory {
+    /// The entry of this very object; one that was deleted and created anew starts afresh.
+    fn entry(&mut self, key: &Key, uid: &str) -> &mut Entry {
+        let entry = self.entries.entry(key.clone()).or_default();
+        if entry.uid != uid {
+            *entry = Entry { uid: uid.to_owned(), ..Entry::default() };
+        }
+        entry
+    }
+
+    /// The Deployment is gone.
+    pub(crate) fn forget(&mut self, key: &Key) {
+        self.entries.remove(key);
+    }
+
+    /// Whether orphans were looked for already.
+    pub(crate) fn has_scouted(&mut self, key: &Key, uid: &str) -> bool {
+        self.entry(key, uid).has_scouted
+    }
+
+    /// Orphans were looked for.
+    pub(crate) fn note_scouted(&mut self, key: &Key, uid: &str) {
+        self.entry(key, uid).has_scouted = true;
+    }
+
+    /// Notes why the rollout is where it is; true if that is news.
+    pub(crate) fn note_why(&mut self, key: &Key, uid: &str, why: &str) -> bool {
+        let entry = self.entry(key, uid);
+        let is_news = entry.why != why;
+        if is_news {
+            why.clone_into(&mut entry.why);
+        }
+        is_news
+    }
+
+    /// The answer of an earlier dry run of this template.
+    pub(crate) fn dry_run(&mut self, key: &Key, uid: &str, fingerprint: &Fingerprint) -> Option<DryRun> {
+        let (of, answer) = self.entry(key, uid).dry_run.as_ref()?;
+        (of == fingerprint).then(|| answer.clone())
+    }
+
+    /// Remembers the answer of a dry run; the template before is of no use any more.
+    pub(crate) fn remember_dry_run(&mut self, key: &Key, uid: &str, of: Fingerprint, answer: DryRun) {
+        let entry = self.entry(key, uid);
+        entry.dry_run_fails_since = None;
+        entry.dry_run = Some((of, answer));
+    }
+
+    /// Whether a failed dry run is worth another try: the server did not say no, it was unwell.
+    /// Creating a set for want of an answer could restart every pod, so it is given some time.
+    pub(crate) fn dry_run_may_recover(&mut self, key: &Key, uid: &str, refusal: &Refusal) -> bool {
+        let entry = self.entry(key, uid);
+        let is_unwell = matches!(refusal.code, 0 | 408 | 409 | 429 | 500..);
+        if !is_unwell {
+            entry.dry_run_fails_since = None;
+            return false;
+        }
+        entry.dry_run_fails_since.get_or_insert_with(Instant::now).elapsed() < DRY_RUN_PATIENCE
+    }
+}

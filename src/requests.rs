@@ -1,0 +1,80 @@
+//! One request to the API server: bounded in time, counted, and its error sorted.
+
+use std::future::Future;
+use std::time::Duration;
+
+use kube::{Api, Client};
+use pass::Refusal;
+
+use crate::metrics::Metrics;
+use crate::object::{Kind, Object};
+
+/// No request but a watch takes longer. A write that is cut off may have been carried out all
+/// the same; the next pass finds out.
+const DEADLINE: Duration = Duration::from_secs(10);
+
+/// Where requests go.
+#[derive(Clone)]
+pub(crate) struct Server {
+    client: Client,
+    metrics: Metrics,
+}
+
+impl Server {
+    pub(crate) fn new(client: Client, metrics: Metrics) -> Self {
+        Self { client, metrics }
+    }
+
+    /// Objects of a kind in a namespace.
+    pub(crate) fn objects(&self, kind: Kind, namespace: &str) -> Api<Object> {
+        Api::namespaced_with(self.client.clone(), namespace, &kind)
+    }
+
+    /// Objects of a kind that has no namespaces.
+    pub(crate) fn cluster_objects(&self, kind: Kind) -> Api<Object> {
+        Api::all_with(self.client.clone(), &kind)
+    }
+
+    /// A document that is no object.
+    pub(crate) async fn document(&self, path: &str) -> Result<String, Refusal> {
+        let request = http::Request::get(path).body(Vec::new()).map_err(|error| unanswered(&error))?;
+        self.send("get", "document", self.client.request_text(request)).await
+    }
+
+    /// Awaits the answer to a request.
+    pub(crate) async fn send<T>(
+        &self,
+        verb: &'static str,
+        kind: &'static str,
+        request: impl Future<Output = Result<T, kube::Error>>,
+    ) -> Result<T, Refusal> {
+        let result = match tokio::time::timeout(DEADLINE, request).await {
+            Ok(result) => result.map_err(|error| refusal(&error)),
+            Err(_) => Err(unanswered(&format!("no answer within {} s", DEADLINE.as_secs()))),
+        };
+        let code = result.as_ref().err().map_or(200, |refusal| refusal.code).to_string();
+        self.metrics.requests.with_label_values(&[verb, kind, &code]).inc();
+        result
+    }
+}
+
+fn unanswered(problem: &impl ToString) -> Refusal {
+    Refusal { code: 0, reason: String::new(), message: problem.to_string(), namespace_terminating: false }
+}
+
+/// What an error of the client means for a pass.
+pub(crate) fn refusal(error: &kube::Error) -> Refusal {
+    match error {
+        kube::Error::Api(status) => {
+            let causes = status.details.iter().flat_map(|details| &details.causes);
+            Refusal {
+                code: status.code,
+                reason: status.reason.clone(),
+                message: status.message.clone(),
+                // S14.3
+                namespace_terminating: causes.into_iter().any(|cause| cause.reason == "NamespaceTerminating"),
+            }
+        }
+        other => unanswered(other),
+    }
+}

@@ -1,0 +1,110 @@
+//! One task per watch, each with its own backoff: one watch's trouble never stops another.
+
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use kube::Api;
+use kube::runtime::watcher;
+use kube::runtime::watcher::Event;
+use tracing::{debug, warn};
+
+use crate::metrics::Metrics;
+use crate::object::Object;
+
+/// The server ends a watch after this long, and a connection that has been silent for a little
+/// longer counts as dead.
+const IDLE_SECONDS: u32 = 90;
+const PAGE_SIZE: u32 = 500;
+const BACKOFF_BASE: Duration = Duration::from_millis(200);
+const BACKOFF_MAX: Duration = Duration::from_secs(30);
+/// While the kind itself is missing: somebody is about to install it.
+const BACKOFF_MISSING: Duration = Duration::from_secs(2);
+
+/// What a watch feeds.
+pub(crate) trait Sink {
+    /// What is kept of an object; small, since a whole list of them is held.
+    type Item;
+    /// Reads an object; `None` sets it aside.
+    fn read(&self, object: Object) -> Option<Self::Item>;
+    /// These are all objects there are.
+    fn reset(&self, items: Vec<Self::Item>);
+    /// An object was added or changed.
+    fn apply(&self, item: Self::Item);
+    /// An object left the watch.
+    fn delete(&self, object: &Object);
+    /// The watch failed, for the given time in a row; it is tried again.
+    fn failed(&self, error: &watcher::Error, failures: u32);
+}
+
+/// How a watch selects its objects.
+pub(crate) fn config(labels: Option<&str>) -> watcher::Config {
+    let config = watcher::Config::default().timeout(IDLE_SECONDS).page_size(PAGE_SIZE);
+    match labels {
+        Some(labels) => config.labels(labels),
+        None => config,
+    }
+}
+
+/// Watches until the task is dropped.
+pub(crate) async fn watch<S: Sink>(api: Api<Object>, config: watcher::Config, sink: S) {
+    let mut events = watcher(api, config).boxed();
+    let mut listed = Vec::new();
+    let mut failures = 0;
+    while let Some(event) = events.next().await {
+        match event {
+            Ok(Event::Init) => listed = Vec::new(),
+            Ok(Event::InitApply(object)) => listed.extend(sink.read(object)),
+            Ok(Event::InitDone) => {
+                failures = 0;
+                sink.reset(std::mem::take(&mut listed));
+            }
+            Ok(Event::Apply(object)) => {
+                failures = 0;
+                if let Some(item) = sink.read(object) {
+                    sink.apply(item);
+                }
+            }
+            Ok(Event::Delete(object)) => {
+                failures = 0;
+                sink.delete(&object);
+            }
+            Err(error) => {
+                failures += 1;
+                sink.failed(&error, failures);
+                tokio::time::sleep(delay(&error, failures)).await;
+            }
+        }
+    }
+}
+
+/// Exponential, with jitter, so that the watches of many operators do not return at once.
+fn delay(error: &watcher::Error, failures: u32) -> Duration {
+    let max = if is_missing(error) { BACKOFF_MISSING } else { BACKOFF_MAX };
+    let factor = 1_u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX);
+    let full = BACKOFF_BASE.saturating_mul(factor).min(max);
+    full.mul_f64(jitter().mul_add(0.5, 0.5))
+}
+
+/// Something between 0 and 1, from the clock: good enough to spread retries.
+fn jitter() -> f64 {
+    f64::from(jiff::Timestamp::now().subsec_nanosecond().unsigned_abs() % 1000) / 1000.0
+}
+
+/// Whether the server does not know the kind that is to be watched.
+pub(crate) fn is_missing(error: &watcher::Error) -> bool {
+    match error {
+        watcher::Error::InitialListFailed(kube::Error::Api(status))
+        | watcher::Error::WatchStartFailed(kube::Error::Api(status)) => status.code == 404,
+        _ => false,
+    }
+}
+
+/// Logs a failure: an expiry of the watch's history is routine, repeated trouble is not.
+pub(crate) fn log_failure(metrics: &Metrics, kind: &str, error: &watcher::Error, failures: u32) {
+    metrics.watch_errors.with_label_values(&[kind]).inc();
+    if failures < 2 {
+        debug!(kind, %error, "watch interrupted");
+    } else {
+        warn!(kind, failures, %error, "watch keeps failing");
+    }
+}
