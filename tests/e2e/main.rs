@@ -1,0 +1,63 @@
+//! End-to-end scenarios: a real API server, the operator as a process of its own, and plain
+//! clients that look at what comes of it.
+//!
+//! ```text
+//! cargo test -p rollwright --test e2e                  # everything
+//! cargo test -p rollwright --test e2e rollback         # names that contain `rollback`
+//! cargo test -p rollwright --test e2e -- --list
+//! E2E_REFERENCE=1 cargo test -p rollwright --test e2e  # Kubernetes' own controller instead
+//! ```
+//!
+//! Each scenario is one text that runs against both APIs, `rollwright.dev/v1` and `apps/v1`, each
+//! with an operator process of its own. All share one control plane, which the first one starts
+//! and which stops at the end; each has a namespace of its own, and a dozen run side by side.
+//! When one fails, the report shows the objects, the events and the end of the operator's log.
+//!
+//! With `E2E_REFERENCE=1` the scenarios of apps/v1 run against kube-controller-manager's
+//! deployment controller: a check of the scenarios themselves, which must not demand anything
+//! that upstream does not do.
+//!
+//! # How to add a scenario
+//!
+//! Write `async fn name(world: World) -> Outcome` in the module of its subject (a new one has a
+//! line in the list below) and add it to the `scenarios!` of that module: `both name`, or
+//! `ours name because "reason"` if it makes no sense for apps/v1, and `apps name because …` the
+//! other way round. The [`world::World`] creates and changes Deployments of whichever API it
+//! stands for; `world.flavour.is_ours()` tells where the APIs differ by design. Wait with
+//! `world.wait…`, never sleep; check with [`failure::same`] and [`failure::ensure`]; record
+//! what must hold at every moment with [`trace::Trace`]. Put `own` in front of the scope for a
+//! scenario that kills or reconfigures the operator: it gets a control plane of its own, which
+//! takes some seconds and hundreds of megabytes.
+
+#![allow(dead_code, reason = "scenarios to come use the rest")]
+
+mod diagnosis;
+mod failure;
+mod flavour;
+mod manifest;
+mod objects;
+mod operator;
+mod rollout;
+mod scenario;
+mod stage;
+mod suite;
+mod trace;
+mod world;
+
+use std::process::ExitCode;
+
+use libtest_mimic::Arguments;
+use scenario::Scenario;
+
+/// Long ones first: they set the time that all take together.
+const SCENARIOS: &[&[Scenario]] = &[rollout::SCENARIOS];
+
+fn main() -> ExitCode {
+    match suite::run(Arguments::from_args(), SCENARIOS) {
+        Ok(conclusion) => conclusion.exit_code(),
+        Err(failure) => {
+            eprintln!("error: {}", failure.0);
+            ExitCode::FAILURE
+        }
+    }
+}

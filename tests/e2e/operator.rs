@@ -1,0 +1,152 @@
+//! The operator as a process of its own.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use cluster::{Cluster, User};
+
+use crate::flavour::Flavour;
+
+const STOP_GRACE: Duration = Duration::from_secs(5);
+const POLL: Duration = Duration::from_millis(20);
+/// Kills the process that it is told of once its input closes, that is when we are gone.
+const WATCHDOG: &str = r#"read -r line; kill -9 "$1" 2>/dev/null"#;
+
+/// An operator that runs, or can be started again. Dropping it ends the process.
+#[derive(Debug)]
+pub(crate) struct Operator {
+    kubeconfig: PathBuf,
+    log: PathBuf,
+    arguments: Vec<String>,
+    running: Mutex<Option<Running>>,
+}
+
+#[derive(Debug)]
+struct Running {
+    child: Child,
+    watchdog: Child,
+}
+
+impl Operator {
+    /// Starts one for this API, with more arguments if need be.
+    pub(crate) fn start(cluster: &Cluster, flavour: Flavour, more: &[&str]) -> io::Result<Self> {
+        let api = format!("--api={}", flavour.api_version());
+        let arguments = [api.as_str(), "--leader-elect=false", "--bind-address=0"];
+        let operator = Self {
+            kubeconfig: cluster.kubeconfig(User::Operator),
+            log: cluster.directory().join(format!("operator-{}.log", flavour.name())),
+            arguments: arguments.iter().chain(more).map(|&argument| argument.to_owned()).collect(),
+            running: Mutex::new(None),
+        };
+        operator.start_again()?;
+        Ok(operator)
+    }
+
+    /// Starts it again with the same arguments, after ending it if it runs.
+    pub(crate) fn start_again(&self) -> io::Result<()> {
+        self.stop();
+        let log = File::options().create(true).append(true).open(&self.log)?;
+        let mut child = Command::new(env!("CARGO_BIN_EXE_rollwright"))
+            .arg("run")
+            .arg("--kubeconfig")
+            .arg(&self.kubeconfig)
+            .args(&self.arguments)
+            .env_remove("KUBECONFIG")
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            // Ctrl-C in a terminal reaches the test only, which then ends in order.
+            .process_group(0)
+            .spawn()?;
+        match watchdog(child.id()) {
+            Ok(watchdog) => *self.running() = Some(Running { child, watchdog }),
+            Err(error) => {
+                end(&mut child);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends it as a crash would (SIGKILL).
+    pub(crate) fn kill(&self) {
+        if let Some(mut running) = self.running().take() {
+            end(&mut running.watchdog);
+            end(&mut running.child);
+        }
+    }
+
+    /// Asks it to end (SIGTERM), kills it if it does not, and tells how long it took.
+    pub(crate) fn stop(&self) -> Duration {
+        let started = Instant::now();
+        if let Some(mut running) = self.running().take() {
+            end(&mut running.watchdog);
+            terminate(&running.child);
+            while matches!(running.child.try_wait(), Ok(None)) && started.elapsed() < STOP_GRACE {
+                thread::sleep(POLL);
+            }
+            end(&mut running.child);
+        }
+        started.elapsed()
+    }
+
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.running().as_ref().map(|running| running.child.id())
+    }
+
+    /// Whether the process has not ended by itself.
+    pub(crate) fn is_running(&self) -> bool {
+        self.running().as_mut().is_some_and(|running| matches!(running.child.try_wait(), Ok(None)))
+    }
+
+    pub(crate) fn log(&self) -> &Path {
+        &self.log
+    }
+
+    /// The last lines of the log that contain `text`, or of all if none does.
+    pub(crate) fn tail(&self, text: &str, count: usize) -> String {
+        let log = fs::read(&self.log).unwrap_or_default();
+        let log = String::from_utf8_lossy(&log);
+        let mut lines: Vec<&str> = log.lines().filter(|line| line.contains(text)).collect();
+        if lines.is_empty() {
+            lines = log.lines().collect();
+        }
+        lines.split_off(lines.len().saturating_sub(count)).join("\n")
+    }
+
+    fn running(&self) -> MutexGuard<'_, Option<Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Operator {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn watchdog(pid: u32) -> io::Result<Child> {
+    Command::new("sh")
+        .args(["-c", WATCHDOG, "sh", &pid.to_string()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+}
+
+/// Children that have not been waited for keep their pid, so it belongs to nobody else.
+fn terminate(child: &Child) {
+    let _ = Command::new("kill").arg(child.id().to_string()).stderr(Stdio::null()).status();
+}
+
+fn end(child: &mut Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}

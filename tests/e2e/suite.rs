@@ -1,0 +1,110 @@
+//! Runs scenarios: one control plane for all, started by the first that needs it.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use libtest_mimic::{Arguments, Conclusion, Failed, Trial};
+use tokio::runtime::Runtime;
+use tokio::sync::OnceCell;
+
+use crate::diagnosis;
+use crate::failure::{Failure, Outcome};
+use crate::flavour::Flavour;
+use crate::scenario::{Place, Run, Scenario};
+use crate::stage::{Controller, Stage};
+use crate::world::World;
+
+/// Scenarios mostly wait, so many run side by side on few cores.
+const PARALLEL: usize = 12;
+const SCENARIO_DEADLINE: Duration = Duration::from_secs(300);
+
+/// All that scenarios share.
+struct Suite {
+    runtime: Runtime,
+    controller: Controller,
+    shared: OnceCell<Result<Arc<Stage>, String>>,
+}
+
+/// Runs those scenarios that the arguments name.
+pub(crate) fn run(
+    mut arguments: Arguments,
+    scenarios: &'static [&'static [Scenario]],
+) -> Outcome<Conclusion> {
+    arguments.test_threads = arguments.test_threads.or(Some(PARALLEL));
+    let runtime = Runtime::new()?;
+    let controller = Controller::from_environment();
+    let suite = Arc::new(Suite { runtime, controller, shared: OnceCell::new() });
+    let trials = scenarios.iter().copied().flatten().flat_map(|scenario| trials(&suite, scenario)).collect();
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    // The control plane is stopped here: all threads of the runner have ended.
+    drop(suite);
+    Ok(conclusion)
+}
+
+fn trials(suite: &Arc<Suite>, scenario: &'static Scenario) -> Vec<Trial> {
+    let flavours = Flavour::ALL.into_iter().filter(|flavour| match suite.controller {
+        Controller::Operator => true,
+        // Nobody else knows our kind, and what the operator process does is not upstream's.
+        Controller::Reference => *flavour == Flavour::AppsV1 && scenario.stage == Place::Shared,
+    });
+    let trial = |flavour: Flavour| {
+        let name = scenario.name.split_once("::").map_or(scenario.name, |(_, name)| name);
+        let suite = suite.clone();
+        Trial::test(format!("{name}::{}", flavour.name()), move || suite.run(scenario, flavour))
+    };
+    flavours.filter(|flavour| scenario.scope.includes(*flavour)).map(trial).collect()
+}
+
+impl Suite {
+    fn run(&self, scenario: &'static Scenario, flavour: Flavour) -> Result<(), Failed> {
+        let world = self.runtime.block_on(self.world(scenario, flavour));
+        let world = world.map_err(|failure| Failed::from(failure.0))?;
+        let result = self.runtime.block_on(perform(scenario.run, &world));
+        // A control plane of its own is stopped here, outside of the runtime.
+        drop(world);
+        result.map_err(Failed::from)
+    }
+
+    async fn world(&self, scenario: &Scenario, flavour: Flavour) -> Outcome<World> {
+        let stage = match scenario.stage {
+            Place::Own => Arc::new(Stage::start(self.controller, &[flavour], &[]).await?),
+            Place::Shared => self.shared().await?,
+        };
+        let name = scenario.name.rsplit("::").next().unwrap_or_default();
+        World::new(stage, self.controller, flavour, &name.replace('_', "-")).await
+    }
+
+    async fn shared(&self) -> Outcome<Arc<Stage>> {
+        let start = async || {
+            let stage = Stage::start(self.controller, &Flavour::ALL, &[]).await;
+            stage.map(Arc::new).map_err(|failure| failure.0)
+        };
+        self.shared.get_or_init(start).await.clone().map_err(Failure)
+    }
+}
+
+async fn perform(run: Run, world: &World) -> Result<(), String> {
+    let scenario = AssertUnwindSafe(run(world.clone())).catch_unwind();
+    let failure = match tokio::time::timeout(SCENARIO_DEADLINE, scenario).await {
+        Ok(Ok(Ok(()))) => match world.stage.check_operators() {
+            Ok(()) => {
+                tidy(world).await;
+                return Ok(());
+            }
+            Err(failure) => failure.0,
+        },
+        Ok(Ok(Err(failure))) => failure.0,
+        Ok(Err(_)) => "the scenario panicked; see above".to_owned(),
+        Err(_) => format!("the scenario did not end within {SCENARIO_DEADLINE:?}"),
+    };
+    let report = diagnosis::report(world).await;
+    Err(format!("{failure}\n{report}"))
+}
+
+/// Makes room for the others; what a failed scenario left stays for whoever looks.
+async fn tidy(world: &World) {
+    let (delete, all) = (kube::api::DeleteParams::background(), kube::api::ListParams::default());
+    let _ = world.deployments().delete_collection(&delete, &all).await;
+}
