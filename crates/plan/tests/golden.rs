@@ -1,0 +1,127 @@
+//! Fingerprints and hashes of templates as they are stored in users' clusters.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
+
+mod world;
+
+use plan::template::{Fingerprint, pod_template_hash, with_hash_label};
+use plan::{Action, Flavour, equality};
+use serde_json::{Value, json};
+use world::{Server, fingerprint, ours, set, template};
+
+const WARNING: &str = "\
+a fingerprint or a pod-template-hash is no longer what it was. They are stored on every \
+ReplicaSet of every user: if they change, the operator does not know its ReplicaSets any more, \
+and THE UPGRADE RESTARTS EVERY WORKLOAD OF EVERY USER. Do not edit tests/golden/templates.json; \
+add a new version prefix that is understood beside the old one";
+
+fn entries() -> Vec<Value> {
+    let data: Value = serde_json::from_str(include_str!("golden/templates.json")).unwrap();
+    data.as_array().unwrap().clone()
+}
+
+fn hashes(template: &Value) -> Value {
+    json!([None, Some(0), Some(1)].map(|collisions| pod_template_hash(template, collisions)))
+}
+
+#[test]
+fn stored_fingerprints_and_hashes_stay_as_they_are() {
+    let entries = entries();
+    assert!(entries.len() >= 12, "{} templates", entries.len());
+    for entry in &entries {
+        let template = &entry["template"];
+        let now = json!({
+            "name": entry["name"],
+            "template": template,
+            "fingerprint": Flavour::Rollwright.fingerprint(template).as_str(),
+            "normalForm": Fingerprint::from_digest(&equality::digest(template)).as_str(),
+            "hashes": hashes(template),
+        });
+        assert_eq!(now, *entry, "{WARNING}\nnow: {now}");
+    }
+}
+
+/// Names of two entries, and whether they are one template to us.
+const SAME: [(&str, &str, bool); 9] = [
+    ("plain", "nulls", true),
+    ("plain", "hash label", true),
+    ("plain", "explicit default", false),
+    ("key order", "key order, reversed", true),
+    ("list order", "list order, reversed", false),
+    ("unicode", "unicode, decomposed", false),
+    ("number", "number as text", false),
+    ("empty", "plain", false),
+    ("labels only", "no labels", false),
+];
+
+#[test]
+fn templates_are_the_same_or_not() {
+    let entries = entries();
+    let find = |name: &str| entries.iter().find(|entry| entry["name"] == name).unwrap();
+    for (a, b, same) in SAME {
+        assert_eq!(find(a)["fingerprint"] == find(b)["fingerprint"], same, "fingerprints of {a} and {b}");
+        assert_eq!(find(a)["hashes"] == find(b)["hashes"], same, "hashes of {a} and {b}");
+    }
+}
+
+/// The layout of the text, and the hash label of a set, do not matter.
+#[test]
+fn spelling_does_not_matter() {
+    // A template without metadata would get some with the label.
+    for entry in entries().iter().filter(|entry| entry["template"]["metadata"].is_object()) {
+        let template = &entry["template"];
+        let labelled = with_hash_label(template, "abc");
+        assert_eq!(hashes(template), hashes(&labelled), "{WARNING}: {template}");
+        assert_eq!(Fingerprint::of(template), Fingerprint::of(&labelled), "{WARNING}: {template}");
+        let pretty: Value = serde_json::from_str(&serde_json::to_string_pretty(template).unwrap()).unwrap();
+        assert_eq!(Fingerprint::of(template), Fingerprint::of(&pretty), "{WARNING}: {template}");
+    }
+}
+
+/// A later version of the operator writes another kind of fingerprint. Going back to this one
+/// restarts nothing: ours is found beside it, or added after a dry run says that it fits.
+#[test]
+fn an_unknown_fingerprint_version_restarts_nothing() {
+    let unknown = "v2:0123456789abcdef";
+    let ours_is = fingerprint("a");
+    let lists = [
+        (format!("{unknown},{}", ours_is.as_str()), None),
+        (format!("{}, {unknown}", ours_is.as_str()), None),
+        (unknown.to_owned(), Some(format!("{unknown},{}", ours_is.as_str()))),
+    ];
+    for (list, appended) in lists {
+        let set = set("a", 3).revision("1").scaled_for("3", "4").fingerprints(&list);
+        let mut world = ours().server(Server::Plain).with(set);
+        let plan = world.plan();
+        let mut updates = 0;
+        for planned in &plan.actions {
+            match &planned.action {
+                Action::UpdateReplicaSet(update) => {
+                    updates += 1;
+                    assert_eq!(update.size_from, update.size_to, "{list}");
+                    let written = update.annotations.get(plan::keys::FINGERPRINTS);
+                    assert_eq!(written, appended.as_ref(), "{list}");
+                }
+                Action::WriteStatus(_) => {}
+                other => unreachable!("{list}: {other:?}"),
+            }
+        }
+        assert_eq!(updates, usize::from(appended.is_some()), "{list}");
+        world.apply(&plan);
+        world.settle(3);
+        assert_eq!(world.observed.sets.len(), 1, "{list}");
+        assert_eq!(world.observed.workload.status.updated_replicas, 3, "{list}");
+        assert!(world.find("web-a").carries(&ours_is), "{list}");
+    }
+}
+
+/// The list of fingerprints is bounded, and the newest ones stay.
+#[test]
+fn the_oldest_fingerprints_go_first() {
+    let known: Vec<_> = (0..40).map(|n| Fingerprint::of(&template(&n.to_string()))).collect();
+    let newest = fingerprint("a");
+    let list = Fingerprint::list(&newest.appended_to(&known));
+    assert_eq!(list.len(), 16);
+    assert_eq!(list.last(), Some(&newest));
+    assert_eq!(list.first(), known.get(25));
+}
