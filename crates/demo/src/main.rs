@@ -1,0 +1,186 @@
+//! `make demo`: a rollout, a pause, a bad image and a rollback on a real API
+//! server, drawn live in the terminal and checked step by step.
+
+mod backstage;
+mod checks;
+mod failure;
+mod frame;
+mod ink;
+mod limits;
+mod place;
+mod screen;
+mod show;
+mod stage;
+mod story;
+mod summary;
+mod watches;
+mod world;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::{Args, Parser, Subcommand};
+use cluster::Binary;
+
+use backstage::Backstage;
+use failure::Failure;
+use ink::{Line, Style};
+use place::{Place, this_program};
+use screen::Screen;
+use show::Show;
+use stage::Signals;
+
+/// The repository, where `crds/` and `examples/` are.
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+/// What a shell says of a program that Ctrl-C has ended.
+const INTERRUPTED: u8 = 130;
+
+/// Shows Rollwright at work on a real Kubernetes API server.
+#[derive(Parser)]
+#[command(name = "demo", version)]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Play the story; fails unless every step reaches what it should.
+    Play {
+        #[command(flatten)]
+        settings: Settings,
+        /// Leave cluster and operator running afterwards.
+        #[arg(long)]
+        keep: bool,
+    },
+    /// Stop what `play --keep` left running.
+    Down {
+        /// Directory of the demo [default: target/demo].
+        #[arg(long)]
+        dir: Option<PathBuf>,
+    },
+    /// Hold cluster and operator; `play` starts this.
+    #[command(hide = true)]
+    Stage(Settings),
+}
+
+#[derive(Args)]
+struct Settings {
+    /// Directory for logs and data [default: target/demo].
+    #[arg(long)]
+    dir: Option<PathBuf>,
+    /// The operator's program [default: `rollwright` beside this one].
+    #[arg(long)]
+    operator: Option<PathBuf>,
+}
+
+impl Settings {
+    fn operator(&self) -> Result<PathBuf, Failure> {
+        let operator = match &self.operator {
+            Some(operator) => operator.clone(),
+            None => this_program()?.with_file_name("rollwright"),
+        };
+        operator.canonicalize().map_err(Failure::io("finding the operator", &operator))
+    }
+}
+
+fn main() -> ExitCode {
+    let result = tokio::runtime::Runtime::new()
+        .map_err(Failure::io("starting", Path::new("runtime")))
+        .and_then(|runtime| {
+            let result = runtime.block_on(carry_out(Arguments::parse().task));
+            runtime.shutdown_background();
+            result
+        });
+    match result {
+        Ok(code) => code,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn carry_out(task: Task) -> Result<ExitCode, Failure> {
+    match task {
+        Task::Play { settings, keep } => play(settings, keep).await,
+        Task::Down { dir } => {
+            let was_up = Place::new(dir)?.down();
+            eprintln!("{}", if was_up { "the demo is down" } else { "no demo runs" });
+            Ok(ExitCode::SUCCESS)
+        }
+        Task::Stage(settings) => {
+            let cluster = settings.dir.clone().unwrap_or_default();
+            let place = Place::new(cluster.parent().map(Path::to_owned))?;
+            stage::run(&place, &settings.operator()?).await?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+async fn play(settings: Settings, keep: bool) -> Result<ExitCode, Failure> {
+    let start = Instant::now();
+    let operator = settings.operator()?;
+    let place = Place::new(settings.dir)?;
+    if let Some(state) = place.running() {
+        let owner = state.owner;
+        return Err(Failure::Broken(format!(
+            "a demo runs already (process {owner}); make demo-down stops it"
+        )));
+    }
+    place.kill_stray_operator();
+    let _ = std::fs::remove_file(place.operator_log());
+    std::env::set_current_dir(ROOT).map_err(Failure::io("entering", Path::new(ROOT)))?;
+    find_programs()?;
+    let signals = Signals::listen()?;
+    let backstage = Backstage::start(&place, &operator)?;
+    let mut show = Show::new(backstage, Screen::new(), signals, &story::PLAN);
+    show.screen.open();
+    let result = story::play(&mut show, &place).await;
+    show.screen.close();
+    finish(show, &place, keep, result, start).await
+}
+
+/// Finds the programs of the control plane, or builds them: once per machine,
+/// minutes long, and for everybody to see.
+fn find_programs() -> Result<(), Failure> {
+    for binary in [Binary::Etcd, Binary::KubeApiserver, Binary::KubeControllerManager, Binary::Kubectl] {
+        binary.locate()?;
+    }
+    Ok(())
+}
+
+/// Ends the stage or leaves it, and says what came of everything.
+async fn finish(
+    show: Show,
+    place: &Place,
+    keep: bool,
+    result: Result<(), Failure>,
+    start: Instant,
+) -> Result<ExitCode, Failure> {
+    let Show { stage, screen, outcomes, .. } = show;
+    let interrupted = matches!(result, Err(Failure::Interrupted));
+    let print = |lines: Vec<Line>| lines.iter().for_each(|line| screen.print(line));
+    print(summary::table(&outcomes, start.elapsed()));
+    if let Err(failure) = &result
+        && !interrupted
+    {
+        print(summary::failure(failure, &outcomes, &place.operator_log()));
+    }
+    let state = place.running().filter(|_| keep && !interrupted);
+    if let Some(state) = state {
+        stage.keep().await?;
+        print(summary::by_hand(&state, place));
+    } else {
+        stage.end().await;
+        print(summary::hint(place));
+    }
+    let (style, verdict, code) = match result {
+        Ok(()) => (Style::Good, "Every step reached what it should.", ExitCode::SUCCESS),
+        Err(Failure::Interrupted) => (Style::Warn, "Interrupted; everything is stopped.", INTERRUPTED.into()),
+        Err(_) => (Style::Bad, "The demo failed; see above.", ExitCode::FAILURE),
+    };
+    print(vec![Line::new(), Line::of(style, verdict)]);
+    Ok(code)
+}

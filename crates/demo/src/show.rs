@@ -1,0 +1,263 @@
+//! Runs the steps of the story one after the other: acts, takes in what the
+//! API server says, holds it against the limits, draws it, and decides whether
+//! the step has reached what it should.
+
+use std::pin::pin;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use tokio::sync::mpsc;
+use tokio::time::Interval;
+
+use crate::backstage::{Backstage, Report};
+use crate::failure::Failure;
+use crate::frame::{Scene, Status, StepView};
+use crate::limits::{Guard, Limits};
+use crate::screen::Screen;
+use crate::stage::Signals;
+use crate::watches::{self, Change};
+use crate::world::World;
+
+const TICK: Duration = Duration::from_millis(60);
+
+/// What was seen, if that is what was waited for; else what is missing.
+pub(crate) type Verdict = Result<String, String>;
+
+/// One step of the story.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    /// What a person would type.
+    pub(crate) command: String,
+    pub(crate) expected: String,
+    pub(crate) deadline: Duration,
+    /// How long what was seen must stay as it is; zero for a moment in passing.
+    pub(crate) hold: Duration,
+    pub(crate) limits: Option<Limits>,
+}
+
+/// What became of a step.
+#[derive(Clone, Debug)]
+pub(crate) struct Outcome {
+    pub(crate) name: &'static str,
+    pub(crate) expected: String,
+    pub(crate) seen: String,
+    pub(crate) took: Duration,
+    pub(crate) reached: bool,
+}
+
+/// The running demo.
+#[derive(Debug)]
+pub(crate) struct Show {
+    pub(crate) stage: Backstage,
+    pub(crate) screen: Screen,
+    pub(crate) outcomes: Vec<Outcome>,
+    plan: &'static [&'static str],
+    world: World,
+    changes: Option<mpsc::Receiver<Change>>,
+    signals: Signals,
+    ticks: Interval,
+    start: Instant,
+}
+
+enum Happening {
+    Change(Change),
+    Report(Report),
+    Tick,
+    Signal,
+}
+
+impl Show {
+    /// A show that has not begun.
+    pub(crate) fn new(
+        stage: Backstage,
+        screen: Screen,
+        signals: Signals,
+        plan: &'static [&'static str],
+    ) -> Self {
+        Self {
+            stage,
+            screen,
+            outcomes: Vec::new(),
+            plan,
+            world: World::default(),
+            changes: None,
+            signals,
+            ticks: tokio::time::interval(TICK),
+            start: Instant::now(),
+        }
+    }
+
+    /// Starts to listen to the API server.
+    pub(crate) fn watch(&mut self, client: &kube::Client) {
+        self.changes = Some(watches::start(client));
+    }
+
+    /// The state as last seen.
+    pub(crate) fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// Runs one step to its end: until the action is done and the check says
+    /// yes for as long as the step demands.
+    ///
+    /// # Errors
+    /// If the action fails, a limit is broken, the deadline passes, the stage
+    /// or the operator ends, or a signal comes.
+    pub(crate) async fn perform<A>(
+        &mut self,
+        step: Step,
+        action: A,
+        check: impl FnMut(&World) -> Verdict,
+    ) -> Result<(), Failure>
+    where
+        A: Future<Output = Result<String, Failure>>,
+    {
+        self.screen.say(&format!("step {}. {}: {}", self.outcomes.len() + 1, step.title, step.expected));
+        self.screen.say(&format!("$ {}", step.command));
+        let start = Instant::now();
+        let mut run = Run {
+            status: Status::Waiting(step.expected.clone()),
+            guard: step.limits.map(Guard::new),
+            start,
+            since: None,
+        };
+        let result = self.run(&step, &mut run, action, check).await;
+        self.draw(&step, &run);
+        let seen = match (&result, run.status.clone()) {
+            (Ok(()), Status::Reached(seen) | Status::Waiting(seen)) => describe(seen, run.guard.as_ref()),
+            (Err(Failure::Deadline { seen, .. }), _) => seen.clone(),
+            (Err(failure), _) => failure.to_string().lines().next().unwrap_or_default().to_owned(),
+        };
+        let reached = result.is_ok();
+        // What was held afterwards, for sure or to be seen, is no time it took.
+        let took = run.since.map_or_else(|| start.elapsed(), |since| since.duration_since(start));
+        self.screen.say(&format!("{} {}: {seen}", if reached { "✔" } else { "✘" }, step.name));
+        self.outcomes.push(Outcome { name: step.name, expected: step.expected, seen, took, reached });
+        result
+    }
+
+    async fn run<A>(
+        &mut self,
+        step: &Step,
+        run: &mut Run,
+        action: A,
+        mut check: impl FnMut(&World) -> Verdict,
+    ) -> Result<(), Failure>
+    where
+        A: Future<Output = Result<String, Failure>>,
+    {
+        let mut action = pin!(action);
+        let mut done: Option<String> = None;
+        let hold = if step.hold.is_zero() { step.hold } else { step.hold.max(self.screen.beat()) };
+        loop {
+            let happening = tokio::select! {
+                result = &mut action, if done.is_none() => { done = Some(result?); Happening::Tick }
+                happening = self.next() => happening,
+            };
+            self.take(happening, run.guard.as_mut())?;
+            if let Some(done) = &done {
+                let verdict =
+                    check(&self.world).map(|seen| if done.is_empty() { seen } else { done.clone() });
+                if run.judge(verdict, hold) {
+                    return Ok(());
+                }
+            }
+            if run.start.elapsed() > step.deadline + hold {
+                let (Status::Waiting(seen) | Status::Reached(seen)) = &run.status;
+                return Err(Failure::Deadline { deadline: step.deadline, seen: seen.clone() });
+            }
+            self.draw(step, run);
+        }
+    }
+
+    async fn next(&mut self) -> Happening {
+        let change = async {
+            match &mut self.changes {
+                Some(changes) => changes.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            // Changes first, so that a check never sees a state that is known to be old.
+            biased;
+            () = self.signals.any() => Happening::Signal,
+            Some(change) = change => Happening::Change(change),
+            report = self.stage.report() => Happening::Report(report),
+            _ = self.ticks.tick() => Happening::Tick,
+        }
+    }
+
+    fn take(&mut self, happening: Happening, guard: Option<&mut Guard>) -> Result<(), Failure> {
+        match happening {
+            Happening::Tick => {}
+            Happening::Signal => return Err(Failure::Interrupted),
+            Happening::Report(Report::Cluster(server)) => self.world.server = Some(server),
+            Happening::Report(Report::Operator(pid)) => self.world.operator = Some(pid),
+            Happening::Report(report) => return Err(self.stage.failure(&report)),
+            Happening::Change(change) => {
+                change.apply(&mut self.world);
+                if let Some(guard) = guard {
+                    guard.look(&self.world).map_err(Failure::Broken)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn draw(&mut self, step: &Step, run: &Run) {
+        let scene = Scene {
+            world: &self.world,
+            now: Timestamp::now(),
+            elapsed: self.start.elapsed(),
+            plan: self.plan,
+            over: self.outcomes.len(),
+            step: StepView {
+                title: step.title,
+                command: &step.command,
+                status: &run.status,
+                took: run.start.elapsed(),
+                deadline: step.deadline,
+            },
+            guard: run.guard.as_ref(),
+        };
+        self.screen.show(&scene);
+    }
+}
+
+/// How far the running step is.
+struct Run {
+    status: Status,
+    guard: Option<Guard>,
+    start: Instant,
+    /// Since when the check says the same yes.
+    since: Option<Instant>,
+}
+
+impl Run {
+    /// Takes note of a verdict; true when it has been the same yes for long enough.
+    fn judge(&mut self, verdict: Verdict, hold: Duration) -> bool {
+        let status = match verdict {
+            Ok(seen) => Status::Reached(seen),
+            Err(missing) => Status::Waiting(missing),
+        };
+        if status != self.status {
+            self.since = None;
+        }
+        self.status = status;
+        match self.status {
+            Status::Waiting(_) => false,
+            Status::Reached(_) => self.since.get_or_insert_with(Instant::now).elapsed() >= hold,
+        }
+    }
+}
+
+fn describe(seen: String, guard: Option<&Guard>) -> String {
+    match guard {
+        Some(Guard { least, most, .. }) if *least != usize::MAX => {
+            format!("{seen}; serving ≥ {least}, asked for ≤ {most}")
+        }
+        _ => seen,
+    }
+}

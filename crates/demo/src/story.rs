@@ -1,0 +1,306 @@
+//! The story: what is done, in which order, and what must come of it.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use cluster::{Tool, audit};
+use jiff::{SignedDuration, Timestamp};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+
+use crate::checks::{self, Settled};
+use crate::failure::Failure;
+use crate::limits::Limits;
+use crate::place::Place;
+use crate::show::{Show, Step};
+
+const V1: &str = "registry.example/web:v1";
+const V2: &str = "registry.example/web:v2";
+const BAD: &str = "registry.example/web:bad";
+const MANIFEST: &str = "examples/web.yaml";
+
+/// Two of two cores may be compiling meanwhile.
+const DEADLINE: Duration = Duration::from_secs(90);
+const START_DEADLINE: Duration = Duration::from_secs(180);
+/// A state that is to stay must stay for this long.
+const HOLD: Duration = Duration::from_millis(400);
+const PAUSE_HOLD: Duration = Duration::from_millis(2500);
+/// How long nothing must be written in the end.
+const QUIET: Duration = Duration::from_secs(5);
+const QUIET_POLL: Duration = Duration::from_millis(250);
+
+/// Names of the steps, in their order.
+pub(crate) const PLAN: [&str; 11] = [
+    "cluster",
+    "CRD",
+    "operator",
+    "create",
+    "roll out",
+    "pause",
+    "scale",
+    "resume",
+    "bad image",
+    "roll back",
+    "quiet",
+];
+
+/// The cluster as the story reaches it.
+struct Access {
+    kubectl: Tool,
+    client: kube::Client,
+    audit_log: std::path::PathBuf,
+}
+
+/// Plays all steps.
+///
+/// # Errors
+/// The first failure ends the story.
+pub(crate) async fn play(show: &mut Show, place: &Place) -> Result<(), Failure> {
+    cluster(show).await?;
+    let access = access(place).await?;
+    definition(show, &access).await?;
+    show.watch(&access.client);
+    operator(show, &access).await?;
+    create(show, &access).await?;
+    roll_out(show, &access).await?;
+    pause(show, &access).await?;
+    scale(show, &access).await?;
+    resume(show, &access).await?;
+    bad_image(show, &access).await?;
+    roll_back(show, &access).await?;
+    quiet(show, &access).await
+}
+
+async fn access(place: &Place) -> Result<Access, Failure> {
+    let state = place.running().ok_or_else(|| Failure::Broken("the cluster is gone".to_owned()))?;
+    let kubeconfig = Kubeconfig::read_from(&state.kubeconfig).map_err(cluster::Error::from)?;
+    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+    let client = kube::Client::try_from(config.map_err(cluster::Error::from)?)?;
+    Ok(Access { kubectl: Tool::kubectl(state.kubeconfig)?, client, audit_log: state.audit_log })
+}
+
+async fn cluster(show: &mut Show) -> Result<(), Failure> {
+    let step = Step {
+        name: "cluster",
+        title: "Start etcd, kube-apiserver, kube-controller-manager and a fake kubelet",
+        command: "make cluster".to_owned(),
+        expected: "a control plane without the built-in Deployment controller".to_owned(),
+        deadline: START_DEADLINE,
+        hold: Duration::ZERO,
+        limits: None,
+    };
+    show.perform(step, nothing(), |world| match &world.server {
+        Some(server) => Ok(format!("ready at {server}")),
+        None => Err("control plane coming up".to_owned()),
+    })
+    .await
+}
+
+async fn definition(show: &mut Show, access: &Access) -> Result<(), Failure> {
+    let step = Step {
+        name: "CRD",
+        title: "Install the CustomResourceDefinition",
+        command: "kubectl apply -f crds/".to_owned(),
+        expected: "deployments.rollwright.dev is established".to_owned(),
+        deadline: DEADLINE,
+        hold: Duration::ZERO,
+        limits: None,
+    };
+    let kubectl = access.kubectl.clone();
+    let action = async move {
+        kubectl.run(&["apply", "-f", "crds/"]).await?;
+        let wait = ["wait", "--for=condition=Established", "--timeout=60s"];
+        kubectl.run(&[&wait[..], &["crd/deployments.rollwright.dev"]].concat()).await?;
+        Ok("established".to_owned())
+    };
+    show.perform(step, action, |_| Ok(String::new())).await
+}
+
+async fn operator(show: &mut Show, access: &Access) -> Result<(), Failure> {
+    let step = Step {
+        name: "operator",
+        title: "Run the operator, as a process of its own",
+        command: "rollwright run --kubeconfig … --api rollwright.dev/v1 --bind-address=0".to_owned(),
+        expected: "runs".to_owned(),
+        deadline: DEADLINE,
+        hold: Duration::from_secs(1),
+        limits: None,
+    };
+    // A user of its own, so that the audit log tells its requests from ours.
+    let role = ["create", "clusterrolebinding", "operator", "--clusterrole=cluster-admin", "--user=operator"];
+    access.kubectl.run(&role).await?;
+    show.stage.start_operator().await?;
+    show.perform(step, nothing(), |world| match world.operator {
+        Some(pid) => Ok(format!("runs as pid {pid}")),
+        None => Err("starting".to_owned()),
+    })
+    .await
+}
+
+async fn create(show: &mut Show, access: &Access) -> Result<(), Failure> {
+    let step = Step {
+        name: "create",
+        title: "Create a Deployment of four pods",
+        command: format!("kubectl apply -f {MANIFEST}"),
+        expected: "revision 1, 4/4 run v1, 1 ReplicaSet".to_owned(),
+        deadline: DEADLINE,
+        hold: HOLD,
+        limits: Some(Limits { floor: 0, ceiling: 4 }),
+    };
+    let settled = Settled { image: V1, replicas: 4, revision: 1, sets: 1 };
+    let action = kubectl(access, &["apply", "-f", MANIFEST]);
+    show.perform(step, action, move |world| settled.check(world)).await
+}
+
+async fn roll_out(show: &mut Show, access: &Access) -> Result<(), Failure> {
+    let step = Step {
+        name: "roll out",
+        title: "Change the image to v2 and wait until the rollout is midway",
+        command: format!("sed s/:v1/:v2/ {MANIFEST} | kubectl apply -f -"),
+        expected: "pods of v1 and of v2 serve".to_owned(),
+        deadline: DEADLINE,
+        hold: Duration::ZERO,
+        limits: Some(Limits { floor: 3, ceiling: 5 }),
+    };
+    let path = Path::new(MANIFEST);
+    let manifest = fs::read_to_string(path).map_err(Failure::io("reading", path))?.replace(V1, V2);
+    let tool = access.kubectl.clone();
+    let action = async move {
+        tool.apply(&manifest).await?;
+        Ok(String::new())
+    };
+    show.perform(step, action, |world| checks::midway(world, V1, V2)).await
+}
+
+async fn pause(show: &mut Show, access: &Access) -> Result<(), Failure> {
+    let arguments = ["patch", "rwd/web", "--type=merge", "-p", r#"{"spec":{"paused":true}}"#];
+    let step = Step {
+        name: "pause",
+        title: "Pause the rollout",
+        command: shown(&arguments),
+        expected: "stands still between v1 and v2".to_owned(),
+        deadline: DEADLINE,
+        hold: PAUSE_HOLD,
+        limits: Some(Limits { floor: 3, ceiling: 5 }),
+    };
+    show.perform(step, kubectl(access, &arguments), |world| checks::paused(world, V1, V2)).await
+}
+
+async fn scale(show: &mut Show, access: &Access) -> Result<(), Failure> {
+    let arguments = ["scale", "rwd/web", "--replicas=8"];
+    let step = Step {
+        name: "scale",
+        title: "Scale to eight while it is paused: both ReplicaSets grow in proportion",
+        command: shown(&arguments),
+        expected: "v1 and v2 both grow, to 8 + 2 surge".to_owned(),
+        deadline: DEADLINE,
+        hold: PAUSE_HOLD,
+        limits: Some(Limits { floor: 3, ceiling: 10 }),
+    };
+    let before = [V1, V2].map(|image| (image, checks::size(show.world(), image)));
+    let [old, new] = before;
+    show.perform(step, kubectl(access, &arguments), |world| checks::scaled(world, old, new, 10)).await
+}
+
+async fn resume(show: &mut Show, access: &Access) -> Result<(), Failure> {
+    let arguments = ["patch", "rwd/web", "--type=merge", "-p", r#"{"spec":{"paused":false}}"#];
+    let step = Step {
+        name: "resume",
+        title: "Resume the rollout",
+        command: shown(&arguments),
+        expected: "revision 2, 8/8 run v2, 2 ReplicaSets".to_owned(),
+        deadline: DEADLINE,
+        hold: HOLD,
+        limits: Some(Limits { floor: 6, ceiling: 10 }),
+    };
+    let settled = Settled { image: V2, replicas: 8, revision: 2, sets: 2 };
+    show.perform(step, kubectl(access, &arguments), move |world| settled.check(world)).await
+}
+
+async fn bad_image(show: &mut Show, access: &Access) -> Result<(), Failure> {
+    let patch = format!(
+        r#"[{{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"{BAD}"}},{{"op":"add","path":"/spec/progressDeadlineSeconds","value":5}}]"#
+    );
+    let arguments = ["patch", "rwd/web", "--type=json", "-p", &patch];
+    let step = Step {
+        name: "bad image",
+        title: "Roll out an image that cannot be pulled",
+        command: shown(&arguments),
+        expected: "gives up after 5 s, at least 6 old pods serve".to_owned(),
+        deadline: DEADLINE,
+        hold: PAUSE_HOLD,
+        limits: Some(Limits { floor: 6, ceiling: 10 }),
+    };
+    show.perform(step, kubectl(access, &arguments), |world| checks::stuck(world, BAD, 3, 6)).await
+}
+
+async fn roll_back(show: &mut Show, access: &Access) -> Result<(), Failure> {
+    let arguments = ["patch", "rwd/web", "--type=merge", "-p", r#"{"spec":{"rollbackTo":{"revision":2}}}"#];
+    let step = Step {
+        name: "roll back",
+        title: "Roll back to revision 2",
+        command: shown(&arguments),
+        expected: "revision 4, 8/8 run v2, 3 ReplicaSets".to_owned(),
+        deadline: DEADLINE,
+        hold: HOLD,
+        limits: Some(Limits { floor: 6, ceiling: 10 }),
+    };
+    let settled = Settled { image: V2, replicas: 8, revision: 4, sets: 3 };
+    let check = move |world: &_| checks::rolled_back(world, 2, settled);
+    show.perform(step, kubectl(access, &arguments), check).await
+}
+
+async fn quiet(show: &mut Show, access: &Access) -> Result<(), Failure> {
+    let step = Step {
+        name: "quiet",
+        title: "Count what the operator writes when there is nothing to do",
+        command: "grep '\"username\":\"operator\"' audit.log".to_owned(),
+        expected: format!("0 writes in {} s", QUIET.as_secs()),
+        deadline: DEADLINE,
+        hold: Duration::ZERO,
+        limits: Some(Limits { floor: 8, ceiling: 8 }),
+    };
+    let log = access.audit_log.clone();
+    let action = async move {
+        let beginning = Timestamp::now();
+        let window = SignedDuration::try_from(QUIET).unwrap_or(SignedDuration::MAX);
+        loop {
+            tokio::time::sleep(QUIET_POLL).await;
+            let since = Timestamp::now().checked_sub(window).unwrap_or(beginning);
+            if since >= beginning && writes(&log, since)? == 0 {
+                let all = writes(&log, Timestamp::UNIX_EPOCH)?;
+                return Ok(format!("0 writes in {} s, {all} before", QUIET.as_secs()));
+            }
+        }
+    };
+    show.perform(step, action, |_| Ok(String::new())).await
+}
+
+/// Writes by the operator; renewing a lease is its pulse, not work.
+fn writes(log: &Path, since: Timestamp) -> Result<usize, Failure> {
+    let writes = audit::writes(log, since, cluster::User::Operator.name())?;
+    Ok(writes.iter().filter(|request| request.resource != "leases").count())
+}
+
+async fn nothing() -> Result<String, Failure> {
+    Ok(String::new())
+}
+
+fn kubectl(access: &Access, arguments: &[&str]) -> impl Future<Output = Result<String, Failure>> + use<> {
+    let tool = access.kubectl.clone();
+    let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
+    async move {
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        tool.run(&arguments).await?;
+        Ok(String::new())
+    }
+}
+
+/// The command as one would type it.
+fn shown(arguments: &[&str]) -> String {
+    let quote = |argument: &&str| match argument.contains(['{', '"', ' ']) {
+        true => format!("'{argument}'"),
+        false => (*argument).to_owned(),
+    };
+    format!("kubectl {}", arguments.iter().map(quote).collect::<Vec<_>>().join(" "))
+}

@@ -1,0 +1,95 @@
+//! What remains on the screen: a table of the steps, why it failed if it did,
+//! and how to go on by hand.
+
+use std::path::Path;
+use std::time::Duration;
+
+use cluster::{State, Tool};
+
+use crate::failure::{Failure, tail};
+use crate::ink::{Line, Style};
+use crate::place::Place;
+use crate::show::Outcome;
+
+/// The table of the steps that ran.
+pub(crate) fn table(outcomes: &[Outcome], total: Duration) -> Vec<Line> {
+    let width = |text: fn(&Outcome) -> &str, least: usize| {
+        outcomes.iter().map(|outcome| text(outcome).chars().count()).max().unwrap_or(0).max(least)
+    };
+    let steps = width(|outcome| outcome.name, 4);
+    let expected = width(|outcome| &outcome.expected, 8);
+    let seen = width(|outcome| &outcome.seen, 4);
+    let head = format!("    {:steps$}  {:expected$}  {:seen$}  seconds", "step", "expected", "seen");
+    let mut lines = vec![Line::new(), Line::of(Style::Dim, head)];
+    for outcome in outcomes {
+        let (mark, style) = if outcome.reached { ("  ✔ ", Style::Good) } else { ("  ✘ ", Style::Bad) };
+        let line = Line::of(style, mark)
+            .and(Style::Bold, format!("{:steps$}  ", outcome.name))
+            .and(Style::Dim, format!("{:expected$}  ", outcome.expected))
+            .and(if outcome.reached { Style::Plain } else { style }, format!("{:seen$}  ", outcome.seen))
+            .and(Style::Plain, format!("{:>7.1}", outcome.took.as_secs_f64()));
+        lines.push(line);
+    }
+    let total =
+        format!("{:>width$.1}", total.as_secs_f64(), width = 4 + steps + 2 + expected + 2 + seen + 2 + 7);
+    lines.push(Line::of(Style::Dim, total));
+    lines.push(Line::new());
+    lines
+}
+
+/// Why the story ended early.
+pub(crate) fn failure(failure: &Failure, outcomes: &[Outcome], log: &Path) -> Vec<Line> {
+    let step = outcomes.last().map_or("start", |outcome| outcome.name);
+    let mut lines = Vec::new();
+    for (number, text) in failure.to_string().lines().enumerate() {
+        let text = if number == 0 { format!("Failed at step \"{step}\": {text}") } else { text.to_owned() };
+        lines.push(Line::of(Style::Bad, text));
+    }
+    if log.exists() {
+        lines.push(Line::of(Style::Bold, format!("The end of {}:", log.display())));
+        lines.extend(tail(log).lines().map(|line| Line::of(Style::Plain, line)));
+    }
+    lines.push(Line::new());
+    lines
+}
+
+/// Commands for a cluster that stays.
+pub(crate) fn by_hand(state: &State, place: &Place) -> Vec<Line> {
+    let mut lines = vec![Line::of(Style::Bold, "Cluster and operator keep running. To go on by hand:")];
+    let mut command = |text: String| lines.push(Line::of(Style::Accent, format!("  {text}")));
+    command(format!("export KUBECONFIG={}", state.kubeconfig.display()));
+    if let Some(directory) = kubectl_directory(&state.kubeconfig) {
+        command(format!("export PATH={directory}:$PATH"));
+    }
+    command("kubectl get rwd,replicasets,pods".to_owned());
+    command(r#"kubectl patch rwd/web --type=merge -p '{"spec":{"rollbackTo":{"revision":1}}}'"#.to_owned());
+    command("kubectl get rwd/web -o yaml".to_owned());
+    command(format!("tail -f {}", place.operator_log().display()));
+    command("make demo-down".to_owned());
+    lines
+}
+
+/// How to get a cluster that stays.
+pub(crate) fn hint(place: &Place) -> Vec<Line> {
+    vec![
+        Line::of(Style::Dim, format!("The operator's log is {}.", place.operator_log().display())),
+        Line::of(Style::Plain, "The cluster is stopped. ")
+            .and(Style::Accent, "KEEP=1 make demo")
+            .and(Style::Plain, " leaves it running, to go on by hand:"),
+        Line::of(Style::Accent, "  kubectl get rwd,replicasets,pods"),
+        Line::of(
+            Style::Accent,
+            r#"  kubectl patch rwd/web --type=merge -p '{"spec":{"rollbackTo":{"revision":1}}}'"#,
+        ),
+        Line::of(Style::Accent, "  make demo-down"),
+    ]
+}
+
+/// Directory of the kubectl that was used, unless it is on `PATH` anyway.
+fn kubectl_directory(kubeconfig: &Path) -> Option<String> {
+    let kubectl = Tool::kubectl(kubeconfig).ok()?;
+    let directory = kubectl.program().parent()?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_on_path = std::env::split_paths(&path).any(|entry| entry == directory);
+    (!is_on_path).then(|| directory.display().to_string())
+}
