@@ -343,4 +343,4 @@ fn is_newer(known: &ReplicaSet, other: &ReplicaSet) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

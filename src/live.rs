@@ -198,7 +198,7 @@ impl Live<'_> {
         match action {
             Action::SetSelector(selector) => info!(%key, %selector, "selector taken from the template"),
             Action::CreateReplicaSet(set) => {
-                info!(%key, set = set.name, size = set.size, "create ReplicaSet")
+                info!(%key, set = set.name, size = set.size, "create ReplicaSet");
             }
             Action::UpdateReplicaSet(update) if update.size_from == update.size_to => {
                 info!(%key, set = update.target.name, "update ReplicaSet");

@@ -36,7 +36,9 @@ enum Next {
 
 /// Works until the queue is closed.
 pub(crate) async fn work(controller: Arc<Controller>) {
+    let depth = controller.metrics.queue_depth.with_label_values(&[controller.flavour.api_version()]);
     while let Some(key) = controller.queue.pop().await {
+        depth.set(i64::try_from(controller.queue.depth()).unwrap_or(i64::MAX));
         let started = Instant::now();
         let next = match AssertUnwindSafe(pass_over(&controller, &key)).catch_unwind().await {
             Ok(next) => next,

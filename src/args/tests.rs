@@ -1,1 +1,48 @@
+use super::*;
 
+fn parse(line: &str) -> Result<RunArguments, String> {
+    let arguments = Arguments::try_parse_from(line.split_whitespace()).map_err(|error| error.to_string())?;
+    match arguments.command {
+        Command::Run(arguments) => Ok(arguments),
+        other => Err(format!("{other:?}")),
+    }
+}
+
+#[test]
+fn the_command_line_of_a_stand_in_for_the_built_in_controller() {
+    let line = "rollwright run --kubeconfig FILE --api apps/v1 --leader-elect=false --bind-address=0";
+    let arguments = parse(line).expect("valid");
+    assert_eq!(arguments.api, [Flavour::AppsV1]);
+    assert_eq!(arguments.bind_address, Bind::Nowhere);
+    assert_eq!(arguments.client.kubeconfig, Some(PathBuf::from("FILE")));
+    assert!(!arguments.leader_elect);
+}
+
+#[test]
+fn both_apis_can_be_named() {
+    let both = [Flavour::AppsV1, Flavour::Rollwright];
+    assert_eq!(parse("rollwright run --api apps/v1,rollwright.dev/v1").expect("list").api, both);
+    assert_eq!(parse("rollwright run --api apps/v1 --api rollwright.dev/v1").expect("twice").api, both);
+    assert_eq!(parse("rollwright run").expect("default").api, [Flavour::Rollwright]);
+}
+
+#[test]
+fn a_port_alone_means_every_address() {
+    let expected = Bind::At("0.0.0.0:9090".parse().expect("address"));
+    assert_eq!(parse("rollwright run --bind-address=:9090").expect("valid").bind_address, expected);
+}
+
+#[test]
+fn errors_name_the_flag() {
+    for (line, flag, words) in [
+        ("rollwright run --api apps/v2", "--api", "rollwright.dev/v1 or apps/v1"),
+        ("rollwright run --bind-address=nowhere", "--bind-address", "ADDRESS:PORT"),
+        ("rollwright run --leader-elect=true", "--leader-elect", "not available yet"),
+        ("rollwright run --leader-elect", "--leader-elect", "not available yet"),
+        ("rollwright run --adopt=all", "--adopt", "any"),
+        ("rollwright run --workers=0", "--workers", "1..=256"),
+    ] {
+        let error = parse(line).expect_err(line);
+        assert!(error.contains(flag) && error.contains(words), "{line}: {error}");
+    }
+}

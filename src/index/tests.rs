@@ -1,1 +1,138 @@
+use serde_json::json;
 
+use super::*;
+
+pub(crate) fn workload(name: &str, uid: &str, app: &str, version: u64) -> Workload {
+    let object = json!({
+        "metadata": {
+            "namespace": "ns", "name": name, "uid": uid, "resourceVersion": version.to_string(),
+            "generation": 1,
+        },
+        "spec": {
+            "selector": { "matchLabels": { "app": app } },
+            "template": { "metadata": { "labels": { "app": app } } },
+        },
+    });
+    crate::caches::workload(plan::Flavour::Rollwright, &object).expect("workload")
+}
+
+pub(crate) fn set(name: &str, owner: Option<&str>, app: &str, version: u64) -> Placed {
+    let mut object = json!({
+        "metadata": {
+            "namespace": "ns", "name": name, "uid": format!("uid-{name}"),
+            "resourceVersion": version.to_string(), "labels": { "app": app },
+        },
+        "spec": {},
+    });
+    if let Some(owner) = owner {
+        object["metadata"]["ownerReferences"] = json!([{ "uid": owner, "controller": true }]);
+    }
+    let set = api::decode::replica_set(plan::Flavour::Rollwright, &object).expect("set");
+    Placed { namespace: "ns".to_owned(), set: Arc::new(set) }
+}
+
+pub(crate) fn key(name: &str) -> Key {
+    Key { namespace: "ns".to_owned(), name: name.to_owned() }
+}
+
+/// `web` with the sets `web-1` and `web-2`, and `api`, of another app.
+fn filled(sight: Sight) -> Index {
+    let mut index = Index::new(sight);
+    index.reset_workloads(vec![workload("web", "w", "web", 1), workload("api", "a", "api", 2)]);
+    index.reset_sets(vec![set("web-1", Some("w"), "web", 3), set("web-2", Some("w"), "web", 4)]);
+    index
+}
+
+fn names(index: &Index, name: &str) -> Vec<String> {
+    let snapshot = index.snapshot(&key(name)).expect("snapshot");
+    let mut names: Vec<_> = snapshot.sets.iter().map(|set| set.name.clone()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn any_change_of_a_set_wakes_its_owner() {
+    let mut index = filled(Sight::Whole);
+    assert_eq!(index.apply_set(set("web-1", Some("w"), "web", 5)), [key("web")]);
+    assert_eq!(index.apply_set(set("web-1", Some("w"), "web", 5)), [], "nothing changed");
+    assert_eq!(index.apply_set(set("web-3", Some("nobody"), "web", 6)), []);
+    assert_eq!(names(&index, "web"), ["web-1", "web-2"]);
+}
+
+#[test]
+fn a_change_of_owner_wakes_both() {
+    let mut index = filled(Sight::Whole);
+    assert_eq!(index.apply_set(set("web-1", Some("a"), "web", 5)), [key("web"), key("api")]);
+    assert_eq!(names(&index, "web"), ["web-2"]);
+    assert_eq!(names(&index, "api"), ["web-1"]);
+}
+
+#[test]
+fn an_orphan_wakes_whoever_selects_it() {
+    let mut index = filled(Sight::Whole);
+    index.apply_workload(workload("web-too", "w2", "web", 5));
+    assert_eq!(index.apply_set(set("lone", None, "web", 6)), [key("web"), key("web-too")]);
+    assert_eq!(names(&index, "web"), ["lone", "web-1", "web-2"]);
+    assert_eq!(names(&index, "api"), Vec::<String>::new());
+    // S2.3: neither labels nor owner changed.
+    assert_eq!(index.apply_set(set("lone", None, "web", 7)), []);
+    assert_eq!(index.apply_set(set("lone", None, "api", 8)), [key("api")]);
+    // S2.4: the deletion of an orphan wakes nobody.
+    assert_eq!(index.delete_set("uid-lone", "9"), []);
+}
+
+#[test]
+fn a_released_set_wakes_its_old_owner_and_its_suitors() {
+    let mut index = filled(Sight::Whole);
+    assert_eq!(index.apply_set(set("web-1", None, "api", 5)), [key("web"), key("api")]);
+}
+
+#[test]
+fn a_relist_finds_what_was_deleted_meanwhile() {
+    let mut index = filled(Sight::Whole);
+    assert_eq!(index.reset_sets(vec![set("web-2", Some("w"), "web", 4)]), [key("web")]);
+    assert_eq!(names(&index, "web"), ["web-2"]);
+    let woken = index.reset_workloads(vec![workload("api", "a", "api", 2)]);
+    assert_eq!(woken, [key("api"), key("web")]);
+    assert!(index.snapshot(&key("web")).is_none());
+    assert_eq!(index.key_of("w"), None);
+}
+
+#[test]
+fn a_deployment_created_anew_does_not_inherit() {
+    let mut index = filled(Sight::Whole);
+    index.delete_workload(key("web"), "5");
+    index.apply_workload(workload("web", "other", "web", 6));
+    assert_eq!(names(&index, "web"), Vec::<String>::new());
+    assert_eq!(index.apply_set(set("web-1", Some("w"), "web", 7)), []);
+}
+
+#[test]
+fn a_set_that_leaves_a_label_watch_is_a_stray_unless_we_deleted_it() {
+    let mut index = filled(Sight::ByLabel);
+    index.expect_gone("uid-web-1");
+    assert_eq!(index.delete_set("uid-web-1", "5"), [key("web")]);
+    assert_eq!(index.strays(&key("web")), []);
+    assert_eq!(index.delete_set("uid-web-2", "6"), [key("web")]);
+    let stray = Stray { name: "web-2".to_owned(), uid: "uid-web-2".to_owned() };
+    assert_eq!(index.strays(&key("web")), [stray]);
+    index.settle_stray(&key("web"), "uid-web-2");
+    assert_eq!(index.strays(&key("web")), []);
+}
+
+#[test]
+fn a_relist_makes_strays_too() {
+    let mut index = filled(Sight::ByLabel);
+    index.reset_sets(Vec::new());
+    assert_eq!(index.strays(&key("web")).len(), 2);
+    index.delete_workload(key("web"), "7");
+    assert_eq!(index.strays(&key("web")), []);
+}
+
+#[test]
+fn an_older_version_does_not_replace_a_newer_one() {
+    let mut index = filled(Sight::ByLabel);
+    index.put_set(set("web-1", Some("w"), "web", 9));
+    assert_eq!(index.apply_set(set("web-1", None, "web", 8)), []);
+    assert_eq!(names(&index, "web"), ["web-1", "web-2"]);
+}
