@@ -259,8 +259,14 @@ impl World {
 
     /// Answers questions and makes claims until there is a plan. The answers are forgotten.
     pub(crate) fn plan(&mut self) -> Plan {
+        self.plan_and_log(&mut Vec::new())
+    }
+
+    fn plan_and_log(&mut self, log: &mut Vec<String>) -> Plan {
         for _ in 0..12 {
-            match self.step() {
+            let step = self.step();
+            log.extend(render(self, &step));
+            match step {
                 Step::Ask(ask) => self.answer(&ask),
                 Step::Claim(claims) => claims.iter().for_each(|claim| self.claim(claim)),
                 Step::Act(plan) => {
@@ -270,6 +276,14 @@ impl World {
             }
         }
         panic!("no plan after 12 steps: {:?}", self.step());
+    }
+
+    /// One pass, carried out. Returns what happened, line by line.
+    pub(crate) fn pass(&mut self) -> Vec<String> {
+        let mut log = Vec::new();
+        let plan = self.plan_and_log(&mut log);
+        self.apply(&plan);
+        log
     }
 
     fn answer(&mut self, ask: &Ask) {

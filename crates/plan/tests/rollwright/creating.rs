@@ -1,0 +1,89 @@
+//! A name that is taken is settled by a live read (S4.15).
+
+use plan::{Action, Failure, Verdict};
+
+use crate::check;
+use crate::world::{Set, World, ours, set};
+
+fn rolling_out() -> World {
+    ours().that(|it| it.progress_deadline_seconds = Some(600))
+}
+
+/// What follows when the creation is refused: the verdict, then actions and events.
+fn after(world: &mut World, failure: &Failure) -> Vec<String> {
+    let plan = world.plan();
+    let index = plan.actions.iter().position(|planned| matches!(planned.action, Action::CreateReplicaSet(_)));
+    let after = plan::after_failure(&world.observed, &plan, index.unwrap(), failure, world.now);
+    let verdict = match after.verdict {
+        Verdict::Continue => "continue".to_owned(),
+        Verdict::PlanAgain(set) => format!("plan again with {}", set.name),
+        Verdict::Retry(_) => "retry".to_owned(),
+        Verdict::GiveUp(_) => "give up".to_owned(),
+    };
+    let mut lines = vec![verdict];
+    for planned in &after.actions {
+        let Action::WriteStatus(write) = &planned.action else { panic!("{planned:?}") };
+        let collisions = write.status.collision_count.unwrap_or(0);
+        let conditions = write.status.conditions.iter().map(|condition| condition.reason.as_str());
+        lines.push(format!("status collisions={collisions} {}", conditions.collect::<String>()));
+    }
+    lines.extend(after.events.iter().map(|event| format!("event {}", event.reason)));
+    lines
+}
+
+#[test]
+fn a_refused_creation_is_settled_by_a_live_read() {
+    let taken = |set: Set| Failure::NameTaken(Some(Box::new(rolling_out().replica_set(set))));
+    let orphan = |mut set: Set| {
+        set.owner = None;
+        set
+    };
+    let refused = "exceeded quota".to_owned();
+    let cases: [(&str, Failure, &[&str]); 8] = [
+        ("ours, made from this template", taken(set("a", 3)), &["plan again with web-a"]),
+        ("ours, made from another", taken(set("b", 3)), &["retry", "status collisions=1 "]),
+        ("ours, unmarked", taken(set("a", 3).without_fingerprint()), &["retry", "status collisions=1 "]),
+        ("somebody else's", taken(set("a", 3).owned_by("other")), &["retry", "status collisions=1 "]),
+        ("nobody's", taken(orphan(set("a", 3))), &["retry", "status collisions=1 "]),
+        ("gone again", Failure::NameTaken(None), &["retry"]),
+        ("the namespace goes", Failure::NamespaceTerminating(refused.clone()), &["give up"]),
+        (
+            "refused",
+            Failure::Refused(refused),
+            &["retry", "status collisions=0 ReplicaSetCreateError", "event ReplicaSetCreateError"],
+        ),
+    ];
+    for (name, failure, expected) in cases {
+        assert_eq!(after(&mut rolling_out(), &failure), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_set_that_turns_out_to_be_ours_is_the_new_set() {
+    let late = set("a", 3).revision("1").scaled_for("3", "4");
+    check("planned again with it", ours().with(late), &[&["status revision=1"], &[]]);
+}
+
+/// A foreign set has the name: the next pass takes another one, and only one set comes of it.
+#[test]
+fn a_collision_takes_another_name() {
+    let probe = ours().plan();
+    let Some(Action::CreateReplicaSet(wanted)) = probe.actions.first().map(|planned| &planned.action) else {
+        panic!("{probe:?}")
+    };
+    let world = ours().with(set("a", 3).named(&wanted.name).owned_by("other"));
+    let creates = "create (new) size=3 desired-replicas=3 max-replicas=4 revision=1 fingerprints=<a>";
+    let tried = creates.replace("(new)", &wanted.name);
+    let world = check(
+        "collision",
+        world,
+        &[
+            &["ask template", &tried, "event ScalingReplicaSet", "status revision=1"],
+            &["ask template", creates, "event ScalingReplicaSet", "status revision=1"],
+            &[],
+        ],
+    );
+    assert_eq!(world.observed.workload.status.collision_count, Some(1));
+    assert_eq!(world.observed.sets.len(), 2);
+    assert_eq!(world.find(&wanted.name).annotations, set("a", 3).annotations, "not ours to change");
+}

@@ -1,0 +1,22 @@
+//! What only our own kind does, decided by [`plan::plan`] and read as lines of text.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
+
+mod creating;
+mod finding;
+mod reporting;
+mod rolling_back;
+#[path = "../world/mod.rs"]
+mod world;
+
+use world::World;
+
+/// Runs one pass for each entry of `passes` and compares what happened in it: the planner's
+/// questions, its claims, its actions and its events.
+fn check(name: &str, mut world: World, passes: &[&[&str]]) -> World {
+    for (number, expected) in passes.iter().enumerate() {
+        let happened = world.pass();
+        assert_eq!(happened, *expected, "{name}, pass {}", number + 1);
+    }
+    world
+}

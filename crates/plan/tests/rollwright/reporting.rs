@@ -1,0 +1,116 @@
+//! What is written where: revision, scale and columns in the status, annotations on the sets.
+
+use plan::keys::{CHANGE_CAUSE, LAST_APPLIED, MANAGED_LABEL, REVISION};
+use plan::{Action, Map};
+
+use crate::check;
+use crate::world::{ours, set};
+
+fn in_step(image: &str, size: i64, revision: &str) -> crate::world::Set {
+    set(image, size).revision(revision).scaled_for("3", "4")
+}
+
+/// Nothing is written to the object's metadata.
+#[test]
+fn the_revision_lives_in_the_status() {
+    let world = ours().with(in_step("b", 0, "4")).with(in_step("a", 3, "2"));
+    let world = check(
+        "an old revision is raised",
+        world,
+        &[&["update web-a revision=5 revision-history=2", "status revision=5"], &[]],
+    );
+    assert_eq!(world.observed.workload.annotations, Map::new());
+    assert_eq!(world.observed.workload.status.ours.revision, Some(5));
+    let world = ours().with(in_step("a", 3, "nonsense"));
+    check("garbage is repaired", world, &[&["update web-a revision=1", "status revision=1"], &[]]);
+    let paused = ours().that(|it| it.paused = true).with(in_step("a", 3, "7"));
+    check("a paused one reports too", paused, &[&["status revision=7"], &[]]);
+}
+
+#[test]
+fn surge_never_shows_as_the_size_that_an_autoscaler_sees() {
+    // R, pods of the old set, pods of the new set, what the scale subresource shows
+    for (replicas, old, new, shown) in [(3, 0, 3, 3), (3, 1, 3, 3), (3, 3, 1, 3), (3, 0, 1, 1), (0, 0, 2, 0)]
+    {
+        let mut world = ours().that(|it| it.replicas = replicas);
+        world = world.with(in_step("b", old, "1")).with(in_step("a", new, "2"));
+        world.pass();
+        let status = &world.observed.workload.status;
+        assert_eq!(status.replicas, old + new);
+        assert_eq!(status.ours.scale_replicas, Some(shown), "R={replicas} {old}+{new}");
+        assert_eq!(status.ours.ready, Some(format!("{}/{replicas}", old + new)));
+        assert_eq!(status.ours.selector.as_deref(), Some("app=web"));
+    }
+}
+
+#[test]
+fn annotations_of_ours_and_of_tools_are_never_copied() {
+    let annotated = |annotations: &mut Map| {
+        for key in [
+            "rollwright.dev/fingerprints",
+            "rollwright.dev/anything",
+            LAST_APPLIED,
+            REVISION,
+            "deployment.kubernetes.io/max-replicas",
+            "deployment.kubernetes.io/revision-history",
+        ] {
+            annotations.insert(key.to_owned(), "from the Deployment".to_owned());
+        }
+        annotations.insert(CHANGE_CAUSE.to_owned(), "tuesday".to_owned());
+        annotations.insert("example.com/team".to_owned(), "blue".to_owned());
+    };
+    let created = "create (new) size=3 desired-replicas=3 max-replicas=4 revision=1 team=blue \
+                   change-cause=tuesday fingerprints=<a>";
+    let creates: &[&str] = &["ask template", created, "event ScalingReplicaSet", "status revision=1"];
+    let world = check("new", ours().that(|it| annotated(&mut it.annotations)), &[creates]);
+    let labels = &world.observed.sets.first().unwrap().labels;
+    assert_eq!(labels.get(MANAGED_LABEL).map(String::as_str), Some("true"));
+    check(
+        "existing",
+        ours().that(|it| annotated(&mut it.annotations)).with(in_step("a", 3, "1")),
+        &[&["update web-a team=blue change-cause=tuesday", "status revision=1"], &[]],
+    );
+}
+
+/// Only the status is written: no claim, no size, no annotation, no selector.
+#[test]
+fn a_deployment_that_is_being_deleted_leaves_its_sets_alone() {
+    let deleting = || ours().that(|it| it.deleting = true);
+    let mut orphan = in_step("b", 3, "1");
+    orphan.owner = None;
+    let mut strayed = deleting().with(in_step("a", 3, "1"));
+    strayed.find_mut("web-a").labels = Map::from([("app".to_owned(), "other".to_owned())]);
+    let cases = [
+        ("without sets", deleting(), "status"),
+        ("with an orphan in sight", deleting().with(orphan), "status"),
+        ("with a set whose labels do not match", strayed, "status"),
+        ("with a set out of step", deleting().with(set("a", 1).revision("1")), "status revision=1"),
+        (
+            "in a rollout",
+            deleting().with(in_step("b", 3, "1")).with(in_step("a", 1, "2")),
+            "status revision=2",
+        ),
+        (
+            "asked to scale",
+            deleting().with(set("a", 3).revision("1").scaled_for("9", "9")),
+            "status revision=1",
+        ),
+        (
+            "asked to roll back",
+            deleting().that(|it| it.rollback_to = Some(1)).with(in_step("a", 3, "1")),
+            "status revision=1",
+        ),
+        ("paused", deleting().that(|it| it.paused = true).with(in_step("a", 1, "1")), "status revision=1"),
+    ];
+    for (name, mut world, status) in cases {
+        let before = format!("{:?}", world.observed.sets);
+        let plan = world.plan();
+        assert!(
+            plan.actions.iter().all(|planned| matches!(planned.action, Action::WriteStatus(_))),
+            "{name}: {:?}",
+            plan.actions
+        );
+        let world = check(name, world, &[&[status], &[]]);
+        assert_eq!(format!("{:?}", world.observed.sets), before, "{name}");
+    }
+}

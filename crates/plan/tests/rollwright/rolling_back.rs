@@ -1,0 +1,226 @@
+//! `spec.rollbackTo` (S10, S5.7, and what our kind adds).
+
+use jiff::SignedDuration;
+use plan::keys::CHANGE_CAUSE;
+
+use crate::check;
+use crate::world::{Set, World, ours, set, template};
+
+fn revision(image: &str, size: i64, revision: &str) -> Set {
+    set(image, size).revision(revision).scaled_for("3", "4").annotated(CHANGE_CAUSE, image)
+}
+
+/// `a` is revision 1, `b` revision 2, `c` is current.
+fn third() -> World {
+    let world = ours().template(template("c")).that(|it| {
+        it.annotations.insert(CHANGE_CAUSE.to_owned(), "c".to_owned());
+        it.annotations.insert("example.com/team".to_owned(), "blue".to_owned());
+        it.progress_deadline_seconds = Some(600);
+    });
+    let current = revision("c", 3, "3").annotated("example.com/team", "blue");
+    let mut world = world.with(revision("a", 0, "1")).with(revision("b", 0, "2")).with(current);
+    world.settle(3);
+    world
+}
+
+fn asked(mut world: World, revision: i64) -> World {
+    world.observed.workload.rollback_to = Some(revision);
+    world
+}
+
+fn wait(world: &mut World, seconds: i64) {
+    world.now = world.now.checked_add(SignedDuration::from_secs(seconds)).unwrap();
+}
+
+#[test]
+fn a_request_is_carried_out_recorded_and_cleared() {
+    let to_b: &[&str] = &[
+        "ask template of web-b",
+        "roll back: b change-cause=b",
+        "event DeploymentRollback",
+        "status rollback=0:2:RolledBack recent=1",
+    ];
+    let to_a: &[&str] = &[
+        "ask template of web-a",
+        "roll back: a change-cause=a",
+        "event DeploymentRollback",
+        "status rollback=1:1:RolledBack recent=1",
+    ];
+    let nowhere = |requested: &'static str| -> [&'static str; 3] {
+        ["event DeploymentRollbackRevisionNotFound", "roll back: clear", requested]
+    };
+    let unchanged: &[&str] = &[
+        "event DeploymentRollbackTemplateUnchanged",
+        "roll back: clear",
+        "status rollback=3:3:TemplateUnchanged recent=0",
+    ];
+    let cases: [(&str, i64, &[&str]); 6] = [
+        ("the previous one", 0, to_b),
+        ("a given one", 1, to_a),
+        ("the current one", 3, unchanged),
+        ("one that was never there", 9, &nowhere("status rollback=9:0:RevisionNotFound recent=0")),
+        ("a negative one", -1, &nowhere("status rollback=-1:0:RevisionNotFound recent=0")),
+        (
+            "the largest",
+            i64::MAX,
+            &nowhere("status rollback=9223372036854775807:0:RevisionNotFound recent=0"),
+        ),
+    ];
+    for (name, requested, expected) in cases {
+        let world = check(name, asked(third(), requested), &[expected]);
+        assert_eq!(world.observed.workload.rollback_to, None, "{name}");
+        let team = world.observed.workload.annotations.get("example.com/team").map(String::as_str);
+        assert_eq!(team, Some("blue"), "{name}: other annotations stay");
+    }
+}
+
+#[test]
+fn previous_needs_another_revision() {
+    let alone = ours().with(revision("a", 3, "4"));
+    let mut alone = asked(alone, 0);
+    let happened = alone.pass();
+    assert_eq!(happened.first().map(String::as_str), Some("event DeploymentRollbackRevisionNotFound"));
+    // Two sets share the highest revision: the one that is not current is meant.
+    let twins = ours().template(template("b")).with(revision("a", 0, "7")).with(revision("b", 3, "8"));
+    let mut twins = asked(twins, 0);
+    twins.find_mut("web-b").annotations.insert(plan::keys::REVISION.to_owned(), "7".to_owned());
+    let happened = twins.pass();
+    assert!(happened.contains(&"roll back: a change-cause=a".to_owned()), "{happened:?}");
+}
+
+/// The set is found again whatever the server made of the template that is put back.
+#[test]
+fn the_target_is_marked_before_the_template_is_written() {
+    let mut world = asked(third(), 1);
+    world.find_mut("web-a").annotations.insert(plan::keys::FINGERPRINTS.to_owned(), "v1:sent".to_owned());
+    world.find_mut("web-a").fingerprints = plan::template::Fingerprint::list("v1:sent");
+    check(
+        "marked",
+        world,
+        &[
+            &[
+                "ask template of web-a",
+                "update web-a fingerprints=v1:sent,<a>",
+                "roll back: a change-cause=a",
+                "event DeploymentRollback",
+                "status rollback=1:1:RolledBack recent=1",
+            ],
+            &[
+                "update web-a 0->1 desired-replicas=3 max-replicas=4 revision=4 revision-history=1 team=blue",
+                "event ScalingReplicaSet",
+                "status revision=4",
+            ],
+        ],
+    );
+}
+
+#[test]
+fn the_change_cause_goes_when_the_target_has_none() {
+    let world = third();
+    let mut world = asked(world, 1);
+    world.find_mut("web-a").annotations.remove(CHANGE_CAUSE);
+    let happened = world.pass();
+    assert!(happened.contains(&"roll back: a change-cause=(removed)".to_owned()), "{happened:?}");
+    assert_eq!(world.change_cause(), None);
+}
+
+/// As a pod controller would: all sets are as large as they should be, and available.
+fn rolled_out(world: &mut World) {
+    for _ in 0..20 {
+        world.settle(12);
+        let is_done = world.observed.sets.iter().all(|set| set.status.available == set.size);
+        for set in &mut world.observed.sets {
+            set.status.replicas = set.size;
+            set.status.ready = set.size;
+            set.status.available = set.size;
+            set.status.observed_generation = set.generation;
+        }
+        if is_done {
+            return;
+        }
+    }
+    panic!("no end of the rollout");
+}
+
+#[test]
+fn an_undo_is_undone_by_the_next() {
+    let mut world = third();
+    for (current, revision) in [("b", 4), ("c", 5), ("b", 6)] {
+        world = asked(world, 0);
+        rolled_out(&mut world);
+        let workload = &world.observed.workload;
+        assert_eq!(workload.template.images, current);
+        assert_eq!(workload.status.ours.revision, Some(revision));
+        assert_eq!(world.change_cause(), Some(current));
+        let size = world.find(&format!("web-{current}")).size;
+        assert_eq!(size, 3, "{current}");
+        assert_eq!(world.observed.sets.len(), 3, "nothing was created");
+    }
+}
+
+/// Three rollbacks within ten minutes: `spec.rollbackTo` was left in a repository.
+fn three_times() -> World {
+    let mut world = third();
+    for _ in 0..3 {
+        world = asked(world, 0);
+        rolled_out(&mut world);
+        wait(&mut world, 60);
+    }
+    world
+}
+
+const REFUSED: &str = "status rollback=0:0:Refused recent=3 RollbackRefused=True:RepeatedRollback";
+
+fn is_refused(world: &World) -> bool {
+    world.observed.workload.status.condition("RollbackRefused").is_some_and(|it| it.status == "True")
+}
+
+#[test]
+fn the_fourth_rollback_is_refused() {
+    let mut world = check("refused", asked(three_times(), 0), &[&["event RepeatedRollback", REFUSED], &[]]);
+    assert_eq!(world.observed.workload.rollback_to, Some(0), "the request is left to its author");
+    // The rollout goes on without it.
+    world.observed.workload.replicas = 5;
+    rolled_out(&mut world);
+    assert_eq!(world.observed.workload.status.updated_replicas, 5);
+    // Time alone does not help.
+    wait(&mut world, 3600);
+    check("still refused", world.clone(), &[&[]]);
+    assert!(is_refused(&world));
+}
+
+#[test]
+fn rollbacks_that_are_far_apart_are_not_refused() {
+    let mut world = third();
+    for _ in 0..6 {
+        world = asked(world, 0);
+        rolled_out(&mut world);
+        assert!(!is_refused(&world));
+        assert_eq!(world.observed.workload.rollback_to, None);
+        wait(&mut world, 301);
+    }
+}
+
+#[test]
+fn a_refusal_ends_with_its_request_or_with_a_new_template() {
+    let refused = || {
+        let mut world = asked(three_times(), 0);
+        world.pass();
+        assert!(is_refused(&world));
+        world
+    };
+    let gone = refused().that(|it| it.rollback_to = None);
+    let world = check("the request is gone", gone, &[&["status -RollbackRefused"], &[]]);
+    assert!(!is_refused(&world));
+    let mut world = refused();
+    wait(&mut world, 3600);
+    world.observed.workload.rollback_to = None;
+    world.pass();
+    let mut world = asked(world, 0);
+    world.pass();
+    assert_eq!(world.observed.workload.rollback_to, None, "asked anew, an hour later");
+    let mut world = refused().template(template("d"));
+    rolled_out(&mut world);
+    assert!(!is_refused(&world), "a new template was written");
+    assert_eq!(world.observed.workload.rollback_to, None);
+}
