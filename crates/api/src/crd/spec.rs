@@ -21,7 +21,8 @@ const MAX_LABEL_VALUE: i64 = 63;
 ///
 /// The only default is `replicas`: without a value the scale subresource answers with an error.
 /// The operator fills in the others in memory (S1.4–S1.10); a default for `rollingUpdate` would
-/// also appear under Recreate, where it is forbidden (S1.17).
+/// also appear under Recreate, where it is forbidden (S1.17). Optional fields take null for absent,
+/// as in apps/v1.
 pub(super) fn schema(template: Value) -> Value {
     json!({
         "type": "object",
@@ -43,16 +44,17 @@ pub(super) fn schema(template: Value) -> Value {
                 "Seconds a rollout may stand still before it is reported as failed. 600 when absent; \
                  2147483647 for no deadline."),
             "paused": {
-                "type": "boolean",
+                "type": "boolean", "nullable": true,
                 "description": "Scale, but start no rollout and carry none on.",
             },
             "rollbackTo": {
                 "type": "object",
+                "nullable": true,
                 "description": "Asks once for an earlier template: the operator puts it back, removes \
                     this field and reports in status.rollback.",
                 "properties": {
                     "revision": {
-                        "type": "integer", "format": "int64", "minimum": 0,
+                        "type": "integer", "format": "int64", "minimum": 0, "nullable": true,
                         "description": "Revision to go back to; 0 or absent for the previous one.",
                     },
                 },
@@ -64,7 +66,7 @@ pub(super) fn schema(template: Value) -> Value {
 
 fn period(description: &str) -> Value {
     json!({
-        "type": "integer", "format": "int32", "minimum": 0, "maximum": INT32_MAX,
+        "type": "integer", "format": "int32", "minimum": 0, "maximum": INT32_MAX, "nullable": true,
         "description": description,
     })
 }
@@ -76,12 +78,14 @@ fn label_values() -> Value {
 fn selector() -> Value {
     json!({
         "type": "object",
+        "nullable": true,
         "description": "Which pods belong to this Deployment. When absent, the labels of the template \
             are taken and stored here. Fixed from then on.",
         "x-kubernetes-map-type": "atomic",
         "properties": {
             "matchLabels": {
                 "type": "object",
+                "nullable": true,
                 "description": "Labels that must be present with exactly these values.",
                 "maxProperties": MAX_TERMS,
                 "additionalProperties": label_values(),
@@ -89,6 +93,7 @@ fn selector() -> Value {
             },
             "matchExpressions": {
                 "type": "array",
+                "nullable": true,
                 "description": "Further requirements, all of which must hold.",
                 "maxItems": MAX_TERMS,
                 "x-kubernetes-list-type": "atomic",
@@ -103,6 +108,7 @@ fn selector() -> Value {
                         "operator": {"type": "string", "enum": ["In", "NotIn", "Exists", "DoesNotExist"]},
                         "values": {
                             "type": "array",
+                            "nullable": true,
                             "maxItems": MAX_VALUES,
                             "x-kubernetes-list-type": "atomic",
                             "items": label_values(),
@@ -121,6 +127,7 @@ fn selector() -> Value {
 fn strategy() -> Value {
     json!({
         "type": "object",
+        "nullable": true,
         "description": "How pods of the old template are replaced.",
         "properties": {
             "type": {
@@ -131,6 +138,7 @@ fn strategy() -> Value {
             },
             "rollingUpdate": {
                 "type": "object",
+                "nullable": true,
                 "description": "Limits of a RollingUpdate.",
                 "properties": {
                     "maxSurge": share(
@@ -155,6 +163,7 @@ fn share(description: &str, rules: &Value) -> Value {
     json!({
         "description": description,
         "x-kubernetes-int-or-string": true,
+        "nullable": true,
         "maximum": INT32_MAX,
         "x-kubernetes-validations": rules,
     })

@@ -104,7 +104,9 @@ impl Resolver<'_> {
             let mut converted = Map::new();
             for (name, property) in properties {
                 let mut schema = self.node(property, &format!("{at}.{name}"), depth + 1)?;
-                copy_enum(property, required.contains(&name.as_str()), &mut schema);
+                let required = required.contains(&name.as_str());
+                copy_enum(property, required, &mut schema);
+                allow_null(required, &mut schema);
                 converted.insert(name.clone(), schema);
             }
             out.insert("properties".into(), Value::Object(converted));
@@ -186,6 +188,15 @@ fn copy_enum(property: &Value, required: bool, schema: &mut Value) {
     }
 }
 
+/// apps/v1 takes a null for an absent optional value. Without `nullable` so do creating and
+/// updating here, but not server-side apply, which Helm and others use. Enumerations cannot list a
+/// null in a CRD.
+fn allow_null(required: bool, schema: &mut Value) {
+    if let Some(schema) = schema.as_object_mut().filter(|schema| !required && !schema.contains_key("enum")) {
+        schema.insert("nullable".into(), Value::Bool(true));
+    }
+}
+
 /// A list merged by key needs each key field to be required or to have a default; where the API
 /// leaves a key optional, its default stays.
 fn keep_list_key_defaults(node: &Value, resolver: &Resolver<'_>, out: &mut Map<String, Value>) {
@@ -205,6 +216,7 @@ fn keep_list_key_defaults(node: &Value, resolver: &Resolver<'_>, out: &mut Map<S
             .and_then(|properties| properties.get_mut(key))
             .and_then(Value::as_object_mut);
         if let Some(target) = target {
+            target.remove("nullable");
             target.insert("default".into(), default.unwrap_or_else(|| json!("")));
         }
     }
