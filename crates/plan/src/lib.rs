@@ -8,6 +8,7 @@
 
 mod action;
 mod conditions;
+mod counters;
 mod draft;
 pub mod equality;
 pub mod fenceposts;

@@ -4,9 +4,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::action::Wake;
 use crate::conditions::{Condition, set_condition};
+use crate::counters;
 use crate::draft::Draft;
 use crate::keys::{condition, reason};
-use crate::status::{self, Status};
+use crate::status::Status;
 use crate::why::Why;
 
 /// Whether the rollout was complete when the status was last written (S9.10).
@@ -16,13 +17,13 @@ pub(crate) fn is_stored_complete(draft: &Draft<'_>) -> bool {
 
 /// Status of a pass that rolls out (S9.9–S9.15).
 pub(crate) fn report(draft: &mut Draft<'_>) {
-    let mut status = status::calculate(draft);
+    let mut status = counters::calculate(draft);
     match draft.workload.progress_deadline_seconds {
         // S9.9
         None => status.conditions.retain(|entry| entry.kind != condition::PROGRESSING),
         Some(deadline) => estimate(draft, deadline, &mut status),
     }
-    status::refresh_replica_failure(draft, &mut status.conditions);
+    counters::refresh_replica_failure(draft, &mut status.conditions);
     explain(draft, &status);
     if !draft.write_status(status.clone())
         && let Some(deadline) = draft.workload.progress_deadline_seconds
@@ -33,7 +34,7 @@ pub(crate) fn report(draft: &mut Draft<'_>) {
 
 /// Status of a pass that does not roll out: counters and Available only (S9.16).
 pub(crate) fn report_without_estimate(draft: &mut Draft<'_>) {
-    let status = status::calculate(draft);
+    let status = counters::calculate(draft);
     draft.write_status(status);
 }
 

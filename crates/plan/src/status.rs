@@ -1,11 +1,9 @@
-//! The status of a Deployment: its counters and how they are computed (S9.1–S9.6).
+//! The status of a Deployment as it is stored (S9.1–S9.6); `counters.rs` computes it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::conditions::{Condition, refresh_available, set_condition};
-use crate::draft::Draft;
-use crate::keys::condition;
+use crate::conditions::Condition;
 use crate::selector::null_as_default;
 
 /// `status`, as stored. Counts are pods unless said otherwise.
@@ -136,84 +134,5 @@ impl Status {
             && self.replicas == replicas
             && self.available_replicas == replicas
             && self.observed_generation >= generation
-    }
-}
-
-/// Counters and the condition Available, computed from the sets (S9.1–S9.8).
-///
-/// Sizes are those noted by [`Draft::note_sizes`]; statuses are as the sets report them.
-pub(crate) fn calculate(draft: &Draft<'_>) -> Status {
-    let workload = draft.workload;
-    let sum = |field: fn(&crate::observed::SetStatus) -> i64| -> i64 {
-        draft.sets.iter().map(|set| field(&set.seen.status)).sum()
-    };
-    let available = sum(|status| status.available);
-    let mut status = Status {
-        observed_generation: workload.generation,
-        replicas: sum(|status| status.replicas),
-        updated_replicas: draft.new_set().map_or(0, |set| set.seen.status.replicas),
-        ready_replicas: sum(|status| status.ready),
-        available_replicas: available,
-        // S9.3: against the sizes of the sets, not against R.
-        unavailable_replicas: draft.noted_size.saturating_sub(available).max(0),
-        terminating_replicas: terminating(draft),
-        collision_count: draft.status.collision_count,
-        conditions: draft.status.conditions.clone(),
-        ours: draft.status.ours.clone(),
-    };
-    refresh_available(&mut status.conditions, available >= draft.min_available(), draft.now);
-    if draft.observed.flavour.has_status_extras() {
-        status.ours = ours(draft, &status);
-    }
-    status
-}
-
-/// S9.4: absent when a set that was ever synced does not report its count.
-fn terminating(draft: &Draft<'_>) -> Option<i64> {
-    if !draft.observed.options.terminating_replicas {
-        return None;
-    }
-    let mut total = 0;
-    for set in &draft.sets {
-        match set.seen.status.terminating {
-            Some(count) => total += count,
-            None if set.seen.status.observed_generation == 0 => {}
-            None => return None,
-        }
-    }
-    Some(total)
-}
-
-fn ours(draft: &Draft<'_>, status: &Status) -> Ours {
-    let workload = draft.workload;
-    Ours {
-        revision: draft.new_revision().or(status.ours.revision),
-        selector: workload.selector.as_ref().map(ToString::to_string),
-        scale_replicas: Some(status.replicas.min(workload.replicas)),
-        ready: Some(format!("{}/{}", status.ready_replicas, workload.replicas)),
-        containers: Some(workload.template.containers.clone()),
-        images: Some(workload.template.images.clone()),
-        rollback: status.ours.rollback.clone(),
-    }
-}
-
-/// ReplicaFailure follows the sets, the new one first (S9.14).
-pub(crate) fn refresh_replica_failure(draft: &Draft<'_>, conditions: &mut Vec<Condition>) {
-    let of_new = draft.new_set().and_then(|set| set.seen.status.failure.as_ref());
-    let of_any = || draft.sets.iter().find_map(|set| set.seen.status.failure.as_ref());
-    match of_new.or_else(of_any) {
-        None => conditions.retain(|entry| entry.kind != condition::REPLICA_FAILURE),
-        Some(failure) => set_condition(
-            conditions,
-            Condition {
-                kind: condition::REPLICA_FAILURE.to_owned(),
-                status: failure.status.clone(),
-                reason: failure.reason.clone(),
-                message: failure.message.clone(),
-                last_update_time: failure.last_transition_time,
-                last_transition_time: failure.last_transition_time,
-                extra: serde_json::Map::new(),
-            },
-        ),
     }
 }
