@@ -28,3 +28,13 @@ cluster: ## Start a local control plane; prints the line that points kubectl at 
 .PHONY: cluster-down
 cluster-down: ## Stop the local control plane
 	@$(CLUSTER) down --name $(NAME)
+
+# KEEP=1 leaves cluster and operator running, to go on by hand.
+.PHONY: demo
+demo: ## Watch a rollout, a pause, a bad image and a rollback on a real API server
+	@$(CARGO) build --quiet --package rollwright --package demo
+	@$(CARGO) run --quiet --package demo -- play $(if $(KEEP),--keep)
+
+.PHONY: demo-down
+demo-down: ## Stop what KEEP=1 make demo left running
+	@$(CARGO) run --quiet --package demo -- down

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 
 use crate::failure::Failure;
 use crate::place::{Place, this_program};
-use crate::stage::{KEEP, OPERATOR};
+use crate::stage::KEEP;
 
 /// Longer than the stage gives the operator and each part of the cluster.
 const END_DEADLINE: Duration = Duration::from_secs(25);
@@ -38,7 +38,7 @@ pub(crate) enum Report {
 pub(crate) struct Backstage {
     place: Place,
     child: Child,
-    orders: Option<ChildStdin>,
+    orders: Option<Orders>,
     reports: mpsc::Receiver<Report>,
 }
 
@@ -60,7 +60,7 @@ impl Backstage {
             .process_group(0)
             .spawn()
             .map_err(Failure::io("starting", &program))?;
-        let orders = child.stdin.take();
+        let orders = child.stdin.take().map(Orders::new);
         let (sender, reports) = mpsc::channel(8);
         if let Some(pipe) = child.stdout.take() {
             tokio::spawn(async move {
@@ -75,9 +75,9 @@ impl Backstage {
         Ok(Self { place: place.clone(), child, orders, reports })
     }
 
-    /// Orders the operator to be started; a report follows.
-    pub(crate) async fn start_operator(&mut self) -> Result<(), Failure> {
-        self.order(OPERATOR).await
+    /// Gives orders while somebody else hears the reports.
+    pub(crate) fn orders(&self) -> Result<Orders, Failure> {
+        self.orders.clone().ok_or_else(|| self.failure(&Report::Closed))
     }
 
     /// The next thing the stage says.
@@ -103,7 +103,7 @@ impl Backstage {
 
     /// Leaves cluster and operator running in the background.
     pub(crate) async fn keep(mut self) -> Result<(), Failure> {
-        self.order(KEEP).await?;
+        self.orders()?.give(KEEP).await?;
         let kept = async {
             loop {
                 match self.reports.recv().await {
@@ -128,15 +128,31 @@ impl Backstage {
         }
         self.place.kill_stray_operator();
     }
+}
 
-    async fn order(&mut self, order: &str) -> Result<(), Failure> {
-        let Some(pipe) = &mut self.orders else { return Err(self.failure(&Report::Closed)) };
-        let line = format!("{order}\n");
-        let written = async {
-            pipe.write_all(line.as_bytes()).await?;
-            pipe.flush().await
-        };
-        written.await.map_err(Failure::io("writing to", &self.place.stage_log()))
+/// Passes orders on to the stage. When the last clone is dropped the stage
+/// takes it for the end.
+#[derive(Clone, Debug)]
+pub(crate) struct Orders(mpsc::Sender<&'static str>);
+
+impl Orders {
+    fn new(mut pipe: ChildStdin) -> Self {
+        let (sender, mut receiver) = mpsc::channel::<&str>(4);
+        tokio::spawn(async move {
+            while let Some(order) = receiver.recv().await {
+                let line = format!("{order}\n");
+                if pipe.write_all(line.as_bytes()).await.is_err() || pipe.flush().await.is_err() {
+                    return;
+                }
+            }
+        });
+        Self(sender)
+    }
+
+    /// Gives an order.
+    pub(crate) async fn give(&self, order: &'static str) -> Result<(), Failure> {
+        let gone = |_| Failure::Broken("the process that holds the cluster takes no orders".to_owned());
+        self.0.send(order).await.map_err(gone)
     }
 }
 

@@ -46,38 +46,43 @@ impl Settled {
             return Err(format!("{} ReplicaSets, not {sets}", world.sets.len()));
         }
         let plural = if sets == 1 { "" } else { "s" };
-        Ok(format!("revision {revision}, {ready}/{replicas} run {}, {sets} ReplicaSet{plural}", short(image)))
+        Ok(format!("revision {revision}: {ready}/{replicas} run {}, {sets} set{plural}", short(image)))
     }
 }
 
-/// Pods of both images serve.
-pub(crate) fn midway(world: &World, old: &str, new: &str) -> Verdict {
-    let (old_ready, new_ready) = (ready(world, old), ready(world, new));
-    let seen = format!("{} {old_ready} ready, {} {new_ready} ready", short(old), short(new));
-    if old_ready > 0 && new_ready > 0 { Ok(seen) } else { Err(seen) }
+/// How many pods two images should have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Split {
+    pub(crate) old: (&'static str, i64),
+    pub(crate) new: (&'static str, i64),
 }
 
-/// The rollout stands still between two images, with every pod ready.
-pub(crate) fn paused(world: &World, old: &str, new: &str) -> Verdict {
+/// The sets have these sizes, and the old pods serve.
+pub(crate) fn midway(world: &World, split: Split) -> Verdict {
+    let Split { old: (old, old_size), new: (new, new_size) } = split;
+    let sizes = (size(world, old), size(world, new));
+    let seen = format!("{} of {}, {} of {}", sizes.0, short(old), sizes.1, short(new));
+    let starting = world.set_of_image(new).map_or(0, |(uid, _)| world.census(uid).starting);
+    let is_there = sizes == (old_size, new_size) && i64::try_from(starting) == Ok(new_size);
+    if is_there { Ok(seen) } else { Err(format!("{seen} asked for, {starting} starting")) }
+}
+
+/// The rollout stands still at these sizes, with every pod ready.
+pub(crate) fn paused(world: &World, split: Split) -> Verdict {
+    let Split { old: (old, old_size), new: (new, new_size) } = split;
     fresh(world)?;
     expect_condition(world, "Progressing", "Unknown", "DeploymentPaused")?;
-    let (_, old_set) = world.set_of_image(old).ok_or("the old ReplicaSet is gone")?;
-    let (_, new_set) = world.set_of_image(new).ok_or("the new ReplicaSet is gone")?;
-    let seen = format!("{} {}, {} {}", short(old), old_set.desired, short(new), new_set.desired);
-    let is_calm = |set: &Set| set.desired > 0 && set.desired == set.current && set.desired == set.ready;
-    if is_calm(old_set) && is_calm(new_set) && i64::try_from(world.serving()) == Ok(world.asked_for()) {
-        Ok(seen)
+    let is_calm = |image: &str, size: i64| {
+        let found = world.set_of_image(image);
+        found.is_some_and(|(_, set)| (set.desired, set.current, set.ready) == (size, size, size))
+    };
+    let seen = format!("{} of {}, {} of {}", size(world, old), short(old), size(world, new), short(new));
+    let is_serving = i64::try_from(world.serving()) == Ok(old_size + new_size);
+    if is_calm(old, old_size) && is_calm(new, new_size) && is_serving {
+        Ok(format!("{seen}, all ready"))
     } else {
         Err(format!("{seen} asked for, {} ready", world.serving()))
     }
-}
-
-/// Both sets grew while the rollout stands still: to this many pods together.
-pub(crate) fn scaled(world: &World, old: (&str, i64), new: (&str, i64), total: i64) -> Verdict {
-    let seen = paused(world, old.0, new.0)?;
-    let size = |image: &str| world.set_of_image(image).map_or(0, |(_, set)| set.desired);
-    let is_larger = size(old.0) > old.1 && size(new.0) > new.1;
-    if is_larger && world.asked_for() == total { Ok(format!("{seen}: {total}")) } else { Err(seen) }
 }
 
 /// The new image does not come up, is given up on, and the old one serves.
@@ -117,8 +122,7 @@ pub(crate) fn rolled_back(world: &World, to: i64, settled: Settled) -> Verdict {
     }
 }
 
-/// The size of a set that exists.
-pub(crate) fn size(world: &World, image: &str) -> i64 {
+fn size(world: &World, image: &str) -> i64 {
     world.set_of_image(image).map_or(0, |(_, set)| set.desired)
 }
 
@@ -140,10 +144,6 @@ fn expect_condition(world: &World, kind: &str, status: &str, reason: &str) -> Re
         return Ok(());
     }
     Err(format!("{kind} is {} {}, not {status} {reason} yet", condition.status, condition.reason))
-}
-
-fn ready(world: &World, image: &str) -> usize {
-    world.set_of_image(image).map_or(0, |(uid, _)| world.census(uid).ready)
 }
 
 /// The tag of an image, which is all that differs.
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn settled_means_that_everything_is() {
-        assert_eq!(SETTLED.check(&world()).unwrap(), "revision 1, 2/2 run v1, 1 ReplicaSet");
+        assert_eq!(SETTLED.check(&world()).unwrap(), "revision 1: 2/2 run v1, 1 set");
         refuses(|world| world.deployment = None, "no Deployment");
         refuses(|world| world.deployment.as_mut().unwrap().generation = 1, "is current");
         refuses(|world| world.deployment.as_mut().unwrap().updated = 1, "status says");

@@ -10,7 +10,7 @@ use rustix::termios::tcgetwinsize;
 
 use crate::frame::{self, Scene, Status};
 use crate::ink::{Colour, Line, Style};
-use crate::world::World;
+use crate::world::{Condition, Deployment, Set, World};
 
 const FRAME_EVERY: Duration = Duration::from_millis(60);
 /// How long a terminal shows what a step has reached before the next begins.
@@ -118,10 +118,10 @@ impl Screen {
     fn say_changes(&mut self, world: &World) {
         let Mode::Lines { said } = &mut self.mode else { return };
         let mut news = Vec::new();
-        for (thing, text) in statements(world) {
-            if said.get(&thing) != Some(&text) {
-                news.push(format!("{thing}: {text}"));
-                said.insert(thing, text);
+        for Statement { key, text } in statements(world) {
+            if said.get(&key) != Some(&text) {
+                news.push(text.clone());
+                said.insert(key, text);
             }
         }
         for text in news {
@@ -136,34 +136,35 @@ impl Drop for Screen {
     }
 }
 
-/// What there is to say, by the thing it is about, in the order of saying.
-fn statements(world: &World) -> Vec<(String, String)> {
+/// Something to say; said again when it is different.
+struct Statement {
+    key: String,
+    text: String,
+}
+
+/// What there is to say, in the order of saying.
+fn statements(world: &World) -> Vec<Statement> {
     let mut all = Vec::new();
     for event in world.timeline() {
         let times = if event.count > 1 { format!(" (×{})", event.count) } else { String::new() };
-        all.push((format!("event {}", event.name), format!("{}: {}{times}", event.reason, event.message)));
+        let text = format!("  event {}: {}{times}", event.reason, event.message);
+        all.push(Statement { key: format!("event {}", event.name), text });
     }
     for (_, set) in world.newest_first() {
-        let text = format!(
-            "revision {}, {}: desired {}, current {}, ready {}",
-            set.revision, set.image, set.desired, set.current, set.ready
-        );
-        all.push((format!("replicaset {}", set.name), text));
+        let Set { name, revision, image, desired, current, ready } = set;
+        let counts = format!("desired {desired}, current {current}, ready {ready}");
+        let text = format!("  replicaset {name}: revision {revision}, {image}: {counts}");
+        all.push(Statement { key: format!("set {name}"), text });
     }
     if let Some(deployment) = &world.deployment {
-        let text = format!(
-            "revision {}, ready {}/{}, up-to-date {}, available {}{}",
-            deployment.revision,
-            deployment.ready,
-            deployment.wanted,
-            deployment.updated,
-            deployment.available,
-            if deployment.paused { ", paused" } else { "" },
-        );
-        all.push(("deployment web".to_owned(), text));
-        for condition in &deployment.conditions {
-            let text = format!("{} {}: {}", condition.status, condition.reason, condition.message);
-            all.push((format!("condition {}", condition.kind), text));
+        let Deployment { revision, ready, wanted, updated, available, .. } = deployment;
+        let paused = if deployment.paused { ", paused" } else { "" };
+        let counts = format!("ready {ready}/{wanted}, up-to-date {updated}, available {available}");
+        let text = format!("  deployment web: revision {revision}, {counts}{paused}");
+        all.push(Statement { key: "deployment".to_owned(), text });
+        for Condition { kind, status, reason, message } in &deployment.conditions {
+            let text = format!("  condition {kind}: {status} {reason}: {message}");
+            all.push(Statement { key: format!("condition {kind}"), text });
         }
     }
     all

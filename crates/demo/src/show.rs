@@ -43,6 +43,8 @@ pub(crate) struct Outcome {
     pub(crate) name: &'static str,
     pub(crate) expected: String,
     pub(crate) seen: String,
+    /// The limits that held meanwhile.
+    pub(crate) guard: Option<Guard>,
     pub(crate) took: Duration,
     pub(crate) reached: bool,
 }
@@ -94,11 +96,6 @@ impl Show {
         self.changes = Some(watches::start(client));
     }
 
-    /// The state as last seen.
-    pub(crate) fn world(&self) -> &World {
-        &self.world
-    }
-
     /// Runs one step to its end: until the action is done and the check says
     /// yes for as long as the step demands.
     ///
@@ -126,7 +123,7 @@ impl Show {
         let result = self.run(&step, &mut run, action, check).await;
         self.draw(&step, &run);
         let seen = match (&result, run.status.clone()) {
-            (Ok(()), Status::Reached(seen) | Status::Waiting(seen)) => describe(seen, run.guard.as_ref()),
+            (Ok(()), Status::Reached(seen) | Status::Waiting(seen)) => seen,
             (Err(Failure::Deadline { seen, .. }), _) => seen.clone(),
             (Err(failure), _) => failure.to_string().lines().next().unwrap_or_default().to_owned(),
         };
@@ -134,7 +131,14 @@ impl Show {
         // What was held afterwards, for sure or to be seen, is no time it took.
         let took = run.since.map_or_else(|| start.elapsed(), |since| since.duration_since(start));
         self.screen.say(&format!("{} {}: {seen}", if reached { "✔" } else { "✘" }, step.name));
-        self.outcomes.push(Outcome { name: step.name, expected: step.expected, seen, took, reached });
+        self.outcomes.push(Outcome {
+            name: step.name,
+            expected: step.expected,
+            seen,
+            guard: run.guard,
+            took,
+            reached,
+        });
         result
     }
 
@@ -250,14 +254,5 @@ impl Run {
             Status::Waiting(_) => false,
             Status::Reached(_) => self.since.get_or_insert_with(Instant::now).elapsed() >= hold,
         }
-    }
-}
-
-fn describe(seen: String, guard: Option<&Guard>) -> String {
-    match guard {
-        Some(Guard { least, most, .. }) if *least != usize::MAX => {
-            format!("{seen}; serving ≥ {least}, asked for ≤ {most}")
-        }
-        _ => seen,
     }
 }

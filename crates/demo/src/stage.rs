@@ -29,6 +29,10 @@ const OPERATOR_GRACE: Duration = Duration::from_secs(5);
 
 /// Order: start the operator.
 pub(crate) const OPERATOR: &str = "operator";
+/// Order: let the kubelet do nothing until further notice.
+pub(crate) const HOLD: &str = "hold";
+/// Order: let the kubelet go on.
+pub(crate) const RELEASE: &str = "release";
 /// Order: stay when the orders end.
 pub(crate) const KEEP: &str = "keep";
 
@@ -52,12 +56,12 @@ pub(crate) async fn run(place: &Place, operator: &Path) -> Result<(), Failure> {
         _ = orders.recv() => return Ok(()),
     };
     report(&format!("cluster {}", cluster.server()));
-    let mut stage = Stage { place, program: operator.to_owned(), operator: None, keep: false };
-    let kubeconfig = cluster.kubeconfig(User::Operator);
+    let mut stage =
+        Stage { place, cluster: &cluster, program: operator.to_owned(), operator: None, keep: false };
     loop {
         tokio::select! {
             order = orders.recv(), if !orders.is_closed() || !stage.keep => match order.as_deref() {
-                Some(order) => stage.obey(order, &kubeconfig)?,
+                Some(order) => stage.obey(order)?,
                 None if stage.keep => {}
                 None => break,
             },
@@ -75,22 +79,25 @@ pub(crate) async fn run(place: &Place, operator: &Path) -> Result<(), Failure> {
 
 struct Stage<'a> {
     place: &'a Place,
+    cluster: &'a Cluster,
     program: PathBuf,
     operator: Option<Child>,
     keep: bool,
 }
 
 impl Stage<'_> {
-    fn obey(&mut self, order: &str, kubeconfig: &Path) -> Result<(), Failure> {
+    fn obey(&mut self, order: &str) -> Result<(), Failure> {
         match order {
             OPERATOR => {
-                let child = self.start_operator(kubeconfig)?;
+                let child = self.start_operator()?;
                 let pid = child.id().unwrap_or_default();
                 self.operator = Some(child);
                 let path = self.place.operator_pid();
                 fs::write(&path, pid.to_string()).map_err(Failure::io("writing", &path))?;
                 report(&format!("operator {pid}"));
             }
+            HOLD => self.pause_kubelet(true),
+            RELEASE => self.pause_kubelet(false),
             KEEP => {
                 self.keep = true;
                 report("kept");
@@ -100,14 +107,14 @@ impl Stage<'_> {
         Ok(())
     }
 
-    fn start_operator(&self, kubeconfig: &Path) -> Result<Child, Failure> {
+    fn start_operator(&self) -> Result<Child, Failure> {
         let log = self.place.operator_log();
         let file = File::create(&log).map_err(Failure::io("creating", &log))?;
         let file_too = file.try_clone().map_err(Failure::io("creating", &log))?;
         Command::new(&self.program)
             .arg("run")
             .arg("--kubeconfig")
-            .arg(kubeconfig)
+            .arg(self.cluster.kubeconfig(User::Operator))
             .args(["--api", "rollwright.dev/v1", "--bind-address=0"])
             .env("NO_COLOR", "1")
             .stdin(Stdio::null())
@@ -117,6 +124,12 @@ impl Stage<'_> {
             .kill_on_drop(true)
             .spawn()
             .map_err(Failure::io("starting", &self.program))
+    }
+
+    fn pause_kubelet(&self, paused: bool) {
+        if let Some(kubelet) = self.cluster.kubelet() {
+            kubelet.configure(|options| options.paused = paused);
+        }
     }
 
     async fn stop_operator(&mut self) {

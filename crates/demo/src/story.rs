@@ -4,15 +4,16 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use cluster::{Tool, audit};
+use cluster::{Tool, audit, wait_for};
 use jiff::{SignedDuration, Timestamp};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 
-use crate::checks::{self, Settled};
+use crate::checks::{self, Settled, Split};
 use crate::failure::Failure;
 use crate::limits::Limits;
 use crate::place::Place;
 use crate::show::{Show, Step};
+use crate::stage::{HOLD as HOLD_KUBELET, OPERATOR as START_OPERATOR, RELEASE as RELEASE_KUBELET};
 
 const V1: &str = "registry.example/web:v1";
 const V2: &str = "registry.example/web:v2";
@@ -84,7 +85,7 @@ async fn cluster(show: &mut Show) -> Result<(), Failure> {
         name: "cluster",
         title: "Start etcd, kube-apiserver, kube-controller-manager and a fake kubelet",
         command: "make cluster".to_owned(),
-        expected: "a control plane without the built-in Deployment controller".to_owned(),
+        expected: "API server and controllers ready".to_owned(),
         deadline: START_DEADLINE,
         hold: Duration::ZERO,
         limits: None,
@@ -101,7 +102,7 @@ async fn definition(show: &mut Show, access: &Access) -> Result<(), Failure> {
         name: "CRD",
         title: "Install the CustomResourceDefinition",
         command: "kubectl apply -f crds/".to_owned(),
-        expected: "deployments.rollwright.dev is established".to_owned(),
+        expected: "established".to_owned(),
         deadline: DEADLINE,
         hold: Duration::ZERO,
         limits: None,
@@ -109,8 +110,13 @@ async fn definition(show: &mut Show, access: &Access) -> Result<(), Failure> {
     let kubectl = access.kubectl.clone();
     let action = async move {
         kubectl.run(&["apply", "-f", "crds/"]).await?;
-        let wait = ["wait", "--for=condition=Established", "--timeout=60s"];
-        kubectl.run(&[&wait[..], &["crd/deployments.rollwright.dev"]].concat()).await?;
+        // kubectl fails instead of waiting while the status has no conditions at all.
+        wait_for("the CRD becoming established", DEADLINE, async || {
+            let wait =
+                ["wait", "--for=condition=Established", "--timeout=60s", "crd/deployments.rollwright.dev"];
+            Ok(kubectl.run(&wait).await?)
+        })
+        .await?;
         Ok("established".to_owned())
     };
     show.perform(step, action, |_| Ok(String::new())).await
@@ -129,7 +135,7 @@ async fn operator(show: &mut Show, access: &Access) -> Result<(), Failure> {
     // A user of its own, so that the audit log tells its requests from ours.
     let role = ["create", "clusterrolebinding", "operator", "--clusterrole=cluster-admin", "--user=operator"];
     access.kubectl.run(&role).await?;
-    show.stage.start_operator().await?;
+    show.stage.orders()?.give(START_OPERATOR).await?;
     show.perform(step, nothing(), |world| match world.operator {
         Some(pid) => Ok(format!("runs as pid {pid}")),
         None => Err("starting".to_owned()),
@@ -142,10 +148,10 @@ async fn create(show: &mut Show, access: &Access) -> Result<(), Failure> {
         name: "create",
         title: "Create a Deployment of four pods",
         command: format!("kubectl apply -f {MANIFEST}"),
-        expected: "revision 1, 4/4 run v1, 1 ReplicaSet".to_owned(),
+        expected: "revision 1: 4/4 run v1, 1 set".to_owned(),
         deadline: DEADLINE,
         hold: HOLD,
-        limits: Some(Limits { floor: 0, ceiling: 4 }),
+        limits: None,
     };
     let settled = Settled { image: V1, replicas: 4, revision: 1, sets: 1 };
     let action = kubectl(access, &["apply", "-f", MANIFEST]);
@@ -157,7 +163,7 @@ async fn roll_out(show: &mut Show, access: &Access) -> Result<(), Failure> {
         name: "roll out",
         title: "Change the image to v2 and wait until the rollout is midway",
         command: format!("sed s/:v1/:v2/ {MANIFEST} | kubectl apply -f -"),
-        expected: "pods of v1 and of v2 serve".to_owned(),
+        expected: "3 of v1, 2 of v2".to_owned(),
         deadline: DEADLINE,
         hold: Duration::ZERO,
         limits: Some(Limits { floor: 3, ceiling: 5 }),
@@ -165,11 +171,16 @@ async fn roll_out(show: &mut Show, access: &Access) -> Result<(), Failure> {
     let path = Path::new(MANIFEST);
     let manifest = fs::read_to_string(path).map_err(Failure::io("reading", path))?.replace(V1, V2);
     let tool = access.kubectl.clone();
+    let orders = show.stage.orders()?;
     let action = async move {
+        // Held back until the pause has arrived, the new pods make the moment
+        // of the pause the same on every machine.
+        orders.give(HOLD_KUBELET).await?;
         tool.apply(&manifest).await?;
         Ok(String::new())
     };
-    show.perform(step, action, |world| checks::midway(world, V1, V2)).await
+    let split = Split { old: (V1, 3), new: (V2, 2) };
+    show.perform(step, action, move |world| checks::midway(world, split)).await
 }
 
 async fn pause(show: &mut Show, access: &Access) -> Result<(), Failure> {
@@ -178,12 +189,20 @@ async fn pause(show: &mut Show, access: &Access) -> Result<(), Failure> {
         name: "pause",
         title: "Pause the rollout",
         command: shown(&arguments),
-        expected: "stands still between v1 and v2".to_owned(),
+        expected: "3 of v1, 2 of v2, all ready".to_owned(),
         deadline: DEADLINE,
         hold: PAUSE_HOLD,
         limits: Some(Limits { floor: 3, ceiling: 5 }),
     };
-    show.perform(step, kubectl(access, &arguments), |world| checks::paused(world, V1, V2)).await
+    let patch = kubectl(access, &arguments);
+    let orders = show.stage.orders()?;
+    let action = async move {
+        let done = patch.await?;
+        orders.give(RELEASE_KUBELET).await?;
+        Ok(done)
+    };
+    let split = Split { old: (V1, 3), new: (V2, 2) };
+    show.perform(step, action, move |world| checks::paused(world, split)).await
 }
 
 async fn scale(show: &mut Show, access: &Access) -> Result<(), Failure> {
@@ -192,14 +211,13 @@ async fn scale(show: &mut Show, access: &Access) -> Result<(), Failure> {
         name: "scale",
         title: "Scale to eight while it is paused: both ReplicaSets grow in proportion",
         command: shown(&arguments),
-        expected: "v1 and v2 both grow, to 8 + 2 surge".to_owned(),
+        expected: "6 of v1, 4 of v2, all ready".to_owned(),
         deadline: DEADLINE,
         hold: PAUSE_HOLD,
         limits: Some(Limits { floor: 3, ceiling: 10 }),
     };
-    let before = [V1, V2].map(|image| (image, checks::size(show.world(), image)));
-    let [old, new] = before;
-    show.perform(step, kubectl(access, &arguments), |world| checks::scaled(world, old, new, 10)).await
+    let split = Split { old: (V1, 6), new: (V2, 4) };
+    show.perform(step, kubectl(access, &arguments), move |world| checks::paused(world, split)).await
 }
 
 async fn resume(show: &mut Show, access: &Access) -> Result<(), Failure> {
@@ -208,7 +226,7 @@ async fn resume(show: &mut Show, access: &Access) -> Result<(), Failure> {
         name: "resume",
         title: "Resume the rollout",
         command: shown(&arguments),
-        expected: "revision 2, 8/8 run v2, 2 ReplicaSets".to_owned(),
+        expected: "revision 2: 8/8 run v2, 2 sets".to_owned(),
         deadline: DEADLINE,
         hold: HOLD,
         limits: Some(Limits { floor: 6, ceiling: 10 }),
@@ -226,7 +244,7 @@ async fn bad_image(show: &mut Show, access: &Access) -> Result<(), Failure> {
         name: "bad image",
         title: "Roll out an image that cannot be pulled",
         command: shown(&arguments),
-        expected: "gives up after 5 s, at least 6 old pods serve".to_owned(),
+        expected: "given up on, 6 old ones serve".to_owned(),
         deadline: DEADLINE,
         hold: PAUSE_HOLD,
         limits: Some(Limits { floor: 6, ceiling: 10 }),
@@ -240,7 +258,7 @@ async fn roll_back(show: &mut Show, access: &Access) -> Result<(), Failure> {
         name: "roll back",
         title: "Roll back to revision 2",
         command: shown(&arguments),
-        expected: "revision 4, 8/8 run v2, 3 ReplicaSets".to_owned(),
+        expected: "revision 4: 8/8 run v2, 3 sets".to_owned(),
         deadline: DEADLINE,
         hold: HOLD,
         limits: Some(Limits { floor: 6, ceiling: 10 }),

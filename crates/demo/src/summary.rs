@@ -7,34 +7,55 @@ use std::time::Duration;
 use cluster::{State, Tool};
 
 use crate::failure::{Failure, tail};
-use crate::ink::{Line, Style};
+use crate::ink::{Line, Style, shorten};
+use crate::limits::Guard;
 use crate::place::Place;
 use crate::show::Outcome;
+
+/// Errors may be long; they are shown in full below the table.
+const COLUMN: usize = 62;
 
 /// The table of the steps that ran.
 pub(crate) fn table(outcomes: &[Outcome], total: Duration) -> Vec<Line> {
     let width = |text: fn(&Outcome) -> &str, least: usize| {
-        outcomes.iter().map(|outcome| text(outcome).chars().count()).max().unwrap_or(0).max(least)
+        outcomes.iter().map(|outcome| text(outcome).chars().count()).max().unwrap_or(0).max(least).min(COLUMN)
     };
     let steps = width(|outcome| outcome.name, 4);
     let expected = width(|outcome| &outcome.expected, 8);
     let seen = width(|outcome| &outcome.seen, 4);
-    let head = format!("    {:steps$}  {:expected$}  {:seen$}  seconds", "step", "expected", "seen");
+    let head = format!(
+        "    {:steps$}  {:expected$}  {:seen$}  {:>8}  {:>9}  {:>7}",
+        "step", "expected", "seen", "serving", "asked for", "seconds"
+    );
+    let full = head.chars().count();
     let mut lines = vec![Line::new(), Line::of(Style::Dim, head)];
     for outcome in outcomes {
         let (mark, style) = if outcome.reached { ("  ✔ ", Style::Good) } else { ("  ✘ ", Style::Bad) };
+        let (serving, asked_for) = held(outcome.guard.as_ref());
+        let seen = format!("{:seen$}  ", shorten(&outcome.seen, COLUMN));
         let line = Line::of(style, mark)
             .and(Style::Bold, format!("{:steps$}  ", outcome.name))
             .and(Style::Dim, format!("{:expected$}  ", outcome.expected))
-            .and(if outcome.reached { Style::Plain } else { style }, format!("{:seen$}  ", outcome.seen))
+            .and(if outcome.reached { Style::Plain } else { style }, seen)
+            .and(Style::Plain, format!("{serving:>8}  {asked_for:>9}  "))
             .and(Style::Plain, format!("{:>7.1}", outcome.took.as_secs_f64()));
         lines.push(line);
     }
-    let total =
-        format!("{:>width$.1}", total.as_secs_f64(), width = 4 + steps + 2 + expected + 2 + seen + 2 + 7);
-    lines.push(Line::of(Style::Dim, total));
+    let total = format!("all, with looking on {:>7.1}", total.as_secs_f64());
+    lines.push(Line::of(Style::Dim, format!("{total:>full$}")));
     lines.push(Line::new());
     lines
+}
+
+/// What was seen of the limits: the fewest pods that served, the most that
+/// were asked for, each with what was allowed.
+fn held(guard: Option<&Guard>) -> (String, String) {
+    match guard {
+        Some(Guard { limits, least, most }) if *least != usize::MAX => {
+            (format!("{least} (≥{})", limits.floor), format!("{most} (≤{})", limits.ceiling))
+        }
+        _ => (String::new(), String::new()),
+    }
 }
 
 /// Why the story ended early.
