@@ -1,7 +1,6 @@
 //! The watches of one flavour, and how what they bring gets into the index and the queue.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use api::decode::{self, Defaults};
 use kube::Api;
@@ -16,6 +15,7 @@ use tracing::{error, info};
 use crate::controller::Controller;
 use crate::index::{Key, Placed};
 use crate::object::{Kind, Object};
+use crate::quarantine::Quarantine;
 use crate::watch::{self, Sink};
 
 /// Tells when a cache has been filled.
@@ -49,12 +49,13 @@ struct Common {
     controller: Arc<Controller>,
     kind: &'static str,
     synced: signal::Sender<bool>,
-    quarantine: Mutex<HashSet<String>>,
+    quarantine: Quarantine,
 }
 
 impl Common {
     fn new(controller: &Arc<Controller>, kind: &'static str, synced: signal::Sender<bool>) -> Self {
-        Self { controller: controller.clone(), kind, synced, quarantine: Mutex::new(HashSet::new()) }
+        let quarantine = Quarantine::new(controller, kind);
+        Self { controller: controller.clone(), kind, synced, quarantine }
     }
 
     fn note_synced(&self) {
@@ -74,27 +75,6 @@ impl Common {
         gauge("deployments", workloads);
         gauge("replicasets", sets);
     }
-
-    /// Sets an object aside, or takes it back; logged once.
-    fn quarantine(&self, object: &Object, problem: Option<&decode::Rejected>) {
-        let mut quarantine = self.quarantine.lock().unwrap_or_else(PoisonError::into_inner);
-        let changed = match problem {
-            Some(problem) => {
-                let is_news = quarantine.insert(object.uid().to_owned());
-                if is_news {
-                    let (namespace, name) = (object.namespace(), object.name());
-                    error!(namespace, name, kind = self.kind, %problem, "set aside: it cannot be understood");
-                }
-                is_news
-            }
-            None => !quarantine.is_empty() && quarantine.remove(object.uid()),
-        };
-        if changed {
-            let count = i64::try_from(quarantine.len()).unwrap_or(i64::MAX);
-            let labels = [self.controller.flavour.api_version(), self.kind];
-            self.controller.metrics.quarantined.with_label_values(&labels).set(count);
-        }
-    }
 }
 
 struct Workloads(Common);
@@ -112,11 +92,15 @@ impl Sink for Workloads {
         let key = Key { namespace: object.namespace().to_owned(), name: object.name().to_owned() };
         slim(&mut object.body);
         let decoded = workload(self.0.controller.flavour, &object.body);
-        self.0.quarantine(&object, decoded.as_ref().err());
+        self.0.quarantine.judge(&object, decoded.as_ref().err());
         Some(match decoded {
             Ok(workload) => Read::Workload(Box::new(workload)),
             Err(_) => Read::Unreadable(key, object.resource_version().to_owned()),
         })
+    }
+
+    fn begin(&self) {
+        self.0.quarantine.start_over();
     }
 
     fn reset(&self, items: Vec<Read>) {
@@ -139,7 +123,7 @@ impl Sink for Workloads {
     }
 
     fn delete(&self, object: &Object) {
-        self.0.quarantine(object, None);
+        self.0.quarantine.judge(object, None);
         let key = Key { namespace: object.namespace().to_owned(), name: object.name().to_owned() };
         let woken = self.0.controller.index().delete_workload(key, object.resource_version());
         self.0.controller.queue.wake(woken);
@@ -183,8 +167,12 @@ impl Sink for Sets {
 
     fn read(&self, object: Object) -> Option<Placed> {
         let decoded = decode::replica_set(self.0.controller.flavour, &object.body);
-        self.0.quarantine(&object, decoded.as_ref().err());
+        self.0.quarantine.judge(&object, decoded.as_ref().err());
         Some(Placed { namespace: object.namespace().to_owned(), set: Arc::new(decoded.ok()?) })
+    }
+
+    fn begin(&self) {
+        self.0.quarantine.start_over();
     }
 
     fn reset(&self, items: Vec<Placed>) {
@@ -200,7 +188,7 @@ impl Sink for Sets {
     }
 
     fn delete(&self, object: &Object) {
-        self.0.quarantine(object, None);
+        self.0.quarantine.judge(object, None);
         let woken = self.0.controller.index().delete_set(object.uid(), object.resource_version());
         self.0.controller.queue.wake(woken);
         self.0.note_sizes();

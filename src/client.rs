@@ -6,6 +6,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
 use crate::args::ClientArguments;
+use crate::requests::explain;
 
 /// A server that cannot be reached is tried again soon; waiting longer helps nobody.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -21,10 +22,10 @@ pub(crate) enum ClientError {
     Context { context: String, source: Box<kube::config::KubeconfigError> },
     /// Neither a kubeconfig nor a service account.
     #[error("no cluster is configured; name a file with --kubeconfig ({0})")]
-    Infer(#[source] Box<kube::config::InferConfigError>),
+    Infer(Box<kube::config::InferConfigError>),
     /// Certificates or keys that cannot be used.
     #[error("the cluster's configuration cannot be used: {0}")]
-    Build(#[source] Box<kube::Error>),
+    Build(String),
 }
 
 /// How to reach the cluster.
@@ -54,5 +55,5 @@ pub(crate) async fn config(arguments: &ClientArguments) -> Result<Config, Client
 
 /// A client with a connection pool of its own.
 pub(crate) fn client(config: &Config) -> Result<Client, ClientError> {
-    Client::try_from(config.clone()).map_err(|error| ClientError::Build(Box::new(error)))
+    Client::try_from(config.clone()).map_err(|error| ClientError::Build(explain(&error)))
 }

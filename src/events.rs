@@ -26,14 +26,42 @@ const QUEUE_MAX: usize = 1024;
 /// Room for the suffix that makes an event's name unique within the 253 characters of a name.
 const NAME_STEM_MAX: usize = 230;
 
-/// An event and what it is about.
+/// The Deployment that an event is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Recorded {
+pub(crate) struct About {
     pub(crate) flavour: Flavour,
     pub(crate) namespace: String,
     pub(crate) name: String,
     pub(crate) uid: String,
     pub(crate) resource_version: String,
+}
+
+impl About {
+    pub(crate) fn workload(flavour: Flavour, workload: &Workload) -> Self {
+        Self {
+            flavour,
+            namespace: workload.namespace.clone(),
+            name: workload.name.clone(),
+            uid: workload.uid.clone(),
+            resource_version: workload.resource_version.clone(),
+        }
+    }
+
+    pub(crate) fn object(flavour: Flavour, object: &Object) -> Self {
+        Self {
+            flavour,
+            namespace: object.namespace().to_owned(),
+            name: object.name().to_owned(),
+            uid: object.uid().to_owned(),
+            resource_version: object.resource_version().to_owned(),
+        }
+    }
+}
+
+/// An event and what it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Recorded {
+    pub(crate) about: About,
     pub(crate) event: Event,
 }
 
@@ -54,15 +82,8 @@ impl Events {
     }
 
     /// Takes an event on.
-    pub(crate) fn record(&self, flavour: Flavour, workload: &Workload, event: &Event) {
-        let recorded = Recorded {
-            flavour,
-            namespace: workload.namespace.clone(),
-            name: workload.name.clone(),
-            uid: workload.uid.clone(),
-            resource_version: workload.resource_version.clone(),
-            event: event.clone(),
-        };
+    pub(crate) fn record(&self, about: About, event: Event) {
+        let recorded = Recorded { about, event };
         let mut queue = self.0.queue.lock().unwrap_or_else(PoisonError::into_inner);
         if queue.len() >= QUEUE_MAX {
             queue.pop_front();
@@ -91,7 +112,7 @@ impl Events {
             Verdict::Drop => self.0.dropped.with_label_values(&["rate"]).inc(),
             Verdict::Create { name, message } => self.create(recorded, &name, &message, now).await,
             Verdict::Repeat { name, message, count } => {
-                let api = self.0.server.objects(Kind::Event, &recorded.namespace);
+                let api = self.0.server.objects(Kind::Event, &recorded.about.namespace);
                 let patch = json!({ "count": count, "lastTimestamp": second(now), "message": message });
                 let (params, patch) = (patch_params(), Patch::Merge(patch));
                 let request = api.patch(&name, &params, &patch);
@@ -108,7 +129,7 @@ impl Events {
     }
 
     async fn create(&self, recorded: &Recorded, name: &str, message: &str, now: Timestamp) {
-        let api = self.0.server.objects(Kind::Event, &recorded.namespace);
+        let api = self.0.server.objects(Kind::Event, &recorded.about.namespace);
         let (params, body) = (post_params(false), Object::new(body(recorded, name, message, now)));
         let request = api.create(&params, &body);
         if let Err(refusal) = self.0.server.send("create", "events", request).await {
@@ -118,7 +139,7 @@ impl Events {
 
     fn lost(&self, recorded: &Recorded, refusal: &pass::Refusal) {
         self.0.dropped.with_label_values(&["refused"]).inc();
-        let Recorded { namespace, name, event, .. } = recorded;
+        let Recorded { about: About { namespace, name, .. }, event } = recorded;
         if refusal.namespace_terminating || refusal.is_not_found() {
             debug!(namespace, name, reason = event.reason, error = refusal.message, "event not recorded");
         } else {
@@ -136,18 +157,19 @@ fn component(flavour: Flavour) -> &'static str {
 }
 
 fn body(recorded: &Recorded, name: &str, message: &str, now: Timestamp) -> Value {
-    let component = component(recorded.flavour);
+    let about = &recorded.about;
+    let component = component(about.flavour);
     json!({
         "apiVersion": "v1",
         "kind": "Event",
-        "metadata": { "namespace": recorded.namespace, "name": name },
+        "metadata": { "namespace": about.namespace, "name": name },
         "involvedObject": {
-            "apiVersion": recorded.flavour.api_version(),
+            "apiVersion": about.flavour.api_version(),
             "kind": "Deployment",
-            "namespace": recorded.namespace,
-            "name": recorded.name,
-            "uid": recorded.uid,
-            "resourceVersion": recorded.resource_version,
+            "namespace": about.namespace,
+            "name": about.name,
+            "uid": about.uid,
+            "resourceVersion": about.resource_version,
         },
         "type": recorded.event.kind.as_str(),
         "reason": recorded.event.reason,

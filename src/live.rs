@@ -13,6 +13,7 @@ use tracing::{debug, info};
 
 use crate::caches;
 use crate::controller::Controller;
+use crate::events::About;
 use crate::index::Key;
 use crate::object::{Kind, Object};
 
@@ -284,6 +285,6 @@ impl Cluster for Live<'_> {
     }
 
     fn record(&self, workload: &Workload, event: &Event) {
-        self.controller.events.record(self.flavour(), workload, event);
+        self.controller.events.record(About::workload(self.flavour(), workload), event.clone());
     }
 }

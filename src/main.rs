@@ -16,6 +16,7 @@ mod memory;
 mod metrics;
 mod object;
 mod pods;
+mod quarantine;
 mod queue;
 mod requests;
 mod schema;

@@ -58,6 +58,22 @@ impl Server {
     }
 }
 
+/// An error in one line, with what caused it: the outermost layer alone says little.
+pub(crate) fn explain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        // Some layers print their causes themselves.
+        if !text.contains(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
+        source = cause.source();
+    }
+    text
+}
+
 fn unanswered(problem: &impl ToString) -> Refusal {
     Refusal { code: 0, reason: String::new(), message: problem.to_string(), namespace_terminating: false }
 }
@@ -75,6 +91,6 @@ pub(crate) fn refusal(error: &kube::Error) -> Refusal {
                 namespace_terminating: causes.into_iter().any(|cause| cause.reason == "NamespaceTerminating"),
             }
         }
-        other => unanswered(other),
+        other => unanswered(&explain(other)),
     }
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use api::decode;
 use kube::api::{ListParams, Patch};
-use pass::{Cluster as _, Refusal};
+use pass::Refusal;
 use plan::keys::{MANAGED_LABEL, MANAGED_VALUE};
 use plan::selector::LabelSelector;
 use plan::{Event, Map, ReplicaSet, Workload};
@@ -19,8 +19,9 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use crate::controller::{Adoption, Controller};
+use crate::events::About;
 use crate::index::{Key, Placed};
-use crate::live::{Live, patch_params, unreadable};
+use crate::live::{patch_params, unreadable};
 use crate::object::{Kind, Object};
 
 /// Reason of the event that names an orphan.
@@ -117,10 +118,11 @@ pub(crate) async fn settle_strays(controller: &Arc<Controller>, key: &Key) -> Re
     Ok(())
 }
 
-/// Labels a set again if it is there and one of our Deployments controls it.
+/// Labels a set again if it is there and one of our Deployments controls it; one that is being
+/// deleted too, since it still has pods, and only the watch tells when it is gone.
 async fn bring_back(controller: &Arc<Controller>, key: &Key, name: &str, uid: &str) -> Result<(), Refusal> {
     let Some(set) = read(controller, key, name, uid).await? else { return Ok(()) };
-    if set.deleting || is_labelled(&set) {
+    if is_labelled(&set) {
         put(controller, key, set);
         return Ok(());
     }
@@ -233,7 +235,8 @@ fn report(
                  To hand it over: {command}",
                 set.name
             );
-            Live { controller, key }.record(workload, &Event::warning(UNLABELLED, message));
+            let about = About::workload(controller.flavour, workload);
+            controller.events.record(about, Event::warning(UNLABELLED, message));
         }
     }
 }

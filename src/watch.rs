@@ -10,6 +10,7 @@ use tracing::{debug, warn};
 
 use crate::metrics::Metrics;
 use crate::object::Object;
+use crate::requests::explain;
 
 /// The server ends a watch after this long, and a connection that has been silent for a little
 /// longer counts as dead.
@@ -26,6 +27,8 @@ pub(crate) trait Sink {
     type Item;
     /// Reads an object; `None` sets it aside.
     fn read(&self, object: Object) -> Option<Self::Item>;
+    /// All objects are about to be read anew.
+    fn begin(&self) {}
     /// These are all objects there are.
     fn reset(&self, items: Vec<Self::Item>);
     /// An object was added or changed.
@@ -52,7 +55,10 @@ pub(crate) async fn watch<S: Sink>(api: Api<Object>, config: watcher::Config, si
     let mut failures = 0;
     while let Some(event) = events.next().await {
         match event {
-            Ok(Event::Init) => listed = Vec::new(),
+            Ok(Event::Init) => {
+                listed = Vec::new();
+                sink.begin();
+            }
             Ok(Event::InitApply(object)) => listed.extend(sink.read(object)),
             Ok(Event::InitDone) => {
                 failures = 0;
@@ -103,8 +109,8 @@ pub(crate) fn is_missing(error: &watcher::Error) -> bool {
 pub(crate) fn log_failure(metrics: &Metrics, kind: &str, error: &watcher::Error, failures: u32) {
     metrics.watch_errors.with_label_values(&[kind]).inc();
     if failures < 2 {
-        debug!(kind, %error, "watch interrupted");
+        debug!(kind, error = explain(error), "watch interrupted");
     } else {
-        warn!(kind, failures, %error, "watch keeps failing");
+        warn!(kind, failures, error = explain(error), "watch keeps failing");
     }
 }

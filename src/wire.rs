@@ -73,9 +73,6 @@ pub(crate) async fn run(arguments: &RunArguments) -> Result<(), RunError> {
     });
     let controllers: Vec<_> = controllers.collect();
     let workers = start(&controllers, arguments.workers, ready, &mut tasks);
-    if flavours.contains(&Flavour::Rollwright) {
-        tokio::spawn(schema::report_lag(server, metrics));
-    }
     let ended = tokio::select! {
         _ = terminate.recv() => Ok(()),
         _ = interrupt.recv() => Ok(()),
@@ -108,6 +105,9 @@ fn start(
                 workers.spawn(worker::work(controller.clone()));
             }
             info!(api = controller.flavour.api_version(), "ready");
+            if controller.flavour == Flavour::Rollwright {
+                tokio::spawn(schema::report_lag(controller.server.clone(), controller.metrics.clone()));
+            }
             workers
         }));
     }

@@ -66,8 +66,8 @@ impl Correlator {
     pub(crate) fn consider(&mut self, recorded: &Recorded, now: Timestamp) -> Verdict {
         self.make_room(now);
         let group = Group {
-            flavour: recorded.flavour,
-            uid: recorded.uid.clone(),
+            flavour: recorded.about.flavour,
+            uid: recorded.about.uid.clone(),
             kind: recorded.event.kind,
             reason: recorded.event.reason,
         };
@@ -84,7 +84,7 @@ impl Correlator {
                 Verdict::Repeat { name: written.name.clone(), message, count: written.count }
             }
             None => {
-                let name = event_name(&recorded.name, now);
+                let name = event_name(&recorded.about.name, now);
                 self.written.insert(key, Written { name: name.clone(), count: 1 });
                 Verdict::Create { name, message }
             }
@@ -109,7 +109,8 @@ impl Correlator {
 
     fn draw(&mut self, recorded: &Recorded, now: Timestamp) -> bool {
         let full = || Budget { tokens: BURST, at: now };
-        let budget = self.budgets.entry((recorded.flavour, recorded.uid.clone())).or_insert_with(full);
+        let budget =
+            self.budgets.entry((recorded.about.flavour, recorded.about.uid.clone())).or_insert_with(full);
         let gained = now.duration_since(budget.at).as_secs_f64() / REFILL_SECONDS;
         budget.tokens = (budget.tokens + gained).min(BURST);
         budget.at = now;

@@ -1,16 +1,17 @@
 use plan::Event;
 
 use super::*;
+use crate::events::About;
 
 fn scaled(uid: &str, message: &str) -> Recorded {
-    Recorded {
+    let about = About {
         flavour: Flavour::Rollwright,
         namespace: "ns".to_owned(),
         name: "web".to_owned(),
         uid: uid.to_owned(),
         resource_version: "1".to_owned(),
-        event: Event::normal("ScalingReplicaSet", message.to_owned()),
-    }
+    };
+    Recorded { about, event: Event::normal("ScalingReplicaSet", message.to_owned()) }
 }
 
 fn at(seconds: i64) -> Timestamp {
