@@ -134,3 +134,34 @@ async fn client_side_apply_takes_lists_whole() {
     }
     assert_eq!(containers, [2, 1]);
 }
+
+/// Under server-side apply a null is an absent value, except where a CRD has no form for it.
+#[tokio::test(flavor = "multi_thread")]
+async fn nulls_under_server_side_apply() {
+    let suite = suite().await;
+    let cases = [
+        ("/strategy", json!({"type": "Recreate", "rollingUpdate": null}), true),
+        ("/replicas", Value::Null, true),
+        ("/progressDeadlineSeconds", Value::Null, true),
+        ("/template/metadata/creationTimestamp", Value::Null, true),
+        ("/template/spec/nodeSelector", Value::Null, true),
+        ("/template/spec/containers/0/resources", json!({"limits": null}), true),
+        ("/template/spec/containers/0/imagePullPolicy", Value::Null, false),
+        ("/template/spec/nodeSelector", json!({"a": null}), false),
+    ];
+    for (i, (pointer, value, taken)) in cases.into_iter().enumerate() {
+        let mut spec = json!({"selector": {"matchLabels": {"app": "web"}}, "template": {
+            "metadata": {"labels": {"app": "web"}},
+            "spec": {"containers": [{"name": "web", "image": "web:v1"}]},
+        }});
+        crate::verdicts::set(&mut spec, pointer, &value);
+        let name = format!("null-{i}");
+        let apps = Suite::deployment(Flavour::Apps, &name, &spec);
+        suite.apply(Flavour::Apps, "one", &apps).await.unwrap();
+        let ours = suite.apply(Flavour::Ours, "one", &Suite::deployment(Flavour::Ours, &name, &spec)).await;
+        assert_eq!(ours.is_ok(), taken, "{pointer} = {value}: {ours:?}");
+        if taken {
+            assert_alike(&suite, &name, pointer).await;
+        }
+    }
+}

@@ -37,7 +37,7 @@ fn base() -> Value {
 }
 
 /// Sets a value, making the objects on the way.
-fn set(spec: &mut Value, pointer: &str, value: &Value) {
+pub(crate) fn set(spec: &mut Value, pointer: &str, value: &Value) {
     let mut node = spec;
     for name in pointer.split('/').skip(1) {
         node = match name.parse::<usize>() {

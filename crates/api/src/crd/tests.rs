@@ -25,3 +25,79 @@ fn yaml_quotes_what_needs_it() {
         "\"1\": \"\"\na: \"true\"\nb: \"x: y\"\nc: []\nd:\n- e: 1\n  f:\n  - 1\n  - - 2\ng: plain text\n";
     assert_eq!(to_yaml(&value), text);
 }
+
+/// An OpenAPI document with a pod template of these properties.
+fn openapi(properties: &Value) -> Value {
+    json!({"components": {"schemas": {
+        "io.k8s.api.core.v1.PodTemplateSpec": {"type": "object", "properties": properties},
+        "Item": {
+            "type": "object", "description": "dropped", "required": ["name"],
+            "properties": {
+                "name": {"type": "string", "default": ""},
+                "protocol": {"type": "string", "default": "TCP", "enum": ["TCP", "UDP"]},
+                "size": {"default": {}, "allOf": [{"$ref": "#/components/schemas/Size"}]},
+            },
+        },
+        "Size": {"description": "dropped", "oneOf": [{"type": "string"}, {"type": "number"}]},
+        "Loop": {"type": "object", "properties": {"loop": {"$ref": "#/components/schemas/Loop"}}},
+        "io.k8s.api.core.v1.Sysctl": {
+            "type": "object", "required": ["name", "value"],
+            "properties": {"name": {"type": "string"}, "value": {"type": "string"}},
+        },
+    }}})
+}
+
+#[test]
+fn template_schema_resolves_and_keeps_what_merges_need() {
+    let schema = template_schema(&openapi(&json!({
+        "list": {
+            "type": "array",
+            "items": {"default": {}, "allOf": [{"$ref": "#/components/schemas/Item"}]},
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["name", "protocol"],
+            "x-kubernetes-patch-merge-key": "name",
+        },
+        "port": {"format": "int-or-string", "oneOf": [{"type": "integer"}, {"type": "string"}]},
+        "open": {"type": "object"},
+        "sysctl": {"$ref": "#/components/schemas/io.k8s.api.core.v1.Sysctl"},
+    })))
+    .unwrap();
+    let properties = &schema["properties"];
+    assert_eq!(properties["list"]["x-kubernetes-list-map-keys"], json!(["name", "protocol"]));
+    assert_eq!(properties["list"].get("x-kubernetes-patch-merge-key"), None);
+    let item = &properties["list"]["items"];
+    assert_eq!(item["properties"]["name"], json!({"type": "string"}));
+    // The key that may be absent keeps its default; an empty string stands for it, too.
+    let protocol = json!({"type": "string", "default": "TCP", "enum": ["", "TCP", "UDP"]});
+    assert_eq!(item["properties"]["protocol"], protocol);
+    assert_eq!(item["properties"]["size"]["nullable"], true);
+    assert_eq!(item["properties"]["size"].get("type"), None);
+    assert_eq!(properties["port"], json!({"x-kubernetes-int-or-string": true, "nullable": true}));
+    assert_eq!(properties["open"]["x-kubernetes-preserve-unknown-fields"], true);
+    assert_eq!(properties["sysctl"]["required"], json!(["name"]));
+    assert!(!schema.to_string().contains("description"));
+}
+
+#[test]
+fn template_schema_says_what_it_cannot_build() {
+    let error = |document: &Value| template_schema(document).unwrap_err().to_string();
+    assert_eq!(error(&json!({})), "not an OpenAPI document: it has no schemas");
+    let absent = openapi(&json!({"a": {"$ref": "#/components/schemas/Absent"}}));
+    assert_eq!(error(&absent), "the OpenAPI document has no definition Absent");
+    let untyped = openapi(&json!({"a": {"description": "anything"}}));
+    assert_eq!(
+        error(&untyped),
+        "no structural form for io.k8s.api.core.v1.PodTemplateSpec.a: it has no type"
+    );
+    let endless = openapi(&json!({"a": {"$ref": "#/components/schemas/Loop"}}));
+    assert_eq!(error(&endless), "Loop.loop is nested too deep for a structural schema");
+}
+
+#[test]
+fn unreadable_documents_lack_no_fields() {
+    let crd = crd(None).unwrap();
+    assert!(missing_pod_fields(&crd, &json!({})).is_empty());
+    assert!(missing_pod_fields(&json!({}), &openapi(&json!({}))).is_empty());
+    let newer = openapi(&json!({"spec": {"type": "object", "properties": {"novelty": {"type": "string"}}}}));
+    assert_eq!(missing_pod_fields(&crd, &newer), ["spec.template.spec.novelty"]);
+}
