@@ -21,6 +21,7 @@ const WATCHDOG: &str = r#"read -r line; kill -9 "$1" 2>/dev/null"#;
 /// An operator that runs, or can be started again. Dropping it ends the process.
 #[derive(Debug)]
 pub(crate) struct Operator {
+    program: PathBuf,
     kubeconfig: PathBuf,
     log: PathBuf,
     arguments: Vec<String>,
@@ -36,9 +37,20 @@ struct Running {
 impl Operator {
     /// Starts one for this API, with more arguments if need be.
     pub(crate) fn start(cluster: &Cluster, flavour: Flavour, more: &[&str]) -> io::Result<Self> {
+        Self::start_program(Path::new(env!("CARGO_BIN_EXE_rollwright")), cluster, flavour, more)
+    }
+
+    /// Starts another build of the operator.
+    pub(crate) fn start_program(
+        program: &Path,
+        cluster: &Cluster,
+        flavour: Flavour,
+        more: &[&str],
+    ) -> io::Result<Self> {
         let api = format!("--api={}", flavour.api_version());
         let arguments = [api.as_str(), "--leader-elect=false", "--bind-address=0"];
         let operator = Self {
+            program: program.to_owned(),
             kubeconfig: cluster.kubeconfig(User::Operator),
             log: cluster.directory().join(format!("operator-{}.log", flavour.name())),
             arguments: arguments.iter().chain(more).map(|&argument| argument.to_owned()).collect(),
@@ -52,7 +64,7 @@ impl Operator {
     pub(crate) fn start_again(&self) -> io::Result<()> {
         self.stop();
         let log = File::options().create(true).append(true).open(&self.log)?;
-        let mut child = Command::new(env!("CARGO_BIN_EXE_rollwright"))
+        let mut child = Command::new(&self.program)
             .arg("run")
             .arg("--kubeconfig")
             .arg(&self.kubeconfig)

@@ -1,186 +1,250 @@
 //! Who owns which ReplicaSet: adoption, release, and two Deployments that select the same pods.
 
-use cluster::wait_for;
-use kube::api::DeleteParams;
-use plan::keys::{HASH_LABEL, MANAGED_LABEL, MANAGED_VALUE};
+use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
 
-use crate::bench::{
-    Bench, SOON, check, controller_uid, deployment, describe, image_of, is_ours, label_of, name_of, size_of,
-    template, uid_of,
-};
+use crate::failure::{Outcome, ensure, same, until};
+use crate::manifest::Manifest;
+use crate::objects::{Set, summaries};
+use crate::operator::Operator;
+use crate::scenario::{Scenario, scenarios};
+use crate::world::World;
 
-/// Size of every orphan here.
-const SIZE: u32 = 3;
+pub(crate) const SCENARIOS: &[Scenario] = scenarios![
+    both adoption_without_hash_label,
+    both adoption_with_hash_label,
+    ours unlabelled_orphan because "apps/v1 adopts any orphan that matches (S2.15)",
+    own ours adopt_any because "apps/v1 adopts any orphan that matches (S2.15)",
+    ours label_removed because "sets of apps/v1 carry no label of ours",
+    both release,
+    both overlapping_selectors,
+];
 
-/// A ReplicaSet without an owner whose pods are labelled `app=web`.
-pub(crate) fn orphan(name: &str, image: &str, hash: Option<&str>) -> Value {
-    let mut labels = json!({ "app": "web" });
-    if let Some(hash) = hash {
-        labels[HASH_LABEL] = hash.into();
-    }
-    let mut template = template(image);
-    template["metadata"]["labels"] = labels.clone();
+const MANAGED: &str = "rollwright.dev/managed";
+const HASH: &str = "pod-template-hash";
+const BY_HAND: &str = "by-hand";
+
+/// A ReplicaSet without an owner, with the template that [`Manifest`] has for `web`.
+fn orphan(image: &str, hash: Option<&str>) -> Value {
+    let labels = match hash {
+        Some(hash) => json!({"app": "web", HASH: hash}),
+        None => json!({"app": "web"}),
+    };
     json!({
         "apiVersion": "apps/v1",
         "kind": "ReplicaSet",
-        "metadata": { "name": name, "labels": labels },
-        "spec": { "replicas": SIZE, "selector": { "matchLabels": labels }, "template": template },
+        "metadata": {"name": BY_HAND, "labels": labels},
+        "spec": {
+            "replicas": 3,
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {"containers": [{"name": "app", "image": image}]},
+            },
+        },
     })
 }
 
-/// The same, labelled so that our kind sees it. apps/v1 needs no label.
-fn handed_over(bench: &Bench, mut set: Value) -> Value {
-    if is_ours(bench.flavour) {
-        set["metadata"]["labels"][MANAGED_LABEL] = MANAGED_VALUE.into();
+/// Creates an orphan and waits until its pods are ready.
+async fn create_orphan(world: &World, manifest: &Value) -> Outcome<Set> {
+    world.kubectl.apply(&manifest.to_string()).await?;
+    let ready = |sets: &[Set]| sets.iter().any(|set| set.name == BY_HAND && set.available == 3);
+    let sets = world.wait_sets("the orphan's pods being ready", ready).await?;
+    Ok(sets.into_iter().next().unwrap_or_else(|| unreachable!("waited for")))
+}
+
+/// Names of the pods of a set that are not terminating, sorted.
+pub(crate) async fn pods_of(world: &World, set: &Set) -> Outcome<Vec<String>> {
+    let owned = world.pods().await?.into_iter().filter(|pod| {
+        let owners = pod.metadata.owner_references.iter().flatten();
+        let is_owned =
+            owners.filter(|owner| owner.controller == Some(true)).any(|owner| owner.uid == set.uid);
+        is_owned && pod.metadata.deletion_timestamp.is_none()
+    });
+    let mut names: Vec<String> = owned.filter_map(|pod| pod.metadata.name).collect();
+    names.sort();
+    Ok(names)
+}
+
+/// Images and sizes of the sets, oldest first.
+pub(crate) fn sizes(sets: &[Set]) -> Vec<(&str, i64)> {
+    sets.iter().map(|set| (set.image.as_str(), set.size)).collect()
+}
+
+async fn set_labels(world: &World, set: &Set, labels: &Value) -> Outcome {
+    let patch = json!({"metadata": {"labels": labels}});
+    world.set_api().patch(&set.name, &PatchParams::default(), &Patch::Merge(&patch)).await?;
+    Ok(())
+}
+
+async fn adoption_without_hash_label(world: World) -> Outcome {
+    adoption(&world, None).await
+}
+
+async fn adoption_with_hash_label(world: World) -> Outcome {
+    adoption(&world, Some("5d4c3b")).await
+}
+
+/// An orphan with the template of the Deployment becomes its new set and no pod restarts
+/// (S2.15, S2.20). Its labels and selector stay as they are (S1.15).
+async fn adoption(world: &World, hash: Option<&str>) -> Outcome {
+    let mut manifest = orphan("app:v1", hash);
+    if world.flavour.is_ours() {
+        manifest["metadata"]["labels"][MANAGED] = json!("true");
     }
-    set
+    let orphan = create_orphan(world, &manifest).await?;
+    let pods = pods_of(world, &orphan).await?;
+    let deployment = world.roll_out(&Manifest::new("web", 3)).await?;
+    let sets = world.sets().await?;
+    same("the number of sets", sets.len(), 1)?;
+    let adopted = world.set("app:v1").await?;
+    same("its owner", adopted.owner.as_str(), deployment.uid())?;
+    same("its labels", &adopted.labels, &orphan.labels)?;
+    same("its revision", adopted.revision(), 1)?;
+    same("its pods", pods_of(world, &adopted).await?, pods)?;
+
+    world.set_image("web", "app:v2").await?;
+    world.complete("web").await?;
+    let sets = world.sets().await?;
+    same("the sets", sizes(&sets), [("app:v1", 0), ("app:v2", 3)])?;
+    let adopted = world.set("app:v1").await?;
+    same("its labels after the update", &adopted.labels, &orphan.labels)
 }
 
-/// An orphan with the template of the Deployment becomes its new set; no pod restarts (S2.15,
-/// S2.20). Its labels and selector stay, with or without a hash label (S1.15).
-pub(crate) async fn adoption(bench: &Bench, hash: Option<&str>) {
-    let set = handed_over(bench, orphan("by-hand", "web:1", hash));
-    let labels = set["metadata"]["labels"].clone();
-    let uid = bench.create_set(set).await;
-    bench.until_set_ready("by-hand", 3).await;
-    let pods = bench.pods_of(&[&uid]).await;
+/// Our kind takes nothing that nobody handed over. It says so, with the command that does it;
+/// that very command is then run, and the set is adopted and, being of another template, rolled
+/// away.
+async fn unlabelled_orphan(world: World) -> Outcome {
+    create_orphan(&world, &orphan("app:v0", None)).await?;
+    let deployment = world.roll_out(&Manifest::new("web", 3)).await?;
+    let command = format!("kubectl label replicaset {BY_HAND} -n {} {MANAGED}=true", world.namespace);
+    let event = world.wait_event("web", "UnlabelledReplicaSet", &command).await?;
+    ensure(event.message.ends_with(&command), "the command at the end", &event.message)?;
+    ensure(event.kind == "Warning", "a warning", &event)?;
+    let set = world.set("app:v0").await?;
+    same("the orphan's owner", set.owner.as_str(), "")?;
+    same("the orphan's size", set.size, 3)?;
 
-    let owner = bench.create(deployment("web", SIZE, "web:1")).await;
-    bench.until_complete("web").await;
-    let sets = bench.all_sets().await.unwrap();
-    assert_eq!(sets.len(), 1, "{}", describe(&sets));
-    let adopted = &sets[0];
-    assert_eq!(controller_uid(adopted), Some(owner.as_str()));
-    assert_eq!(json!(adopted.metadata.labels), labels);
-    assert_eq!(bench.pods_of(&[&uid]).await, pods, "pods were restarted");
-
-    bench.set_image("web", "web:2").await;
-    bench.until_complete("web").await;
-    let sets = bench.sets_of(&owner).await.unwrap();
-    let sizes: Vec<_> = sets.iter().map(|set| (image_of(set), size_of(set))).collect();
-    assert_eq!(sizes, [("web:1", 0), ("web:2", 3)]);
-    assert_eq!(json!(sets[0].metadata.labels), labels);
-}
-
-/// Our kind takes no set that nobody handed over; it says how to (issue: adoption is asked for).
-pub(crate) async fn unlabelled_orphan(bench: &Bench) {
-    let uid = bench.create_set(orphan("by-hand", "web:0", None)).await;
-    bench.until_set_ready("by-hand", 3).await;
-    let owner = bench.create(deployment("web", SIZE, "web:1")).await;
-    let message = bench.until_event("web", "UnlabelledReplicaSet").await;
-    let command =
-        format!("kubectl label replicaset by-hand -n {} {MANAGED_LABEL}={MANAGED_VALUE}", bench.namespace);
-    assert!(message.ends_with(&command), "{message}");
-    bench.until_complete("web").await;
-    let orphan = bench.sets().get("by-hand").await.unwrap();
-    assert_eq!((controller_uid(&orphan), size_of(&orphan)), (None, 3), "it was taken unasked");
-
-    // The very command of the message hands it over: it is adopted and, having another
-    // template, rolled away.
     let arguments: Vec<&str> = command.split(' ').skip(1).collect();
-    bench.kubectl.run(&arguments).await.unwrap();
-    let is_away = |sets: &[_]| sets.iter().any(|set| uid_of(set) == uid && size_of(set) == 0);
-    bench.until_sets("the orphan being rolled away", &owner, is_away).await;
-    bench.until_complete("web").await;
-    assert_eq!(bench.all_sets().await.unwrap().len(), 2);
+    world.stage.kubectl.run(&arguments).await?;
+    world.wait_sizes(&[("app:v0", 0), ("app:v1", 3)]).await?;
+    world.complete("web").await?;
+    same("its owner after the command", world.set("app:v0").await?.owner.as_str(), deployment.uid())?;
+    same("the number of sets", world.sets().await?.len(), 2)
 }
 
-/// `--adopt=any`: orphans are taken as apps/v1 takes them, and labelled.
-pub(crate) async fn adopt_any(bench: &Bench) {
-    let uid = bench.create_set(orphan("by-hand", "web:1", None)).await;
-    bench.until_set_ready("by-hand", 3).await;
-    let pods = bench.pods_of(&[&uid]).await;
-    let owner = bench.create(deployment("web", SIZE, "web:1")).await;
-    bench.until_complete("web").await;
-    let sets = bench.all_sets().await.unwrap();
-    assert_eq!(sets.len(), 1, "{}", describe(&sets));
-    assert_eq!(controller_uid(&sets[0]), Some(owner.as_str()));
-    let label = is_ours(bench.flavour).then_some(MANAGED_VALUE);
-    assert_eq!(label_of(&sets[0], MANAGED_LABEL), label);
-    assert_eq!(bench.pods_of(&[&uid]).await, pods, "pods were restarted");
-}
-
-/// Somebody takes our label off a set that we own, at rest and while the template changes: the
-/// set is counted all the while and labelled again, and there is no second one.
-pub(crate) async fn label_removed(bench: &Bench) {
-    let owner = bench.create(deployment("web", SIZE, "web:1")).await;
-    bench.until_complete("web").await;
-    let name = name_of(&bench.sets_of(&owner).await.unwrap()[0]).to_owned();
-    for value in [Value::Null, "false".into()] {
-        bench.patch_set(&name, &json!({ "metadata": { "labels": { MANAGED_LABEL: value } } })).await;
-        until_labelled(bench, &name).await;
+/// With `--adopt=any` orphans are taken as apps/v1 takes them, and get our label.
+async fn adopt_any(world: World) -> Outcome {
+    if let Some(operator) = world.stage.operator(world.flavour) {
+        operator.stop();
     }
-    bench.patch_set(&name, &json!({ "metadata": { "labels": { MANAGED_LABEL: null } } })).await;
-    bench.set_image("web", "web:2").await;
-    bench.until_complete("web").await;
-    until_labelled(bench, &name).await;
-    let sets = bench.all_sets().await.unwrap();
-    let sizes: Vec<_> = sets.iter().map(|set| (image_of(set), size_of(set))).collect();
-    assert_eq!(sizes, [("web:1", 0), ("web:2", 3)]);
+    let orphan = create_orphan(&world, &orphan("app:v1", None)).await?;
+    let pods = pods_of(&world, &orphan).await?;
+    let _operator = Operator::start(&world.stage.cluster, world.flavour, &["--adopt=any"])?;
+    let deployment = world.roll_out(&Manifest::new("web", 3)).await?;
+    let sets = world.sets().await?;
+    ensure(sets.len() == 1, "one set", summaries(&sets))?;
+    let adopted = world.set("app:v1").await?;
+    same("its name", adopted.name.as_str(), BY_HAND)?;
+    same("its owner", adopted.owner.as_str(), deployment.uid())?;
+    same("our label", adopted.labels.get(MANAGED).map(String::as_str), Some("true"))?;
+    same("its pods", pods_of(&world, &adopted).await?, pods)
 }
 
-async fn until_labelled(bench: &Bench, name: &str) {
-    wait_for("the label coming back", SOON, async || {
-        let set = bench.sets().get(name).await?;
-        check(label_of(&set, MANAGED_LABEL) == Some(MANAGED_VALUE), || format!("{:?}", set.metadata.labels))
-    })
-    .await
-    .unwrap();
+/// Somebody takes our label off a set that we own, at rest and while the template changes. The
+/// set is counted all the while and labelled again; there never is a second one.
+async fn label_removed(world: World) -> Outcome {
+    world.roll_out(&Manifest::new("web", 3)).await?;
+    let set = world.set("app:v1").await?;
+    for value in [Value::Null, json!("false")] {
+        set_labels(&world, &set, &json!({MANAGED: value})).await?;
+        until_labelled(&world).await?;
+    }
+    set_labels(&world, &set, &json!({MANAGED: null})).await?;
+    world.set_image("web", "app:v2").await?;
+    world.complete("web").await?;
+    until_labelled(&world).await?;
+    let sets = world.sets().await?;
+    same("the sets", sizes(&sets), [("app:v1", 0), ("app:v2", 3)])
+}
+
+async fn until_labelled(world: &World) -> Outcome {
+    let labelled =
+        |sets: &[Set]| sets.iter().all(|set| set.labels.get(MANAGED).is_some_and(|value| value == "true"));
+    world.wait_sets("the label coming back", labelled).await?;
+    Ok(())
 }
 
 /// A set whose labels stop matching is released (S2.14) and keeps its pods. Its name is taken,
-/// so the next one has another (S4.15). When it matches again it is adopted and, being the
-/// oldest with this template, the new one again (S4.1).
-pub(crate) async fn release(bench: &Bench) {
-    let owner = bench.create(deployment("web", SIZE, "web:1")).await;
-    bench.until_complete("web").await;
-    let first = bench.sets_of(&owner).await.unwrap().remove(0);
-    let pods = bench.pods_of(&[uid_of(&first)]).await;
-    // Creation times have whole seconds, and this set must be the older one.
-    bench.patch_set(name_of(&first), &json!({ "metadata": { "labels": { "app": "other" } } })).await;
-    let is_replaced =
-        |sets: &[_]| sets.len() == 1 && uid_of(&sets[0]) != uid_of(&first) && size_of(&sets[0]) == 3;
-    let second = bench.until_sets("a set in its place", &owner, is_replaced).await.remove(0);
-    let object = bench.until_complete("web").await;
-    assert_eq!(object["status"]["collisionCount"], 1);
-    assert_ne!(name_of(&second), name_of(&first));
-    let released = bench.sets().get(name_of(&first)).await.unwrap();
-    assert_eq!((controller_uid(&released), size_of(&released)), (None, 3));
-    assert_eq!(bench.pods_of(&[uid_of(&first)]).await, pods, "the pods of the released set were touched");
+/// so the next one has another (S4.15). When it matches again it is adopted; being the oldest
+/// with this template, it is the new set again, and no pod of it restarts (S4.1).
+async fn release(world: World) -> Outcome {
+    let deployment = world.roll_out(&Manifest::new("web", 3)).await?;
+    let first = world.set("app:v1").await?;
+    let pods = pods_of(&world, &first).await?;
+    // Creation times have whole seconds, and ties go by name (S4.1).
+    let next_second = jiff::Timestamp::now().as_second() + 1;
+    world
+        .wait("the next second", async || until(jiff::Timestamp::now().as_second() >= next_second, ""))
+        .await?;
+    set_labels(&world, &first, &json!({"app": "other"})).await?;
+    let is_replaced = |sets: &[Set]| {
+        sets.len() == 2
+            && sets.iter().all(|set| if set.uid == first.uid { set.owner.is_empty() } else { set.size == 3 })
+    };
+    let sets = world.wait_sets("a set in its place", is_replaced).await?;
+    same("the sizes", sizes(&sets), [("app:v1", 3), ("app:v1", 3)])?;
+    same("collisions", world.complete("web").await?.status("collisionCount"), 1)?;
+    same("the pods of the released set", pods_of(&world, &first).await?, &pods[..])?;
 
-    bench.patch_set(name_of(&first), &json!({ "metadata": { "labels": { "app": "web" } } })).await;
-    bench
-        .until_sets("the oldest set being the only active one", &owner, |sets| {
-            sets.len() == 2
-                && sets.iter().all(|set| size_of(set) == if uid_of(set) == uid_of(&first) { 3 } else { 0 })
-        })
-        .await;
-    bench.until_complete("web").await;
-    assert_eq!(bench.pods_of(&[uid_of(&first)]).await, pods, "pods were restarted");
+    set_labels(&world, &first, &json!({"app": "web"})).await?;
+    let is_back = |sets: &[Set]| {
+        let back =
+            |set: &Set| set.owner == deployment.uid() && set.size == if set.uid == first.uid { 3 } else { 0 };
+        sets.len() == 2 && sets.iter().all(back)
+    };
+    world.wait_sets("the first set being the new one again", is_back).await?;
+    world.complete("web").await?;
+    same("the pods of the set that came back", pods_of(&world, &first).await?, pods)
 }
 
-/// Two Deployments that select the same pods live side by side: only the controller counts
-/// (S2.21). An orphan of one goes to the other.
-pub(crate) async fn overlapping_selectors(bench: &Bench) {
-    let left = bench.create(deployment("left", 2, "web:1")).await;
-    let right = bench.create(deployment("right", 3, "web:1")).await;
-    for name in ["left", "right"] {
-        bench.until_complete(name).await;
-    }
-    let of_right = bench.sets_of(&right).await.unwrap();
-    let pods = bench.pods_of(&[uid_of(&of_right[0])]).await;
-    assert_eq!((of_right.len(), pods.len()), (1, 3));
-    bench.set_image("left", "web:2").await;
-    bench.until_complete("left").await;
-    assert_eq!(bench.pods_of(&[uid_of(&of_right[0])]).await, pods, "pods of the other were restarted");
-    let of_left = bench.sets_of(&left).await.unwrap();
-    let sizes: Vec<_> = of_left.iter().map(|set| (image_of(set), size_of(set))).collect();
-    assert_eq!(sizes, [("web:1", 0), ("web:2", 2)]);
+/// A Deployment that selects the pods `app: shared`.
+fn overlapping(name: &str, replicas: i64) -> Manifest {
+    let labels = json!({"app": "shared"});
+    let container = json!({"name": "app", "image": "app:v1"});
+    let template = json!({"metadata": {"labels": labels}, "spec": {"containers": [container]}});
+    Manifest::new(name, replicas)
+        .spec("selector", &json!({"matchLabels": labels}))
+        .spec("template", &template)
+}
 
-    bench.delete("left", &DeleteParams::orphan()).await;
-    let has_all = |sets: &[_]| sets.len() == 3 && sets.iter().map(size_of).sum::<i32>() == 3;
-    bench.until_sets("the orphans going to the other", &right, has_all).await;
-    bench.until_complete("right").await;
-    assert_eq!(bench.all_sets().await.unwrap().len(), 3);
+/// Two Deployments that select the same pods live side by side: only the owner counts (S2.21).
+/// An orphan of the one goes to the other.
+async fn overlapping_selectors(world: World) -> Outcome {
+    let left = world.create(&overlapping("left", 2)).await?;
+    let right = world.create(&overlapping("right", 3)).await?;
+    world.complete("left").await?;
+    world.complete("right").await?;
+    let owned =
+        |sets: Vec<Set>, uid: &str| sets.into_iter().filter(|set| set.owner == uid).collect::<Vec<_>>();
+    let of_right = owned(world.sets().await?, right.uid());
+    same("the sets of one", sizes(&of_right), [("app:v1", 3)])?;
+    let set = of_right.first().unwrap_or_else(|| unreachable!("just counted"));
+    let pods = pods_of(&world, set).await?;
+    same("the number of its pods", pods.len(), 3)?;
+
+    world.set_image("left", "app:v2").await?;
+    world.complete("left").await?;
+    let of_left = owned(world.sets().await?, left.uid());
+    same("the sets of the other", sizes(&of_left), [("app:v1", 0), ("app:v2", 2)])?;
+    same("the pods of the one", pods_of(&world, set).await?, pods)?;
+
+    let _ = world.deployments().delete("left", &DeleteParams::orphan()).await?;
+    let is_taken = |sets: &[Set]| {
+        sets.iter().all(|set| set.owner == right.uid()) && sets.iter().map(|set| set.size).sum::<i64>() == 3
+    };
+    let sets = world.wait_sets("the orphans going to the other Deployment", is_taken).await?;
+    same("the number of sets", sets.len(), 3)?;
+    world.complete("right").await?;
+    Ok(())
 }

@@ -1,0 +1,169 @@
+//! The operator is killed, absent while things change, and built against an older library.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use kube::api::DeleteParams;
+use serde_json::{Value, json};
+
+use crate::failure::{Failure, Outcome, ensure, same};
+use crate::manifest::Manifest;
+use crate::objects::{Set, summaries};
+use crate::operator::Operator;
+use crate::ownership::sizes;
+use crate::scenario::{Scenario, scenarios};
+use crate::trace::{Moment, Recording, Trace};
+use crate::world::World;
+
+pub(crate) const SCENARIOS: &[Scenario] = scenarios![
+    own both killed_twenty_times,
+    own both away_while_objects_change,
+    own both older_library,
+];
+
+/// Names the seed of [`killed_twenty_times`], to repeat a run.
+const SEED: &str = "E2E_SEED";
+const KILLS: u32 = 20;
+
+/// Marsaglia's xorshift: random enough to hit a rollout anywhere.
+struct Random(u64);
+
+impl Random {
+    fn seeded() -> Self {
+        let given = env::var(SEED).ok().and_then(|text| text.parse().ok());
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let seed = given.unwrap_or_else(|| u64::from(now.subsec_nanos()) | 1);
+        println!("{SEED}={seed}");
+        Self(seed.max(1))
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound.max(1)
+    }
+}
+
+fn operator(world: &World) -> Outcome<&Operator> {
+    world.stage.operator(world.flavour).ok_or_else(|| Failure::new("there is no operator"))
+}
+
+/// The operator is killed at random moments of rollouts. The end is as if it had not been: one
+/// set per template at all times, never too many pods, never too few available (S4.15, S6).
+async fn killed_twenty_times(world: World) -> Outcome {
+    let mut random = Random::seeded();
+    let manifest =
+        Manifest::new("web", 4).rolling(&json!(1), &json!(1)).spec("revisionHistoryLimit", &json!(50));
+    world.roll_out(&manifest).await?;
+    let trace = Trace::start(&world).await?;
+    let mut template = 1;
+    for _ in 0..KILLS {
+        // Now and then a rollout goes on over two kills.
+        if template == 1 || random.below(4) > 0 {
+            template += 1;
+            world.set_image("web", &format!("app:v{template}")).await?;
+        }
+        tokio::time::sleep(Duration::from_millis(random.below(900))).await;
+        operator(&world)?.kill();
+        tokio::time::sleep(Duration::from_millis(random.below(200))).await;
+        operator(&world)?.start_again()?;
+    }
+    world.complete("web").await?;
+    let sets = world.sets().await?;
+    let last = format!("app:v{template}");
+    let expected = |set: &Set| set.size == if set.image == last { 4 } else { 0 };
+    ensure(sets.iter().all(expected), "pods of the last template only", summaries(&sets))?;
+    let seen = trace.stop(&world).await?;
+    seen.ensure_at_most(5)?;
+    seen.ensure_available(3)?;
+    one_per_template(&seen)
+}
+
+fn one_per_template(seen: &Recording) -> Outcome {
+    for moment in &seen.0 {
+        let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+        for set in moment.values() {
+            *counts.entry(&set.image).or_default() += 1;
+        }
+        ensure(counts.values().all(|count| *count == 1), "one set per template", names(moment))?;
+    }
+    Ok(())
+}
+
+fn names(moment: &Moment) -> String {
+    moment.values().map(Set::summary).collect::<Vec<_>>().join("; ")
+}
+
+/// While the operator is away a Deployment gets two templates and another size, one is deleted,
+/// one is created, and one is replaced by another of the same name. It starts, and all is done
+/// as if it had been there; of the template that nobody saw there is no set.
+async fn away_while_objects_change(world: World) -> Outcome {
+    for name in ["edited", "deleted", "replaced"] {
+        world.create(&Manifest::new(name, 2)).await?;
+    }
+    for name in ["edited", "deleted", "replaced"] {
+        world.complete(name).await?;
+    }
+    operator(&world)?.stop();
+    world.set_image("edited", "app:v2").await?;
+    world.set_image("edited", "app:v3").await?;
+    world.scale("edited", 5).await?;
+    for name in ["deleted", "replaced"] {
+        let _ = world.deployments().delete(name, &DeleteParams::background()).await?;
+    }
+    let replacement = world.create(&Manifest::new("replaced", 1).image("app:v4")).await?;
+    let created = world.create(&Manifest::new("created", 1)).await?;
+    operator(&world)?.start_again()?;
+
+    let edited = world.complete("edited").await?;
+    world.complete("replaced").await?;
+    world.complete("created").await?;
+    let is_tidy = |sets: &[Set]| sets.len() == 4;
+    let sets = world.wait_sets("the sets of what was deleted going", is_tidy).await?;
+    let of = |uid: &str| sets.iter().filter(|set| set.owner == uid).cloned().collect::<Vec<_>>();
+    same("the sets of the edited one", sizes(&of(edited.uid())), [("app:v1", 0), ("app:v3", 5)])?;
+    same("the sets of the replacement", sizes(&of(replacement.uid())), [("app:v4", 1)])?;
+    same("the sets of the new one", sizes(&of(created.uid())), [("app:v1", 1)])
+}
+
+/// The operator carries templates as they are. So a field that its library does not know (this
+/// one is of Kubernetes 1.34, the library of 1.33) reaches the ReplicaSet all the same.
+async fn older_library(world: World) -> Outcome {
+    let program = tokio::task::spawn_blocking(build_with_older_library).await??;
+    operator(&world)?.stop();
+    let _operator = Operator::start_program(&program, &world.stage.cluster, world.flavour, &[])?;
+    let mut manifest = Manifest::new("web", 2).json(world.flavour);
+    manifest["spec"]["template"]["spec"]["hostnameOverride"] = json!("chosen.example");
+    world.kubectl.apply(&manifest.to_string()).await?;
+    world.complete("web").await?;
+    let set = serde_json::to_value(world.set("app:v1").await?.object)?;
+    let field = set.pointer("/spec/template/spec/hostnameOverride").and_then(Value::as_str);
+    same("the field in the set", field, Some("chosen.example"))?;
+    let pods = world.pods().await?;
+    let has_field = |pod: &k8s_openapi::api::core::v1::Pod| {
+        pod.spec.as_ref().is_some_and(|spec| spec.hostname_override.as_deref() == Some("chosen.example"))
+    };
+    ensure(pods.iter().all(has_field), "the field in all pods", pods.len())
+}
+
+/// `target/kube-v1_33/debug/rollwright`. What is built on the way is shared with the ordinary
+/// build, so only what depends on the library is built again.
+fn build_with_older_library() -> Outcome<PathBuf> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    let shared = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let own = shared.join("kube-v1_33");
+    let output = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+        .args(["build", "--package=rollwright", "--bin=rollwright", "--no-default-features"])
+        .args(["--features=kube-v1_33", "--locked", "--target-dir"])
+        .arg(&own)
+        .env("CARGO_BUILD_BUILD_DIR", &shared)
+        .current_dir(&root)
+        .output()?;
+    let log = String::from_utf8_lossy(&output.stderr).into_owned();
+    ensure(output.status.success(), "a build against the older library", log)?;
+    Ok(own.join("debug").join("rollwright"))
+}

@@ -1,0 +1,134 @@
+//! Mutating webhooks on ReplicaSets: what the server stores is not what we sent, and may be
+//! different at each call. There still is one set per template.
+//!
+//! apps/v1 compares stored templates, so there such webhooks make sets without end (S14.11); that
+//! is upstream's decision, and not ours to change for a kind that is not ours.
+
+use std::time::{Duration, Instant};
+
+use cluster::webhook::{Behaviour, Webhook};
+use cluster::{User, audit};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::failure::{Failure, Outcome, ensure, same};
+use crate::manifest::Manifest;
+use crate::objects::{Set, summaries};
+use crate::ownership::pods_of;
+use crate::scenario::{Scenario, scenarios};
+use crate::world::World;
+
+pub(crate) const SCENARIOS: &[Scenario] = scenarios![
+    ours sidecar because "apps/v1 compares stored templates (S14.11)",
+    ours registry because "apps/v1 compares stored templates (S14.11)",
+    ours random_annotation because "apps/v1 compares stored templates (S14.11)",
+    ours not_idempotent because "apps/v1 compares stored templates (S14.11)",
+    ours none_on_dry_run because "apps/v1 compares stored templates (S14.11)",
+    ours dry_run_refused because "apps/v1 compares stored templates (S14.11)",
+];
+
+/// From the first Deployment to the last count.
+const WINDOW: Duration = Duration::from_secs(60);
+/// The end of the window, in which nothing may be written any more.
+const QUIET: Duration = Duration::from_secs(20);
+
+async fn sidecar(world: World) -> Outcome {
+    endure(&world, Behaviour::AddSidecar, true).await
+}
+
+async fn registry(world: World) -> Outcome {
+    endure(&world, Behaviour::RewriteRegistry, true).await
+}
+
+async fn random_annotation(world: World) -> Outcome {
+    endure(&world, Behaviour::RandomAnnotation, false).await
+}
+
+async fn not_idempotent(world: World) -> Outcome {
+    endure(&world, Behaviour::AppendEnv, false).await
+}
+
+async fn none_on_dry_run(world: World) -> Outcome {
+    endure(&world, Behaviour::NoneOnDryRun, true).await
+}
+
+async fn dry_run_refused(world: World) -> Outcome {
+    endure(&world, Behaviour::RefuseDryRun, false).await
+}
+
+/// A rollout, an update, an explicit default and its removal, a scale, a rollback and its undo.
+///
+/// Whether the explicit default is recognised as the same template depends on the webhook: one
+/// that is `predictable` gives the dry run the template that it gave the set. Otherwise nobody
+/// can tell, and the text with the default in it is one more template, with one set.
+async fn endure(world: &World, behaviour: Behaviour, predictable: bool) -> Outcome {
+    let start = Instant::now();
+    let webhook = Webhook::install(&world.client(), behaviour, &world.namespace).await?;
+    world.roll_out(&Manifest::new("web", 2)).await?;
+    world.set_image("web", "app:v2").await?;
+    world.complete("web").await?;
+    same("the number of sets after an update", world.sets().await?.len(), 2)?;
+    explicit_default(world, predictable).await?;
+    let templates = if predictable { 2 } else { 3 };
+    let known: Vec<String> = world.sets().await?.into_iter().map(|set| set.uid).collect();
+    same("the number of sets after an explicit default and its removal", known.len(), templates)?;
+
+    world.scale("web", 3).await?;
+    world.complete("web").await?;
+    roll_back_and_forth(world).await?;
+    let sets = world.sets().await?;
+    let uids: Vec<String> = sets.iter().map(|set| set.uid.clone()).collect();
+    ensure(uids == known, "the same sets after rollbacks", summaries(&sets))?;
+
+    let busy = WINDOW.saturating_sub(QUIET).saturating_sub(start.elapsed());
+    tokio::time::sleep(busy).await;
+    let since = Timestamp::now();
+    tokio::time::sleep(QUIET).await;
+    let mut writes = audit::writes(&world.stage.cluster.audit_log(), since, User::Operator.name())?;
+    writes.retain(|request| request.namespace == world.namespace);
+    ensure(writes.is_empty(), "no writes after the last rollout", &writes)?;
+    let sets = world.sets().await?;
+    ensure(sets.len() == templates, "one set per template", summaries(&sets))?;
+    active(world).await?;
+    ensure(!webhook.calls().is_empty(), "a webhook that was called", webhook.calls())?;
+    webhook.remove(&world.client()).await?;
+    Ok(())
+}
+
+/// Writes a default out and takes it back. At the end the set from before is the current one.
+async fn explicit_default(world: &World, predictable: bool) -> Outcome {
+    let before = active(world).await?;
+    let pods = pods_of(world, &before).await?;
+    for value in [json!(30), Value::Null] {
+        let patch = json!({"spec": {"template": {"spec": {"terminationGracePeriodSeconds": value}}}});
+        world.patch("web", &patch).await?;
+        world.complete("web").await?;
+        if predictable {
+            same("the pods", pods_of(world, &before).await?, &pods[..])?;
+        }
+    }
+    same("the current set", active(world).await?.uid, before.uid)
+}
+
+/// Back to another set's revision, and back again: each time the set from then is used.
+async fn roll_back_and_forth(world: &World) -> Outcome {
+    let before = active(world).await?;
+    let other = world.sets().await?.into_iter().find(|set| set.uid != before.uid);
+    let other = other.ok_or_else(|| Failure::new("there is only one set"))?;
+    // 0 undoes the rollback: the revision before the current one.
+    for (revision, wanted) in [(other.revision(), other.uid), (0, before.uid)] {
+        world.roll_back("web", revision).await?;
+        world.wait_until("web", "the request being cleared", |found| !found.asks_for_rollback()).await?;
+        world.complete("web").await?;
+        same("the set rolled back to", active(world).await?.uid, wanted)?;
+    }
+    Ok(())
+}
+
+/// The one set that has pods.
+async fn active(world: &World) -> Outcome<Set> {
+    let mut sets = world.sets().await?;
+    sets.retain(|set| set.size > 0);
+    ensure(sets.len() == 1, "one set with pods", summaries(&sets))?;
+    sets.pop().ok_or_else(|| Failure::new("no set has pods"))
+}
