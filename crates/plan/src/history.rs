@@ -8,11 +8,8 @@ use crate::revision::{self, Revision};
 
 /// Deletes idle old sets beyond the limit, the lowest revisions first (S11.2–S11.6).
 pub(crate) fn clean_up(draft: &mut Draft<'_>) {
-    let Some(limit) = draft.workload.revision_history_limit else { return };
-    let mut candidates: Vec<_> = draft.olds();
-    candidates.retain(|index| draft.sets.get(*index).is_some_and(|set| !set.seen.deleting));
-    let count = i64::try_from(candidates.len()).unwrap_or(i64::MAX);
-    let Ok(surplus) = usize::try_from(count.saturating_sub(limit)) else { return };
+    let mut candidates = candidates(draft);
+    let surplus = surplus(draft, &candidates);
     if surplus == 0 {
         return;
     }
@@ -29,6 +26,22 @@ pub(crate) fn clean_up(draft: &mut Draft<'_>) {
         draft.defer_report();
         draft.push(Action::DeleteReplicaSet(target), Vec::new());
     }
+}
+
+/// Whether [`clean_up`] would have something to do.
+pub(crate) fn has_surplus(draft: &Draft<'_>) -> bool {
+    surplus(draft, &candidates(draft)) > 0
+}
+
+fn candidates(draft: &Draft<'_>) -> Vec<usize> {
+    let is_kept = |index: &usize| draft.sets.get(*index).is_some_and(|set| !set.seen.deleting);
+    draft.olds().into_iter().filter(is_kept).collect()
+}
+
+fn surplus(draft: &Draft<'_>, candidates: &[usize]) -> usize {
+    let count = i64::try_from(candidates.len()).unwrap_or(i64::MAX);
+    let limit = draft.workload.revision_history_limit;
+    limit.and_then(|limit| usize::try_from(count.saturating_sub(limit)).ok()).unwrap_or(0)
 }
 
 /// As it was seen: a set that this pass takes down to 0 still has its pods (S11.5).

@@ -34,6 +34,13 @@ pub(crate) fn recreate(draft: &mut Draft<'_>) -> Result<(), Ask> {
     Ok(())
 }
 
+/// Whether old pods would hold anything up. If not, nobody asks for them, and a settled
+/// Deployment costs no request.
+fn would_hold_up(draft: &Draft<'_>) -> bool {
+    draft.new.is_none_or(|index| draft.size_of(index) != draft.workload.replicas)
+        || (progress::is_stored_complete(draft) && history::has_surplus(draft))
+}
+
 /// The gate: old sets report pods, or pods of theirs are neither failed nor finished; a pod
 /// that is terminating still counts (S7.2, S7.3).
 fn old_pods_run(draft: &Draft<'_>) -> Result<bool, Ask> {
@@ -42,7 +49,7 @@ fn old_pods_run(draft: &Draft<'_>) -> Result<bool, Ask> {
     if olds.iter().map(reported).sum::<i64>() > 0 {
         return Ok(true);
     }
-    if olds.is_empty() {
+    if olds.is_empty() || !would_hold_up(draft) {
         return Ok(false);
     }
     let pods = draft.observed.answers.pods.as_ref().ok_or(Ask::Pods)?;
