@@ -32,7 +32,7 @@ cluster-down: ## Stop the local control plane
 # KEEP=1 leaves cluster and operator running, to go on by hand.
 .PHONY: demo
 demo: ## Watch a rollout, a pause, a bad image and a rollback on a real API server
-	@$(CARGO) build --quiet --package rollwright --package demo
+	@$(CARGO) build --package rollwright --package demo
 	@$(CARGO) run --quiet --package demo -- play $(if $(KEEP),--keep)
 
 .PHONY: demo-down

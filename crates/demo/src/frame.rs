@@ -5,14 +5,17 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::ink::{Line, Style, shorten};
-use crate::limits::Guard;
+use crate::ink::{Line, Style, shorten, wrap};
+use crate::limits::{Guard, Limits};
 use crate::world::{Census, Condition, Event, Set, World};
 
 const BAR: usize = 14;
+/// What client libraries put before the latest of many similar events.
+const SIMILAR: &str = "(combined from similar events): ";
 /// From this width on, images are shown with their registry.
 const WIDE: usize = 104;
 const INDENT: &str = "  ";
+const PROMPT: &str = "$ ";
 
 /// Everything a picture shows.
 #[derive(Clone, Debug)]
@@ -51,7 +54,7 @@ pub(crate) fn draw(scene: &Scene<'_>, width: usize, height: usize) -> Vec<Line> 
     let mut lines = vec![header(scene, width)];
     lines.extend(progress(scene, width));
     lines.push(Line::new());
-    lines.extend(step(scene));
+    lines.extend(step(scene, width));
     lines.push(Line::new());
     lines.extend(deployment(scene));
     lines.extend(sets(scene.world, width));
@@ -94,18 +97,22 @@ fn progress(scene: &Scene<'_>, width: usize) -> Vec<Line> {
     lines
 }
 
-fn step(scene: &Scene<'_>) -> Vec<Line> {
+fn step(scene: &Scene<'_>, width: usize) -> Vec<Line> {
     let StepView { title, command, status, took, deadline } = scene.step;
     let time = format!("   {:.1} s of at most {} s", took.as_secs_f64(), deadline.as_secs());
     let status = match status {
         Status::Waiting(missing) => Line::of(Style::Warn, format!("{INDENT}… {missing}")),
         Status::Reached(seen) => Line::of(Style::Good, format!("{INDENT}✔ {seen}")),
     };
-    vec![
-        Line::of(Style::Bold, format!(" {}. {title}", scene.over + 1)).and(Style::Dim, time),
-        Line::of(Style::Accent, format!("{INDENT}$ {command}")),
-        status,
-    ]
+    let mut lines =
+        vec![Line::of(Style::Bold, format!(" {}. {title}", scene.over + 1)).and(Style::Dim, time)];
+    let pieces = wrap(command, width.saturating_sub(PROMPT.len() + INDENT.len()));
+    for (number, piece) in pieces.into_iter().enumerate() {
+        let prompt = if number == 0 { PROMPT } else { "  " };
+        lines.push(Line::of(Style::Accent, format!("{INDENT}{prompt}{piece}")));
+    }
+    lines.push(status);
+    lines
 }
 
 fn deployment(scene: &Scene<'_>) -> Vec<Line> {
@@ -123,12 +130,9 @@ fn deployment(scene: &Scene<'_>) -> Vec<Line> {
     let mut lines = vec![line];
     if let Some(Guard { limits, least, most }) = scene.guard {
         let (serving, asked_for) = (scene.world.serving(), scene.world.asked_for());
+        let Limits { floor, ceiling } = limits;
         let text = format!(
-            "{INDENT}{serving} serve (at least {}; lowest so far {}), {asked_for} asked for (at most {}; \
-             highest so far {most})",
-            limits.floor,
-            (*least).min(serving),
-            limits.ceiling
+            "{INDENT}{serving} serve (≥ {floor} allowed, {least} seen)   {asked_for} asked for (≤ {ceiling} allowed, {most} seen)"
         );
         lines.push(Line::of(Style::Dim, text));
     }
@@ -194,7 +198,10 @@ fn conditions(world: &World, width: usize) -> Vec<Line> {
     let Some(deployment) = &world.deployment else { return Vec::new() };
     let head = Line::of(Style::Dim, format!("{INDENT}condition    status  reason"));
     let mut lines = vec![head];
-    lines.extend(deployment.conditions.iter().map(|condition| condition_line(condition, width)));
+    // The operator moves what has changed to the end; here each keeps its place.
+    let mut conditions: Vec<&Condition> = deployment.conditions.iter().collect();
+    conditions.sort_by(|a, b| a.kind.cmp(&b.kind));
+    lines.extend(conditions.into_iter().map(|condition| condition_line(condition, width)));
     lines
 }
 
@@ -230,7 +237,8 @@ fn event_line(event: &Event, now: Timestamp, width: usize) -> Line {
     let times = if event.count > 1 { format!(" (×{})", event.count) } else { String::new() };
     let line = Line::of(Style::Dim, format!("{INDENT}{age:>4} s  "));
     let left = width.saturating_sub(line.width());
-    line.and(style, shorten(&format!("{}: {}{times}", event.reason, event.message), left))
+    let message = event.message.strip_prefix(SIMILAR).unwrap_or(&event.message);
+    line.and(style, shorten(&format!("{}: {message}{times}", event.reason), left))
 }
 
 #[cfg(test)]

@@ -93,6 +93,12 @@ pub(crate) fn shorten(text: &str, width: usize) -> String {
     text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
 }
 
+/// A text in pieces of at most `width` characters.
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    let letters: Vec<char> = text.chars().collect();
+    letters.chunks(width.max(1)).map(|piece| piece.iter().collect()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,5 +119,11 @@ mod tests {
     fn shortens_with_an_ellipsis() {
         assert_eq!(shorten("abcdef", 4), "abc…");
         assert_eq!(shorten("abcd", 4), "abcd");
+    }
+
+    #[test]
+    fn wraps_at_the_width() {
+        assert_eq!(wrap("abcdé", 2), ["ab", "cd", "é"]);
+        assert_eq!(wrap("ab", 0), ["a", "b"]);
     }
 }

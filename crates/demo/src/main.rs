@@ -162,7 +162,7 @@ async fn finish(
     let Show { stage, screen, outcomes, .. } = show;
     let interrupted = matches!(result, Err(Failure::Interrupted));
     let print = |lines: Vec<Line>| lines.iter().for_each(|line| screen.print(line));
-    print(summary::table(&outcomes, start.elapsed()));
+    print(summary::table(&outcomes, start.elapsed(), screen.width()));
     if let Err(failure) = &result
         && !interrupted
     {

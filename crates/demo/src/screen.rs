@@ -100,6 +100,11 @@ impl Screen {
         }
     }
 
+    /// Characters that a line on the ordinary screen may have.
+    pub(crate) fn width(&self) -> usize {
+        if matches!(self.mode, Mode::Frames { .. }) { size().0 } else { usize::MAX }
+    }
+
     /// A line of its own, in line mode only: a terminal shows it in the frame.
     pub(crate) fn say(&self, text: &str) {
         if matches!(self.mode, Mode::Lines { .. }) {

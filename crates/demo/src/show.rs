@@ -152,6 +152,9 @@ impl Show {
     where
         A: Future<Output = Result<String, Failure>>,
     {
+        if let Some(guard) = &mut run.guard {
+            guard.look(&self.world).map_err(Failure::Broken)?;
+        }
         let mut action = pin!(action);
         let mut done: Option<String> = None;
         let hold = if step.hold.is_zero() { step.hold } else { step.hold.max(self.screen.beat()) };

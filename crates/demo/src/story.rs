@@ -85,13 +85,13 @@ async fn cluster(show: &mut Show) -> Result<(), Failure> {
         name: "cluster",
         title: "Start etcd, kube-apiserver, kube-controller-manager and a fake kubelet",
         command: "make cluster".to_owned(),
-        expected: "API server and controllers ready".to_owned(),
+        expected: "API server ready".to_owned(),
         deadline: START_DEADLINE,
         hold: Duration::ZERO,
         limits: None,
     };
     show.perform(step, nothing(), |world| match &world.server {
-        Some(server) => Ok(format!("ready at {server}")),
+        Some(server) => Ok(format!("ready, {}", server.trim_start_matches("https://"))),
         None => Err("control plane coming up".to_owned()),
     })
     .await
@@ -148,7 +148,7 @@ async fn create(show: &mut Show, access: &Access) -> Result<(), Failure> {
         name: "create",
         title: "Create a Deployment of four pods",
         command: format!("kubectl apply -f {MANIFEST}"),
-        expected: "revision 1: 4/4 run v1, 1 set".to_owned(),
+        expected: "rev 1: 4/4 run v1, 1 set".to_owned(),
         deadline: DEADLINE,
         hold: HOLD,
         limits: None,
@@ -209,7 +209,7 @@ async fn scale(show: &mut Show, access: &Access) -> Result<(), Failure> {
     let arguments = ["scale", "rwd/web", "--replicas=8"];
     let step = Step {
         name: "scale",
-        title: "Scale to eight while it is paused: both ReplicaSets grow in proportion",
+        title: "Scale to eight meanwhile: both ReplicaSets grow in proportion",
         command: shown(&arguments),
         expected: "6 of v1, 4 of v2, all ready".to_owned(),
         deadline: DEADLINE,
@@ -226,7 +226,7 @@ async fn resume(show: &mut Show, access: &Access) -> Result<(), Failure> {
         name: "resume",
         title: "Resume the rollout",
         command: shown(&arguments),
-        expected: "revision 2: 8/8 run v2, 2 sets".to_owned(),
+        expected: "rev 2: 8/8 run v2, 2 sets".to_owned(),
         deadline: DEADLINE,
         hold: HOLD,
         limits: Some(Limits { floor: 6, ceiling: 10 }),
@@ -244,7 +244,7 @@ async fn bad_image(show: &mut Show, access: &Access) -> Result<(), Failure> {
         name: "bad image",
         title: "Roll out an image that cannot be pulled",
         command: shown(&arguments),
-        expected: "given up on, 6 old ones serve".to_owned(),
+        expected: "given up, 6 old ones serve".to_owned(),
         deadline: DEADLINE,
         hold: PAUSE_HOLD,
         limits: Some(Limits { floor: 6, ceiling: 10 }),
@@ -258,7 +258,7 @@ async fn roll_back(show: &mut Show, access: &Access) -> Result<(), Failure> {
         name: "roll back",
         title: "Roll back to revision 2",
         command: shown(&arguments),
-        expected: "revision 4: 8/8 run v2, 3 sets".to_owned(),
+        expected: "rev 4: 8/8 run v2, 3 sets".to_owned(),
         deadline: DEADLINE,
         hold: HOLD,
         limits: Some(Limits { floor: 6, ceiling: 10 }),
@@ -287,7 +287,7 @@ async fn quiet(show: &mut Show, access: &Access) -> Result<(), Failure> {
             let since = Timestamp::now().checked_sub(window).unwrap_or(beginning);
             if since >= beginning && writes(&log, since)? == 0 {
                 let all = writes(&log, Timestamp::UNIX_EPOCH)?;
-                return Ok(format!("0 writes in {} s, {all} before", QUIET.as_secs()));
+                return Ok(format!("0 writes in {} s ({all} before)", QUIET.as_secs()));
             }
         }
     };

@@ -14,19 +14,24 @@ use crate::show::Outcome;
 
 /// Errors may be long; they are shown in full below the table.
 const COLUMN: usize = 62;
+const SECONDS: usize = 7;
 
 /// The table of the steps that ran.
-pub(crate) fn table(outcomes: &[Outcome], total: Duration) -> Vec<Line> {
+///
+/// The limits are left out where there is no room for them.
+pub(crate) fn table(outcomes: &[Outcome], total: Duration, room: usize) -> Vec<Line> {
     let width = |text: fn(&Outcome) -> &str, least: usize| {
         outcomes.iter().map(|outcome| text(outcome).chars().count()).max().unwrap_or(0).max(least).min(COLUMN)
     };
     let steps = width(|outcome| outcome.name, 4);
     let expected = width(|outcome| &outcome.expected, 8);
     let seen = width(|outcome| &outcome.seen, 4);
-    let head = format!(
-        "    {:steps$}  {:expected$}  {:seen$}  {:>8}  {:>9}  {:>7}",
-        "step", "expected", "seen", "serving", "asked for", "seconds"
-    );
+    let limits = |serving: &str, asked_for: &str| format!("{serving:>8}  {asked_for:>9}  ");
+    let start = format!("    {:steps$}  {:expected$}  {:seen$}  ", "step", "expected", "seen");
+    let has_room = start.chars().count() + limits("", "").len() + SECONDS <= room;
+    let limits =
+        |serving: &str, asked_for: &str| if has_room { limits(serving, asked_for) } else { String::new() };
+    let head = format!("{start}{}{:>SECONDS$}", limits("serving", "asked for"), "seconds");
     let full = head.chars().count();
     let mut lines = vec![Line::new(), Line::of(Style::Dim, head)];
     for outcome in outcomes {
@@ -37,11 +42,11 @@ pub(crate) fn table(outcomes: &[Outcome], total: Duration) -> Vec<Line> {
             .and(Style::Bold, format!("{:steps$}  ", outcome.name))
             .and(Style::Dim, format!("{:expected$}  ", outcome.expected))
             .and(if outcome.reached { Style::Plain } else { style }, seen)
-            .and(Style::Plain, format!("{serving:>8}  {asked_for:>9}  "))
-            .and(Style::Plain, format!("{:>7.1}", outcome.took.as_secs_f64()));
+            .and(Style::Plain, limits(&serving, &asked_for))
+            .and(Style::Plain, format!("{:>SECONDS$.1}", outcome.took.as_secs_f64()));
         lines.push(line);
     }
-    let total = format!("all, with looking on {:>7.1}", total.as_secs_f64());
+    let total = format!("all, with looking on {:>SECONDS$.1}", total.as_secs_f64());
     lines.push(Line::of(Style::Dim, format!("{total:>full$}")));
     lines.push(Line::new());
     lines
