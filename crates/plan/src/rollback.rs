@@ -181,8 +181,7 @@ fn record(draft: &mut Draft<'_>, requested: i64, outcome: &Outcome) {
 /// template is there that no recent rollback replaced or put back.
 fn recent(draft: &Draft<'_>) -> Vec<RecentRollback> {
     let Some(record) = &draft.status.ours.rollback else { return Vec::new() };
-    let current = draft.workload.template.fingerprint.as_str();
-    if !record.recent.iter().any(|entry| entry.from == current || entry.to == current) {
+    if !record.recent.iter().any(|entry| concerns_current(draft, entry)) {
         return Vec::new();
     }
     let is_recent = |entry: &&RecentRollback| {
@@ -190,6 +189,17 @@ fn recent(draft: &Draft<'_>) -> Vec<RecentRollback> {
         age.is_ok_and(|age| age < SignedDuration::from_secs(REPEAT_WINDOW_SECONDS))
     };
     record.recent.iter().filter(is_recent).cloned().collect()
+}
+
+/// Whether a rollback replaced or put back the current template, or one that differs in its text
+/// only: a rollback puts back what the server stored, defaults included, and applying the
+/// manifest again leaves those in place; the ReplicaSet stands for all these texts.
+fn concerns_current(draft: &Draft<'_>, entry: &RecentRollback) -> bool {
+    let current = &draft.workload.template.fingerprint;
+    let is = |text: &str| entry.from == text || entry.to == text;
+    let set = draft.sets.iter().find(|set| set.seen.carries(current)).or_else(|| draft.new_set());
+    is(current.as_str())
+        || set.is_some_and(|set| set.seen.fingerprints.iter().any(|other| is(other.as_str())))
 }
 
 /// Whether the request is refused: the same templates went back and forth three times within
