@@ -1,8 +1,9 @@
 //! The work queue: first in, first out, each key once, never two workers on one key.
 //!
-//! As client-go's, with three differences: a key that keeps failing is never dropped
-//! (deviation from S14.2), its delay is capped at two minutes, and a failure counts only once
-//! per delay, however many events wake the key meanwhile.
+//! As client-go's, with four differences: a key that keeps failing is never dropped
+//! (deviation from S14.2), its delay is capped at two minutes, a failure counts only once per
+//! delay, however many events wake the key meanwhile, and events wake a key that keeps failing
+//! once a second at most: its own writes may be what the events tell of.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
@@ -19,6 +20,10 @@ const COALESCE: Duration = Duration::from_millis(3);
 const BACKOFF_BASE: Duration = Duration::from_millis(5);
 /// Longest delay between two attempts.
 const BACKOFF_MAX: Duration = Duration::from_secs(120);
+/// From this many failures in a row on (that is, delays from 640 ms), an event does not wake a
+/// key at once but after [`HEED_AFTER`], or at the end of its delay if that is sooner.
+const FAILURES_MANY: u32 = 8;
+const HEED_AFTER: Duration = Duration::from_secs(1);
 /// Retries of all keys together: one each 100 ms once a burst of 100 is used up (S14.1).
 const BUCKET_INTERVAL: Duration = Duration::from_millis(100);
 const BUCKET_BURST: u32 = 100;
@@ -64,9 +69,10 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
 
     /// Something happened that concerns these keys.
     pub(crate) fn wake(&self, keys: impl IntoIterator<Item = K>) {
-        let due = Instant::now() + COALESCE;
+        let now = Instant::now();
         let mut state = self.lock();
         for key in keys {
+            let due = state.heed(&key, now);
             state.delay(key, due);
         }
         drop(state);
@@ -174,6 +180,16 @@ impl<K: Clone + Eq + Hash + Ord> State<K> {
         }
         self.due.insert(key.clone(), due);
         self.timers.push(Reverse((due, key)));
+    }
+
+    /// When an event that happens now is acted upon.
+    fn heed(&self, key: &K, now: Instant) -> Instant {
+        match self.failures.get(key) {
+            Some(failing) if failing.count >= FAILURES_MANY => {
+                failing.due.clamp(now + COALESCE, now + HEED_AFTER)
+            }
+            _ => now + COALESCE,
+        }
     }
 
     fn promote(&mut self, now: Instant) {

@@ -71,7 +71,7 @@ async fn failures_double_the_delay_up_to_the_cap_and_never_drop() {
 #[tokio::test(start_paused = true)]
 async fn an_event_during_backoff_does_not_lengthen_it() {
     let queue = Queue::new();
-    for _ in 0..8 {
+    for _ in 0..5 {
         queue.add_failed(7);
         assert_eq!(queue.pop().await, Some(7));
         queue.done(&7);
@@ -116,4 +116,25 @@ async fn somebody_watches_the_clock_while_others_work() {
         async move { queue.pop().await }
     });
     assert_eq!(second.await.expect("worker"), Some(2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_wake_a_key_that_keeps_failing_once_a_second() {
+    let queue = Queue::new();
+    for _ in 0..14 {
+        queue.add_failed(7);
+        assert_eq!(queue.pop().await, Some(7));
+        queue.done(&7);
+    }
+    let (delay, _) = queue.add_failed(7);
+    assert!(delay > Duration::from_secs(60), "{delay:?}");
+    // Each attempt makes an event, as one that writes before it fails does.
+    let start = Instant::now();
+    for _ in 0..10 {
+        queue.wake([7]);
+        assert_eq!(queue.pop().await, Some(7));
+        queue.add_failed(7);
+        queue.done(&7);
+    }
+    assert_eq!(start.elapsed(), 10 * HEED_AFTER);
 }
