@@ -256,6 +256,8 @@ fn many(first: &str, count: usize) -> Value {
 async fn templates() {
     check(vec![
         row("/template", Refused, json!([null, {}, {"metadata": {"labels": {"app": "p"}}}])),
+        row("/template/spec", Refused, json!([null, {}])),
+        row("/template/metadata", Refused, json!([null, {}])),
         row("/template/spec/restartPolicy", Taken, json!(["", "Always", null])),
         row("/template/spec/restartPolicy", Refused, json!(["Never", "OnFailure", "always"])),
         row("/template/spec/activeDeadlineSeconds", Taken, json!([null])),

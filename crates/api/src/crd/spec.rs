@@ -179,9 +179,11 @@ fn pod_template(mut template: Value) -> Value {
     set(&mut template, labels, "additionalProperties", label_values());
     let spec = "/properties/spec";
     set(&mut template, spec, "x-kubernetes-validations", rules::pod_spec());
-    // The rules say what to do about a missing container; the schema would only say that.
     if let Some(spec) = template.pointer_mut(spec).and_then(Value::as_object_mut) {
+        // The rules say what to do about a missing container; the schema would only say that.
         spec.remove("required");
+        // No rule is asked about a null.
+        spec.remove("nullable");
     }
     // Forbidden in a template: a rule refuses any entry, so what one looks like does not matter.
     let entries = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
