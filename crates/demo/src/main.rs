@@ -174,7 +174,7 @@ async fn finish(
         print(summary::by_hand(&state, place));
     } else {
         stage.end().await;
-        print(summary::hint(place));
+        print(summary::hint(place, result.is_ok()));
     }
     let (style, verdict, code) = match result {
         Ok(()) => (Style::Good, "Every step reached what it should.", ExitCode::SUCCESS),

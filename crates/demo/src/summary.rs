@@ -16,6 +16,9 @@ use crate::show::Outcome;
 const COLUMN: usize = 62;
 const SECONDS: usize = 7;
 
+const BACK_TO_V1: &str = r#"kubectl patch rwd/web --type=merge -p '{"spec":{"rollbackTo":{"revision":1}}}'"#;
+const DOWN: &str = "make demo-down";
+
 /// The table of the steps that ran.
 ///
 /// The limits are left out where there is no room for them.
@@ -88,27 +91,26 @@ pub(crate) fn by_hand(state: &State, place: &Place) -> Vec<Line> {
         command(format!("export PATH={directory}:$PATH"));
     }
     command("kubectl get rwd,replicasets,pods".to_owned());
-    command(r#"kubectl patch rwd/web --type=merge -p '{"spec":{"rollbackTo":{"revision":1}}}'"#.to_owned());
+    command(BACK_TO_V1.to_owned());
     command("kubectl get rwd/web -o yaml".to_owned());
     command(format!("tail -f {}", place.operator_log().display()));
-    command("make demo-down".to_owned());
+    command(DOWN.to_owned());
     lines
 }
 
-/// How to get a cluster that stays.
-pub(crate) fn hint(place: &Place) -> Vec<Line> {
-    vec![
+/// How to get a cluster that stays, and what to do with it.
+pub(crate) fn hint(place: &Place, succeeded: bool) -> Vec<Line> {
+    let mut lines = vec![
         Line::of(Style::Dim, format!("The operator's log is {}.", place.operator_log().display())),
         Line::of(Style::Plain, "The cluster is stopped. ")
             .and(Style::Accent, "KEEP=1 make demo")
-            .and(Style::Plain, " leaves it running, to go on by hand:"),
-        Line::of(Style::Accent, "  kubectl get rwd,replicasets,pods"),
-        Line::of(
-            Style::Accent,
-            r#"  kubectl patch rwd/web --type=merge -p '{"spec":{"rollbackTo":{"revision":1}}}'"#,
-        ),
-        Line::of(Style::Accent, "  make demo-down"),
-    ]
+            .and(Style::Plain, " leaves it running, to go on by hand."),
+    ];
+    if succeeded {
+        lines.push(Line::of(Style::Plain, "Then, for example, back to v1 and later the end:"));
+        lines.extend([BACK_TO_V1, DOWN].map(|command| Line::of(Style::Accent, format!("  {command}"))));
+    }
+    lines
 }
 
 /// Directory of the kubectl that was used, unless it is on `PATH` anyway.
