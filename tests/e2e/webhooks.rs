@@ -4,9 +4,10 @@
 //! apps/v1 compares stored templates, so there such webhooks make sets without end (S14.11); that
 //! is upstream's decision, and not ours to change for a kind that is not ours.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use cluster::webhook::{Behaviour, Webhook};
+use cluster::webhook::{Behaviour, Registration, Verdict, Webhook};
 use cluster::{User, audit};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -33,27 +34,51 @@ const WINDOW: Duration = Duration::from_secs(60);
 const QUIET: Duration = Duration::from_secs(20);
 
 async fn sidecar(world: World) -> Outcome {
-    endure(&world, Behaviour::AddSidecar, true).await
+    let webhook = Webhook::install(&world.client(), Behaviour::AddSidecar, &world.namespace).await?;
+    endure(&world, webhook, true).await
 }
 
 async fn registry(world: World) -> Outcome {
-    endure(&world, Behaviour::RewriteRegistry, true).await
+    let webhook = Webhook::install(&world.client(), Behaviour::RewriteRegistry, &world.namespace).await?;
+    endure(&world, webhook, true).await
 }
 
 async fn random_annotation(world: World) -> Outcome {
-    endure(&world, Behaviour::RandomAnnotation, false).await
+    let webhook = Webhook::install(&world.client(), Behaviour::RandomAnnotation, &world.namespace).await?;
+    endure(&world, webhook, false).await
 }
 
+/// One more variable at every create and update, so a set's template changes whenever its size
+/// or its annotations do, and a rollback writes to the Deployment what no longer is in the set.
 async fn not_idempotent(world: World) -> Outcome {
-    endure(&world, Behaviour::AppendEnv, false).await
+    let calls = AtomicU32::new(0);
+    let mut webhook = Webhook::serve(move |request| append_env(request, &calls)).await?;
+    let registration = Registration::replica_sets(&world.namespace, &["CREATE", "UPDATE"]);
+    webhook.register(&world.client(), &registration).await?;
+    endure(&world, webhook, false).await
+}
+
+fn append_env(request: &Value, calls: &AtomicU32) -> Verdict {
+    let Some(containers) = request.pointer("/object/spec/template/spec/containers") else {
+        return Verdict::Allow;
+    };
+    let path = "/spec/template/spec/containers/0/env";
+    let entry = json!({"name": format!("CALL_{}", calls.fetch_add(1, Ordering::Relaxed)), "value": "1"});
+    Verdict::Patch(vec![if containers[0]["env"].is_array() {
+        json!({"op": "add", "path": format!("{path}/-"), "value": entry})
+    } else {
+        json!({"op": "add", "path": path, "value": [entry]})
+    }])
 }
 
 async fn none_on_dry_run(world: World) -> Outcome {
-    endure(&world, Behaviour::NoneOnDryRun, true).await
+    let webhook = Webhook::install(&world.client(), Behaviour::NoneOnDryRun, &world.namespace).await?;
+    endure(&world, webhook, true).await
 }
 
 async fn dry_run_refused(world: World) -> Outcome {
-    endure(&world, Behaviour::RefuseDryRun, false).await
+    let webhook = Webhook::install(&world.client(), Behaviour::RefuseDryRun, &world.namespace).await?;
+    endure(&world, webhook, false).await
 }
 
 /// A rollout, an update, an explicit default and its removal, a scale, a rollback and its undo.
@@ -61,9 +86,8 @@ async fn dry_run_refused(world: World) -> Outcome {
 /// Whether the explicit default is recognised as the same template depends on the webhook: one
 /// that is `predictable` gives the dry run the template that it gave the set. Otherwise nobody
 /// can tell, and the text with the default in it is one more template, with one set.
-async fn endure(world: &World, behaviour: Behaviour, predictable: bool) -> Outcome {
+async fn endure(world: &World, webhook: Webhook, predictable: bool) -> Outcome {
     let start = Instant::now();
-    let webhook = Webhook::install(&world.client(), behaviour, &world.namespace).await?;
     world.roll_out(&Manifest::new("web", 2)).await?;
     world.set_image("web", "app:v2").await?;
     world.complete("web").await?;
