@@ -36,6 +36,7 @@ pub(crate) fn ensure(condition: bool, expected: &str, seen: impl std::fmt::Debug
 
 /// Fails unless both are equal.
 #[track_caller]
+#[expect(clippy::needless_pass_by_value, reason = "borrowing would clutter every check")]
 pub(crate) fn same<T: PartialEq<U> + std::fmt::Debug, U: std::fmt::Debug>(
     what: &str,
     seen: T,

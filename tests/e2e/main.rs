@@ -29,19 +29,38 @@
 //! scenario that kills or reconfigures the operator: it gets a control plane of its own, which
 //! takes some seconds and hundreds of megabytes.
 
-#![allow(dead_code, reason = "scenarios to come use the rest")]
+#![expect(
+    clippy::cognitive_complexity,
+    reason = "a scenario is a list of steps; each `?` counts as a branch"
+)]
+#![expect(clippy::indexing_slicing, reason = "a missing field of a JSON document is a failed test")]
 
+mod clients;
+mod deletion;
 mod diagnosis;
 mod failure;
 mod flavour;
+mod history;
+mod interruptions;
 mod manifest;
 mod objects;
+mod obstacles;
 mod operator;
+mod ownership;
+mod pausing;
+mod progress;
+mod quiet;
+mod recreate;
+mod rollback;
 mod rollout;
+mod scaling;
 mod scenario;
+mod selector;
 mod stage;
 mod suite;
 mod trace;
+mod watch;
+mod webhooks;
 mod world;
 
 use std::process::ExitCode;
@@ -50,7 +69,23 @@ use libtest_mimic::Arguments;
 use scenario::Scenario;
 
 /// Long ones first: they set the time that all take together.
-const SCENARIOS: &[&[Scenario]] = &[rollout::SCENARIOS];
+const SCENARIOS: &[&[Scenario]] = &[
+    webhooks::SCENARIOS,
+    interruptions::SCENARIOS,
+    quiet::SCENARIOS,
+    rollback::SCENARIOS,
+    progress::SCENARIOS,
+    history::SCENARIOS,
+    ownership::SCENARIOS,
+    deletion::SCENARIOS,
+    obstacles::SCENARIOS,
+    scaling::SCENARIOS,
+    pausing::SCENARIOS,
+    recreate::SCENARIOS,
+    rollout::SCENARIOS,
+    selector::SCENARIOS,
+    clients::SCENARIOS,
+];
 
 fn main() -> ExitCode {
     match suite::run(Arguments::from_args(), SCENARIOS) {

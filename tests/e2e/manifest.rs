@@ -87,3 +87,10 @@ fn template(name: &str, image: &str) -> Value {
 pub(crate) fn image_patch(image: &str) -> Value {
     json!({"spec": {"template": {"spec": {"containers": [{"name": "app", "image": image}]}}}})
 }
+
+/// The same, and an annotation of the pods; null takes it away.
+pub(crate) fn pods_patch(image: &str, annotation: &str, value: &Value) -> Value {
+    let mut patch = image_patch(image);
+    patch["spec"]["template"]["metadata"] = json!({"annotations": {annotation: value}});
+    patch
+}

@@ -1,0 +1,84 @@
+//! The progress deadline (S9.11–S9.13) and minReadySeconds (S9.18).
+
+use cluster::kubelet::READY_AFTER_MS;
+use serde_json::json;
+
+use crate::failure::{Outcome, ensure, same};
+use crate::manifest::{Manifest, pods_patch};
+use crate::objects::Deployment;
+use crate::scenario::{Scenario, scenarios};
+use crate::trace::Trace;
+use crate::world::World;
+
+pub(crate) const SCENARIOS: &[Scenario] = scenarios![
+    both deadline_exceeded_then_recovered,
+    both deadline_exceeded_then_replaced,
+    both min_ready_seconds,
+    both min_ready_seconds_reach_the_set,
+];
+
+async fn exceeded(world: &World, image: &str) -> Outcome<Deployment> {
+    let late = ("False".to_owned(), "ProgressDeadlineExceeded".to_owned());
+    let deployment = world
+        .wait_until("web", "the deadline being exceeded", |web| {
+            web.is_observed() && web.progressing() == late
+        })
+        .await?;
+    let set = world.set(image).await?;
+    let message = format!("ReplicaSet \"{}\" has timed out progressing.", set.name);
+    same("the message", deployment.condition("Progressing").message, message)?;
+    same("Available", deployment.condition("Available").status.as_str(), "True")?;
+    Ok(deployment)
+}
+
+/// Pods that come late after all: the rollout goes on as if nothing had been (S9.13).
+async fn deadline_exceeded_then_recovered(world: World) -> Outcome {
+    world.roll_out(&Manifest::new("web", 1).spec("progressDeadlineSeconds", &json!(3))).await?;
+    world.patch("web", &pods_patch("app:v2", READY_AFTER_MS, &json!("12000"))).await?;
+    exceeded(&world, "app:v2").await?;
+    let deployment = world.complete("web").await?;
+    same("revision", deployment.revision(), 2)
+}
+
+/// Pods that never come: the next template rolls out from the state at hand.
+async fn deadline_exceeded_then_replaced(world: World) -> Outcome {
+    world.roll_out(&Manifest::new("web", 2).spec("progressDeadlineSeconds", &json!(3))).await?;
+    world.set_image("web", "bad:v2").await?;
+    exceeded(&world, "bad:v2").await?;
+    world.set_image("web", "app:v3").await?;
+    let deployment = world.complete("web").await?;
+    same("revision", deployment.revision(), 3)?;
+    world.wait_sizes(&[("app:v1", 0), ("bad:v2", 0), ("app:v3", 2)]).await?;
+    Ok(())
+}
+
+/// A pod counts as available only after that time, and old ones stay until then.
+async fn min_ready_seconds(world: World) -> Outcome {
+    let manifest = Manifest::new("web", 2).rolling(&json!(1), &json!(0));
+    world.roll_out(&manifest.spec("minReadySeconds", &json!(2))).await?;
+    let trace = Trace::start(&world).await?;
+    world.set_image("web", "app:v2").await?;
+    world.complete("web").await?;
+    let seen = trace.stop(&world).await?;
+    seen.ensure_available(2)?;
+    seen.ensure_at_most(3)?;
+    let waits = seen
+        .0
+        .iter()
+        .filter(|sets| sets.values().any(|set| set.image == "app:v2" && set.ready > set.available));
+    ensure(waits.count() > 0, "moments with pods that are ready and not yet available", seen.sizes("app:v2"))
+}
+
+/// A new value goes to the set that is there, without a rollout (S4.3).
+async fn min_ready_seconds_reach_the_set(world: World) -> Outcome {
+    world.roll_out(&Manifest::new("web", 1)).await?;
+    world.patch("web", &json!({"spec": {"minReadySeconds": 1}})).await?;
+    let sets = world
+        .wait_sets("minReadySeconds on the set", |sets| {
+            sets.iter().all(|set| set.object.spec.as_ref().and_then(|spec| spec.min_ready_seconds) == Some(1))
+        })
+        .await?;
+    same("the number of sets", sets.len(), 1)?;
+    let deployment = world.complete("web").await?;
+    same("revision", deployment.revision(), 1)
+}

@@ -1,0 +1,68 @@
+//! Nothing is written when nothing is to be done.
+
+use std::time::Duration;
+
+use cluster::{NotYet, User, audit};
+use jiff::Timestamp;
+use serde_json::json;
+
+use crate::failure::{Failure, Outcome, same, until};
+use crate::manifest::Manifest;
+use crate::scenario::{Scenario, scenarios};
+use crate::stage::Controller;
+use crate::world::World;
+
+pub(crate) const SCENARIOS: &[Scenario] = scenarios![
+    both no_writes_when_settled,
+];
+
+/// How long nothing may be written.
+const QUIET: Duration = Duration::from_secs(60);
+/// How long before that the last write must have been; events are written in the background.
+const SETTLED: Duration = Duration::from_secs(3);
+
+/// Not one write in a minute: neither for rollouts that are complete, nor for one that is
+/// paused, nor for one that is stuck past its deadline.
+async fn no_writes_when_settled(world: World) -> Outcome {
+    world.create(&Manifest::new("done", 3)).await?;
+    world.create(&Manifest::new("anew", 2).spec("strategy", &json!({"type": "Recreate"}))).await?;
+    world.create(&Manifest::new("none", 0)).await?;
+    world.create(&Manifest::new("late", 2).spec("progressDeadlineSeconds", &json!(3))).await?;
+    world.create(&Manifest::new("idle", 2).spec("revisionHistoryLimit", &json!(0))).await?;
+    for name in ["done", "anew", "none", "late", "idle"] {
+        world.complete(name).await?;
+    }
+    for (name, image) in [("done", "app:v2"), ("anew", "app:v2"), ("idle", "bad:v2"), ("late", "bad:v2")] {
+        world.set_image(name, image).await?;
+    }
+    world.complete("done").await?;
+    world.complete("anew").await?;
+    world.patch("idle", &json!({"spec": {"paused": true}})).await?;
+    world.wait_until("idle", "the pause", |idle| idle.progressing().1 == "DeploymentPaused").await?;
+    world
+        .wait_until("late", "the deadline", |late| late.progressing().1 == "ProgressDeadlineExceeded")
+        .await?;
+
+    world
+        .wait("the last write being over", async || {
+            let since = Timestamp::now() - SETTLED;
+            let writes = writes(&world, since).map_err(|failure| NotYet(failure.0))?;
+            until(writes.is_empty(), format!("{writes:?}"))
+        })
+        .await?;
+    let since = Timestamp::now();
+    tokio::time::sleep(QUIET).await;
+    same("writes in a minute", writes(&world, since)?, Vec::new())
+}
+
+/// Writes by whoever is in charge, in this namespace.
+fn writes(world: &World, since: Timestamp) -> Outcome<Vec<audit::Request>> {
+    let user = match world.controller {
+        Controller::Operator => User::Operator.name(),
+        Controller::Reference => "system:serviceaccount:kube-system:deployment-controller",
+    };
+    let log = world.stage.cluster.audit_log();
+    let mut writes = audit::writes(&log, since, user).map_err(|error| Failure::new(error.to_string()))?;
+    writes.retain(|write| write.namespace == world.namespace);
+    Ok(writes)
+}
