@@ -135,10 +135,12 @@ fn synchronise_found(draft: &mut Draft<'_>) -> Result<(), Ask> {
 fn without_selector(observed: &Observed, now: Timestamp) -> Plan {
     let workload = &observed.workload;
     let mut draft = Draft::new(observed, Vec::new(), now);
-    let labels = &workload.template.labels;
+    let mut labels = workload.template.labels.clone();
+    // A set has a hash label of its own; the user's would match none.
+    labels.remove(keys::HASH_LABEL);
     let is_absent = workload.selector.is_none();
     if observed.flavour.defaults_selector() && is_absent && !labels.is_empty() && !workload.deleting {
-        let selector = LabelSelector { match_labels: labels.clone(), ..LabelSelector::default() };
+        let selector = LabelSelector { match_labels: labels, ..LabelSelector::default() };
         draft.why = Why::Stepping;
         draft.push(Action::SetSelector(selector), Vec::new());
     } else {
