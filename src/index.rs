@@ -173,14 +173,20 @@ impl Index {
 
     /// Takes over a version that a live read or a write returned, ahead of the watch.
     pub(crate) fn put_set(&mut self, placed: Placed) -> Vec<Key> {
-        let uid = placed.set.uid.clone();
-        let old = self.sets.get(&uid).map(|known| known.set.clone());
-        if let Some(old) = &old
-            && (old.resource_version == placed.set.resource_version || is_newer(old, &placed.set))
-        {
+        let known = self.sets.get(&placed.set.uid);
+        if known.is_some_and(|known| is_newer(&known.set, &placed.set)) {
             return Vec::new();
         }
+        self.replace_set(placed)
+    }
+
+    fn replace_set(&mut self, placed: Placed) -> Vec<Key> {
+        let uid = placed.set.uid.clone();
+        let old = self.sets.get(&uid).map(|known| known.set.clone());
         if let Some(old) = &old {
+            if old.resource_version == placed.set.resource_version {
+                return Vec::new();
+            }
             self.unlink(&uid, &placed.namespace, old.controller_uid.as_ref());
         }
         self.link(&uid, &placed.namespace, placed.set.controller_uid.as_ref());
@@ -235,13 +241,15 @@ impl Index {
         vec![key.clone()]
     }
 
-    /// All ReplicaSets were listed anew: what is not among them left the watch meanwhile.
+    /// All ReplicaSets were listed anew: what is not among them left the watch meanwhile. What is
+    /// counts as it is, even if its version is lower: the cluster may come from a backup.
     pub(crate) fn reset_sets(&mut self, listed: Vec<Placed>) -> Vec<Key> {
         let mut gone: BTreeSet<String> = self.sets.keys().cloned().collect();
         let mut woken = BTreeSet::new();
         for placed in listed {
             gone.remove(&placed.set.uid);
-            woken.extend(self.apply_set(placed));
+            self.newest_set.saw(&placed.set.resource_version);
+            woken.extend(self.replace_set(placed));
         }
         for uid in gone {
             woken.extend(self.drop_set(&uid));

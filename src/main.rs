@@ -57,6 +57,7 @@ fn main() -> ExitCode {
 
 fn carry_out(arguments: &Arguments) -> Result<(), Failure> {
     logging::init(&arguments.log)?;
+    std::panic::set_hook(Box::new(|panic| tracing::error!(%panic, "a bug in rollwright")));
     let runtime = tokio::runtime::Runtime::new()?;
     let result = runtime.block_on(async {
         match &arguments.command {

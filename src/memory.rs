@@ -89,3 +89,6 @@ impl Memory {
         entry.dry_run_fails_since.get_or_insert_with(Instant::now).elapsed() < DRY_RUN_PATIENCE
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -94,3 +94,6 @@ pub(crate) fn refusal(error: &kube::Error) -> Refusal {
         other => unanswered(&explain(other)),
     }
 }
+
+#[cfg(test)]
+mod tests;

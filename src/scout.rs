@@ -251,3 +251,6 @@ fn command(namespace: &str, selector: &LabelSelector, set: &Found) -> String {
     }
     command
 }
+
+#[cfg(test)]
+mod tests;

@@ -136,3 +136,12 @@ fn an_older_version_does_not_replace_a_newer_one() {
     assert_eq!(index.apply_set(set("web-1", None, "web", 8)), []);
     assert_eq!(names(&index, "web"), ["web-1", "web-2"]);
 }
+
+#[test]
+fn a_list_replaces_even_newer_versions() {
+    let mut index = filled(Sight::Whole);
+    index.apply_set(set("web-1", Some("w"), "web", 900));
+    let restored = vec![set("web-1", None, "web", 5), set("web-2", Some("w"), "web", 4)];
+    assert_eq!(index.reset_sets(restored), [key("web")]);
+    assert!(index.snapshot(&key("web")).expect("web").sets.iter().any(|set| set.resource_version == "5"));
+}
