@@ -10,6 +10,7 @@ use kube::api::DeleteParams;
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, Outcome, ensure, same};
+use crate::floor::Floor;
 use crate::manifest::Manifest;
 use crate::objects::{Set, summaries};
 use crate::operator::Operator;
@@ -59,7 +60,7 @@ async fn killed_twenty_times(world: World) -> Outcome {
     let manifest =
         Manifest::new("web", 4).rolling(&json!(1), &json!(1)).spec("revisionHistoryLimit", &json!(50));
     world.roll_out(&manifest).await?;
-    let trace = Trace::start(&world).await?;
+    let (trace, floor) = (Trace::start(&world).await?, Floor::start(&world).await?);
     let mut template = 1;
     for _ in 0..KILLS {
         // Now and then a rollout goes on over two kills.
@@ -80,6 +81,7 @@ async fn killed_twenty_times(world: World) -> Outcome {
     let seen = trace.stop(&world).await?;
     seen.ensure_at_most(5)?;
     seen.ensure_available(3)?;
+    ensure(floor.is_complete() && floor.lowest() >= 3, "three ready pods at every moment", floor.lowest())?;
     one_per_template(&seen)
 }
 

@@ -40,6 +40,7 @@ mod deletion;
 mod diagnosis;
 mod failure;
 mod flavour;
+mod floor;
 mod history;
 mod interruptions;
 mod manifest;
