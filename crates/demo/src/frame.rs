@@ -70,10 +70,10 @@ pub(crate) fn draw(scene: &Scene<'_>, width: usize, height: usize) -> Vec<Line> 
 }
 
 fn header(scene: &Scene<'_>, width: usize) -> Line {
-    let place = scene.world.server.as_deref().unwrap_or("no cluster yet");
+    let server = scene.world.server.as_deref();
+    let place = server.map_or_else(String::new, |server| format!("  on a real API server at {server}"));
     let time = format!("{:.1} s ", scene.elapsed.as_secs_f64());
-    let left =
-        Line::of(Style::Bold, " Rollwright").and(Style::Dim, format!("  a real API server at {place}"));
+    let left = Line::of(Style::Bold, " Rollwright").and(Style::Dim, place);
     left.pad(width.saturating_sub(time.len())).and(Style::Dim, time)
 }
 
@@ -132,7 +132,7 @@ fn deployment(scene: &Scene<'_>) -> Vec<Line> {
         let (serving, asked_for) = (scene.world.serving(), scene.world.asked_for());
         let Limits { floor, ceiling } = limits;
         let text = format!(
-            "{INDENT}{serving} serve (≥ {floor} allowed, {least} seen)   {asked_for} asked for (≤ {ceiling} allowed, {most} seen)"
+            "{INDENT}{serving} serve (limit ≥ {floor}, lowest {least})   {asked_for} asked for (limit ≤ {ceiling}, highest {most})"
         );
         lines.push(Line::of(Style::Dim, text));
     }
@@ -244,6 +244,8 @@ fn event_line(event: &Event, now: Timestamp, width: usize) -> Line {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ink::Colour;
+    use crate::world::Deployment;
 
     #[test]
     fn bars_show_every_pod_once() {
@@ -254,5 +256,57 @@ mod tests {
         assert_eq!(text(census, 6), "■■□✗··◌");
         assert_eq!(text(Census { ready: 20, ..census }, 20), "■".repeat(BAR));
         assert_eq!(text(Census::default(), -1), "");
+    }
+
+    fn picture(width: usize, height: usize) -> Vec<String> {
+        let condition = Condition {
+            kind: "Available".to_owned(),
+            status: "True".to_owned(),
+            reason: "MinimumReplicasAvailable".to_owned(),
+            message: "Deployment has minimum availability.".to_owned(),
+        };
+        let deployment =
+            Deployment { revision: 3, wanted: 4, conditions: vec![condition], ..Default::default() };
+        let mut world = World { deployment: Some(deployment), ..World::default() };
+        let image = "registry.example/web:v1".to_owned();
+        let set = Set { name: "web-1".to_owned(), revision: 3, image, desired: 4, current: 2, ready: 0 };
+        world.sets.insert("s".to_owned(), set);
+        let status = Status::Waiting("nothing is ready".to_owned());
+        let command = &"kubectl ".repeat(20);
+        let (took, deadline) = (Duration::from_millis(1500), Duration::from_secs(90));
+        let scene = Scene {
+            world: &world,
+            now: Timestamp::UNIX_EPOCH,
+            elapsed: took,
+            plan: &["create", "roll out"],
+            over: 1,
+            step: StepView { title: "Roll out", command, status: &status, took, deadline },
+            guard: None,
+        };
+        draw(&scene, width, height).iter().map(|line| line.render(Colour::Off, width)).collect()
+    }
+
+    #[test]
+    fn a_picture_tells_the_step_the_sets_and_the_conditions() {
+        let text = picture(80, 24).join("\n");
+        for part in [
+            " ✔ create ▶ roll out",
+            " 2. Roll out   1.5 s of at most 90 s",
+            "  … nothing is ready",
+            " Deployment web   revision 3   ready 0/4",
+            "    3  web-1       web:v1  ····                 4       2     0",
+            "  Available    True    MinimumReplicasAvailable   Deployment has minimum availa…",
+        ] {
+            assert!(text.contains(part), "{part} is not in:\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_picture_fits_into_any_terminal() {
+        for (width, height) in [(80, 24), (40, 10), (12, 3), (1, 1), (0, 0)] {
+            let lines = picture(width, height);
+            assert!(lines.len() <= height, "{} lines in {height}", lines.len());
+            assert!(lines.iter().all(|line| line.chars().count() <= width), "{width}: {lines:#?}");
+        }
     }
 }
