@@ -1,5 +1,6 @@
 //! A control plane with the CRD, and the operators on it.
 
+use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
@@ -64,6 +65,16 @@ impl Stage {
             }
         }
         Ok(stage)
+    }
+
+    /// Stops everything. What the processes wrote stays only for somebody who has to look into
+    /// a failure.
+    pub(crate) fn end(self, passed: bool) {
+        let directory = self.cluster.directory().to_owned();
+        drop(self);
+        if passed {
+            let _ = fs::remove_dir_all(directory);
+        }
     }
 
     /// The operator for an API, if there is one.

@@ -38,8 +38,10 @@ pub(crate) fn run(
     let suite = Arc::new(Suite { runtime, controller, shared: OnceCell::new() });
     let trials = scenarios.iter().copied().flatten().flat_map(|scenario| trials(&suite, scenario)).collect();
     let conclusion = libtest_mimic::run(&arguments, trials);
-    // The control plane is stopped here: all threads of the runner have ended.
-    drop(suite);
+    // The runner has ended and with it all other owners, so everything is stopped here.
+    if let Some(Ok(stage)) = Arc::into_inner(suite).and_then(|suite| suite.shared.into_inner()) {
+        end(stage, !conclusion.has_failed());
+    }
     Ok(conclusion)
 }
 
@@ -62,8 +64,11 @@ impl Suite {
         let world = self.runtime.block_on(self.world(scenario, flavour));
         let world = world.map_err(|failure| Failed::from(failure.0))?;
         let result = self.runtime.block_on(perform(scenario.run, &world));
-        // A control plane of its own is stopped here, outside of the runtime.
+        let stage = world.stage.clone();
         drop(world);
+        if scenario.stage == Place::Own {
+            end(stage, result.is_ok());
+        }
         result.map_err(Failed::from)
     }
 
@@ -82,6 +87,13 @@ impl Suite {
             stage.map(Arc::new).map_err(|failure| failure.0)
         };
         self.shared.get_or_init(start).await.clone().map_err(Failure)
+    }
+}
+
+/// To be called outside of the runtime, by the last owner.
+fn end(stage: Arc<Stage>, passed: bool) {
+    if let Some(stage) = Arc::into_inner(stage) {
+        stage.end(passed);
     }
 }
 
