@@ -264,6 +264,11 @@ impl Index {
         }
     }
 
+    /// We did not delete it after all.
+    pub(crate) fn expect_no_more(&mut self, uid: &str) {
+        self.expected_gone.remove(uid);
+    }
+
     /// Whether a deleted set no longer shows, or shows as being deleted.
     pub(crate) fn shows_gone(&self, uid: &str) -> bool {
         self.sets.get(uid).is_none_or(|placed| placed.set.deleting)

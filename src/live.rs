@@ -129,8 +129,12 @@ impl Live<'_> {
         let api = self.sets();
         let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
         let request = api.delete(&target.name, &params);
-        self.controller.server.send("delete", "replicasets", request).await?;
+        // Before the request: the watch may be faster than the answer.
         self.controller.index().expect_gone(&target.uid);
+        if let Err(refusal) = self.controller.server.send("delete", "replicasets", request).await {
+            self.controller.index().expect_no_more(&target.uid);
+            return Err(refusal);
+        }
         self.controller.ledger().deleted_set(self.key, &target.uid);
         Ok(())
     }
