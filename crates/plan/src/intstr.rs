@@ -27,13 +27,14 @@ pub enum Round {
 }
 
 impl IntOrPercent {
-    /// The number of pods meant at `total` replicas (S6.1).
+    /// The number of pods meant at `total` replicas (S6.1), within 32 bits whatever is written.
     ///
     /// # Errors
     /// When a text is not of the form `NN%`.
     pub fn of(&self, total: i64, round: Round) -> Result<i64, NotAPercentage> {
+        let (min, max) = (i64::from(i32::MIN), i64::from(i32::MAX));
         let text = match self {
-            Self::Int(value) => return Ok(*value),
+            Self::Int(value) => return Ok((*value).clamp(min, max)),
             Self::Text(text) => text,
         };
         let percent = percentage(text).ok_or_else(|| NotAPercentage(text.clone()))?;
@@ -42,7 +43,7 @@ impl IntOrPercent {
             Round::Up => product.div_euclid(100) + i128::from(product.rem_euclid(100) != 0),
             Round::Down => product.div_euclid(100),
         };
-        Ok(i64::try_from(quotient).unwrap_or(if quotient < 0 { i64::MIN } else { i64::MAX }))
+        Ok(i64::try_from(quotient).unwrap_or(if quotient < 0 { min } else { max }).clamp(min, max))
     }
 }
 

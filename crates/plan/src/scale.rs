@@ -148,8 +148,10 @@ pub fn fraction(size: i64, annotated_max: Option<i64>, replicas: i64, maximum: i
         return 0;
     }
     let product = i128::from(size) * i128::from(maximum);
-    let rounded = round_half_away(product, i128::from(base));
-    i64::try_from(rounded).unwrap_or(i64::MAX) - size
+    // No set can be larger than this, and no sum of such shares overflows.
+    let largest = i128::from(i32::MAX);
+    let rounded = round_half_away(product, i128::from(base)).clamp(-largest, largest);
+    i64::try_from(rounded).unwrap_or(0) - size
 }
 
 /// `numerator / denominator`, a half rounded away from zero.
