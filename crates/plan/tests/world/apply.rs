@@ -28,17 +28,25 @@ impl World {
     /// Carries a plan out; a name that is taken ends it, as [`plan::after_failure`] says.
     pub(crate) fn apply(&mut self, plan: &Plan) {
         for (index, planned) in plan.actions.iter().enumerate() {
-            if let Action::CreateReplicaSet(new) = &planned.action
-                && let Some(taken) = self.observed.sets.iter().find(|set| set.name == new.name)
-            {
-                let failure = Failure::NameTaken(Some(Box::new(taken.clone())));
-                let after = plan::after_failure(&self.observed, plan, index, &failure, self.now);
-                assert!(matches!(after.verdict, Verdict::Retry(_)), "{:?}", after.verdict);
-                after.actions.iter().for_each(|planned| self.act(&planned.action));
+            if self.is_refused(plan, index) {
                 return;
             }
             self.act(&planned.action);
         }
+    }
+
+    /// Whether an action creates a set whose name is taken. What follows from that is done.
+    pub(crate) fn is_refused(&mut self, plan: &Plan, index: usize) -> bool {
+        let Some(Action::CreateReplicaSet(new)) = plan.actions.get(index).map(|planned| &planned.action)
+        else {
+            return false;
+        };
+        let Some(taken) = self.observed.sets.iter().find(|set| set.name == new.name) else { return false };
+        let failure = Failure::NameTaken(Some(Box::new(taken.clone())));
+        let after = plan::after_failure(&self.observed, plan, index, &failure, self.now);
+        assert!(matches!(after.verdict, Verdict::Retry(_)), "{:?}", after.verdict);
+        after.actions.iter().for_each(|planned| self.act(&planned.action));
+        true
     }
 
     pub(crate) fn act(&mut self, action: &Action) {

@@ -15,8 +15,8 @@ use plan::keys::{CHANGE_CAUSE, DESIRED_REPLICAS, FINGERPRINTS, MAX_REPLICAS, REV
 use plan::selector::LabelSelector;
 use plan::template::{Fingerprint, digest, with_hash_label, without_hash_label};
 use plan::{
-    Answers, Ask, Claim, DryRun, Flavour, Map, Observed, Options, Plan, ReplicaSet, SetStatus, Status, Step,
-    Strategy, TemplateSummary, Workload,
+    Answers, Ask, Claim, DryRun, Flavour, Map, Observed, Options, Plan, Pod, ReplicaSet, SetStatus, Status,
+    Step, Strategy, TemplateSummary, Workload,
 };
 use serde_json::{Value, json};
 
@@ -43,6 +43,7 @@ pub(crate) struct World {
     /// Templates of the ReplicaSets by uid, hash label included.
     pub(crate) stored: BTreeMap<String, Value>,
     pub(crate) server: Server,
+    pub(crate) pods: Vec<Pod>,
     pub(crate) now: Timestamp,
     /// The last resourceVersion given out.
     pub(crate) version: u64,
@@ -97,6 +98,7 @@ pub(crate) fn world(flavour: Flavour) -> World {
         template,
         stored: BTreeMap::new(),
         server: Server::Plain,
+        pods: Vec::new(),
         now: "2026-04-01T12:00:00Z".parse().unwrap(),
         version: 1,
     }
@@ -304,7 +306,7 @@ impl World {
             Ask::SetTemplate { uid, .. } => {
                 answers.set_template = Some((uid.clone(), self.stored.get(uid).unwrap().clone()));
             }
-            Ask::Pods => answers.pods = Some(Vec::new()),
+            Ask::Pods => answers.pods = Some(self.pods.clone()),
         }
     }
 
@@ -314,11 +316,17 @@ impl World {
         match claim {
             Claim::Adopt(target) => {
                 let set = sets.iter_mut().find(|set| set.uid == target.uid).unwrap();
-                assert_eq!(set.resource_version, target.resource_version);
+                assert_eq!(set.resource_version, target.resource_version, "OW-2");
+                assert!(set.controller_uid.is_none() && !set.deleting, "OW-3: {set:?}");
                 set.controller_uid = Some(OWNER.to_owned());
                 set.resource_version = version;
             }
-            Claim::Release(target) => sets.retain(|set| set.uid != target.uid),
+            Claim::Release(target) => {
+                let set = sets.iter().find(|set| set.uid == target.uid).unwrap();
+                assert_eq!(set.resource_version, target.resource_version, "OW-2");
+                assert_eq!(set.controller_uid.as_deref(), Some(OWNER), "OW-3");
+                sets.retain(|set| set.uid != target.uid);
+            }
         }
     }
 }

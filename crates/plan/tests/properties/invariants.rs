@@ -1,0 +1,164 @@
+//! Invariants, checked after every action of a plan. The names are those of docs/invariants.md.
+
+use plan::intstr::Round;
+use plan::keys::{DESIRED_REPLICAS, REVISION};
+use plan::revision::{self, REVISION_MAX};
+use plan::{Action, Plan, Purpose, ReplicaSet, Status, Strategy, Target, fenceposts, replica_count};
+
+use crate::world::{OWNER, World};
+
+/// What is remembered of the state before a plan.
+struct Before {
+    /// Whether the plan scales instead of rolling out.
+    is_scaling: bool,
+    available: i64,
+    floor: i64,
+    cap: i64,
+    sizes: Vec<(String, i64)>,
+}
+
+fn is_claimed(world: &World, set: &ReplicaSet) -> bool {
+    let workload = &world.observed.workload;
+    set.controller_uid.as_deref() == Some(OWNER)
+        && workload.selector.as_ref().is_some_and(|selector| selector.matches(&set.labels))
+}
+
+fn claimed(world: &World) -> impl Iterator<Item = &ReplicaSet> {
+    world.observed.sets.iter().filter(|set| is_claimed(world, set))
+}
+
+/// The oldest set that carries the template, or that has it as stored.
+fn new_set(world: &World) -> Option<&ReplicaSet> {
+    let fingerprint = &world.observed.workload.template.fingerprint;
+    claimed(world).filter(|set| set.carries(fingerprint)).min_by(|a, b| a.age_order(b))
+}
+
+fn total(world: &World) -> i64 {
+    claimed(world).map(|set| set.size).sum()
+}
+
+impl Before {
+    fn of(world: &World) -> Self {
+        let workload = &world.observed.workload;
+        let stale = |set: &ReplicaSet| {
+            let desired = set.annotations.get(DESIRED_REPLICAS).and_then(|text| replica_count(text));
+            set.is_active() && desired.is_some_and(|desired| desired != workload.replicas)
+        };
+        let surge = match &workload.strategy {
+            Strategy::RollingUpdate { max_surge: Some(surge), .. } => {
+                surge.of(workload.replicas, Round::Up).unwrap()
+            }
+            _ => 0,
+        };
+        Self {
+            is_scaling: workload.paused || claimed(world).any(stale),
+            available: claimed(world).map(|set| set.status.available).sum(),
+            floor: fenceposts::min_available(&workload.strategy, workload.replicas),
+            cap: workload.replicas + surge,
+            sizes: claimed(world).map(|set| (set.uid.clone(), set.size)).collect(),
+        }
+    }
+
+    /// Pods of old sets that may have been available, and that the sizes have no room for now.
+    fn lost(&self, world: &World) -> i64 {
+        let new = new_set(world).map(|set| set.uid.clone());
+        let olds = claimed(world).filter(|set| Some(&set.uid) != new.as_ref());
+        let lost = olds.map(|set| {
+            let before = self.sizes.iter().find(|(uid, _)| *uid == set.uid).map_or(0, |(_, size)| *size);
+            (set.status.available.min(before) - set.size).max(0)
+        });
+        lost.sum()
+    }
+}
+
+/// Carries a plan out and checks after every action.
+pub(crate) fn carry_out(world: &mut World, plan: &Plan) {
+    let before = Before::of(world);
+    let writes = plan.actions.iter().filter(|planned| matches!(planned.action, Action::WriteStatus(_)));
+    assert!(writes.count() <= 1, "more than one status write: {plan:#?}");
+    let is_rolled_back = plan.actions.iter().any(|planned| matches!(planned.action, Action::RollBack(_)));
+    for (index, planned) in plan.actions.iter().enumerate() {
+        allowed(world, &planned.action);
+        if world.is_refused(plan, index) {
+            return;
+        }
+        let (size, lost) = (total(world), before.lost(world));
+        // OW-2: the world refuses an action on another version than that which was seen.
+        world.act(&planned.action);
+        assert!(world.observed.sets.iter().all(|set| set.size >= 0), "a negative size: {planned:?}");
+        let is_rollout = !before.is_scaling && !matches!(planned.action, Action::SetSelector(_));
+        if !is_rollout {
+            continue;
+        }
+        let is_rolling = matches!(world.observed.workload.strategy, Strategy::RollingUpdate { .. });
+        // S10.3: a rollback first makes the set of the current template, under Recreate at its
+        // full size.
+        if total(world) > size && (is_rolling || !is_rolled_back) {
+            assert!(total(world) <= before.cap, "SU-1: {} > {} after {planned:?}", total(world), before.cap);
+        }
+        if before.lost(world) > lost && is_rolling {
+            let left = before.available - before.lost(world);
+            assert!(left >= before.floor, "AV-1: {left} < {} after {planned:?}", before.floor);
+        }
+    }
+    // Neither a rollback nor a selector that was just persisted looks at revisions.
+    let is_regular = !plan
+        .actions
+        .iter()
+        .any(|planned| matches!(planned.action, Action::RollBack(_) | Action::SetSelector(_)));
+    if is_regular {
+        assert_revision(world);
+    }
+}
+
+/// Whether an action is allowed at all in a state.
+fn allowed(world: &World, action: &Action) {
+    let workload = &world.observed.workload;
+    if workload.deleting {
+        assert!(matches!(action, Action::WriteStatus(_)), "OW-3: {action:?} while deleting");
+    }
+    match action {
+        Action::SetSelector(_) => assert!(workload.selector.is_none()),
+        Action::CreateReplicaSet(new) => {
+            assert!(!workload.paused, "PA-1: {action:?}");
+            assert!(new_set(world).is_none(), "UN-1: {action:?}");
+            assert!(workload.selector.as_ref().unwrap().matches(&new.labels), "{new:?}");
+        }
+        Action::UpdateReplicaSet(update) => {
+            own(world, &update.target);
+            assert!(!(workload.paused && update.purpose == Purpose::ScaleDownOld), "PA-1: {action:?}");
+        }
+        Action::DeleteReplicaSet(target) => {
+            let set = own(world, target);
+            assert!(set.size == 0 && set.status.replicas == 0, "HC-1: {set:?}");
+            assert_ne!(new_set(world).map(|new| &new.uid), Some(&set.uid), "HC-1");
+        }
+        Action::RollBack(_) => assert!(!workload.paused && workload.rollback_to.is_some()),
+        Action::WriteStatus(write) => assert_counters(&write.status),
+    }
+}
+
+/// ST-1.
+fn assert_counters(status: &Status) {
+    let Status { replicas, updated_replicas, ready_replicas, unavailable_replicas, .. } = status;
+    assert!([replicas, updated_replicas, ready_replicas, unavailable_replicas].iter().all(|it| **it >= 0));
+    assert!(updated_replicas <= replicas, "ST-1: {status:?}");
+}
+
+/// OW-3: the set is the Deployment's own.
+fn own<'a>(world: &'a World, target: &Target) -> &'a ReplicaSet {
+    let set = world.observed.sets.iter().find(|set| set.uid == target.uid).unwrap();
+    assert!(is_claimed(world, set), "OW-3: {set:?}");
+    set
+}
+
+/// RV-1: the current set has the highest revision, as far as numbers go.
+fn assert_revision(world: &World) {
+    let workload = &world.observed.workload;
+    let has_selector = workload.selector.as_ref().is_some_and(|selector| !selector.is_empty());
+    let Some(new) = new_set(world).filter(|_| !workload.deleting && has_selector) else { return };
+    let number =
+        |set: &ReplicaSet| revision::parse(set.annotations.get(REVISION).map(String::as_str)).or_zero();
+    let highest = claimed(world).filter(|set| set.uid != new.uid).map(number).max().unwrap_or(0).max(0);
+    assert!(number(new) > highest || highest == REVISION_MAX, "RV-1: {} <= {highest}", number(new));
+}

@@ -1,0 +1,142 @@
+//! What holds for every snapshot, on random ones.
+//!
+//! On failure proptest prints the smallest snapshot it finds and the seed (`cc …`), which a
+//! file `main.regressions` beside this one replays.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
+
+mod invariants;
+mod recipes;
+#[path = "../world/mod.rs"]
+mod world;
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+
+use plan::{Action, Plan, Purpose};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{FileFailurePersistence, TestRunner};
+
+use recipes::Range;
+use world::World;
+
+/// A run comes to rest within as many passes as the recordings of the real controller do.
+const PASSES_MAX: usize = 12;
+
+/// As many cases as a few seconds allow, or as `PROPTEST_CASES` says.
+fn config() -> ProptestConfig {
+    let default = ProptestConfig::default();
+    let is_given = std::env::var_os("PROPTEST_CASES").is_some();
+    ProptestConfig {
+        cases: if is_given { default.cases } else { 1000 },
+        max_shrink_iters: 20_000,
+        failure_persistence: Some(Box::new(FileFailurePersistence::WithSource("regressions"))),
+        ..default
+    }
+}
+
+/// The sets in another order: by their place in a shuffled list.
+fn shuffled(world: &World, order: &[usize]) -> World {
+    let mut world = world.clone();
+    let mut keyed: Vec<_> = order.iter().copied().zip(world.observed.sets).collect();
+    keyed.sort_by_key(|(key, _)| *key);
+    world.observed.sets = keyed.into_iter().map(|(_, set)| set).collect();
+    world
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    /// Garbage of every kind: no panic, no overflow, and the same plan whenever and in
+    /// whatever order the sets are looked at.
+    #[test]
+    fn planning_is_total_and_deterministic(
+        recipe in recipes::recipe(Range::Hostile),
+        order in Just((0..recipes::SETS_MAX).collect::<Vec<_>>()).prop_shuffle(),
+    ) {
+        let world = recipe.world();
+        let plan = format!("{:?}", world.clone().plan());
+        prop_assert_eq!(&plan, &format!("{:?}", world.clone().plan()));
+        prop_assert_eq!(&plan, &format!("{:?}", shuffled(&world, &order).plan()));
+    }
+
+    /// Whatever happens after whichever action, the state is a legal one.
+    #[test]
+    fn every_prefix_of_every_plan_keeps_the_invariants(recipe in recipes::recipe(Range::Legal)) {
+        let mut world = recipe.world();
+        for _ in 0..3 {
+            let plan = world.plan();
+            invariants::carry_out(&mut world, &plan);
+        }
+    }
+
+    /// With nothing changing but what the plans change, there is an end, and it stays one.
+    #[test]
+    fn repeated_passes_come_to_rest(recipe in recipes::recipe(Range::Legal)) {
+        let mut world = recipe.world();
+        world.settle(PASSES_MAX);
+        let at_rest = format!("{:?}", world.observed);
+        prop_assert!(world.plan().actions.is_empty());
+        prop_assert_eq!(at_rest, format!("{:?}", world.observed));
+    }
+}
+
+/// What a plan is made of, for the test below.
+fn kinds(plan: &Plan) -> Vec<&'static str> {
+    let kind = |action: &Action| match action {
+        Action::SetSelector(_) => "selector",
+        Action::CreateReplicaSet(_) => "create",
+        Action::UpdateReplicaSet(update) => match (update.purpose, update.size_to.cmp(&update.size_from)) {
+            (Purpose::ScaleDownOld, _) => "old down",
+            (Purpose::Sync, _) => "sync",
+            (Purpose::Scale, Ordering::Less) => "down",
+            (Purpose::Scale, Ordering::Equal) => "annotations",
+            (Purpose::Scale, Ordering::Greater) => "up",
+        },
+        Action::DeleteReplicaSet(_) => "delete",
+        Action::WriteStatus(_) => "status",
+        Action::RollBack(write) if write.template.is_some() => "roll back",
+        Action::RollBack(_) => "clear",
+    };
+    let mut kinds: Vec<_> = plan.actions.iter().map(|planned| kind(&planned.action)).collect();
+    kinds.extend(plan.deviations.iter());
+    kinds.extend(plan.actions.is_empty().then_some("nothing"));
+    kinds
+}
+
+/// Random worlds are worth something only if all kinds of decisions are made in them.
+#[test]
+fn the_recipes_lead_to_every_kind_of_action() {
+    let mut runner = TestRunner::deterministic();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for _ in 0..2000 {
+        let mut world = recipes::recipe(Range::Legal).new_tree(&mut runner).unwrap().current().world();
+        for _ in 0..4 {
+            let plan = world.plan();
+            kinds(&plan).into_iter().for_each(|kind| *counts.entry(kind).or_default() += 1);
+            world.apply(&plan);
+        }
+    }
+    let wanted = [
+        "selector",
+        "create",
+        "old down",
+        "sync",
+        "down",
+        "annotations",
+        "up",
+        "delete",
+        "status",
+        "roll back",
+        "clear",
+        "nothing",
+        "S5.2",
+        "S5.3",
+        "S8.12",
+        "S8.13",
+    ];
+    let rare: Vec<_> =
+        wanted.iter().filter(|kind| counts.get(*kind).is_none_or(|count| *count < 20)).collect();
+    assert!(rare.is_empty(), "hardly ever {rare:?} in {counts:?}");
+}
