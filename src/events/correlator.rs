@@ -8,7 +8,7 @@ use plan::{EventKind, Flavour};
 
 use super::{Recorded, event_name};
 
-/// From the eleventh different message on, messages of one reason are merged.
+/// From this many different messages on, messages of one reason are merged.
 const SIMILAR_MAX: usize = 10;
 /// Messages further apart than this have nothing to do with each other.
 const SIMILAR_WITHIN: SignedDuration = SignedDuration::from_secs(600);

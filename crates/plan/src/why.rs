@@ -39,12 +39,12 @@ impl fmt::Display for Why {
             Self::Converged => f.write_str("converged"),
             Self::Deleting => f.write_str("being deleted"),
             Self::Paused => f.write_str("paused: set spec.paused to false to go on"),
-            Self::Stepping => f.write_str("stepping"),
+            Self::Stepping => f.write_str("creating or resizing ReplicaSets"),
             Self::WaitingForAvailable { set, available, desired } => {
                 write!(f, "waiting for pods of {set}: {available} of {desired} available")
             }
             Self::WaitingForTermination => f.write_str("waiting for old pods to terminate"),
-            Self::WaitingForOldPods { old } => write!(f, "waiting for {old} old pods to go"),
+            Self::WaitingForOldPods { old } => write!(f, "waiting for old pods to go: {old} left"),
             Self::Blocked(reason) => write!(f, "blocked: {reason}"),
         }
     }

@@ -28,7 +28,11 @@ fn counters(properties: &mut Map<String, Value>) {
         ("unavailableReplicas", "int32", "Pods still missing from the sizes of the ReplicaSets."),
         ("terminatingReplicas", "int32", "Pods that are shutting down."),
         ("collisionCount", "int32", "How often a ReplicaSet's name was taken; varies the next name."),
-        ("revision", "int64", "Revision of the current template."),
+        (
+            "revision",
+            "int64",
+            "Revision of the ReplicaSet that stands for the current template; the last one while there is none yet.",
+        ),
         ("scaleReplicas", "int32", "Current size for autoscalers: pods without the surge."),
     ];
     for (name, format, description) in fields {
@@ -52,8 +56,8 @@ fn columns(properties: &mut Map<String, Value>) {
 fn conditions() -> Value {
     json!({
         "type": "array",
-        "description": "Available, Progressing and ReplicaFailure as in apps/v1; Ready, Reconciling and \
-            Stalled for tools that follow kstatus.",
+        "description": "Available, Progressing and ReplicaFailure as in apps/v1; RollbackRefused \
+            while a spec.rollbackTo that keeps coming back is not carried out.",
         "x-kubernetes-list-type": "map",
         "x-kubernetes-list-map-keys": ["type"],
         "items": {
