@@ -115,7 +115,7 @@ impl Show {
         self.screen.say(&format!("$ {}", step.command));
         let start = Instant::now();
         let mut run = Run {
-            status: Status::Waiting(step.expected.clone()),
+            status: Status::Waiting(format!("waiting for: {}", step.expected)),
             guard: step.limits.map(Guard::new),
             start,
             since: None,
