@@ -1,6 +1,9 @@
 //! The progress deadline (S9.11–S9.13) and minReadySeconds (S9.18).
 
-use cluster::kubelet::READY_AFTER_MS;
+use std::time::Duration;
+
+use cluster::kubelet::{NEVER_READY, READY_AFTER_MS};
+use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
 use crate::failure::{Outcome, ensure, same};
@@ -13,9 +16,13 @@ use crate::world::World;
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     both deadline_exceeded_then_recovered,
     both deadline_exceeded_then_replaced,
+    both unready_pods_after_the_rollout,
     both min_ready_seconds,
     both min_ready_seconds_reach_the_set,
 ];
+
+/// Longer than the shortest deadline here.
+const PAST_THE_DEADLINE: Duration = Duration::from_secs(4);
 
 async fn exceeded(world: &World, image: &str) -> Outcome<Deployment> {
     let late = ("False".to_owned(), "ProgressDeadlineExceeded".to_owned());
@@ -50,6 +57,27 @@ async fn deadline_exceeded_then_replaced(world: World) -> Outcome {
     same("revision", deployment.revision(), 3)?;
     world.wait_sizes(&[("app:v1", 0), ("bad:v2", 0), ("app:v3", 2)]).await?;
     Ok(())
+}
+
+/// Pods that become unready later on make the Deployment unavailable, but a rollout that was
+/// complete does not time out any more (S9.8, S9.11).
+async fn unready_pods_after_the_rollout(world: World) -> Outcome {
+    let deadline = json!(2);
+    world.roll_out(&Manifest::new("web", 2).spec("progressDeadlineSeconds", &deadline)).await?;
+    for (never_ready, status) in [(json!("true"), "False"), (json!(null), "True")] {
+        let patch = json!({"metadata": {"annotations": {NEVER_READY: never_ready}}});
+        for pod in world.pods().await? {
+            let name = pod.metadata.name.unwrap_or_default();
+            world.pod_api().patch(&name, &PatchParams::default(), &Patch::Merge(&patch)).await?;
+        }
+        let what = format!("Available being {status}");
+        world.wait_until("web", &what, |web| web.condition("Available").status == status).await?;
+        tokio::time::sleep(PAST_THE_DEADLINE).await;
+        let done = ("True".to_owned(), "NewReplicaSetAvailable".to_owned());
+        same("Progressing", world.get("web").await?.progressing(), done)?;
+    }
+    let deployment = world.complete("web").await?;
+    same("unavailableReplicas", deployment.status("unavailableReplicas"), 0)
 }
 
 /// A pod counts as available only after that time, and old ones stay until then.

@@ -13,6 +13,8 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     both create,
     both image_update,
     both rollover,
+    both bounds_that_round_to_zero,
+    both update_without_pods,
     both change_during_scale,
     both explicit_defaults_restart_nothing,
     both annotations_reach_the_set,
@@ -105,6 +107,30 @@ async fn rollover(world: World) -> Outcome {
     let healthy_first = seen.0.iter().find(|sets| size(sets, "app:v1") < 3 && size(sets, "app:v2") > 0);
     ensure(healthy_first.is_none(), "pods that never were ready to go first", healthy_first)?;
     same("sizes", sizes(&world, &["app:v1", "app:v2", "app:v3"]).await?, vec![0, 0, 4])
+}
+
+/// Neither surge nor a missing pod allowed, by rounding: then one pod may be missing (S6.2).
+async fn bounds_that_round_to_zero(world: World) -> Outcome {
+    world.roll_out(&Manifest::new("web", 3).rolling(&json!("0%"), &json!("30%"))).await?;
+    let trace = Trace::start(&world).await?;
+    world.set_image("web", "app:v2").await?;
+    world.complete("web").await?;
+    let seen = trace.stop(&world).await?;
+    seen.ensure_at_most(3)?;
+    seen.ensure_available(2)
+}
+
+/// A template without any pod still gets its set and its revision (S4.11, S8.1), and pods once
+/// there are to be some.
+async fn update_without_pods(world: World) -> Outcome {
+    world.roll_out(&Manifest::new("web", 0)).await?;
+    world.set_image("web", "app:v2").await?;
+    let deployment = world.complete("web").await?;
+    same("revision", deployment.revision(), 2)?;
+    same("sizes", sizes(&world, &["app:v1", "app:v2"]).await?, vec![0, 0])?;
+    world.scale("web", 2).await?;
+    world.complete("web").await?;
+    same("sizes", sizes(&world, &["app:v1", "app:v2"]).await?, vec![0, 2])
 }
 
 /// Size and template changed together: the old set is scaled first, then the rollout begins

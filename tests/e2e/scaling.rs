@@ -1,20 +1,30 @@
 //! Changes of `spec.replicas`: in proportion during a rollout, and by the scale subresource.
 
+use std::time::Duration;
+
 use cluster::kubelet::NEVER_READY;
+use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 use crate::failure::{Outcome, ensure, same};
 use crate::manifest::{Manifest, pods_patch};
 use crate::objects::Set;
 use crate::scenario::{Scenario, scenarios};
+use crate::stage::Controller;
+use crate::trace::Trace;
 use crate::watch::Sightings;
 use crate::world::World;
 
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     both proportional_scaling,
     both kubectl_scale,
+    both set_scaled_by_hand,
+    both stale_scaling_annotation,
     ours scale_hides_surge because "apps/v1 reports status.replicas there, surge included (S15.6)",
 ];
+
+/// Long enough for a mistake to show.
+const A_WHILE: Duration = Duration::from_secs(3);
 
 /// Ten to thirty and back in the middle of a rollout that hangs: the sets grow and shrink in
 /// proportion (the check values of S8.8), and note what they were scaled for (S8.10).
@@ -63,6 +73,40 @@ async fn kubectl_scale(world: World) -> Outcome {
     same("the number of sets", world.sets().await?.len(), 1)?;
     let set = world.set("app:v1").await?;
     same("desired-replicas", set.annotation("deployment.kubernetes.io/desired-replicas"), "3")
+}
+
+/// A set that somebody scales behind the Deployment's back gets its size back (S6.6, S6.7).
+async fn set_scaled_by_hand(world: World) -> Outcome {
+    world.roll_out(&Manifest::new("web", 2)).await?;
+    let set = world.set("app:v1").await?;
+    for size in [5, 0] {
+        let trace = Trace::start(&world).await?;
+        let target = format!("replicasets.apps/{}", set.name);
+        world.kubectl.run(&["scale", &target, &format!("--replicas={size}")]).await?;
+        world.wait_sizes(&[("app:v1", 2)]).await?;
+        let sizes = trace.stop(&world).await?.sizes("app:v1");
+        ensure(sizes.contains(&size) && sizes.last() == Some(&2), "the size to go and come back", sizes)?;
+    }
+    world.complete("web").await?;
+    Ok(())
+}
+
+/// A set of the right size that was noted to be scaled for another one. Upstream waits for ever
+/// then (S8.12); we note the size and go on.
+async fn stale_scaling_annotation(world: World) -> Outcome {
+    world.roll_out(&Manifest::new("web", 2)).await?;
+    let name = world.set("app:v1").await?.name;
+    let stale = json!({"metadata": {"annotations": {"deployment.kubernetes.io/desired-replicas": "7"}}});
+    world.set_api().patch(&name, &PatchParams::default(), &Patch::Merge(&stale)).await?;
+    world.set_image("web", "app:v2").await?;
+    if world.controller == Controller::Reference {
+        world.observed("web").await?;
+        tokio::time::sleep(A_WHILE).await;
+        return same("the number of sets", world.sets().await?.len(), 1);
+    }
+    world.complete("web").await?;
+    world.wait_sizes(&[("app:v1", 0), ("app:v2", 2)]).await?;
+    Ok(())
 }
 
 /// During a rollout the scale never shows more pods than were asked for, so that an autoscaler
