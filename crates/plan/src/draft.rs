@@ -366,7 +366,8 @@ impl<'a> Draft<'a> {
 
     /// The plan as it stands.
     pub(crate) fn finish(self) -> Plan {
-        let Self { actions, events, wake, why, error, deviations, before_create, status, .. } = self;
+        let why = self.why.beside(&self.workload.namespace, &self.observed.answers.orphans);
+        let Self { actions, events, wake, error, deviations, before_create, status, .. } = self;
         let in_hand = before_create.unwrap_or(status);
         Plan { actions, events, wake, why, error, deviations, in_hand }
     }

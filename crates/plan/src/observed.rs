@@ -53,6 +53,9 @@ pub struct Answers {
     pub set_template: Option<(String, Value)>,
     /// The pods of the claimed ReplicaSets.
     pub pods: Option<Vec<Pod>>,
+    /// Names of ReplicaSets that fit the selector and are not labelled for us; not asked for,
+    /// they only show in [`crate::Why`].
+    pub orphans: Vec<String>,
 }
 
 /// What the API server would make of the current template.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::keys::{MANAGED_LABEL, MANAGED_VALUE};
+
 /// What the controller is doing or waiting for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Why {
@@ -31,6 +33,34 @@ pub enum Why {
     },
     /// Nothing moves before somebody changes something.
     Blocked(String),
+    /// Any of the others, with ReplicaSets near by that nobody handed over.
+    Beside {
+        /// The reason itself.
+        why: Box<Why>,
+        /// The namespace of the Deployment.
+        namespace: String,
+        /// ReplicaSets that fit the selector and are not labelled for us.
+        orphans: Vec<String>,
+    },
+}
+
+impl Why {
+    /// The reason itself, without what stands beside it.
+    #[must_use]
+    pub fn itself(&self) -> &Self {
+        match self {
+            Self::Beside { why, .. } => why.itself(),
+            other => other,
+        }
+    }
+
+    /// Names orphans beside the reason, if there are any.
+    pub(crate) fn beside(self, namespace: &str, orphans: &[String]) -> Self {
+        if orphans.is_empty() {
+            return self;
+        }
+        Self::Beside { why: Box::new(self), namespace: namespace.to_owned(), orphans: orphans.to_vec() }
+    }
 }
 
 impl fmt::Display for Why {
@@ -46,6 +76,14 @@ impl fmt::Display for Why {
             Self::WaitingForTermination => f.write_str("waiting for old pods to terminate"),
             Self::WaitingForOldPods { old } => write!(f, "waiting for old pods to go: {old} left"),
             Self::Blocked(reason) => write!(f, "blocked: {reason}"),
+            Self::Beside { why, namespace, orphans } => {
+                let orphans = orphans.join(" ");
+                write!(
+                    f,
+                    "{why}; ReplicaSets that fit the selector belong to nobody, hand them over with: \
+                     kubectl label replicaset {orphans} -n {namespace} {MANAGED_LABEL}={MANAGED_VALUE}"
+                )
+            }
         }
     }
 }
