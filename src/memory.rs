@@ -23,7 +23,8 @@ pub(crate) struct Memory {
 #[derive(Default)]
 struct Entry {
     uid: String,
-    has_scouted: bool,
+    /// Names of orphans, once they were looked for.
+    orphans: Option<Vec<String>>,
     why: String,
     dry_run: Option<(Fingerprint, DryRun)>,
     dry_run_fails_since: Option<Instant>,
@@ -46,12 +47,17 @@ impl Memory {
 
     /// Whether orphans were looked for already.
     pub(crate) fn has_scouted(&mut self, key: &Key, uid: &str) -> bool {
-        self.entry(key, uid).has_scouted
+        self.entry(key, uid).orphans.is_some()
     }
 
-    /// Orphans were looked for.
-    pub(crate) fn note_scouted(&mut self, key: &Key, uid: &str) {
-        self.entry(key, uid).has_scouted = true;
+    /// Orphans were looked for, and these were found.
+    pub(crate) fn note_scouted(&mut self, key: &Key, uid: &str, orphans: Vec<String>) {
+        self.entry(key, uid).orphans = Some(orphans);
+    }
+
+    /// The orphans that were found.
+    pub(crate) fn orphans(&mut self, key: &Key, uid: &str) -> Vec<String> {
+        self.entry(key, uid).orphans.clone().unwrap_or_default()
     }
 
     /// Notes why the rollout is where it is; true if that is news.

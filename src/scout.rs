@@ -202,7 +202,8 @@ pub(crate) async fn look_for_orphans(controller: &Arc<Controller>, key: &Key) ->
             None => {}
         }
     }
-    controller.memory().note_scouted(key, &snapshot.uid);
+    let names = orphans.iter().map(|set| set.name.clone()).collect();
+    controller.memory().note_scouted(key, &snapshot.uid, names);
     report(controller, key, &snapshot, selector, &orphans);
     Ok(())
 }

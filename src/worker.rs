@@ -144,18 +144,21 @@ fn from_cache(controller: &Controller, key: &Key) -> Option<(Workload, Vec<Repli
 
 async fn run(controller: &Arc<Controller>, key: &Key, workload: Workload, sets: Vec<ReplicaSet>) -> Next {
     let uid = workload.uid.clone();
+    // One that was labelled meanwhile is no orphan any more.
+    let mut orphans = controller.memory().orphans(key, &uid);
+    orphans.retain(|name| sets.iter().all(|set| set.name != *name));
     let observed = Observed {
         flavour: controller.flavour,
         workload,
         sets,
-        answers: plan::Answers::default(),
+        answers: plan::Answers { orphans, ..plan::Answers::default() },
         options: plan::Options::default(),
     };
     let cluster = Live { controller, key };
     let outcome = pass::run(&cluster, observed, Timestamp::now()).await;
     debug!(%key, writes = outcome.writes, wake = ?outcome.wake, deviations = ?outcome.deviations, "pass");
     say_why(controller, key, &uid, outcome.why.as_ref());
-    if outcome.why != Some(Why::WaitingForTermination) {
+    if outcome.why.as_ref().map(Why::itself) != Some(&Why::WaitingForTermination) {
         controller.pods.stop(key);
     }
     next(outcome)

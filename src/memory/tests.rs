@@ -19,7 +19,8 @@ fn a_reason_is_news_once() {
 #[test]
 fn an_object_created_anew_is_scouted_for_anew() {
     let mut memory = Memory::default();
-    memory.note_scouted(&key("web"), "w");
+    memory.note_scouted(&key("web"), "w", vec!["orphan".to_owned()]);
+    assert_eq!(memory.orphans(&key("web"), "w"), ["orphan"]);
     assert!(memory.has_scouted(&key("web"), "w"));
     assert!(!memory.has_scouted(&key("web"), "other"));
 }
