@@ -27,6 +27,9 @@ const HEED_AFTER: Duration = Duration::from_secs(1);
 /// Retries of all keys together: one each 100 ms once a burst of 100 is used up (S14.1).
 const BUCKET_INTERVAL: Duration = Duration::from_millis(100);
 const BUCKET_BURST: u32 = 100;
+/// No retry waits longer than this for the others: after an outage that failed thousands of
+/// passes, all are tried within that time.
+const BUCKET_DEBT_MAX: Duration = Duration::from_secs(30);
 
 /// A queue of keys; see the module.
 pub(crate) struct Queue<K> {
@@ -237,8 +240,9 @@ impl<K: Clone + Eq + Hash + Ord> State<K> {
 
     /// Takes a token out of the bucket; returns how long to wait for it.
     fn draw(&mut self, now: Instant) -> Duration {
-        self.bucket = self.bucket.max(now) + BUCKET_INTERVAL;
-        self.bucket.saturating_duration_since(now).saturating_sub(BUCKET_INTERVAL * BUCKET_BURST)
+        let full = BUCKET_INTERVAL * BUCKET_BURST;
+        self.bucket = (self.bucket.max(now) + BUCKET_INTERVAL).min(now + full + BUCKET_DEBT_MAX);
+        self.bucket.saturating_duration_since(now).saturating_sub(full)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::args::CrdArguments;
 use crate::client::{self, ClientError};
 use crate::metrics::Metrics;
 use crate::object::Kind;
-use crate::requests::{Server, refusal};
+use crate::requests::Server;
 
 /// Fields named in a warning; the metric counts all.
 const NAMED_MAX: usize = 8;
@@ -20,6 +20,9 @@ pub(crate) enum SchemaError {
     /// No way to the cluster.
     #[error(transparent)]
     Client(#[from] ClientError),
+    /// Metrics, which nobody reads here.
+    #[error(transparent)]
+    Metrics(#[from] prometheus::Error),
     /// The cluster does not answer as it should.
     #[error("reading the OpenAPI document of the cluster: {0}")]
     OpenApi(String),
@@ -32,11 +35,9 @@ pub(crate) enum SchemaError {
 pub(crate) async fn print(arguments: &CrdArguments) -> Result<String, SchemaError> {
     let openapi = if arguments.from_cluster {
         let config = client::config(&arguments.client).await?;
-        let client = client::client(&config)?;
-        let request = http::Request::get(crd::OPENAPI_PATH).body(Vec::new());
-        let request = request.map_err(|error| SchemaError::OpenApi(error.to_string()))?;
-        let text =
-            client.request_text(request).await.map_err(|e| SchemaError::OpenApi(refusal(&e).message))?;
+        let server = Server::new(client::client(&config)?, Metrics::new()?);
+        let text = server.document(crd::OPENAPI_PATH).await;
+        let text = text.map_err(|refusal| SchemaError::OpenApi(refusal.message))?;
         Some(serde_json::from_str(&text).map_err(|error| SchemaError::OpenApi(error.to_string()))?)
     } else {
         None

@@ -10,7 +10,7 @@ use tracing::{debug, warn};
 
 use crate::metrics::Metrics;
 use crate::object::Object;
-use crate::requests::explain;
+use crate::requests::{explain, refusal};
 
 /// The server ends a watch after this long, and a connection that has been silent for a little
 /// longer counts as dead.
@@ -105,12 +105,23 @@ pub(crate) fn is_missing(error: &watcher::Error) -> bool {
     }
 }
 
+/// In the server's words if it has spoken.
+fn text(error: &watcher::Error) -> String {
+    match error {
+        watcher::Error::InitialListFailed(cause)
+        | watcher::Error::WatchStartFailed(cause)
+        | watcher::Error::WatchFailed(cause) => refusal(cause).message,
+        watcher::Error::WatchError(status) => status.message.clone(),
+        watcher::Error::NoResourceVersion => explain(error),
+    }
+}
+
 /// Logs a failure: an expiry of the watch's history is routine, repeated trouble is not.
 pub(crate) fn log_failure(metrics: &Metrics, kind: &str, error: &watcher::Error, failures: u32) {
     metrics.watch_errors.with_label_values(&[kind]).inc();
     if failures < 2 {
-        debug!(kind, error = explain(error), "watch interrupted");
+        debug!(kind, error = text(error), "watch interrupted");
     } else {
-        warn!(kind, failures, error = explain(error), "watch keeps failing");
+        warn!(kind, failures, error = text(error), "watch keeps failing");
     }
 }

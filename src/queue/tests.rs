@@ -88,9 +88,10 @@ async fn an_event_during_backoff_does_not_lengthen_it() {
 #[tokio::test(start_paused = true)]
 async fn retries_of_many_keys_share_a_bucket() {
     let queue = Queue::new();
-    let delays: Vec<Duration> = (0..200).map(|key| queue.add_failed(key).0).collect();
+    let delays: Vec<Duration> = (0..5000).map(|key| queue.add_failed(key).0).collect();
     assert_eq!(delays[0], BACKOFF_BASE);
     assert_eq!(delays[199], Duration::from_secs(10));
+    assert_eq!(delays[4999], BUCKET_DEBT_MAX);
 }
 
 #[tokio::test(start_paused = true)]
