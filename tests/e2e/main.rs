@@ -58,6 +58,7 @@ mod scaling;
 mod scenario;
 mod selector;
 mod stage;
+mod stock_kubectl;
 mod suite;
 mod trace;
 mod watch;
@@ -86,6 +87,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     rollout::SCENARIOS,
     selector::SCENARIOS,
     clients::SCENARIOS,
+    stock_kubectl::SCENARIOS,
 ];
 
 fn main() -> ExitCode {
