@@ -197,7 +197,34 @@ impl Live<'_> {
         Ok(answer)
     }
 
-    /// One line per action.
+    /// The one request that an action comes to.
+    async fn request(&self, workload: &Workload, action: &Action) -> Result<Option<String>, Refusal> {
+        let flavour = self.flavour();
+        match action {
+            Action::SetSelector(selector) => {
+                let patch = Patch::Merge(encode::selector_patch(workload, selector));
+                self.patch_workload(&patch).await.map(Some)
+            }
+            Action::CreateReplicaSet(set) => {
+                self.create_set(encode::replica_set(flavour, workload, set)).await.map(|()| None)
+            }
+            Action::UpdateReplicaSet(update) => {
+                let patch = Patch::Merge(encode::update_patch(update));
+                self.patch_set(&update.target.name, &patch).await.map(|_| None)
+            }
+            Action::DeleteReplicaSet(target) => self.delete_set(target).await.map(|()| None),
+            Action::WriteStatus(write) => {
+                self.write_status(encode::status_patch(flavour, workload, write)).await.map(Some)
+            }
+            Action::RollBack(write) => {
+                let patch = serde_json::from_value(encode::rollback_patch(flavour, workload, write));
+                let patch = patch.map(Patch::Json).map_err(|error| conflict(error.to_string()))?;
+                self.patch_workload(&patch).await.map(Some)
+            }
+        }
+    }
+
+    /// One line per action that was carried out.
     fn say(&self, action: &Action) {
         let key = self.key;
         match action {
@@ -262,30 +289,14 @@ impl Cluster for Live<'_> {
     }
 
     async fn act(&self, workload: &Workload, action: &Action) -> Result<Option<String>, Refusal> {
-        self.say(action);
-        let flavour = self.flavour();
-        match action {
-            Action::SetSelector(selector) => {
-                let patch = Patch::Merge(encode::selector_patch(workload, selector));
-                self.patch_workload(&patch).await.map(Some)
-            }
-            Action::CreateReplicaSet(set) => {
-                self.create_set(encode::replica_set(flavour, workload, set)).await.map(|()| None)
-            }
-            Action::UpdateReplicaSet(update) => {
-                let patch = Patch::Merge(encode::update_patch(update));
-                self.patch_set(&update.target.name, &patch).await.map(|_| None)
-            }
-            Action::DeleteReplicaSet(target) => self.delete_set(target).await.map(|()| None),
-            Action::WriteStatus(write) => {
-                self.write_status(encode::status_patch(flavour, workload, write)).await.map(Some)
-            }
-            Action::RollBack(write) => {
-                let patch = serde_json::from_value(encode::rollback_patch(flavour, workload, write));
-                let patch = patch.map(Patch::Json).map_err(|error| conflict(error.to_string()))?;
-                self.patch_workload(&patch).await.map(Some)
+        let result = self.request(workload, action).await;
+        match &result {
+            Ok(_) => self.say(action),
+            Err(refusal) => {
+                debug!(key = %self.key, code = refusal.code, message = refusal.message, "refused")
             }
         }
+        result
     }
 
     fn record(&self, workload: &Workload, event: &Event) {
