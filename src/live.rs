@@ -293,7 +293,7 @@ impl Cluster for Live<'_> {
         match &result {
             Ok(_) => self.say(action),
             Err(refusal) => {
-                debug!(key = %self.key, code = refusal.code, message = refusal.message, "refused")
+                debug!(key = %self.key, code = refusal.code, message = refusal.message, "refused");
             }
         }
         result
