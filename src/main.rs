@@ -73,5 +73,9 @@ fn carry_out(arguments: &Arguments) -> Result<(), Failure> {
 
 fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
-    Ok(out.write_all(text.as_bytes()).and_then(|()| out.flush())?)
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        // The reader, such as `head`, has seen enough.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        result => Ok(result?),
+    }
 }
