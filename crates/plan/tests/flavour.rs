@@ -1,0 +1,213 @@
+//! What the two APIs differ in: the list of methods of `Flavour`, and that on apps/v1 nothing
+//! of ours appears in what is written.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
+
+mod world;
+
+use plan::keys::{FINGERPRINTS, OUR_PREFIX, condition};
+use plan::{Action, Flavour, Map, Plan, Pod, Status, Strategy};
+use world::{OWNER, World, set, template, world};
+
+/// All differences, with what each is about. A new one needs a line here and a reason.
+const METHODS: [(&str, &str); 11] = [
+    ("api_version", "how owner references name the kind"),
+    ("fingerprint", "when two templates are the same (S16.5)"),
+    ("fingerprints_of_set", "the templates that a set stands for"),
+    ("stored_digest", "what a dry run is compared with"),
+    ("asks_for_dry_run", "whether the server is asked what a template becomes"),
+    ("marks_sets", "whether sets carry their fingerprint"),
+    ("set_labels", "labels of new sets beside the template's"),
+    ("annotates_revision", "whether the revision is an annotation of the Deployment (S5.6)"),
+    ("has_status_extras", "whether the status has fields that apps/v1 has not"),
+    ("restores_annotations", "what a rollback does to annotations (S10.7)"),
+    ("defaults_selector", "whether a selector may be omitted (S1.2)"),
+];
+const METHODS_MAX: usize = 12;
+
+/// `DeploymentStatus` of apps/v1, whole.
+const STATUS_FIELDS: [&str; 9] = [
+    "availableReplicas",
+    "collisionCount",
+    "conditions",
+    "observedGeneration",
+    "readyReplicas",
+    "replicas",
+    "terminatingReplicas",
+    "unavailableReplicas",
+    "updatedReplicas",
+];
+const CONDITIONS: [&str; 3] = [condition::AVAILABLE, condition::PROGRESSING, condition::REPLICA_FAILURE];
+const PASSES_MAX: usize = 20;
+
+#[test]
+fn the_differences_are_these_and_no_others() {
+    let source = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/flavour.rs")).unwrap();
+    let found: Vec<_> = source
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("pub fn ").or_else(|| line.trim().strip_prefix("fn ")))
+        .map(|line| line.split('(').next().unwrap())
+        .collect();
+    assert_eq!(found, METHODS.map(|(name, _)| name));
+    assert!(METHODS.len() <= METHODS_MAX, "the APIs have grown too far apart");
+}
+
+/// A Deployment with an annotation of ours, which must not get any further.
+fn annotated(flavour: Flavour) -> World {
+    world(flavour).that(|it| {
+        it.annotations = Map::from([
+            (format!("{OUR_PREFIX}note"), "ours".to_owned()),
+            ("example.com/note".to_owned(), "theirs".to_owned()),
+        ]);
+        it.progress_deadline_seconds = Some(600);
+    })
+}
+
+fn of(image: &str, size: i64, revision: &str) -> world::Set {
+    set(image, size).without_fingerprint().revision(revision).scaled_for("3", "4")
+}
+
+/// One Deployment for each rung of the ladder, and for what may stand in its way.
+fn situations(flavour: Flavour) -> Vec<(&'static str, World)> {
+    let rolling = || annotated(flavour).with(of("b", 3, "1"));
+    let mut orphan = of("b", 3, "1");
+    orphan.owner = None;
+    let mut failing = rolling();
+    failing.find_mut("web-b").status.failure = Some(plan::SetFailure {
+        status: "True".to_owned(),
+        reason: "FailedCreate".to_owned(),
+        message: "quota".to_owned(),
+        last_transition_time: None,
+    });
+    let mut waiting = annotated(flavour).that(|it| it.strategy = Strategy::Recreate).with(of("b", 0, "1"));
+    waiting.pods =
+        vec![Pod { controller_uid: Some(waiting.find("web-b").uid.clone()), phase: "Running".to_owned() }];
+    let back = |revision| rolling().with(of("a", 3, "2")).that(|it| it.rollback_to = Some(revision));
+    vec![
+        ("created", annotated(flavour)),
+        ("rolled out", rolling()),
+        ("rolled out after a second change", rolling().with(of("c", 1, "2")).template(template("d"))),
+        ("an orphan adopted", annotated(flavour).with(orphan)),
+        ("scaled", rolling().with(of("a", 1, "2")).that(|it| it.replicas = 9)),
+        ("paused", rolling().that(|it| it.paused = true)),
+        ("paused and scaled", rolling().that(|it| it.paused = true).that(|it| it.replicas = 5)),
+        ("rolled back", back(1)),
+        ("rolled back to nowhere", back(77)),
+        ("rolled back to where it is", back(2)),
+        ("recreated", annotated(flavour).that(|it| it.strategy = Strategy::Recreate).with(of("b", 3, "1"))),
+        ("recreated, waiting", waiting),
+        ("a name taken", rolling().with(of("x", 1, "9").owned_by("other"))),
+        ("pods refused", failing),
+        ("deleted", rolling().that(|it| it.deleting = true)),
+        ("an unknown strategy", rolling().that(|it| it.strategy = Strategy::Unknown("Other".to_owned()))),
+        ("no selector", annotated(flavour).that(|it| it.selector = None)),
+        ("no history", rolling().with(of("c", 0, "0")).that(|it| it.revision_history_limit = Some(0))),
+    ]
+}
+
+/// Everything planned until nothing is left to do, and the world after it.
+fn settle(mut world: World) -> (Vec<Plan>, World) {
+    let mut plans = Vec::new();
+    for _ in 0..PASSES_MAX {
+        let plan = world.plan();
+        if plan.actions.is_empty() {
+            break;
+        }
+        world.apply(&plan);
+        plans.push(plan);
+        // The pods follow at once.
+        for set in &mut world.observed.sets {
+            (set.status.replicas, set.status.ready, set.status.available) = (set.size, set.size, set.size);
+            set.status.observed_generation = set.generation;
+        }
+    }
+    (plans, world)
+}
+
+fn actions(plans: &[Plan]) -> impl Iterator<Item = &Action> {
+    plans.iter().flat_map(|plan| &plan.actions).map(|planned| &planned.action)
+}
+
+fn nothing_of_ours(name: &str, map: &Map) {
+    let ours: Vec<_> = map.keys().filter(|key| key.starts_with(OUR_PREFIX)).collect();
+    assert!(ours.is_empty(), "{name}: {ours:?}");
+}
+
+fn is_upstreams(name: &str, status: &Status) {
+    let json = status.to_json(Flavour::AppsV1.has_status_extras());
+    let fields: Vec<_> = json.as_object().unwrap().keys().map(String::as_str).collect();
+    let mut sorted = fields.clone();
+    sorted.sort_unstable();
+    assert_eq!(sorted, STATUS_FIELDS, "{name}");
+    assert_eq!(status.ours, plan::Status::default().ours, "{name}: nor is any kept in mind");
+    for entry in &status.conditions {
+        assert!(CONDITIONS.contains(&entry.kind.as_str()), "{name}: condition {}", entry.kind);
+    }
+}
+
+fn check(name: &str, action: &Action) {
+    match action {
+        Action::CreateReplicaSet(new) => {
+            nothing_of_ours(name, &new.labels);
+            nothing_of_ours(name, &new.annotations);
+            let text = new.template.to_string();
+            assert!(!text.contains(OUR_PREFIX), "{name}: template {text}");
+            assert!(!new.selector.to_string().contains(OUR_PREFIX), "{name}: selector");
+            assert_eq!(new.annotations.get("example.com/note").map(String::as_str), Some("theirs"), "{name}");
+        }
+        Action::UpdateReplicaSet(update) => nothing_of_ours(name, &update.annotations),
+        Action::WriteStatus(write) => is_upstreams(name, &write.status),
+        Action::RollBack(write) => {
+            let set: Vec<_> = write.annotations.iter().filter(|(_, value)| value.is_some()).collect();
+            assert!(set.iter().all(|(key, _)| !key.starts_with(OUR_PREFIX)), "{name}: {set:?}");
+        }
+        Action::SetSelector(_) => panic!("{name}: upstream writes no selector"),
+        Action::DeleteReplicaSet(_) => {}
+    }
+}
+
+#[test]
+fn on_apps_v1_nothing_of_ours_is_written() {
+    let mut kinds = std::collections::BTreeSet::new();
+    for (name, world) in situations(Flavour::AppsV1) {
+        let given: Vec<_> = world.observed.sets.iter().map(|set| set.uid.clone()).collect();
+        let (plans, after) = settle(world);
+        for action in actions(&plans) {
+            check(name, action);
+            kinds.insert(kind(action));
+        }
+        for set in after.observed.sets.iter().filter(|set| set.controller_uid.as_deref() == Some(OWNER)) {
+            nothing_of_ours(name, &set.annotations);
+            assert!(given.contains(&set.uid) || set.labels.len() == 2, "{name}: {:?}", set.labels);
+        }
+    }
+    // Nothing was checked in vain.
+    assert_eq!(kinds.into_iter().collect::<Vec<_>>(), ["create", "delete", "roll back", "status", "update"]);
+}
+
+fn kind(action: &Action) -> &'static str {
+    match action {
+        Action::SetSelector(_) => "selector",
+        Action::CreateReplicaSet(_) => "create",
+        Action::UpdateReplicaSet(_) => "update",
+        Action::DeleteReplicaSet(_) => "delete",
+        Action::WriteStatus(_) => "status",
+        Action::RollBack(_) => "roll back",
+    }
+}
+
+/// The same eyes do see what is of ours, where it belongs.
+#[test]
+fn on_our_kind_it_is() {
+    let (plans, _) = settle(annotated(Flavour::Rollwright));
+    let created = actions(&plans).find_map(|action| match action {
+        Action::CreateReplicaSet(new) => Some(new),
+        _ => None,
+    });
+    let new = created.unwrap();
+    assert!(new.labels.keys().any(|key| key.starts_with(OUR_PREFIX)), "{:?}", new.labels);
+    assert!(new.annotations.contains_key(FINGERPRINTS), "{:?}", new.annotations);
+    assert!(!new.annotations.contains_key(&format!("{OUR_PREFIX}note")), "the user's own is not copied");
+    let has_extras = |action: &Action| matches!(action, Action::WriteStatus(write) if write.status.ours.revision.is_some());
+    assert!(actions(&plans).any(has_extras));
+}
