@@ -201,6 +201,11 @@ impl<'a> Draft<'a> {
         fenceposts::max_surge(&self.workload.strategy, self.workload.replicas)
     }
 
+    /// How many pods there may be, within what a size can be (S8.7 without its overflow).
+    pub(crate) fn max_total(&self) -> i64 {
+        self.workload.replicas.saturating_add(self.max_surge()).min(i64::from(i32::MAX))
+    }
+
     /// R − MaxUnavailable (S6.4); R itself under Recreate (S9.8).
     pub(crate) fn min_available(&self) -> i64 {
         let replicas = self.workload.replicas;
@@ -283,10 +288,9 @@ impl<'a> Draft<'a> {
     /// `desired-replicas` and `max-replicas` as of now (S4.14).
     pub(crate) fn replicas_annotations(&self) -> Map {
         let replicas = self.workload.replicas;
-        let max = replicas.saturating_add(self.max_surge()).min(i64::from(i32::MAX));
         Map::from([
             (DESIRED_REPLICAS.to_owned(), replicas.to_string()),
-            (MAX_REPLICAS.to_owned(), max.to_string()),
+            (MAX_REPLICAS.to_owned(), self.max_total().to_string()),
         ])
     }
 

@@ -83,7 +83,7 @@ fn low_32_bits(wide: i64) -> i64 {
 /// leaves over (S8.6–S8.8).
 fn share_out(draft: &mut Draft<'_>, mut active: Vec<usize>) {
     let replicas = draft.workload.replicas;
-    let allowed = if replicas > 0 { replicas.saturating_add(draft.max_surge()) } else { 0 };
+    let allowed = if replicas > 0 { draft.max_total() } else { 0 };
     let total: i64 = active.iter().map(|index| draft.size_of(*index)).sum();
     let add = allowed - total;
     if add == 0 {
@@ -115,11 +115,11 @@ fn share(draft: &mut Draft<'_>, index: usize, add: i64, added: i64) -> i64 {
     let Some(set) = draft.sets.get(index) else { return 0 };
     let (size, annotated_max) = (set.size, set.max_annotation());
     let replicas = draft.workload.replicas;
-    let maximum = replicas.saturating_add(draft.max_surge());
-    if i32::try_from(size.saturating_mul(maximum)).is_err() {
+    let unlimited = replicas.saturating_add(draft.max_surge());
+    if i32::try_from(size.saturating_mul(unlimited)).is_err() {
         draft.deviate("S8.7");
     }
-    let fraction = fraction(size, annotated_max, replicas, maximum, &draft.status);
+    let fraction = fraction(size, annotated_max, replicas, draft.max_total(), &draft.status);
     proportion(fraction, add, added)
 }
 
