@@ -3,7 +3,7 @@
 use plan::intstr::Round;
 use plan::keys::{DESIRED_REPLICAS, REVISION};
 use plan::revision::{self, REVISION_MAX};
-use plan::{Action, Plan, Purpose, ReplicaSet, Status, Strategy, Target, fenceposts, replica_count};
+use plan::{Action, Plan, Purpose, ReplicaSet, Status, Strategy, Target, fenceposts, replica_count, scale};
 
 use crate::world::{OWNER, World};
 
@@ -74,6 +74,7 @@ impl Before {
 /// Carries a plan out and checks after every action.
 pub(crate) fn carry_out(world: &mut World, plan: &Plan) {
     let before = Before::of(world);
+    let as_seen = world.clone();
     let writes = plan.actions.iter().filter(|planned| matches!(planned.action, Action::WriteStatus(_)));
     assert!(writes.count() <= 1, "more than one status write: {plan:#?}");
     let is_rolled_back = plan.actions.iter().any(|planned| matches!(planned.action, Action::RollBack(_)));
@@ -101,13 +102,13 @@ pub(crate) fn carry_out(world: &mut World, plan: &Plan) {
             assert!(left >= before.floor, "AV-1: {left} < {} after {planned:?}", before.floor);
         }
     }
-    // Neither a rollback nor a selector that was just persisted looks at revisions.
-    let is_regular = !plan
-        .actions
-        .iter()
-        .any(|planned| matches!(planned.action, Action::RollBack(_) | Action::SetSelector(_)));
+    // Neither a rollback nor a pass without a selector looks at sizes and revisions.
+    let workload = &as_seen.observed.workload;
+    let has_selector = workload.selector.as_ref().is_some_and(|selector| !selector.is_empty());
+    let is_regular = has_selector && !is_rolled_back && !workload.deleting;
     if is_regular {
         assert_revision(world);
+        assert_shares(&before, &as_seen, world);
     }
 }
 
@@ -154,11 +155,32 @@ fn own<'a>(world: &'a World, target: &Target) -> &'a ReplicaSet {
 
 /// RV-1: the current set has the highest revision, as far as numbers go.
 fn assert_revision(world: &World) {
-    let workload = &world.observed.workload;
-    let has_selector = workload.selector.as_ref().is_some_and(|selector| !selector.is_empty());
-    let Some(new) = new_set(world).filter(|_| !workload.deleting && has_selector) else { return };
+    let Some(new) = new_set(world) else { return };
     let number =
         |set: &ReplicaSet| revision::parse(set.annotations.get(REVISION).map(String::as_str)).or_zero();
     let highest = claimed(world).filter(|set| set.uid != new.uid).map(number).max().unwrap_or(0).max(0);
     assert!(number(new) > highest || highest == REVISION_MAX, "RV-1: {} <= {highest}", number(new));
+}
+
+/// SC-1: several active sets together grow or shrink to what there may be, the new one being
+/// neither as large nor as available as it gets.
+fn assert_shares(before: &Before, as_seen: &World, world: &World) {
+    let workload = &as_seen.observed.workload;
+    let replicas = workload.replicas;
+    let new = new_set(world).and_then(|new| claimed(as_seen).find(|set| set.uid == new.uid));
+    let is_saturated = new.is_some_and(|set| {
+        let desired = set.annotations.get(DESIRED_REPLICAS).map(String::as_str);
+        scale::set_is_saturated(set.size, set.status.available, desired, replicas)
+    });
+    let is_rolling = matches!(workload.strategy, Strategy::RollingUpdate { .. });
+    let several = claimed(as_seen).filter(|set| set.is_active()).count() > 1;
+    // A size at either end was cut off there: garbled annotations ask for more than that.
+    let ends = [0, i64::from(i32::MAX)];
+    let is_cut_off = claimed(world).any(|set| {
+        ends.contains(&set.size) && before.sizes.iter().any(|(uid, size)| *uid == set.uid && *size > 0)
+    });
+    if before.is_scaling && is_rolling && several && !is_saturated && !is_cut_off {
+        let wanted = if replicas > 0 { before.cap.min(i64::from(i32::MAX)) } else { 0 };
+        assert_eq!(total(world), wanted, "SC-1: {:?}", before.sizes);
+    }
 }

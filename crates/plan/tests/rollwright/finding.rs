@@ -22,6 +22,16 @@ fn an_omitted_selector_is_taken_from_the_template() {
         it.template.labels = Map::new();
     };
     check("omitted, and no labels", ours().that(unlabelled), &[nothing_but_a_warning]);
+    let label = |it: &mut plan::Workload| {
+        it.selector = None;
+        it.template.labels.insert("pod-template-hash".to_owned(), "abc".to_owned());
+    };
+    check("omitted, with a hash label", ours().that(label), &[&["selector app=web"]]);
+    let labelled = |it: &mut plan::Workload| {
+        unlabelled(it);
+        label(it);
+    };
+    check("omitted, with nothing but a hash label", ours().that(labelled), &[nothing_but_a_warning]);
     check("apps/v1", world(Flavour::AppsV1).that(|it| it.selector = None), &[nothing_but_a_warning]);
     let deleting = |it: &mut plan::Workload| {
         it.selector = None;

@@ -4,6 +4,7 @@
 
 mod creating;
 mod finding;
+mod recreating;
 mod reporting;
 mod rolling_back;
 #[path = "../world/mod.rs"]

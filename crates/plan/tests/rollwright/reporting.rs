@@ -23,6 +23,13 @@ fn the_revision_lives_in_the_status() {
     assert_eq!(world.observed.workload.status.ours.revision, Some(5));
     let world = ours().with(in_step("a", 3, "nonsense"));
     check("garbage is repaired", world, &[&["update web-a revision=1", "status revision=1"], &[]]);
+    // S5.2: what has no successor does not count.
+    let beyond = ours().with(in_step("b", 0, "4")).with(in_step("c", 0, &i64::MAX.to_string()));
+    check(
+        "the end of the number line",
+        beyond.with(in_step("a", 3, "1")),
+        &[&["update web-a revision=5 revision-history=1", "status revision=5"], &[]],
+    );
     let paused = ours().that(|it| it.paused = true).with(in_step("a", 3, "7"));
     check("a paused one reports too", paused, &[&["status revision=7"], &[]]);
 }

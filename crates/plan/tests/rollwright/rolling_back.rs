@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use plan::keys::CHANGE_CAUSE;
 
 use crate::check;
-use crate::world::{Set, World, ours, set, template};
+use crate::world::{Set, World, fingerprint, ours, set, template};
 
 fn revision(image: &str, size: i64, revision: &str) -> Set {
     set(image, size).revision(revision).scaled_for("3", "4").annotated(CHANGE_CAUSE, image)
@@ -86,6 +86,11 @@ fn previous_needs_another_revision() {
     twins.find_mut("web-b").annotations.insert(plan::keys::REVISION.to_owned(), "7".to_owned());
     let happened = twins.pass();
     assert!(happened.contains(&"roll back: a change-cause=a".to_owned()), "{happened:?}");
+    // S5.7: the current one's number does not matter, as long as the others have theirs.
+    let mut garbled = asked(third(), 0);
+    garbled.find_mut("web-c").annotations.insert(plan::keys::REVISION.to_owned(), "banana".to_owned());
+    let happened = garbled.pass();
+    assert!(happened.contains(&"roll back: b change-cause=b".to_owned()), "{happened:?}");
 }
 
 /// The set is found again whatever the server made of the template that is put back.
@@ -187,6 +192,28 @@ fn the_fourth_rollback_is_refused() {
     wait(&mut world, 3600);
     check("still refused", world.clone(), &[&[]]);
     assert!(is_refused(&world));
+}
+
+/// The repository has the text without defaults, a rollback puts back the one with them: that
+/// is no new template, as one set stands for both.
+#[test]
+fn another_text_of_the_same_template_does_not_start_the_count_anew() {
+    let mut world = third();
+    let both = |image: &str| format!("{},{}", fingerprint(image).as_str(), fingerprint("b, raw").as_str());
+    let set = world.find_mut("web-b");
+    set.annotations.insert(plan::keys::FINGERPRINTS.to_owned(), both("b"));
+    set.fingerprints = plan::template::Fingerprint::list(&both("b"));
+    for _ in 0..3 {
+        world = asked(world, 0);
+        rolled_out(&mut world);
+        if world.observed.workload.template.images == "b" {
+            world.set_template(template("b, raw"));
+            rolled_out(&mut world);
+        }
+        wait(&mut world, 60);
+    }
+    assert_eq!(world.observed.sets.len(), 3, "nothing was created");
+    check("refused", asked(world, 0), &[&["event RepeatedRollback", REFUSED], &[]]);
 }
 
 #[test]

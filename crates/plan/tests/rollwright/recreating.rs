@@ -1,0 +1,85 @@
+//! Recreate: whom it waits for, and when it asks (S7).
+
+use plan::{Pod, Strategy};
+
+use crate::check;
+use crate::world::{Set, World, ours, set};
+
+fn recreate() -> World {
+    ours().that(|it| it.strategy = Strategy::Recreate)
+}
+
+fn in_step(image: &str, size: i64, revision: &str) -> Set {
+    set(image, size).revision(revision).scaled_for("3", "3")
+}
+
+/// A pod of the set `web-b`.
+fn with_pod(mut world: World, phase: &str) -> World {
+    let controller_uid = Some(world.find("web-b").uid.clone());
+    world.pods = vec![Pod { controller_uid, phase: phase.to_owned() }];
+    world
+}
+
+#[test]
+fn the_new_set_comes_when_the_last_old_pod_has_gone() {
+    let emptied = || recreate().with(in_step("b", 0, "1"));
+    let created: &[&str] = &[
+        "ask template",
+        "ask dry run",
+        "ask pods",
+        "create (new) size=3 desired-replicas=3 max-replicas=3 revision=2 fingerprints=<a>",
+        "event ScalingReplicaSet",
+        "status revision=2",
+    ];
+    let waits: &[&str] = &["ask template", "ask dry run", "ask pods", "status"];
+    for phase in ["Running", "Pending", "Unknown", ""] {
+        check(phase, with_pod(emptied(), phase), &[waits]);
+    }
+    for phase in ["Failed", "Succeeded"] {
+        check(phase, with_pod(emptied(), phase), &[created]);
+    }
+    let mut stranger = with_pod(emptied(), "Running");
+    stranger.pods = vec![Pod { controller_uid: Some("other".to_owned()), phase: "Running".to_owned() }];
+    check("a pod of somebody else", stranger, &[created]);
+    let mut reported = with_pod(emptied(), "Failed");
+    reported.find_mut("web-b").status.replicas = 1;
+    check("the set still reports one", reported, &[&["ask template", "ask dry run", "status"]]);
+}
+
+#[test]
+fn old_sets_go_down_together_and_first() {
+    let world = recreate().with(in_step("b", 2, "1")).with(in_step("c", 1, "2"));
+    let down: &[&str] = &[
+        "ask template",
+        "ask dry run",
+        "update web-b 2->0 desired-replicas=3 max-replicas=3",
+        "event ScalingReplicaSet",
+        "update web-c 1->0 desired-replicas=3 max-replicas=3",
+        "event ScalingReplicaSet",
+        "status",
+    ];
+    check("both", world, &[down]);
+}
+
+/// A settled Deployment costs no request.
+#[test]
+fn pods_are_asked_for_only_where_they_would_hold_something_up() {
+    let settled = recreate().with(in_step("b", 0, "1")).with(in_step("a", 3, "2"));
+    check("settled", settled.clone(), &[&["status revision=2"], &[]]);
+    let mut larger = settled;
+    larger.observed.workload.replicas = 3;
+    larger.find_mut("web-a").size = 0;
+    check(
+        "the new set is too small",
+        larger,
+        &[&[
+            "ask pods",
+            "update web-a 0->3 desired-replicas=3 max-replicas=3",
+            "event ScalingReplicaSet",
+            "status revision=2",
+        ]],
+    );
+    let beyond = |it: &mut plan::Workload| it.revision_history_limit = Some(0);
+    let surplus = recreate().that(beyond).with(in_step("b", 0, "1")).with(in_step("a", 3, "2"));
+    check("history to clean up", surplus, &[&["status revision=2"], &["ask pods", "delete web-b"], &[]]);
+}
