@@ -66,9 +66,12 @@ pub(crate) async fn pods_of(world: &World, set: &Set) -> Outcome<Vec<String>> {
     Ok(names)
 }
 
-/// Images and sizes of the sets, oldest first.
+/// Images and sizes of the sets, in the order of the images: ages are whole seconds, so sets of
+/// the same second have no order of their own.
 pub(crate) fn sizes(sets: &[Set]) -> Vec<(&str, i64)> {
-    sets.iter().map(|set| (set.image.as_str(), set.size)).collect()
+    let mut sizes: Vec<_> = sets.iter().map(|set| (set.image.as_str(), set.size)).collect();
+    sizes.sort_unstable();
+    sizes
 }
 
 async fn set_labels(world: &World, set: &Set, labels: &Value) -> Outcome {
