@@ -41,6 +41,7 @@ mod diagnosis;
 mod failure;
 mod flavour;
 mod floor;
+mod handover;
 mod history;
 mod interruptions;
 mod manifest;
@@ -74,6 +75,7 @@ use scenario::Scenario;
 const SCENARIOS: &[&[Scenario]] = &[
     webhooks::SCENARIOS,
     interruptions::SCENARIOS,
+    handover::SCENARIOS,
     quiet::SCENARIOS,
     rollback::SCENARIOS,
     progress::SCENARIOS,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -108,6 +109,8 @@ pub struct Cluster {
     ports: Ports,
     credentials: Credentials,
     running: Mutex<Running>,
+    /// Whether the next controller manager runs the built-in deployment controller.
+    deployment_controller: AtomicBool,
     kubelet: Option<Kubelet>,
 }
 
@@ -146,7 +149,17 @@ impl Cluster {
         let credentials = Credentials::create(layout.credentials(), ports.apiserver)?;
         credentials::write(&layout.audit_policy(), launches::AUDIT_POLICY)?;
         let running = Mutex::new(Running { processes: BTreeMap::new(), watchdog: Watchdog::start()? });
-        let mut cluster = Self { options, layout, binaries, ports, credentials, running, kubelet: None };
+        let deployment_controller = AtomicBool::new(options.deployment_controller);
+        let mut cluster = Self {
+            options,
+            layout,
+            binaries,
+            ports,
+            credentials,
+            running,
+            deployment_controller,
+            kubelet: None,
+        };
         cluster.launch(Component::Etcd)?;
         cluster.launch(Component::ApiServer)?;
         cluster.ready(Component::ApiServer).await?;
@@ -252,6 +265,13 @@ impl Cluster {
         self.write_state(true)
     }
 
+    /// Switches the built-in deployment controller on or off. The controller
+    /// manager starts anew for that, and with it all other controllers.
+    pub async fn run_deployment_controller(&self, on: bool) -> Result<(), Error> {
+        self.deployment_controller.store(on, Ordering::SeqCst);
+        self.restart(Component::ControllerManager).await
+    }
+
     /// Stops a component from running without ending it (SIGSTOP): its
     /// connections stay open and nothing answers.
     pub fn freeze(&self, component: Component) {
@@ -332,7 +352,8 @@ impl Cluster {
             Component::Etcd => launches::etcd(binaries, layout, *ports),
             Component::ApiServer => launches::apiserver(binaries, layout, *ports, credentials, options),
             Component::ControllerManager => {
-                launches::controller_manager(binaries, layout, *ports, credentials, options)
+                let deployments = self.deployment_controller.load(Ordering::SeqCst);
+                launches::controller_manager(binaries, layout, *ports, credentials, deployments)
             }
         }
     }

@@ -144,10 +144,10 @@ pub(crate) fn controller_manager(
     layout: &Layout,
     ports: Ports,
     credentials: &Credentials,
-    options: &Options,
+    deployment_controller: bool,
 ) -> Launch {
     let mut controllers = CONTROLLERS.to_vec();
-    if options.deployment_controller {
+    if deployment_controller {
         controllers.push("deployment-controller");
     }
     let kubeconfig = credentials.kubeconfig(User::ControllerManager);

@@ -1,0 +1,276 @@
+//! The change of guard: Deployments go from Kubernetes' own controller to us and back.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cluster::kubelet::{READY_AFTER_MS, TERMINATE_AFTER_MS};
+use cluster::{NotYet, User, audit};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::failure::{Failure, Outcome, ensure, same, until};
+use crate::manifest::{Manifest, pods_patch};
+use crate::objects::{Set, summaries};
+use crate::operator::Operator;
+use crate::scenario::{Scenario, scenarios};
+use crate::watch::{Sighting, Sightings};
+use crate::world::World;
+
+pub(crate) const SCENARIOS: &[Scenario] = scenarios![
+    own apps handover because "nobody else knows our kind",
+];
+
+const SETTLED: [&str; 6] = ["settled-0", "settled-1", "settled-2", "settled-3", "settled-4", "settled-5"];
+const ROLLING: [&str; 4] = ["rolling-0", "rolling-1", "rolling-2", "rolling-3"];
+const PAUSED: [&str; 3] = ["paused-0", "paused-1", "paused-2"];
+const SCALING: [&str; 3] = ["scaling-0", "scaling-1", "scaling-2"];
+const STUCK: [&str; 2] = ["stuck-0", "stuck-1"];
+const WAITING: [&str; 2] = ["waiting-0", "waiting-1"];
+
+/// Pods of those that are under way: a rollout takes some ten seconds.
+const REPLICAS: i64 = 6;
+/// Long enough for a rollout to go on under both.
+const SLOW: &str = "1000";
+/// Long enough for a Recreate to still wait when the guard has changed.
+const LINGERING: &str = "6000";
+const UPSTREAM: &str = "system:serviceaccount:kube-system:deployment-controller";
+
+/// Who is in charge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Guard {
+    Upstream,
+    Ours,
+}
+
+/// 20 Deployments at different stages go from kube-controller-manager to us and back, twice. No
+/// change of guard creates a set or restarts a pod, each time the other one goes on where the
+/// first has stopped, and all ends as it should.
+async fn handover(world: World) -> Outcome {
+    operator(&world)?.stop();
+    world.stage.cluster.run_deployment_controller(true).await?;
+    create(&world).await?;
+    let sightings = Sightings::start(&world, world.set_api()).await?;
+    let settled = pods(&world, &SETTLED).await?;
+    same("the number of settled pods", settled.len(), 2 * SETTLED.len())?;
+    let since = Timestamp::now();
+    for (round, sizes) in [(2, [8, 5]), (3, [7, 4])] {
+        let image = format!("app:v{round}");
+        set_off(&world, &image).await?;
+        let at_rest = resting(&world).await?;
+        for (guard, size) in [(Guard::Ours, sizes[0]), (Guard::Upstream, sizes[1])] {
+            still_under_way(&world, &image).await?;
+            for name in SCALING {
+                world.scale(name, size).await?;
+            }
+            let changed = Timestamp::now();
+            change(&world, guard).await?;
+            // Each rollout takes at least one more step under the new guard.
+            advance(&world, &image, guard, changed).await?;
+            same("the sets of those that rest", resting(&world).await?, at_rest.clone())?;
+        }
+        for name in ROLLING.iter().chain(&SCALING).chain(&WAITING) {
+            world.complete(name).await?;
+        }
+        same("the pods of the settled", pods(&world, &SETTLED).await?, settled.clone())?;
+    }
+    end(&world).await?;
+    same("the pods of the settled", pods(&world, &SETTLED).await?, settled)?;
+    for user in [UPSTREAM, User::Operator.name()] {
+        let writes = writes(&world, since, user)?;
+        let disturbing: Vec<_> = writes.iter().filter(|write| write.name.starts_with("settled-")).collect();
+        ensure(disturbing.is_empty(), "no writes to the settled", disturbing)?;
+    }
+    one_set_per_template(&sightings.stop())
+}
+
+fn operator(world: &World) -> Outcome<&Operator> {
+    world.stage.operator(world.flavour).ok_or_else(|| Failure::new("there is no operator"))
+}
+
+/// All twenty, and those that stay where they are brought there.
+async fn create(world: &World) -> Outcome {
+    for name in SETTLED {
+        world.create(&Manifest::new(name, 2)).await?;
+    }
+    for name in ROLLING.iter().chain(&PAUSED).chain(&SCALING) {
+        world.create(&Manifest::new(name, REPLICAS).rolling(&json!(1), &json!(0))).await?;
+    }
+    for name in STUCK {
+        world.create(&Manifest::new(name, 3).spec("progressDeadlineSeconds", &json!(2))).await?;
+    }
+    for name in WAITING {
+        let recreate = Manifest::new(name, 2).spec("strategy", &json!({"type": "Recreate"}));
+        world.create(&recreate.pods(TERMINATE_AFTER_MS, LINGERING)).await?;
+    }
+    let all = || SETTLED.iter().chain(&ROLLING).chain(&PAUSED).chain(&SCALING).chain(&STUCK).chain(&WAITING);
+    same("the number of Deployments", all().count(), 20)?;
+    for name in all() {
+        world.complete(name).await?;
+    }
+    // Some have a history.
+    for name in &SETTLED[3..] {
+        world.set_image(name, "app:v2").await?;
+    }
+    for name in PAUSED {
+        world.patch(name, &pods_patch("app:v2", READY_AFTER_MS, &json!(SLOW))).await?;
+    }
+    for name in STUCK {
+        world.set_image(name, "bad:v2").await?;
+    }
+    for name in PAUSED {
+        wait_size(world, name, "app:v2", 1).await?;
+        world.patch(name, &json!({"spec": {"paused": true}})).await?;
+    }
+    for name in PAUSED {
+        world.wait_until(name, "the pause", |it| it.progressing().1 == "DeploymentPaused").await?;
+    }
+    for name in STUCK {
+        let late = |reason: String| reason == "ProgressDeadlineExceeded";
+        world.wait_until(name, "the deadline", |it| late(it.progressing().1)).await?;
+    }
+    for name in &SETTLED[3..] {
+        world.complete(name).await?;
+    }
+    Ok(())
+}
+
+/// Begins rollouts, and waits until all are under way.
+async fn set_off(world: &World, image: &str) -> Outcome {
+    for name in ROLLING.iter().chain(&SCALING) {
+        world.patch(name, &pods_patch(image, READY_AFTER_MS, &json!(SLOW))).await?;
+    }
+    for name in ROLLING.iter().chain(&SCALING) {
+        wait_size(world, name, image, 1).await?;
+    }
+    for name in WAITING {
+        world.set_image(name, image).await?;
+    }
+    for name in WAITING {
+        let emptied = |sets: &[Set]| of(sets, name).all(|set| set.size == 0);
+        world.wait_sets("the old sets going down", emptied).await?;
+    }
+    Ok(())
+}
+
+/// At the moment of a handover there is something left to do.
+async fn still_under_way(world: &World, image: &str) -> Outcome {
+    let sets = world.sets().await?;
+    let is_left = |name: &&str| of(&sets, name).any(|set| set.image != image && set.size > 0);
+    ensure(ROLLING.iter().any(is_left), "rollouts that are under way", summaries(&sets))
+}
+
+/// First the one ends, then the other starts: no Deployment ever has two.
+async fn change(world: &World, to: Guard) -> Outcome {
+    let cluster = &world.stage.cluster;
+    match to {
+        Guard::Ours => {
+            cluster.run_deployment_controller(false).await?;
+            operator(world)?.start_again()?;
+        }
+        Guard::Upstream => {
+            operator(world)?.stop();
+            cluster.run_deployment_controller(true).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The new guard writes to a set of each rollout.
+async fn advance(world: &World, image: &str, guard: Guard, since: Timestamp) -> Outcome {
+    let user = match guard {
+        Guard::Upstream => UPSTREAM,
+        Guard::Ours => User::Operator.name(),
+    };
+    world
+        .wait(&format!("{guard:?} going on with all rollouts to {image}"), async || {
+            let writes = writes(world, since, user).map_err(|failure| NotYet(failure.0))?;
+            let sets = writes.iter().filter(|write| write.resource == "replicasets");
+            let names: Vec<_> = sets.map(|write| write.name.as_str()).collect();
+            let is_on = |name: &&&str| names.iter().any(|set| set.starts_with(**name));
+            let idle: Vec<_> = ROLLING.iter().chain(&SCALING).filter(|name| !is_on(name)).collect();
+            until(idle.is_empty(), format!("nothing was done about {idle:?}"))
+        })
+        .await
+}
+
+/// What is left is unblocked: everything ends with the last template, at the size last asked for.
+async fn end(world: &World) -> Outcome {
+    for name in PAUSED {
+        world.patch(name, &json!({"spec": {"paused": false}})).await?;
+    }
+    for name in STUCK {
+        world.set_image(name, "app:v3").await?;
+    }
+    for name in PAUSED.iter().chain(&STUCK) {
+        world.complete(name).await?;
+    }
+    let sets = world.sets().await?;
+    let expected = [
+        (&ROLLING[..], "app:v3", REPLICAS),
+        (&PAUSED[..], "app:v2", REPLICAS),
+        (&SCALING[..], "app:v3", 4),
+        (&STUCK[..], "app:v3", 3),
+        (&WAITING[..], "app:v3", 2),
+        (&SETTLED[..3], "app:v1", 2),
+        (&SETTLED[3..], "app:v2", 2),
+    ];
+    for (names, image, size) in expected {
+        for name in names {
+            let active: Vec<_> = of(&sets, name).filter(|set| set.size > 0).collect();
+            let seen: Vec<_> = active.iter().map(|set| (set.image.as_str(), set.size)).collect();
+            same(&format!("what {name} ends with"), seen, vec![(image, size)])?;
+            let revision = active.first().map_or(0, |set| set.revision());
+            same("the revision", world.get(name).await?.revision(), revision)?;
+        }
+    }
+    Ok(())
+}
+
+fn of<'a>(sets: &'a [Set], name: &str) -> impl Iterator<Item = &'a Set> {
+    let prefix = format!("{name}-");
+    sets.iter().filter(move |set| set.name.starts_with(&prefix))
+}
+
+async fn wait_size(world: &World, name: &str, image: &str, size: i64) -> Outcome {
+    let is_there =
+        |sets: &[Set]| of(sets, name).any(|set| set.image == image && set.size >= size && set.replicas > 0);
+    world.wait_sets(&format!("{name} having pods of {image}"), is_there).await?;
+    Ok(())
+}
+
+/// Names, sizes and revisions of the sets of those that nobody should touch.
+async fn resting(world: &World) -> Outcome<Vec<(String, i64, i64)>> {
+    let sets = world.sets().await?;
+    let names = SETTLED.iter().chain(&PAUSED).chain(&STUCK);
+    Ok(names
+        .flat_map(|name| of(&sets, name).map(|set| (set.name.clone(), set.size, set.revision())))
+        .collect())
+}
+
+/// Names and uids of the pods of these.
+async fn pods(world: &World, names: &[&str]) -> Outcome<BTreeSet<(String, String)>> {
+    let pods = world.pods().await?.into_iter().map(|pod| pod.metadata);
+    let pods = pods.filter(|pod| pod.deletion_timestamp.is_none());
+    let is_of = |name: &str| names.iter().any(|of| name.starts_with(&format!("{of}-")));
+    let named = pods.map(|pod| (pod.name.unwrap_or_default(), pod.uid.unwrap_or_default()));
+    Ok(named.filter(|(name, _)| is_of(name)).collect())
+}
+
+fn writes(world: &World, since: Timestamp, user: &str) -> Outcome<Vec<audit::Request>> {
+    let log = world.stage.cluster.audit_log();
+    let mut writes = audit::writes(&log, since, user).map_err(|error| Failure::new(error.to_string()))?;
+    writes.retain(|write| write.namespace == world.namespace && write.resource != "events");
+    Ok(writes)
+}
+
+/// By everything that the watch has ever shown.
+fn one_set_per_template(sightings: &[Sighting]) -> Outcome {
+    let mut uids: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
+    for Sighting { object, .. } in sightings {
+        let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let template =
+            (text("/spec/template/metadata/labels/app"), text("/spec/template/spec/containers/0/image"));
+        uids.entry(template).or_default().insert(text("/metadata/uid"));
+    }
+    let twice: Vec<_> = uids.iter().filter(|(_, uids)| uids.len() != 1).collect();
+    ensure(uids.len() > 30 && twice.is_empty(), "one set per template", twice)
+}
