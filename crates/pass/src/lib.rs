@@ -119,6 +119,7 @@ impl<C: Cluster> Pass<'_, C> {
             let Err(refusal) = self.perform(planned).await else { continue };
             match self.after(plan, index, refusal).await {
                 (_, Verdict::Continue) => {}
+                (_, Verdict::End) => return Ok(None),
                 (_, Verdict::PlanAgain(set)) => return Ok(Some(set)),
                 (error, Verdict::Retry(message)) => return Err(PassError { message, ..error }),
                 (error, Verdict::GiveUp(message)) => {
@@ -177,6 +178,10 @@ impl<C: Cluster> Pass<'_, C> {
             return Ok(plan::Failure::NameTaken(live.map(Box::new)));
         }
         let text = refusal.message.clone();
-        Ok(if refusal.is_not_found() { plan::Failure::NotFound(text) } else { plan::Failure::Refused(text) })
+        Ok(match refusal {
+            refusal if refusal.is_not_found() => plan::Failure::NotFound(text),
+            refusal if refusal.is_invalid() => plan::Failure::Invalid(text),
+            _ => plan::Failure::Refused(text),
+        })
     }
 }

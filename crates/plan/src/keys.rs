@@ -79,6 +79,8 @@ pub mod reason {
     pub const ROLLBACK_REVISION_NOT_FOUND: &str = "DeploymentRollbackRevisionNotFound";
     /// The revision asked for is the current one.
     pub const ROLLBACK_TEMPLATE_UNCHANGED: &str = "DeploymentRollbackTemplateUnchanged";
+    /// The server does not accept the template of the revision asked for (our kind).
+    pub const ROLLBACK_INVALID: &str = "DeploymentRollbackInvalid";
     /// Three rollbacks within ten minutes without a new template in between (our kind).
     pub const ROLLBACK_REPEATED: &str = "RepeatedRollback";
 }

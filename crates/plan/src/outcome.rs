@@ -1,8 +1,10 @@
 //! What follows from a refused action (S4.15, S6.13, S11.6, S14).
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
-use crate::action::{Action, Event, Plan, Planned, Purpose, StatusWrite};
+use crate::action::{Action, Event, Plan, Planned, Purpose, RollBack, StatusWrite};
 use crate::conditions::{Condition, set_condition};
 use crate::keys::{condition, reason};
 use crate::observed::{Observed, ReplicaSet};
@@ -17,6 +19,8 @@ pub enum Failure {
     NamespaceTerminating(String),
     /// The object is gone.
     NotFound(String),
+    /// The server does not accept the object as it would become, in its words.
+    Invalid(String),
     /// Anything else, in the server's words; conflicts too.
     Refused(String),
 }
@@ -39,6 +43,8 @@ pub struct Aftermath {
 pub enum Verdict {
     /// As if nothing had happened.
     Continue,
+    /// It ends here, and all is well.
+    End,
     /// With this set in the snapshot, from the start.
     PlanAgain(Box<ReplicaSet>),
     /// It ends with an error, and is tried again with backoff.
@@ -70,8 +76,34 @@ pub fn after_failure(
             let verdict = Verdict::Retry(failure.to_string());
             Aftermath { actions: actions.collect(), events: Vec::new(), verdict, deviation: Some("S6.13") }
         }
+        (Action::RollBack(write), Failure::Invalid(text)) if write.template.is_some() => {
+            after_invalid_rollback(observed, plan, text)
+        }
         (_, failure) => Aftermath::end(Verdict::Retry(failure.to_string())),
     }
+}
+
+/// The server does not take the old template: it never will, so the request is cleared, and the
+/// record says why. On apps/v1 there is no record, and the annotation stays, as upstream's.
+fn after_invalid_rollback(observed: &Observed, plan: &Plan, text: &str) -> Aftermath {
+    let planned = plan.actions.iter().find_map(|planned| match &planned.action {
+        Action::WriteStatus(write) => {
+            write.status.ours.rollback.clone().map(|record| (write.status.clone(), record))
+        }
+        _ => None,
+    });
+    let Some((mut status, mut record)) = planned.filter(|_| observed.flavour.has_status_extras()) else {
+        return Aftermath::end(Verdict::Retry(text.to_owned()));
+    };
+    let message = format!("Revision {} cannot be put back: {text}", record.revision);
+    record.result = "Invalid".to_owned();
+    record.message = Some(message.clone());
+    record.recent.pop();
+    status.ours.rollback = Some(record);
+    let clear = RollBack { template: None, annotations: BTreeMap::new() };
+    let clear = Planned { action: Action::RollBack(Box::new(clear)), events: Vec::new() };
+    let events = vec![Event::warning(reason::ROLLBACK_INVALID, message)];
+    Aftermath { actions: vec![clear, write(status)], events, verdict: Verdict::End, deviation: None }
 }
 
 impl Aftermath {
@@ -84,9 +116,10 @@ impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::NameTaken(_) => f.write_str("a ReplicaSet of that name exists already"),
-            Self::NamespaceTerminating(text) | Self::NotFound(text) | Self::Refused(text) => {
-                f.write_str(text)
-            }
+            Self::NamespaceTerminating(text)
+            | Self::NotFound(text)
+            | Self::Invalid(text)
+            | Self::Refused(text) => f.write_str(text),
         }
     }
 }
@@ -122,7 +155,7 @@ fn after_create(
             let verdict = Verdict::Retry(format!("{failure}: {name}"));
             Aftermath { deviation: Some("S4.15"), ..Aftermath::end(verdict) }
         }
-        Failure::NotFound(text) | Failure::Refused(text) => {
+        Failure::NotFound(text) | Failure::Invalid(text) | Failure::Refused(text) => {
             let message = format!("Failed to create new replica set \"{name}\": {text}");
             let mut status = plan.in_hand.clone();
             if workload.progress_deadline_seconds.is_some() {

@@ -173,8 +173,14 @@ fn record(draft: &mut Draft<'_>, requested: i64, outcome: &Outcome) {
             (*revision, "RolledBack")
         }
     };
-    draft.status.ours.rollback =
-        Some(RollbackRecord { requested, revision, result: result.to_owned(), time, recent });
+    draft.status.ours.rollback = Some(RollbackRecord {
+        requested,
+        revision,
+        result: result.to_owned(),
+        time,
+        recent,
+        ..RollbackRecord::default()
+    });
 }
 
 /// The rollbacks that count against the limit: of the last ten minutes, and none once a
@@ -231,7 +237,8 @@ pub(crate) fn is_refused(draft: &mut Draft<'_>, requested: i64) -> bool {
         draft.events.push(Event::warning(reason::ROLLBACK_REPEATED, message.clone()));
         let time = whole_seconds(draft.now).to_string();
         let result = "Refused".to_owned();
-        draft.status.ours.rollback = Some(RollbackRecord { requested, revision: 0, result, time, recent });
+        draft.status.ours.rollback =
+            Some(RollbackRecord { requested, result, time, recent, ..RollbackRecord::default() });
     }
     let refusal =
         Condition::new(condition::ROLLBACK_REFUSED, "True", reason::ROLLBACK_REPEATED, message, draft.now);

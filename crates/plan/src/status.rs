@@ -68,12 +68,15 @@ pub struct RollbackRecord {
     pub requested: i64,
     /// The revision rolled back to; 0 when there was none.
     pub revision: i64,
-    /// `RolledBack`, `RevisionNotFound`, `TemplateUnchanged` or `Refused`.
+    /// `RolledBack`, `RevisionNotFound`, `TemplateUnchanged`, `Invalid` or `Refused`.
     pub result: String,
+    /// Why, if the server refused the template. Written as null when there is none, since a
+    /// merge patch would keep the one before.
+    pub message: Option<String>,
     /// When, in RFC 3339.
     pub time: String,
-    /// The rollbacks of the last ten minutes, oldest first, at most three.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// The rollbacks of the last ten minutes, oldest first, at most three. Written when empty
+    /// too, for the same reason.
     pub recent: Vec<RecentRollback>,
 }
 

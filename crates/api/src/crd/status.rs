@@ -89,7 +89,11 @@ fn rollback() -> Value {
                 "type": "integer", "format": "int64", "minimum": 0,
                 "description": "Revision whose template was put back.",
             },
-            "result": {"type": "string", "description": "What came of it."},
+            "result": {
+                "type": "string",
+                "description": "RolledBack, RevisionNotFound, TemplateUnchanged, Invalid or Refused.",
+            },
+            "message": {"type": "string", "description": "Why the server did not take the template."},
             "time": {"type": "string", "format": "date-time", "description": "When it was decided."},
             "recent": {
                 "type": "array", "maxItems": 3, "x-kubernetes-list-type": "atomic",

@@ -16,6 +16,7 @@ fn after(world: &mut World, failure: &Failure) -> Vec<String> {
     let after = plan::after_failure(&world.observed, &plan, index.unwrap(), failure, world.now);
     let verdict = match after.verdict {
         Verdict::Continue => "continue".to_owned(),
+        Verdict::End => "end".to_owned(),
         Verdict::PlanAgain(set) => format!("plan again with {}", set.name),
         Verdict::Retry(_) => "retry".to_owned(),
         Verdict::GiveUp(_) => "give up".to_owned(),

@@ -2,6 +2,7 @@
 
 use jiff::SignedDuration;
 use plan::keys::CHANGE_CAUSE;
+use plan::{Action, Failure, Verdict};
 
 use crate::check;
 use crate::world::{Set, World, fingerprint, ours, set, template};
@@ -250,4 +251,26 @@ fn a_refusal_ends_with_its_request_or_with_a_new_template() {
     rolled_out(&mut world);
     assert!(!is_refused(&world), "a new template was written");
     assert_eq!(world.observed.workload.rollback_to, None);
+}
+
+#[test]
+fn a_template_that_the_server_refuses_ends_the_request() {
+    let mut world = asked(third(), 1);
+    let plan = world.plan();
+    let index =
+        plan.actions.iter().position(|planned| matches!(planned.action, Action::RollBack(_))).unwrap();
+    let after = |failure| plan::after_failure(&world.observed, &plan, index, &failure, world.now);
+    let stale = after(Failure::Refused("the object has been modified".to_owned()));
+    assert!(matches!(stale.verdict, Verdict::Retry(_)), "{:?}", stale.verdict);
+    let refused = after(Failure::Invalid("env[1]: Duplicate value".to_owned()));
+    assert!(matches!(refused.verdict, Verdict::End), "{:?}", refused.verdict);
+    let reasons: Vec<_> = refused.events.iter().map(|event| event.reason).collect();
+    assert_eq!(reasons, ["DeploymentRollbackInvalid"]);
+    let [clear, told] = refused.actions.as_slice() else { panic!("{:?}", refused.actions) };
+    assert!(matches!(&clear.action, Action::RollBack(write) if write.template.is_none()), "{clear:?}");
+    let Action::WriteStatus(write) = &told.action else { panic!("{told:?}") };
+    let record = write.status.ours.rollback.clone().unwrap();
+    assert_eq!((record.requested, record.result.as_str()), (1, "Invalid"));
+    assert_eq!(record.message.unwrap(), "Revision 1 cannot be put back: env[1]: Duplicate value");
+    assert_eq!(record.recent, [], "it does not count as a rollback");
 }
