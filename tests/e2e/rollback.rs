@@ -3,7 +3,7 @@
 use cluster::kubelet::READY_AFTER_MS;
 use serde_json::{Value, json};
 
-use crate::failure::{Outcome, same};
+use crate::failure::{Outcome, ensure, same};
 use crate::flavour::Flavour;
 use crate::manifest::{Manifest, image_patch, pods_patch};
 use crate::objects::Deployment;
@@ -19,6 +19,7 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     both rollback_mid_rollout,
     both rollback_during_a_rollback,
     ours rollback_left_in_the_manifest because "upstream repeats it for ever",
+    ours rollback_that_the_server_refuses because "apps/v1 takes back what it stores in a set",
 ];
 
 const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
@@ -192,4 +193,46 @@ async fn rollback_left_in_the_manifest(world: World) -> Outcome {
         })
         .await?;
     same("the image", world.get("web").await?.image(), "app:v2")
+}
+
+/// A set that apps/v1 stores may have a template that the CRD refuses, here a variable that is
+/// set twice: the request ends, and the next rollout goes on.
+async fn rollback_that_the_server_refuses(world: World) -> Outcome {
+    let labels = json!({"app": "web", "pod-template-hash": "handmade"});
+    let old = json!({
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {
+            "name": "web-handmade",
+            "labels": {"app": "web", "rollwright.dev/managed": "true"},
+            "annotations": {"deployment.kubernetes.io/revision": "1"},
+        },
+        "spec": {
+            "replicas": 0,
+            "selector": {"matchLabels": labels},
+            "template": {
+                "metadata": {"labels": labels},
+                "spec": {"containers": [{
+                    "name": "app",
+                    "image": "app:v0",
+                    "env": [{"name": "A", "value": "1"}, {"name": "A", "value": "2"}],
+                }]},
+            },
+        },
+    });
+    world.kubectl.apply(&old.to_string()).await?;
+    world.create(&Manifest::new("web", 2)).await?;
+    world.complete("web").await?;
+    world.roll_back("web", 1).await?;
+    let ended = |web: &Deployment| !web.asks_for_rollback();
+    let web = world.wait_until("web", "the request having ended", ended).await?;
+    same("image", web.image(), "app:v1")?;
+    let refused = |web: &Deployment| web.text("/status/rollback/result") == "Invalid";
+    let web = world.wait_until("web", "the record of a refused template", refused).await?;
+    let message = web.text("/status/rollback/message");
+    ensure(message.contains("Duplicate value"), "the server's words in status.rollback.message", message)?;
+    world.wait_event("web", "DeploymentRollbackInvalid", "Duplicate value").await?;
+    world.patch("web", &image_patch("app:v2")).await?;
+    let web = world.complete("web").await?;
+    same("image", web.image(), "app:v2")
 }

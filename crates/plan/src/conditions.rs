@@ -16,11 +16,11 @@ pub struct Condition {
     /// `True`, `False` or `Unknown`.
     #[serde(deserialize_with = "null_as_default")]
     pub status: String,
-    /// One word for machines.
-    #[serde(deserialize_with = "null_as_default")]
+    /// One word for machines; foreign conditions may have none.
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
     pub reason: String,
     /// A sentence for people.
-    #[serde(deserialize_with = "null_as_default")]
+    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
     pub message: String,
     /// When it was last looked at with a result; absent in foreign conditions.
     #[serde(

@@ -53,8 +53,9 @@ impl Fingerprint {
     /// The annotation that names `known` and this one.
     #[must_use]
     pub fn appended_to(&self, known: &[Self]) -> String {
-        let excess = (known.len() + 1).saturating_sub(FINGERPRINTS_MAX);
-        let kept = known.iter().filter(|other| *other != self).skip(excess).chain([self]);
+        let others = || known.iter().filter(|other| *other != self);
+        let excess = (others().count() + 1).saturating_sub(FINGERPRINTS_MAX);
+        let kept = others().skip(excess).chain([self]);
         kept.map(Self::as_str).collect::<Vec<_>>().join(",")
     }
 
