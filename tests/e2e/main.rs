@@ -35,6 +35,7 @@
 )]
 #![expect(clippy::indexing_slicing, reason = "a missing field of a JSON document is a failed test")]
 
+mod bad_input;
 mod clients;
 mod deletion;
 mod diagnosis;
@@ -83,6 +84,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     ownership::SCENARIOS,
     deletion::SCENARIOS,
     obstacles::SCENARIOS,
+    bad_input::SCENARIOS,
     scaling::SCENARIOS,
     pausing::SCENARIOS,
     recreate::SCENARIOS,

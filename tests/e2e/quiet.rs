@@ -56,7 +56,7 @@ async fn no_writes_when_settled(world: World) -> Outcome {
 }
 
 /// Writes by whoever is in charge, in this namespace.
-fn writes(world: &World, since: Timestamp) -> Outcome<Vec<audit::Request>> {
+pub(crate) fn writes(world: &World, since: Timestamp) -> Outcome<Vec<audit::Request>> {
     let user = match world.controller {
         Controller::Operator => User::Operator.name(),
         Controller::Reference => "system:serviceaccount:kube-system:deployment-controller",
