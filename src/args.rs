@@ -101,6 +101,9 @@ pub(crate) struct RunArguments {
         value_parser = leader_elect
     )]
     pub(crate) leader_elect: bool,
+    /// Do not give way to another controller that keeps undoing our status.
+    #[arg(long, env = "ROLLWRIGHT_FORCE")]
+    pub(crate) force: bool,
     /// How many Deployments are worked on at a time.
     #[arg(
         long,

@@ -16,6 +16,7 @@ use crate::controller::Controller;
 use crate::index::{Key, Placed};
 use crate::object::{Kind, Object};
 use crate::quarantine::Quarantine;
+use crate::rivalry::Sighting;
 use crate::watch::{self, Sink};
 
 /// Tells when a cache has been filled.
@@ -92,6 +93,10 @@ impl Sink for Workloads {
         let key = Key { namespace: object.namespace().to_owned(), name: object.name().to_owned() };
         slim(&mut object.body);
         let decoded = workload(self.0.controller.flavour, &object.body);
+        if let Ok(workload) = &decoded {
+            let sighting = Sighting::new(workload, object.status_writer.take());
+            self.0.controller.rivalry().saw(&key, sighting);
+        }
         self.0.quarantine.judge(&object, decoded.as_ref().err());
         Some(match decoded {
             Ok(workload) => Read::Workload(Box::new(workload)),
@@ -125,6 +130,7 @@ impl Sink for Workloads {
     fn delete(&self, object: &Object) {
         self.0.quarantine.judge(object, None);
         let key = Key { namespace: object.namespace().to_owned(), name: object.name().to_owned() };
+        self.0.controller.rivalry().forget(&key);
         let woken = self.0.controller.index().delete_workload(key, object.resource_version());
         self.0.controller.queue.wake(woken);
         self.0.note_sizes();

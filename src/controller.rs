@@ -12,6 +12,7 @@ use crate::metrics::Metrics;
 use crate::pods::PodWatches;
 use crate::queue::Queue;
 use crate::requests::Server;
+use crate::rivalry::Rivalry;
 use crate::scout::Listings;
 
 /// What happens to orphans that match a selector and lack our label.
@@ -38,6 +39,7 @@ pub(crate) struct Controller {
     index: Mutex<Index>,
     ledger: Mutex<Ledger>,
     memory: Mutex<Memory>,
+    rivalry: Mutex<Rivalry>,
 }
 
 impl Controller {
@@ -48,6 +50,7 @@ impl Controller {
         watch_client: kube::Client,
         events: Events,
         metrics: Metrics,
+        rivalry: Rivalry,
     ) -> Self {
         let sight = if flavour.set_labels().is_some() { Sight::ByLabel } else { Sight::Whole };
         Self {
@@ -63,6 +66,7 @@ impl Controller {
             index: Mutex::new(Index::new(sight)),
             ledger: Mutex::new(Ledger::default()),
             memory: Mutex::new(Memory::default()),
+            rivalry: Mutex::new(rivalry),
         }
     }
 
@@ -79,5 +83,10 @@ impl Controller {
     /// What is remembered between passes. Held briefly.
     pub(crate) fn memory(&self) -> MutexGuard<'_, Memory> {
         self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Who else writes our statuses. Held briefly, and no other lock meanwhile.
+    pub(crate) fn rivalry(&self) -> MutexGuard<'_, Rivalry> {
+        self.rivalry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

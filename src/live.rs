@@ -7,7 +7,9 @@ use kube::Api;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
 use pass::{Answer, Cluster, Owner, Refusal};
 use plan::template::without_hash_label;
-use plan::{Action, Ask, Claim, DryRun, Event, Flavour, NewReplicaSet, ReplicaSet, Target, Workload};
+use plan::{
+    Action, Ask, Claim, DryRun, Event, Flavour, NewReplicaSet, ReplicaSet, StatusWrite, Target, Workload,
+};
 use serde_json::Value;
 use tracing::{debug, info};
 
@@ -16,6 +18,7 @@ use crate::controller::Controller;
 use crate::events::About;
 use crate::index::Key;
 use crate::object::{Kind, Object};
+use crate::rivalry::{self, Counters};
 
 /// Who we are in `metadata.managedFields`.
 pub(crate) const FIELD_MANAGER: &str = "rollwright";
@@ -106,11 +109,21 @@ impl Live<'_> {
         Ok(self.wrote_workload(&workload))
     }
 
-    async fn write_status(&self, body: Value) -> Result<String, Refusal> {
+    async fn write_status(&self, workload: &Workload, write: &StatusWrite) -> Result<String, Refusal> {
+        let counters = Counters::of(&write.status);
+        let rival = self.controller.rivalry().objection(self.key, &counters);
+        if let Some(rival) = rival {
+            return Err(rivalry::give_way(self.controller, self.key, workload, &rival));
+        }
+        let body = encode::status_patch(self.flavour(), workload, write);
         let (api, params, patch) = (self.workloads(), patch_params(), Patch::Merge(body));
         let request = api.patch_status(&self.key.name, &params, &patch);
-        let workload = self.controller.server.send("patch_status", "deployments", request).await?;
-        Ok(self.wrote_workload(&workload))
+        let written = self.controller.server.send("patch_status", "deployments", request).await?;
+        let version = self.wrote_workload(&written);
+        if let Ok(version) = version.parse() {
+            self.controller.rivalry().wrote(self.key, &workload.uid, version, counters);
+        }
+        Ok(version)
     }
 
     async fn create_set(&self, body: Value) -> Result<(), Refusal> {
@@ -213,9 +226,7 @@ impl Live<'_> {
                 self.patch_set(&update.target.name, &patch).await.map(|_| None)
             }
             Action::DeleteReplicaSet(target) => self.delete_set(target).await.map(|()| None),
-            Action::WriteStatus(write) => {
-                self.write_status(encode::status_patch(flavour, workload, write)).await.map(Some)
-            }
+            Action::WriteStatus(write) => self.write_status(workload, write).await.map(Some),
             Action::RollBack(write) => {
                 let patch = serde_json::from_value(encode::rollback_patch(flavour, workload, write));
                 let patch = patch.map(Patch::Json).map_err(|error| conflict(error.to_string()))?;

@@ -19,6 +19,7 @@ mod pods;
 mod quarantine;
 mod queue;
 mod requests;
+mod rivalry;
 mod schema;
 mod scout;
 mod watch;

@@ -31,6 +31,8 @@ pub(crate) struct Metrics {
     pub(crate) ledger_waits: IntCounter,
     /// Waits that were given up for a live read.
     pub(crate) ledger_overdue: IntCounter,
+    /// Times that we gave way to another controller, by flavour.
+    pub(crate) rivalries: IntCounterVec,
     /// ReplicaSets that got our label back.
     pub(crate) relabelled: IntCounter,
     /// Orphans that could be adopted and are not labelled.
@@ -79,6 +81,12 @@ impl Metrics {
                 r,
                 "ledger_overdue_total",
                 "Waits for the cache that ended in a live read.",
+            )?,
+            rivalries: counters(
+                r,
+                "rivalries_total",
+                "Deployments left to another controller that kept undoing our status.",
+                &["api"],
             )?,
             relabelled: counter(r, "relabelled_replicasets_total", "ReplicaSets that got their label back.")?,
             orphans_reported: counter(

@@ -20,6 +20,7 @@ use crate::events::Events;
 use crate::index::Key;
 use crate::metrics::Metrics;
 use crate::requests::Server;
+use crate::rivalry::Rivalry;
 use crate::{schema, worker};
 
 /// Passes that run when we are told to stop get this long to end.
@@ -69,7 +70,8 @@ pub(crate) async fn run(arguments: &RunArguments) -> Result<(), RunError> {
     let controllers = flavours.iter().map(|flavour| {
         let (server, watch_client) = (server.clone(), watch_client.clone());
         let (events, metrics) = (events.clone(), metrics.clone());
-        Arc::new(Controller::new(*flavour, arguments.adopt, server, watch_client, events, metrics))
+        let rivalry = Rivalry::new(arguments.force);
+        Arc::new(Controller::new(*flavour, arguments.adopt, server, watch_client, events, metrics, rivalry))
     });
     let controllers: Vec<_> = controllers.collect();
     let workers = start(&controllers, arguments.workers, ready, &mut tasks);

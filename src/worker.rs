@@ -32,6 +32,8 @@ enum Next {
     Failed(PassError),
     /// When the cache shows what we wrote, or at this time.
     Parked(Instant),
+    /// When the controller that we give way to has been silent for long enough.
+    Yielded(Instant),
 }
 
 /// Works until the queue is closed.
@@ -76,6 +78,11 @@ fn schedule(controller: &Controller, key: &Key, next: Next) {
             queue.add_after(key.clone(), until.saturating_duration_since(Instant::now()));
             "parked"
         }
+        Next::Yielded(until) => {
+            queue.forget(key);
+            queue.add_after(key.clone(), until.saturating_duration_since(Instant::now()));
+            "yielded"
+        }
         // S14.3
         Next::Failed(error) if !error.retry => {
             info!(%key, error = error.message, "given up until something changes");
@@ -97,6 +104,9 @@ fn schedule(controller: &Controller, key: &Key, next: Next) {
 }
 
 async fn pass_over(controller: &Arc<Controller>, key: &Key) -> Next {
+    if let Some(until) = controller.rivalry().yields_until(key) {
+        return Next::Yielded(until);
+    }
     let is_overdue = {
         let mut ledger = controller.ledger();
         match ledger.check(key, &controller.index()) {
@@ -129,6 +139,7 @@ async fn pass_over(controller: &Arc<Controller>, key: &Key) -> Next {
     };
     let Some((workload, sets)) = seen else {
         controller.memory().forget(key);
+        controller.rivalry().forget(key);
         controller.ledger().clear(key);
         controller.pods.stop(key);
         return Next::Nothing;
@@ -161,7 +172,10 @@ async fn run(controller: &Arc<Controller>, key: &Key, workload: Workload, sets: 
     if outcome.why.as_ref().map(Why::itself) != Some(&Why::WaitingForTermination) {
         controller.pods.stop(key);
     }
-    next(outcome)
+    match controller.rivalry().yields_until(key) {
+        Some(until) => Next::Yielded(until),
+        None => next(outcome),
+    }
 }
 
 /// Decisions at info, each once.

@@ -54,6 +54,7 @@ mod pausing;
 mod progress;
 mod quiet;
 mod recreate;
+mod rivalry;
 mod rollback;
 mod rollout;
 mod scaling;
@@ -75,6 +76,7 @@ use scenario::Scenario;
 /// Long ones first: they set the time that all take together.
 const SCENARIOS: &[&[Scenario]] = &[
     webhooks::SCENARIOS,
+    rivalry::SCENARIOS,
     interruptions::SCENARIOS,
     handover::SCENARIOS,
     quiet::SCENARIOS,

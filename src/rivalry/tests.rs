@@ -1,0 +1,178 @@
+use serde_json::json;
+use tokio::time::advance;
+
+use super::*;
+use crate::index::tests::key;
+
+fn counters(replicas: i64) -> Counters {
+    Counters::of(&Status { replicas, ..Status::default() })
+}
+
+fn sighting(version: u64, replicas: i64, manager: &str) -> Sighting {
+    let writer = Some(Writer { manager: manager.to_owned(), time: version.to_string() });
+    Sighting { uid: "w".to_owned(), version, counters: counters(replicas), writer }
+}
+
+/// We write 3 replicas, somebody writes another number, and we are about to write 3 again.
+struct Fight {
+    rivalry: Rivalry,
+    version: u64,
+}
+
+impl Fight {
+    fn new() -> Self {
+        Self { rivalry: Rivalry::new(false), version: 0 }
+    }
+
+    fn next(&mut self) -> u64 {
+        self.version += 1;
+        self.version
+    }
+
+    fn write(&mut self) {
+        let version = self.next();
+        self.rivalry.wrote(&key("web"), "w", version, counters(3));
+        self.rivalry.saw(&key("web"), sighting(version, 3, FIELD_MANAGER));
+    }
+
+    fn foreign(&mut self, manager: &str) {
+        let version = self.next();
+        self.rivalry.saw(&key("web"), sighting(version, 77, manager));
+    }
+
+    /// One write of ours that is undone; the manager that we give way to.
+    fn round(&mut self, manager: &str) -> Option<String> {
+        self.write();
+        self.foreign(manager);
+        self.object()
+    }
+
+    fn object(&mut self) -> Option<String> {
+        self.rivalry.objection(&key("web"), &counters(3)).map(|rival| rival.manager)
+    }
+
+    fn yields(&mut self) -> bool {
+        self.rivalry.yields_until(&key("web")).is_some()
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_third_time_within_a_minute_we_give_way() {
+    let mut fight = Fight::new();
+    assert_eq!(fight.round("other"), None);
+    assert_eq!(fight.round("other"), None);
+    assert!(!fight.yields());
+    assert_eq!(fight.round("other").as_deref(), Some("other"));
+    assert!(fight.yields());
+}
+
+#[tokio::test(start_paused = true)]
+async fn slow_or_divided_foes_are_repaired() {
+    let mut fight = Fight::new();
+    for _ in 0..6 {
+        assert_eq!(fight.round("other"), None);
+        advance(WINDOW / 2).await;
+    }
+    let mut fight = Fight::new();
+    for manager in ["a", "b", "c", "a", "b", "c"] {
+        assert_eq!(fight.round(manager), None, "{manager}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_no_undoing_does_not_count() {
+    let mut fight = Fight::new();
+    // Many foreign writes between two of ours are one undoing, and a refused repair is none.
+    fight.write();
+    for _ in 0..9 {
+        fight.foreign("other");
+        assert_eq!(fight.object(), None);
+    }
+    // Before our first write.
+    let mut fight = Fight::new();
+    for _ in 0..9 {
+        fight.foreign("other");
+        assert_eq!(fight.object(), None);
+    }
+    // Another of us.
+    for _ in 0..9 {
+        assert_eq!(fight.round(FIELD_MANAGER), None);
+    }
+    // The sets have moved on: not what we wrote before.
+    for _ in 0..9 {
+        fight.write();
+        fight.foreign("other");
+        assert!(fight.rivalry.objection(&key("web"), &counters(4)).is_none());
+    }
+    // What we wrote still stands, whoever wrote something else.
+    for _ in 0..9 {
+        fight.write();
+        let version = fight.next();
+        fight.rivalry.saw(&key("web"), sighting(version, 3, "other"));
+        assert_eq!(fight.object(), None);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_ends_it_and_one_more_undoing_begins_it_anew() {
+    let mut fight = Fight::new();
+    while fight.round("other").is_none() {}
+    for _ in 0..5 {
+        advance(SILENCE * 2 / 3).await;
+        fight.foreign("other");
+        assert!(fight.yields(), "it is still heard of");
+    }
+    advance(SILENCE * 2 / 3).await;
+    // A change of the spec is not a word of the rival's.
+    let writer = fight.version;
+    let version = fight.next();
+    fight.rivalry.saw(&key("web"), Sighting { version, ..sighting(writer, 77, "other") });
+    assert!(fight.yields());
+    advance(SILENCE / 3).await;
+    assert!(!fight.yields());
+    assert_eq!(fight.round("other").as_deref(), Some("other"));
+    assert!(fight.yields());
+    advance(SILENCE).await;
+    assert!(!fight.yields());
+    advance(WINDOW).await;
+    assert_eq!(fight.round("other"), None, "all is forgiven");
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_object_of_that_name_starts_afresh() {
+    let mut fight = Fight::new();
+    while fight.round("other").is_none() {}
+    fight.rivalry.saw(&key("web"), Sighting { uid: "v".to_owned(), ..sighting(99, 0, "other") });
+    assert!(!fight.yields());
+    while fight.round("other").is_none() {}
+    fight.rivalry.forget(&key("web"));
+    assert!(!fight.yields());
+}
+
+#[tokio::test(start_paused = true)]
+async fn force_gives_way_to_nobody() {
+    let mut fight = Fight { rivalry: Rivalry::new(true), version: 0 };
+    for _ in 0..9 {
+        assert_eq!(fight.round("other"), None);
+    }
+}
+
+#[test]
+fn the_last_writer_is_read_from_managed_fields() {
+    let entry = |manager: &str, time: &str, subresource: &str| json!({"manager": manager, "time": time, "subresource": subresource, "operation": "Update"});
+    let last = |entries: Value| Writer::of_status(&entries).map(|writer| writer.manager);
+    let (early, late) = ("2026-04-01T12:00:00Z", "2026-04-01T12:00:01Z");
+    assert_eq!(last(json!([])), None);
+    assert_eq!(last(json!("garbage")), None);
+    assert_eq!(last(json!([{"manager": "kubectl", "time": late}])), None, "not the status");
+    let both = |ours: &str, theirs: &str| {
+        last(json!([
+            entry(FIELD_MANAGER, ours, "status"),
+            entry("other", theirs, "status"),
+            entry("x", late, "")
+        ]))
+    };
+    assert_eq!(both(late, early).as_deref(), Some(FIELD_MANAGER));
+    assert_eq!(both(early, late).as_deref(), Some("other"));
+    assert_eq!(both(late, late).as_deref(), Some("other"));
+}

@@ -1,0 +1,102 @@
+//! Another controller that writes the same status.
+
+use std::time::{Duration, Instant};
+
+use cluster::{NotYet, User, audit};
+use jiff::Timestamp;
+use kube::api::{Patch, PatchParams};
+use serde_json::json;
+
+use crate::failure::{Failure, Outcome, ensure, same, until};
+use crate::manifest::Manifest;
+use crate::scenario::{Scenario, scenarios};
+use crate::world::World;
+
+pub(crate) const SCENARIOS: &[Scenario] = scenarios![
+    own both rival_controller,
+];
+
+const RIVAL: &str = "rival-controller";
+const EVERY: Duration = Duration::from_millis(200);
+/// How often the rival writes once we have given way.
+const WRITES_ALONE: i64 = 15;
+/// A minute of silence, and some room.
+const RETURN: Duration = Duration::from_secs(75);
+const REPAIRS_MAX: usize = 3;
+
+/// A single foreign write is repaired. Against a client that writes other counters five times a
+/// second we give way after three repairs at most, and say so; once it has been silent for a
+/// minute, we repair.
+async fn rival_controller(world: World) -> Outcome {
+    world.roll_out(&Manifest::new("web", 2)).await?;
+    world.roll_out(&Manifest::new("other", 2)).await?;
+    write(&world, 70).await?;
+    repaired(&world).await?;
+    let events = world.events("web").await?;
+    ensure(events.iter().all(|event| event.reason != "RivalController"), "no word of it", events)?;
+
+    let since = Timestamp::now();
+    let mut number = 100;
+    let event = world
+        .wait("our giving way", async || {
+            number += 1;
+            write(&world, number).await.map_err(|failure| NotYet(failure.0))?;
+            tokio::time::sleep(EVERY).await;
+            let events = world.events("web").await.map_err(|failure| NotYet(failure.0))?;
+            let said = events.into_iter().find(|event| event.reason == "RivalController");
+            said.ok_or_else(|| NotYet("not yet".to_owned()))
+        })
+        .await?;
+    ensure(event.message.contains(RIVAL) && event.kind == "Warning", "a warning that names it", event)?;
+    let gave_way = Timestamp::now();
+    for further in 1..=WRITES_ALONE {
+        write(&world, number + further).await?;
+        tokio::time::sleep(EVERY).await;
+    }
+    let silent = Instant::now();
+    same("what the rival wrote last", world.get("web").await?.status("replicas"), number + WRITES_ALONE)?;
+    same("our writes meanwhile", writes(&world, gave_way)?, 0)?;
+    let repairs = writes(&world, since)?;
+    ensure(repairs <= REPAIRS_MAX, "three repairs at most", repairs)?;
+    // Others are served as ever.
+    world.set_image("other", "app:v2").await?;
+    world.complete("other").await?;
+
+    let returned = cluster::wait_for("our return", RETURN, async || {
+        let web = world.get("web").await.map_err(|failure| NotYet(failure.0))?;
+        until(web.status("replicas") == 2, web.summary())
+    });
+    returned.await?;
+    let silence = silent.elapsed();
+    ensure(silence > Duration::from_secs(50), "a minute of silence first", silence)?;
+    world.set_image("web", "app:v2").await?;
+    world.complete("web").await?;
+    Ok(())
+}
+
+/// The rival writes its counters, which are never ours.
+async fn write(world: &World, replicas: i64) -> Outcome {
+    let params = PatchParams { field_manager: Some(RIVAL.to_owned()), ..PatchParams::default() };
+    let patch = Patch::Merge(json!({"status": {"replicas": replicas}}));
+    world.deployments().patch_status("web", &params, &patch).await?;
+    Ok(())
+}
+
+async fn repaired(world: &World) -> Outcome {
+    world.wait_until("web", "the repair", |web| web.status("replicas") == 2).await?;
+    Ok(())
+}
+
+/// How many statuses of `web` the operator wrote since then.
+fn writes(world: &World, since: Timestamp) -> Outcome<usize> {
+    let log = world.stage.cluster.audit_log();
+    let writes = audit::writes(&log, since, User::Operator.name());
+    let writes = writes.map_err(|error| Failure::new(error.to_string()))?.into_iter();
+    let is_ours = |write: &audit::Request| {
+        write.namespace == world.namespace
+            && write.name == "web"
+            && write.subresource == "status"
+            && write.code == 200
+    };
+    Ok(writes.filter(is_ours).count())
+}
