@@ -6,7 +6,6 @@ use api::{decode, encode};
 use kube::Api;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
 use pass::{Answer, Cluster, Owner, Refusal};
-use plan::template::without_hash_label;
 use plan::{
     Action, Ask, Claim, DryRun, Event, Flavour, NewReplicaSet, ReplicaSet, StatusWrite, Target, Workload,
 };
@@ -185,7 +184,7 @@ impl Live<'_> {
         let answer = match self.controller.server.send("dry_run", "replicasets", request).await {
             Ok(stored) => {
                 let template = stored.body.pointer("/spec/template").unwrap_or(&Value::Null);
-                DryRun::Stored(self.flavour().stored_digest(&without_hash_label(template)))
+                DryRun::Stored(self.flavour().stored_digest(template))
             }
             Err(refusal) => {
                 debug!(key = %self.key, code = refusal.code, message = refusal.message, "dry run refused");

@@ -8,7 +8,6 @@ use jiff::Timestamp;
 use plan::intstr::{IntOrPercent, signed_decimal};
 use plan::keys::ROLLBACK_TO;
 use plan::selector::LabelSelector;
-use plan::template::without_hash_label;
 use plan::{
     Flavour, Map, Pod, ReplicaSet, SetFailure, SetStatus, Status, Strategy, TemplateSummary, Workload,
 };
@@ -164,7 +163,7 @@ pub fn replica_set(flavour: Flavour, object: &Value) -> Result<ReplicaSet, Rejec
         size: integer(spec, "spec", "replicas")?.unwrap_or(1),
         min_ready_seconds: integer(spec, "spec", "minReadySeconds")?.unwrap_or(0),
         fingerprints: flavour.fingerprints_of_set(&metadata.annotations, template),
-        stored: flavour.stored_digest(&without_hash_label(template)),
+        stored: flavour.stored_digest(template),
         annotations: metadata.annotations,
         status: set_status(object.get("status").unwrap_or(&Value::Null))?,
     })

@@ -106,7 +106,7 @@ pub fn release_patch(workload: &Workload, target: &Target) -> Value {
 pub fn status_patch(flavour: Flavour, workload: &Workload, write: &StatusWrite) -> Value {
     let mut patch = json!({
         "metadata": preconditions(&workload.uid, &workload.resource_version),
-        "status": write.status.to_json(flavour.has_status_extras()),
+        "status": write.status.to_json(flavour),
     });
     if let Some(revision) = &write.revision_annotation {
         insert(&mut patch, "metadata", "annotations", json!({ REVISION: revision }));

@@ -2,7 +2,7 @@
 
 use api::decode::Defaults;
 use plan::Flavour;
-use plan::template::{pod_template_hash, without_hash_label};
+use plan::template::pod_template_hash;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -74,7 +74,7 @@ impl Case {
         let template = first.input.deployment.pointer("/spec/template").cloned().unwrap_or_default();
         let count = first.input.deployment.pointer("/status/collisionCount").and_then(Value::as_i64);
         let count = count.and_then(|count| i32::try_from(count).ok());
-        let hash = pod_template_hash(&without_hash_label(&template), count);
+        let hash = pod_template_hash(&template, count);
         let case = Self::parse(&text.replace("<hash>", &hash))?;
         Ok(Self { hash, ..case })
     }

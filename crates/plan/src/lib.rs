@@ -116,7 +116,7 @@ fn decide(draft: &mut Draft<'_>) -> Result<(), Ask> {
 fn synchronise(draft: &mut Draft<'_>) -> Result<(), Ask> {
     draft.why = Why::Paused;
     new_set::find_once(draft)?;
-    scale::scale(draft, false);
+    scale::scale(draft);
     if draft.workload.rollback_to.is_none() {
         history::clean_up(draft);
     }
@@ -126,7 +126,7 @@ fn synchronise(draft: &mut Draft<'_>) -> Result<(), Ask> {
 
 fn synchronise_found(draft: &mut Draft<'_>) -> Result<(), Ask> {
     draft.why = Why::Stepping;
-    scale::scale(draft, true);
+    scale::scale(draft);
     progress::report_without_estimate(draft);
     Ok(())
 }

@@ -1,6 +1,5 @@
 //! Revision numbers (S5).
 
-use crate::action::Target;
 use crate::draft::{Draft, SetDraft};
 use crate::intstr::signed_decimal;
 use crate::keys::REVISION;
@@ -76,21 +75,15 @@ fn out_of_range(set: &SetDraft<'_>) -> bool {
     set.annotation(REVISION).and_then(signed_decimal).is_some_and(|number| number >= REVISION_MAX)
 }
 
-/// The set that "previous" means: the highest revision among the sets that are not the
+/// The revision that "previous" means: the highest revision among the sets that are not the
 /// current one (S5.7, without its defect that the current one can win).
-pub(crate) fn previous(draft: &mut Draft<'_>) -> Option<(i64, Target)> {
-    let mut best: Option<(i64, usize)> = None;
-    for index in draft.olds() {
-        let number = draft.sets.get(index).map_or(0, |set| of(set).or_zero());
-        if number > best.map_or(0, |(number, _)| number) {
-            best = Some((number, index));
-        }
-    }
-    if last_of_all(draft) != best.map_or(0, |(number, _)| number) {
+pub(crate) fn previous(draft: &mut Draft<'_>) -> Option<i64> {
+    let olds = draft.olds().into_iter().filter_map(|index| draft.sets.get(index));
+    let highest = olds.map(|set| of(set).or_zero()).fold(0, i64::max);
+    if last_of_all(draft) != highest {
         draft.deviate("S5.7");
     }
-    let (number, index) = best?;
-    Some((number, draft.sets.get(index)?.target()))
+    (highest > 0).then_some(highest)
 }
 
 /// Upstream's second largest over all sets, to know where ours differs (S5.7).

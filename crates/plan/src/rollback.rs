@@ -49,7 +49,7 @@ fn choose(draft: &mut Draft<'_>, requested: i64) -> Result<Outcome, Ask> {
     let wanted = if requested == 0 {
         // S10.4, with S5.7 mended: never the current one.
         match revision::previous(draft) {
-            Some((number, _)) => number,
+            Some(number) => number,
             None => return Ok(Outcome::NotFound("Unable to find last revision.")),
         }
     } else {
@@ -217,12 +217,11 @@ pub(crate) fn is_refused(draft: &mut Draft<'_>, requested: i64) -> bool {
         return false;
     }
     let still = draft.status.ours.rollback.as_ref().is_some_and(|record| {
-        let current = draft.workload.template.fingerprint.as_str();
         // The condition goes away with the request, and with it the refusal.
         record.result == "Refused"
             && draft.status.condition(condition::ROLLBACK_REFUSED).is_some()
             && record.requested == requested
-            && record.recent.iter().any(|entry| entry.from == current || entry.to == current)
+            && record.recent.iter().any(|entry| concerns_current(draft, entry))
     });
     let recent = recent(draft);
     if !still && recent.len() < REPEATS_MAX {

@@ -27,9 +27,8 @@ pub(crate) fn is_scaling_event(draft: &mut Draft<'_>) -> bool {
     true
 }
 
-/// Scales sets without rolling anything out (S8.3–S8.8). `refresh` also brings a single set's
-/// stale annotations up to date.
-pub(crate) fn scale(draft: &mut Draft<'_>, on_scaling_event: bool) {
+/// Scales sets without rolling anything out: on a scaling event, and while paused (S8.3–S8.8).
+pub(crate) fn scale(draft: &mut Draft<'_>) {
     let replicas = draft.workload.replicas;
     let active: Vec<_> = (0..draft.sets.len()).filter(|index| draft.size_of(*index) > 0).collect();
     match active.as_slice() {
@@ -39,7 +38,7 @@ pub(crate) fn scale(draft: &mut Draft<'_>, on_scaling_event: bool) {
                 draft.scale(index, replicas, Purpose::Scale);
             }
         }
-        [only] if draft.size_of(*only) == replicas && on_scaling_event => {
+        [only] if draft.size_of(*only) == replicas && !draft.workload.paused => {
             // S8.12: upstream leaves the stale annotation, and sees a scaling event for ever.
             draft.deviate("S8.12");
             draft.scale_and_annotate(*only, replicas, Purpose::Scale);

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::conditions::Condition;
+use crate::flavour::Flavour;
 use crate::selector::null_as_default;
 
 /// `status`, as stored. Counts are pods unless said otherwise.
@@ -103,7 +104,7 @@ impl Status {
 
     /// The status as JSON, with explicit nulls where a field is to go away (merge patch).
     #[must_use]
-    pub fn to_json(&self, with_ours: bool) -> Value {
+    pub fn to_json(&self, flavour: Flavour) -> Value {
         let mut value = json!({
             "observedGeneration": self.observed_generation,
             "replicas": self.replicas,
@@ -115,7 +116,7 @@ impl Status {
             "collisionCount": self.collision_count,
             "conditions": self.conditions,
         });
-        if with_ours
+        if flavour.has_status_extras()
             && let (Some(members), Ok(Value::Object(ours))) =
                 (value.as_object_mut(), serde_json::to_value(&self.ours))
         {

@@ -69,9 +69,21 @@ impl Fingerprint {
 /// The digest of a template's canonical text, hash label aside.
 #[must_use]
 pub fn digest(template: &Value) -> Digest {
+    Sha256::digest(canonical(template).as_bytes()).into()
+}
+
+/// The canonical text, hash label aside. Every event of a ReplicaSet comes by here, so a
+/// template is copied only if there is something to leave out.
+fn canonical(template: &Value) -> String {
+    let labels = template.pointer("/metadata/labels").and_then(Value::as_object);
+    let is_plain = labels.is_none_or(|labels| !labels.is_empty() && !labels.contains_key(HASH_LABEL));
     let mut text = String::new();
-    write_canonical(&without_hash_label(template), &mut text);
-    Sha256::digest(text.as_bytes()).into()
+    if is_plain {
+        write_canonical(template, &mut text);
+    } else {
+        write_canonical(&without_hash_label(template), &mut text);
+    }
+    text
 }
 
 /// The template without the label `pod-template-hash` (S16.5a).
@@ -120,10 +132,8 @@ fn as_object(value: &mut Value) -> Option<&mut Map<String, Value>> {
 /// template and the count, folded to 32 bits (S4.17, S4.19), in the alphabet of S4.18.
 #[must_use]
 pub fn pod_template_hash(template: &Value, collision_count: Option<i32>) -> String {
-    let mut text = String::new();
-    write_canonical(&without_hash_label(template), &mut text);
     let mut hasher = fnv::FnvHasher::default();
-    hasher.write(text.as_bytes());
+    hasher.write(canonical(template).as_bytes());
     if let Some(count) = collision_count {
         hasher.write(&count.to_le_bytes());
     }

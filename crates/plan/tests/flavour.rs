@@ -134,7 +134,7 @@ fn nothing_of_ours(name: &str, map: &Map) {
 }
 
 fn is_upstreams(name: &str, status: &Status) {
-    let json = status.to_json(Flavour::AppsV1.has_status_extras());
+    let json = status.to_json(Flavour::AppsV1);
     let fields: Vec<_> = json.as_object().unwrap().keys().map(String::as_str).collect();
     let mut sorted = fields.clone();
     sorted.sort_unstable();

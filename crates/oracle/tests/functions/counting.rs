@@ -97,7 +97,7 @@ pub(crate) fn status(input: &Value) -> Answer {
         snapshot.add(set["name"].as_str().unwrap(), set["new"] == true, &object);
     }
     let plan = snapshot.plan();
-    without_zeros(snapshot::status_after(&snapshot, &plan).to_json(false)).into()
+    without_zeros(snapshot::status_after(&snapshot, &plan).to_json(plan::Flavour::AppsV1)).into()
 }
 
 /// Zero counters and nulls are not in the recording; the pointers among them are.

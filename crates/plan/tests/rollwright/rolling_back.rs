@@ -200,10 +200,10 @@ fn the_fourth_rollback_is_refused() {
 #[test]
 fn another_text_of_the_same_template_does_not_start_the_count_anew() {
     let mut world = third();
-    let both = |image: &str| format!("{},{}", fingerprint(image).as_str(), fingerprint("b, raw").as_str());
+    let texts = ["b", "b, raw", "b, again"].map(|image| fingerprint(image).as_str().to_owned()).join(",");
     let set = world.find_mut("web-b");
-    set.annotations.insert(plan::keys::FINGERPRINTS.to_owned(), both("b"));
-    set.fingerprints = plan::template::Fingerprint::list(&both("b"));
+    set.fingerprints = plan::template::Fingerprint::list(&texts);
+    set.annotations.insert(plan::keys::FINGERPRINTS.to_owned(), texts);
     for _ in 0..3 {
         world = asked(world, 0);
         rolled_out(&mut world);
@@ -214,7 +214,13 @@ fn another_text_of_the_same_template_does_not_start_the_count_anew() {
         wait(&mut world, 60);
     }
     assert_eq!(world.observed.sets.len(), 3, "nothing was created");
-    check("refused", asked(world, 0), &[&["event RepeatedRollback", REFUSED], &[]]);
+    let mut world = check("refused", asked(world, 0), &[&["event RepeatedRollback", REFUSED], &[]]);
+    // Nor does it end a refusal that has stood for an hour.
+    wait(&mut world, 3600);
+    world.set_template(template("b, again"));
+    rolled_out(&mut world);
+    assert!(is_refused(&world));
+    assert_eq!(world.observed.workload.rollback_to, Some(0));
 }
 
 #[test]
