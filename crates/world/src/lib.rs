@@ -1,0 +1,30 @@
+//! A Kubernetes cluster in memory.
+//!
+//! One store holds every object, as versions of JSON, and one log tells what became of them.
+//! There is no clock in here and no chance: the driver sets [`Store::set_now`] and chooses.
+//! Two doors lead in. The direct one is this crate's API, synchronous and fast: the simulator's.
+//! The other is the Kubernetes HTTP API over the same store: the sandbox's.
+//!
+//! What the store does as the API server does it: resource versions over all kinds, optimistic
+//! locking, generations, status and scale subresources, finalizers, dry runs, patches. What
+//! others do in a cluster (ReplicaSet controller, kubelets, garbage collector, admission) stands
+//! beside it, each in a file of its own.
+
+mod admission;
+mod log;
+mod object;
+mod patch;
+mod refusal;
+mod resource;
+mod store;
+mod strategic;
+mod write;
+
+pub use admission::{Admission, Operation, Request};
+pub use log::{Change, ChangeKind, Expired};
+pub use object::Object;
+pub use patch::Patch;
+pub use refusal::Refused;
+pub use resource::Resource;
+pub use store::{Key, Store};
+pub use write::{Deletion, Mode, Preconditions, Propagation, Subresource};

@@ -1,0 +1,78 @@
+//! The log of versions, and what a watch reads of it.
+
+use std::collections::VecDeque;
+
+use crate::object::Object;
+use crate::resource::Resource;
+
+/// What became of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// It came into being.
+    Added,
+    /// It has a new version.
+    Modified,
+    /// It is gone; the object is its last state, in the version of the deletion.
+    Deleted,
+}
+
+/// An entry of the log.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// The version that the cluster got by it.
+    pub version: u64,
+    /// What happened.
+    pub kind: ChangeKind,
+    /// The object after it.
+    pub object: Object,
+    /// The object before it. A watch with a selector needs it: what leaves the selection is
+    /// deleted, for that watch.
+    pub before: Option<Object>,
+}
+
+/// The history asked for is not kept any more (410).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("too old resource version: {asked} ({floor})")]
+pub struct Expired {
+    /// The version asked for.
+    pub asked: u64,
+    /// The oldest one that can be asked for.
+    pub floor: u64,
+}
+
+/// Changes in the order of their versions.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Log {
+    changes: VecDeque<Change>,
+    floor: u64,
+}
+
+impl Log {
+    pub(crate) fn push(&mut self, change: Change) {
+        self.changes.push_back(change);
+    }
+
+    /// Forgets everything up to a version.
+    pub(crate) fn compact(&mut self, through: u64) {
+        while self.changes.front().is_some_and(|change| change.version <= through) {
+            self.changes.pop_front();
+        }
+        self.floor = self.floor.max(through);
+    }
+
+    pub(crate) fn after(
+        &self,
+        resource: Resource,
+        version: u64,
+    ) -> Result<impl Iterator<Item = &Change>, Expired> {
+        if version < self.floor {
+            return Err(Expired { asked: version, floor: self.floor });
+        }
+        let start = self.changes.partition_point(|change| change.version <= version);
+        Ok(self.changes.range(start..).filter(move |change| change.object.resource == resource))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.changes.len()
+    }
+}

@@ -1,0 +1,379 @@
+//! The store: every object, and the log of what became of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::admission::{Admission, Operation, Request};
+use crate::log::{Change, ChangeKind, Expired, Log};
+use crate::object::Object;
+use crate::patch::Patch;
+use crate::refusal::Refused;
+use crate::resource::Resource;
+use crate::write::{self, Deletion, Mode, Preconditions, Propagation, Subresource};
+
+/// The finalizer of a foreground deletion.
+pub(crate) const FOREGROUND: &str = "foregroundDeletion";
+/// The finalizer of a deletion that orphans.
+pub(crate) const ORPHAN: &str = "orphan";
+
+/// Which object.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key {
+    /// Its kind.
+    pub resource: Resource,
+    /// Its namespace; empty when it has none.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl Key {
+    /// Names an object.
+    #[must_use]
+    pub fn new(resource: Resource, namespace: &str, name: &str) -> Self {
+        Self { resource, namespace: namespace.to_owned(), name: name.to_owned() }
+    }
+
+    fn of(object: &Object) -> Self {
+        Self::new(object.resource, object.namespace(), object.name())
+    }
+}
+
+/// Every object of the cluster, and their history. Copies share what they have in common.
+#[derive(Clone)]
+pub struct Store {
+    objects: BTreeMap<Key, Object>,
+    log: Log,
+    version: u64,
+    born: u64,
+    now: Timestamp,
+    admission: Vec<Arc<dyn Admission>>,
+}
+
+impl Store {
+    /// An empty cluster at a time.
+    #[must_use]
+    pub fn new(now: Timestamp) -> Self {
+        Self {
+            objects: BTreeMap::new(),
+            log: Log::default(),
+            // As in a cluster that has lived a little: 0 has a meaning of its own in the API.
+            version: 100,
+            born: 0,
+            now,
+            admission: Vec::new(),
+        }
+    }
+
+    /// The server's clock.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// Sets the server's clock; objects carry it in whole seconds.
+    pub fn set_now(&mut self, now: Timestamp) {
+        self.now = now;
+    }
+
+    /// The version of the whole, as a list answers it.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Adds a step of admission after the others.
+    pub fn add_admission(&mut self, step: Arc<dyn Admission>) {
+        self.admission.push(step);
+    }
+
+    /// Drops all steps of admission.
+    pub fn clear_admission(&mut self) {
+        self.admission.clear();
+    }
+
+    /// An object as it is now.
+    #[must_use]
+    pub fn get(&self, key: &Key) -> Option<&Object> {
+        self.objects.get(key)
+    }
+
+    /// The objects of a kind, by name; of all namespaces when none is given.
+    pub fn list<'a>(
+        &'a self,
+        resource: Resource,
+        namespace: Option<&str>,
+    ) -> impl Iterator<Item = &'a Object> {
+        let first = Key::new(resource, namespace.unwrap_or_default(), "");
+        let namespace = namespace.map(str::to_owned);
+        let from_there = self.objects.range(first..);
+        let selected = from_there.take_while(move |(key, _)| {
+            key.resource == resource && namespace.as_ref().is_none_or(|wanted| *wanted == key.namespace)
+        });
+        selected.map(|(_, object)| object)
+    }
+
+    /// Every object.
+    pub fn objects(&self) -> impl Iterator<Item = &Object> {
+        self.objects.values()
+    }
+
+    /// What happened to objects of a kind after a version.
+    ///
+    /// # Errors
+    /// 410 when that history has been compacted away.
+    pub fn changes(&self, resource: Resource, after: u64) -> Result<impl Iterator<Item = &Change>, Expired> {
+        self.log.after(resource, after)
+    }
+
+    /// Forgets history up to and with a version; watches that are older get 410.
+    pub fn compact(&mut self, through: u64) {
+        self.log.compact(through);
+    }
+
+    /// How many changes are kept.
+    #[must_use]
+    pub fn kept_changes(&self) -> usize {
+        self.log.len()
+    }
+
+    fn find(&self, key: &Key) -> Result<&Object, Refused> {
+        self.objects.get(key).ok_or_else(|| Refused::not_found(key.resource, &key.name))
+    }
+
+    /// Creates an object.
+    ///
+    /// # Errors
+    /// When the name is missing or taken, the namespace is going away, or admission refuses.
+    pub fn create(&mut self, mut object: Object, mode: Mode) -> Result<Object, Refused> {
+        self.name(&mut object)?;
+        let key = Key::of(&object);
+        self.check_namespace(&key)?;
+        self.born += 1;
+        let mut object = write::newborn(object, uid(self.born), self.now);
+        self.admit(Operation::Create, Subresource::Main, mode, None, &mut object)?;
+        if self.objects.contains_key(&key) {
+            return Err(Refused::already_exists(key.resource, &key.name));
+        }
+        match mode {
+            Mode::DryRun => Ok(object),
+            Mode::Store => Ok(self.put(key, object, ChangeKind::Added)),
+        }
+    }
+
+    /// Gives an object with `generateName` its name.
+    fn name(&self, object: &mut Object) -> Result<(), Refused> {
+        if !object.name().is_empty() {
+            return Ok(());
+        }
+        let prefix = object.metadata.get("generateName").and_then(Value::as_str).unwrap_or_default();
+        if prefix.is_empty() {
+            let cause = "metadata.name: Required value: name or generateName is required";
+            return Err(Refused::invalid(object.resource, "", cause));
+        }
+        let name = format!("{prefix}{}", suffix(self.born + 1));
+        object.set_metadata("name", Value::from(name));
+        Ok(())
+    }
+
+    /// Nothing new in a namespace that is going away. Namespaces that nobody created exist.
+    fn check_namespace(&self, key: &Key) -> Result<(), Refused> {
+        let namespace = self.objects.get(&Key::new(Resource::Namespaces, "", &key.namespace));
+        if key.resource.is_namespaced() && namespace.is_some_and(Object::is_deleting) {
+            return Err(Refused::namespace_terminating(key.resource, &key.name, &key.namespace));
+        }
+        Ok(())
+    }
+
+    fn admit(
+        &self,
+        operation: Operation,
+        subresource: Subresource,
+        mode: Mode,
+        stored: Option<&Object>,
+        object: &mut Object,
+    ) -> Result<(), Refused> {
+        let is_dry_run = mode == Mode::DryRun;
+        let request = Request { operation, resource: object.resource, subresource, is_dry_run, stored };
+        self.admission.iter().try_for_each(|step| step.admit(self, &request, object))
+    }
+
+    /// Replaces an object, or the part of it that the subresource is for. The resourceVersion
+    /// and uid that it carries are preconditions.
+    ///
+    /// # Errors
+    /// 404, 409, or what admission says.
+    pub fn replace(
+        &mut self,
+        object: Object,
+        subresource: Subresource,
+        mode: Mode,
+    ) -> Result<Object, Refused> {
+        let key = Key::of(&object);
+        let stored = self.find(&key)?.clone();
+        Preconditions::stated_by(&object).check(&stored)?;
+        self.write(key, &stored, object, subresource, mode)
+    }
+
+    /// Changes an object, or the part of it that the subresource is for.
+    ///
+    /// # Errors
+    /// 400 when the patch is none, else as [`Self::replace`].
+    pub fn patch(
+        &mut self,
+        key: &Key,
+        patch: &Patch,
+        subresource: Subresource,
+        mode: Mode,
+    ) -> Result<Object, Refused> {
+        let stored = self.find(key)?.clone();
+        let object = if subresource == Subresource::Scale {
+            let mut scale = write::scale_of(&stored);
+            patch.apply_to_value(&mut scale)?;
+            let sent = Object::from_value(key.resource, scale.clone());
+            Preconditions::stated_by(&sent).check(&stored)?;
+            write::scaled(&stored, &scale)?
+        } else {
+            let object = patch.apply(&stored)?;
+            Preconditions::stated_by(&object).check(&stored)?;
+            object
+        };
+        self.write(key.clone(), &stored, object, subresource, mode)
+    }
+
+    /// The size of an object, as the scale subresource shows it.
+    ///
+    /// # Errors
+    /// 404.
+    pub fn scale(&self, key: &Key) -> Result<Value, Refused> {
+        Ok(write::scale_of(self.find(key)?))
+    }
+
+    /// Sets a size through the scale subresource, given as an `autoscaling/v1` Scale.
+    ///
+    /// # Errors
+    /// As [`Self::replace`], and 422 for a negative size.
+    pub fn replace_scale(&mut self, key: &Key, scale: &Value, mode: Mode) -> Result<Object, Refused> {
+        let stored = self.find(key)?.clone();
+        let sent = Object::from_value(key.resource, scale.clone());
+        Preconditions::stated_by(&sent).check(&stored)?;
+        let object = write::scaled(&stored, scale)?;
+        self.write(key.clone(), &stored, object, Subresource::Scale, mode)
+    }
+
+    fn write(
+        &mut self,
+        key: Key,
+        stored: &Object,
+        sent: Object,
+        subresource: Subresource,
+        mode: Mode,
+    ) -> Result<Object, Refused> {
+        let mut object = write::merged(stored, sent, subresource);
+        let version = stored.metadata.get("resourceVersion").cloned().unwrap_or(Value::Null);
+        if object.metadata.get("resourceVersion") != Some(&version) {
+            object.set_metadata("resourceVersion", version);
+        }
+        self.admit(Operation::Update, subresource, mode, Some(stored), &mut object)?;
+        if object == *stored || mode == Mode::DryRun {
+            // A write that changes nothing is no write.
+            return Ok(object);
+        }
+        if object.is_deleting() && object.finalizers().next().is_none() && object.resource != Resource::Pods {
+            return Ok(self.remove(&key, object));
+        }
+        Ok(self.put(key, object, ChangeKind::Modified))
+    }
+
+    /// Deletes an object, or marks it for those who have to finish first.
+    ///
+    /// # Errors
+    /// 404, 409.
+    pub fn delete(&mut self, key: &Key, deletion: &Deletion) -> Result<Object, Refused> {
+        let stored = self.find(key)?.clone();
+        deletion.preconditions.check(&stored)?;
+        let mut object = stored.clone();
+        self.admit(Operation::Delete, Subresource::Main, deletion.mode, Some(&stored), &mut object)?;
+        let mut finalizers: Vec<&str> = object.finalizers().collect();
+        let before = finalizers.len();
+        finalizers.retain(|finalizer| *finalizer != FOREGROUND && *finalizer != ORPHAN);
+        match deletion.propagation {
+            Propagation::Background => {}
+            Propagation::Foreground => finalizers.push(FOREGROUND),
+            Propagation::Orphan => finalizers.push(ORPHAN),
+        }
+        let is_graceful = key.resource == Resource::Pods && deletion.grace_seconds != Some(0);
+        let waits = !finalizers.is_empty() || is_graceful || key.resource == Resource::Namespaces;
+        if deletion.mode == Mode::DryRun {
+            return Ok(stored);
+        }
+        if !waits {
+            return Ok(self.remove(key, object));
+        }
+        if finalizers.len() != before || !stored.is_deleting() {
+            let finalizers = Value::from(finalizers.into_iter().map(str::to_owned).collect::<Vec<_>>());
+            let is_empty = finalizers.as_array().is_some_and(Vec::is_empty);
+            object.set_metadata("finalizers", if is_empty { Value::Null } else { finalizers });
+        }
+        self.mark(&mut object, deletion.grace_seconds);
+        if object == stored {
+            return Ok(stored);
+        }
+        Ok(self.put(key.clone(), object, ChangeKind::Modified))
+    }
+
+    fn mark(&self, object: &mut Object, grace_seconds: Option<i64>) {
+        if object.is_deleting() {
+            return;
+        }
+        let own = object.spec_number("terminationGracePeriodSeconds").unwrap_or(30);
+        let grace = if object.resource == Resource::Pods { grace_seconds.unwrap_or(own) } else { 0 };
+        let end = self.now.checked_add(jiff::SignedDuration::from_secs(grace)).unwrap_or(self.now);
+        object.set_metadata("deletionTimestamp", write::stamp(end));
+        object.set_metadata("deletionGracePeriodSeconds", Value::from(grace));
+        if object.resource.has_generation() {
+            object.set_metadata("generation", Value::from(object.generation() + 1));
+        }
+    }
+
+    fn put(&mut self, key: Key, mut object: Object, kind: ChangeKind) -> Object {
+        self.version += 1;
+        object.set_metadata("resourceVersion", Value::from(self.version.to_string()));
+        let before = self.objects.insert(key, object.clone());
+        self.log.push(Change { version: self.version, kind, object: object.clone(), before });
+        object
+    }
+
+    fn remove(&mut self, key: &Key, mut object: Object) -> Object {
+        let before = self.objects.remove(key);
+        self.version += 1;
+        object.set_metadata("resourceVersion", Value::from(self.version.to_string()));
+        let (version, kind) = (self.version, ChangeKind::Deleted);
+        self.log.push(Change { version, kind, object: object.clone(), before });
+        object
+    }
+}
+
+fn uid(born: u64) -> String {
+    format!("00000000-0000-4000-8000-{born:012x}")
+}
+
+/// Five characters of the alphabet that the API server uses, different for different numbers.
+fn suffix(number: u64) -> String {
+    const ALPHABET: [char; 27] = [
+        'b', 'c', 'd', 'f', 'g', 'h', 'j', 'k', 'l', 'm', 'n', 'p', 'q', 'r', 's', 't', 'v', 'w', 'x', 'z',
+        '2', '4', '5', '6', '7', '8', '9',
+    ];
+    // A multiplier without common divisor with 27⁵ spreads neighbours apart.
+    let mut rest = number.wrapping_mul(7_368_787) % 27_u64.pow(5);
+    let mut text = String::new();
+    for _ in 0..5 {
+        let digit = usize::try_from(rest % 27).unwrap_or(0);
+        text.extend(ALPHABET.get(digit));
+        rest /= 27;
+    }
+    text
+}

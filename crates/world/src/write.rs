@@ -1,0 +1,236 @@
+//! How objects are written: what may be asked for, and what the server makes of it.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use crate::object::Object;
+use crate::refusal::Refused;
+use crate::resource::Resource;
+
+/// Which part of an object a write is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subresource {
+    /// All but what has a subresource of its own.
+    Main,
+    /// The status.
+    Status,
+    /// The size, as an `autoscaling/v1` Scale.
+    Scale,
+}
+
+/// Whether a write is to last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// It is stored.
+    Store,
+    /// It is answered as if it were (`dryRun=All`).
+    DryRun,
+}
+
+/// What must be true of the object that a write finds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Preconditions {
+    /// Its uid.
+    pub uid: Option<String>,
+    /// Its resourceVersion.
+    pub resource_version: Option<String>,
+}
+
+impl Preconditions {
+    /// # Errors
+    /// 409 when the object is another one, or another version.
+    pub(crate) fn check(&self, stored: &Object) -> Result<(), Refused> {
+        if let Some(uid) = &self.uid
+            && uid != stored.uid()
+        {
+            let why = format!(
+                "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
+                stored.uid()
+            );
+            return Err(Refused::conflict(stored.resource, stored.name(), &why));
+        }
+        let current = || stored.metadata.get("resourceVersion").and_then(Value::as_str);
+        match &self.resource_version {
+            Some(expected) if Some(expected.as_str()) != current() => {
+                Err(Refused::modified(stored.resource, stored.name()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What an object that is sent says of the one that it is to replace.
+    pub(crate) fn stated_by(object: &Object) -> Self {
+        let text = |field: &str| {
+            let text = object.metadata.get(field).and_then(Value::as_str);
+            text.filter(|text| !text.is_empty()).map(str::to_owned)
+        };
+        Self { uid: text("uid"), resource_version: text("resourceVersion") }
+    }
+}
+
+/// What becomes of the objects that a deleted one owns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Propagation {
+    /// They are deleted afterwards.
+    Background,
+    /// They are deleted first.
+    Foreground,
+    /// They stay, without owner.
+    Orphan,
+}
+
+/// How an object is deleted.
+#[derive(Clone, Debug)]
+pub struct Deletion {
+    /// What must be true of it.
+    pub preconditions: Preconditions,
+    /// What becomes of what it owns.
+    pub propagation: Propagation,
+    /// Seconds that a pod gets; 0 removes it at once.
+    pub grace_seconds: Option<i64>,
+    /// Whether it is meant.
+    pub mode: Mode,
+}
+
+impl Default for Deletion {
+    fn default() -> Self {
+        Self {
+            preconditions: Preconditions::default(),
+            propagation: Propagation::Background,
+            grace_seconds: None,
+            mode: Mode::Store,
+        }
+    }
+}
+
+/// A time as objects carry it: whole seconds.
+pub(crate) fn stamp(now: Timestamp) -> Value {
+    let seconds = Timestamp::from_second(now.as_second()).unwrap_or(now);
+    Value::from(seconds.to_string())
+}
+
+/// A new object, stamped: who it is, when it came, and nothing of its status.
+pub(crate) fn newborn(mut object: Object, uid: String, now: Timestamp) -> Object {
+    object.set_metadata("uid", Value::from(uid));
+    object.set_metadata("creationTimestamp", stamp(now));
+    object.set_metadata("deletionTimestamp", Value::Null);
+    object.set_metadata("deletionGracePeriodSeconds", Value::Null);
+    let generation = if object.resource.has_generation() { Value::from(1) } else { Value::Null };
+    object.set_metadata("generation", generation);
+    if object.resource.has_status() {
+        object.status = Arc::new(first_status(object.resource, &object.status));
+    }
+    object
+}
+
+fn first_status(resource: Resource, sent: &Value) -> Value {
+    match resource {
+        // The default of our CustomResourceDefinition: not observed yet.
+        Resource::Deployments => json!({ "observedGeneration": -1 }),
+        Resource::AppsDeployments => json!({}),
+        Resource::ReplicaSets => json!({ "replicas": 0 }),
+        Resource::Pods => json!({ "phase": "Pending" }),
+        Resource::Namespaces => json!({ "phase": "Active" }),
+        _ => sent.clone(),
+    }
+}
+
+/// What a write makes of the stored object: only what the subresource is for changes, and what
+/// belongs to the server stays.
+pub(crate) fn merged(stored: &Object, mut sent: Object, subresource: Subresource) -> Object {
+    match subresource {
+        Subresource::Main | Subresource::Scale => {
+            if stored.resource.has_status() {
+                sent.status = stored.status.clone();
+            }
+            for field in SERVER_FIELDS {
+                keep(&mut sent, stored, field);
+            }
+            if stored.resource.has_generation() && has_new_spec(stored, &sent) {
+                sent.set_metadata("generation", Value::from(stored.generation() + 1));
+            }
+            sent
+        }
+        Subresource::Status => {
+            let mut object = stored.clone();
+            object.status = sent.status;
+            if stored.resource != Resource::Deployments
+                && sent.metadata.get("annotations") != stored.metadata.get("annotations")
+            {
+                // Built-in kinds store what metadata comes along; custom resources don't.
+                let annotations = sent.metadata.get("annotations").cloned().unwrap_or(Value::Null);
+                object.set_metadata("annotations", annotations);
+            }
+            object
+        }
+    }
+}
+
+const SERVER_FIELDS: [&str; 7] = [
+    "uid",
+    "namespace",
+    "name",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+];
+
+fn keep(sent: &mut Object, stored: &Object, field: &str) {
+    if sent.metadata.get(field) != stored.metadata.get(field) {
+        sent.set_metadata(field, stored.metadata.get(field).cloned().unwrap_or(Value::Null));
+    }
+}
+
+fn has_new_spec(stored: &Object, sent: &Object) -> bool {
+    let is_same = Arc::ptr_eq(&stored.spec, &sent.spec) || stored.spec == sent.spec;
+    let is_custom = stored.resource == Resource::Deployments;
+    !is_same || (is_custom && stored.rest != sent.rest)
+}
+
+/// The object as an `autoscaling/v1` Scale shows it; surge never shows as current size.
+pub(crate) fn scale_of(object: &Object) -> Value {
+    let selector = match object.resource {
+        Resource::Deployments => object.status.get("selector").and_then(Value::as_str).map(str::to_owned),
+        _ => object.spec.pointer("/selector/matchLabels").and_then(Value::as_object).map(label_text),
+    };
+    let metadata = ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"];
+    let metadata = metadata
+        .into_iter()
+        .filter_map(|field| object.metadata.get(field).map(|value| (field.to_owned(), value.clone())));
+    let mut status = Map::new();
+    status.insert("replicas".to_owned(), json!(object.status_number("replicas").unwrap_or(0)));
+    if let Some(selector) = selector {
+        status.insert("selector".to_owned(), Value::from(selector));
+    }
+    json!({
+        "kind": "Scale", "apiVersion": "autoscaling/v1",
+        "metadata": Map::from_iter(metadata),
+        "spec": { "replicas": object.spec_number("replicas").unwrap_or(1) },
+        "status": status,
+    })
+}
+
+fn label_text(labels: &Map<String, Value>) -> String {
+    let parts = labels.iter().filter_map(|(key, value)| Some(format!("{key}={}", value.as_str()?)));
+    parts.collect::<Vec<_>>().join(",")
+}
+
+/// The object with the size that a Scale asks for.
+pub(crate) fn scaled(stored: &Object, scale: &Value) -> Result<Object, Refused> {
+    let size = scale.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or(0);
+    if size < 0 {
+        let cause = format!("spec.replicas: Invalid value: {size}: must be greater than or equal to 0");
+        let message = format!("Scale.autoscaling \"{}\" is invalid: {cause}", stored.name());
+        return Err(Refused::new(422, "Invalid", message));
+    }
+    let mut object = stored.clone();
+    if stored.spec_number("replicas") != Some(size)
+        && let Some(spec) = Arc::make_mut(&mut object.spec).as_object_mut()
+    {
+        spec.insert("replicas".to_owned(), Value::from(size));
+    }
+    Ok(object)
+}
