@@ -10,7 +10,7 @@ mod cluster;
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use plan::{Aftermath, Ask, Observed, Plan, ReplicaSet, Step, Verdict, Wake, Why};
+use plan::{Aftermath, Ask, Observed, Plan, ReplicaSet, Status, Step, Verdict, Wake, Why};
 
 pub use cluster::{Answer, Cluster, Owner, Refusal};
 
@@ -31,6 +31,8 @@ pub struct Outcome {
     pub writes: usize,
     /// Rules from which a branch deviated on purpose.
     pub deviations: BTreeSet<&'static str>,
+    /// Statuses on the way to the one that was written ([`Plan::on_the_way`]).
+    pub on_the_way: Vec<Status>,
 }
 
 /// Why a pass ended early.
@@ -63,11 +65,11 @@ impl From<Refusal> for PassError {
 pub async fn run<C: Cluster>(cluster: &C, observed: Observed, now: Timestamp) -> Outcome {
     let mut pass = Pass { cluster, observed, now, writes: 0, deviations: BTreeSet::new() };
     let result = pass.steps().await;
-    let (error, wake, why) = match result {
-        Ok(plan) => (None, plan.wake, Some(plan.why)),
-        Err((error, why)) => (Some(error), Wake::OnChange, why),
+    let (error, wake, why, on_the_way) = match result {
+        Ok(plan) => (None, plan.wake, Some(plan.why), plan.on_the_way),
+        Err((error, why)) => (Some(error), Wake::OnChange, why, Vec::new()),
     };
-    Outcome { error, wake, why, writes: pass.writes, deviations: pass.deviations }
+    Outcome { error, wake, why, writes: pass.writes, deviations: pass.deviations, on_the_way }
 }
 
 struct Pass<'a, C> {

@@ -74,6 +74,9 @@ pub struct Plan {
     pub error: Option<String>,
     /// Rules from which a branch deviated on purpose (docs/deviations.md).
     pub deviations: BTreeSet<&'static str>,
+    /// Statuses on the way to the one that is written, in order: those that a controller shows
+    /// which writes after each step, as upstream does, where this plan writes once.
+    pub on_the_way: Vec<Status>,
     /// The status as it is to be written when the creation of the new ReplicaSet fails.
     pub(crate) in_hand: Status,
 }

@@ -105,6 +105,8 @@ pub(crate) struct Draft<'a> {
     pub(crate) why: Why,
     pub(crate) error: Option<String>,
     pub(crate) deviations: BTreeSet<&'static str>,
+    /// See [`Plan::on_the_way`].
+    pub(crate) on_the_way: Vec<Status>,
 }
 
 impl<'a> Draft<'a> {
@@ -134,6 +136,7 @@ impl<'a> Draft<'a> {
             why: Why::Converged,
             error: None,
             deviations: BTreeSet::new(),
+            on_the_way: Vec::new(),
         };
         draft.note_sizes();
         draft
@@ -219,6 +222,7 @@ impl<'a> Draft<'a> {
 
     /// The status in hand changed in a way that is written before anything else (S4.4, S13.1).
     pub(crate) fn status_is_early(&mut self) {
+        self.on_the_way.push(self.status.clone());
         self.status_at.get_or_insert(self.actions.len());
     }
 
@@ -371,9 +375,9 @@ impl<'a> Draft<'a> {
     /// The plan as it stands.
     pub(crate) fn finish(self) -> Plan {
         let why = self.why.beside(&self.workload.namespace, &self.observed.answers.orphans);
-        let Self { actions, events, wake, error, deviations, before_create, status, .. } = self;
+        let Self { actions, events, wake, error, deviations, on_the_way, before_create, status, .. } = self;
         let in_hand = before_create.unwrap_or(status);
-        Plan { actions, events, wake, why, error, deviations, in_hand }
+        Plan { actions, events, wake, why, error, deviations, on_the_way, in_hand }
     }
 }
 

@@ -17,6 +17,24 @@ pub(crate) fn is_stored_complete(draft: &Draft<'_>) -> bool {
 
 /// Status of a pass that rolls out (S9.9–S9.15).
 pub(crate) fn report(draft: &mut Draft<'_>) {
+    let status = calculate(draft);
+    explain(draft, &status);
+    if !draft.write_status(status.clone())
+        && let Some(deadline) = draft.workload.progress_deadline_seconds
+    {
+        draft.wake = wake(draft, deadline, &status);
+    }
+}
+
+/// A step was taken whose outcome the status is to show, and upstream's does not yet (S9.3).
+pub(crate) fn note_step(draft: &mut Draft<'_>) {
+    let before = calculate(draft);
+    draft.on_the_way.push(before);
+    draft.note_sizes();
+}
+
+/// The status of a rollout as of the sizes noted last.
+fn calculate(draft: &Draft<'_>) -> Status {
     let mut status = counters::calculate(draft);
     match draft.workload.progress_deadline_seconds {
         // S9.9
@@ -24,12 +42,7 @@ pub(crate) fn report(draft: &mut Draft<'_>) {
         Some(deadline) => estimate(draft, deadline, &mut status),
     }
     counters::refresh_replica_failure(draft, &mut status.conditions);
-    explain(draft, &status);
-    if !draft.write_status(status.clone())
-        && let Some(deadline) = draft.workload.progress_deadline_seconds
-    {
-        draft.wake = wake(draft, deadline, &status);
-    }
+    status
 }
 
 /// Status of a pass that does not roll out: counters and Available only (S9.16).

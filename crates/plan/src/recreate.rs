@@ -22,10 +22,11 @@ pub(crate) fn recreate(draft: &mut Draft<'_>) -> Result<(), Ask> {
         return Ok(());
     }
     new_set::ensure(draft)?;
-    if let Some(index) = draft.new {
-        draft.scale(index, draft.workload.replicas, Purpose::Scale);
+    if let Some(index) = draft.new
+        && draft.scale(index, draft.workload.replicas, Purpose::Scale)
+    {
+        progress::note_step(draft);
     }
-    draft.note_sizes();
     draft.is_report_deferred = false;
     if progress::is_stored_complete(draft) {
         history::clean_up(draft);

@@ -20,7 +20,9 @@ pub(crate) fn roll(draft: &mut Draft<'_>) -> Result<(), Ask> {
             return Ok(());
         }
     };
-    draft.note_sizes();
+    if up {
+        progress::note_step(draft);
+    }
     draft.is_report_deferred = false;
     let first_down = draft.actions.len();
     let down = step_down(draft);
