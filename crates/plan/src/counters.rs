@@ -60,6 +60,7 @@ fn ours(draft: &Draft<'_>, status: &Status) -> Ours {
         containers: Some(workload.template.containers.clone()),
         images: Some(workload.template.images.clone()),
         rollback: status.ours.rollback.clone(),
+        collisions: status.ours.collisions.clone(),
     }
 }
 

@@ -25,6 +25,8 @@ pub(crate) struct SetDraft<'a> {
     overlay: Map,
     /// Index of the action that updates this set, if there is one.
     update: Option<usize>,
+    /// Whether the plan deletes the set.
+    is_deleted: bool,
 }
 
 impl<'a> SetDraft<'a> {
@@ -40,6 +42,11 @@ impl<'a> SetDraft<'a> {
     /// Whether the plan writes to the set.
     pub(crate) fn is_updated(&self) -> bool {
         self.update.is_some()
+    }
+
+    /// Whether the plan deletes the set.
+    pub(crate) fn is_deleted(&self) -> bool {
+        self.is_deleted
     }
 
     /// `desired-replicas`, if it is a valid count (S8.2).
@@ -115,7 +122,13 @@ impl<'a> Draft<'a> {
         claimed.sort_by(|a, b| a.age_order(b));
         let sets: Vec<_> = claimed
             .into_iter()
-            .map(|seen| SetDraft { seen, size: seen.size, overlay: Map::new(), update: None })
+            .map(|seen| SetDraft {
+                seen,
+                size: seen.size,
+                overlay: Map::new(),
+                update: None,
+                is_deleted: false,
+            })
             .collect();
         let mut draft = Self {
             observed,
@@ -338,6 +351,15 @@ impl<'a> Draft<'a> {
             self.status_at = Some(self.actions.len());
         }
         self.note_sizes();
+    }
+
+    /// Plans the deletion of the set at `index`.
+    pub(crate) fn delete(&mut self, index: usize) {
+        let Some(set) = self.sets.get_mut(index) else { return };
+        set.is_deleted = true;
+        let target = set.target();
+        self.defer_report();
+        self.push(Action::DeleteReplicaSet(target), Vec::new());
     }
 
     /// Plans an action that says nothing.

@@ -99,6 +99,13 @@ impl Flavour {
         self == Self::AppsV1
     }
 
+    /// Whether ReplicaSets are bounded in number, and a rollback makes no pods; upstream has no
+    /// such bounds (NS-1, NS-2, AV-4 of docs/invariants.md).
+    #[must_use]
+    pub fn has_safeguards(self) -> bool {
+        self == Self::Rollwright
+    }
+
     /// Whether an omitted selector is taken from the template's labels and persisted.
     #[must_use]
     pub fn defaults_selector(self) -> bool {

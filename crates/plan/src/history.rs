@@ -2,9 +2,14 @@
 
 use std::cmp::Ordering;
 
-use crate::action::Action;
+use crate::conditions::{Condition, set_condition};
 use crate::draft::{Draft, SetDraft};
+use crate::keys::{condition, reason};
 use crate::revision::{self, Revision};
+use crate::rollback;
+
+/// How many sets without a size there may be beyond the limit (NS-2).
+const SPARE: usize = 5;
 
 /// Deletes idle old sets beyond the limit, the lowest revisions first (S11.2–S11.6).
 pub(crate) fn clean_up(draft: &mut Draft<'_>) {
@@ -22,10 +27,55 @@ pub(crate) fn clean_up(draft: &mut Draft<'_>) {
             draft.deviate("S11.6");
             continue;
         }
-        let target = set.target();
-        draft.defer_report();
-        draft.push(Action::DeleteReplicaSet(target), Vec::new());
+        draft.delete(index);
     }
+}
+
+/// Keeps the number of sets bounded although no rollout completes (NS-2): at the cap the lowest
+/// revisions among idle old sets go, before one more is created. The one that a rollback asks
+/// for stays, and the new set is never refused.
+pub(crate) fn make_room(draft: &mut Draft<'_>, created: Option<i64>) {
+    let excess = excess(draft, created.or(draft.created.as_ref().map(|set| set.size)));
+    draft.status.conditions.retain(|entry| excess > 0 || entry.kind != condition::REVISION_LIMIT_REACHED);
+    if excess == 0 {
+        return;
+    }
+    let pinned = draft.workload.rollback_to.and_then(|requested| rollback::wanted(draft, requested));
+    let mut spare = candidates(draft);
+    spare.retain(|index| {
+        draft.sets.get(*index).is_some_and(|set| {
+            is_idle(set) && !set.is_updated() && pinned.is_none_or(|it| revision::of(set).or_zero() != it)
+        })
+    });
+    sort(draft, &mut spare);
+    let missing = excess.saturating_sub(spare.len());
+    for index in spare.into_iter().take(excess) {
+        draft.delete(index);
+    }
+    if missing == 0 {
+        draft.status.conditions.retain(|entry| entry.kind != condition::REVISION_LIMIT_REACHED);
+        return;
+    }
+    let message = "There are more ReplicaSets than spec.revisionHistoryLimit, those with a size and \
+                   5 more, and none of them can be deleted: they still have pods, or their status is not up to date.";
+    let reached = Condition::new(
+        condition::REVISION_LIMIT_REACHED,
+        "True",
+        reason::NO_IDLE_REPLICA_SET,
+        message.to_owned(),
+        draft.now,
+    );
+    set_condition(&mut draft.status.conditions, reached);
+}
+
+/// By how many the sets exceed the cap of NS-2, one that is created with a size included.
+fn excess(draft: &Draft<'_>, created: Option<i64>) -> usize {
+    let limit = draft.workload.revision_history_limit.filter(|_| draft.observed.flavour.has_safeguards());
+    let Some(limit) = limit else { return 0 };
+    let sizes = draft.sets.iter().filter(|set| !set.is_deleted()).map(|set| set.size).chain(created);
+    let idle = sizes.filter(|size| *size == 0).count();
+    let room = usize::try_from(limit.max(0)).unwrap_or(usize::MAX).saturating_add(SPARE);
+    idle.saturating_sub(room)
 }
 
 /// Whether [`clean_up`] would have something to do.
@@ -34,7 +84,8 @@ pub(crate) fn has_surplus(draft: &Draft<'_>) -> bool {
 }
 
 fn candidates(draft: &Draft<'_>) -> Vec<usize> {
-    let is_kept = |index: &usize| draft.sets.get(*index).is_some_and(|set| !set.seen.deleting);
+    let is_kept =
+        |index: &usize| draft.sets.get(*index).is_some_and(|set| !set.seen.deleting && !set.is_deleted());
     draft.olds().into_iter().filter(is_kept).collect()
 }
 

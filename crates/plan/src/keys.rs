@@ -45,6 +45,11 @@ pub mod condition {
     pub const REPLICA_FAILURE: &str = "ReplicaFailure";
     /// A `spec.rollbackTo` was not carried out (our kind).
     pub const ROLLBACK_REFUSED: &str = "RollbackRefused";
+    /// Every name that was tried for the new ReplicaSet is taken (our kind, NS-1).
+    pub const COLLISION_LIMIT_REACHED: &str = "CollisionLimitReached";
+    /// There are more ReplicaSets than there may be, and none that could be deleted (our kind,
+    /// NS-2).
+    pub const REVISION_LIMIT_REACHED: &str = "RevisionLimitReached";
 }
 
 /// Reasons of conditions and events; equal where upstream has them.
@@ -83,4 +88,8 @@ pub mod reason {
     pub const ROLLBACK_INVALID: &str = "DeploymentRollbackInvalid";
     /// Three rollbacks within ten minutes without a new template in between (our kind).
     pub const ROLLBACK_REPEATED: &str = "RepeatedRollback";
+    /// The name of the new ReplicaSet is taken, and so were all that were tried before (our kind).
+    pub const HASH_COLLISION: &str = "HashCollision";
+    /// No old ReplicaSet is without pods (our kind).
+    pub const NO_IDLE_REPLICA_SET: &str = "NoIdleReplicaSet";
 }

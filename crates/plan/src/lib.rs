@@ -7,6 +7,7 @@
 //! The order of situations in [`decide`] is the policy (S3); each rule has a module of its own.
 
 mod action;
+mod collision;
 mod conditions;
 mod counters;
 mod draft;
@@ -46,7 +47,7 @@ pub use observed::{
     TemplateSummary, Workload,
 };
 pub use outcome::{Aftermath, Failure, Verdict, after_failure};
-pub use status::{Ours, RecentRollback, RollbackRecord, Status};
+pub use status::{CollisionRecord, Ours, RecentRollback, RollbackRecord, Status};
 pub use why::Why;
 
 use jiff::Timestamp;

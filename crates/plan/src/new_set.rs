@@ -6,8 +6,8 @@ use crate::draft::Draft;
 use crate::keys::{FINGERPRINTS, HASH_LABEL, REVISION, REVISION_HISTORY, condition, is_never_copied, reason};
 use crate::observed::{DryRun, Map};
 use crate::revision::{self, Revision};
-use crate::rolling;
 use crate::template::{Fingerprint, pod_template_hash, with_hash_label, without_hash_label};
+use crate::{collision, history};
 
 /// Finds the new set and keeps it in step (S4.1–S4.4).
 pub(crate) fn find(draft: &mut Draft<'_>) -> Result<(), Ask> {
@@ -149,12 +149,16 @@ fn note_progress(draft: &mut Draft<'_>, reason: &str, message: String) {
     draft.status_is_early();
 }
 
-/// Makes sure that there is a new set: plans its creation if none was found (S4.6–S4.15).
-pub(crate) fn ensure(draft: &mut Draft<'_>) -> Result<(), Ask> {
+/// Makes sure that there is a new set: plans its creation at this size if none was found
+/// (S4.6–S4.15). There is still none when too many names were taken (NS-1).
+pub(crate) fn ensure(draft: &mut Draft<'_>, size: i64) -> Result<(), Ask> {
     if draft.has_new() {
+        collision::forget(draft);
         return Ok(());
     }
-    let size = rolling::initial_size(draft);
+    if collision::is_held(draft) {
+        return Ok(());
+    }
     let revision = revision::next_for(draft);
     let set = describe(draft, size, revision)?;
     let name = set.name.clone();
@@ -162,7 +166,9 @@ pub(crate) fn ensure(draft: &mut Draft<'_>) -> Result<(), Ask> {
         // Upstream's second status write of the pass conflicts with its first.
         draft.deviate("S4.5");
     }
+    history::make_room(draft, Some(size));
     draft.create(set, revision);
+    collision::forget(draft);
     note_revision(draft, revision.to_string());
     if draft.workload.progress_deadline_seconds.is_some() {
         let message = format!("Created new replica set \"{name}\"");

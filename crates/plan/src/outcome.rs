@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use crate::action::{Action, Event, Plan, Planned, Purpose, RollBack, StatusWrite};
+use crate::collision;
 use crate::conditions::{Condition, set_condition};
 use crate::keys::{condition, reason};
 use crate::observed::{Observed, ReplicaSet};
@@ -67,6 +68,10 @@ pub fn after_failure(
     };
     match (&planned.action, failure) {
         (Action::DeleteReplicaSet(_), Failure::NotFound(_)) => Aftermath::end(Verdict::Continue),
+        // NS-2: a set that was to make room stays; the new one is created all the same.
+        (Action::DeleteReplicaSet(_), _) if is_followed_by_create(plan, index) => {
+            Aftermath::end(Verdict::Continue)
+        }
         (Action::CreateReplicaSet(set), failure) => after_create(observed, plan, &set.name, failure, now),
         (Action::UpdateReplicaSet(update), failure) if update.purpose == Purpose::ScaleDownOld => {
             // S6.13: upstream swallows this; here the pass is tried again. The status still
@@ -124,6 +129,10 @@ impl std::fmt::Display for Failure {
     }
 }
 
+fn is_followed_by_create(plan: &Plan, index: usize) -> bool {
+    plan.actions.iter().skip(index).any(|planned| matches!(planned.action, Action::CreateReplicaSet(_)))
+}
+
 fn is_status(action: &Action) -> bool {
     matches!(action, Action::WriteStatus(_))
 }
@@ -146,10 +155,10 @@ fn after_create(
                 return Aftermath { deviation: Some("S4.15"), ..Aftermath::end(verdict) };
             }
             let mut status = plan.in_hand.clone();
-            status.collision_count = Some(status.collision_count.unwrap_or(0).saturating_add(1));
+            let events = collision::note(observed, &mut status, name, now);
             let verdict = Verdict::Retry(format!("{failure}: {name}"));
             let actions = vec![write(status)];
-            Aftermath { actions, deviation: Some("S4.15"), ..Aftermath::end(verdict) }
+            Aftermath { actions, events, verdict, deviation: Some("S4.15") }
         }
         Failure::NameTaken(None) => {
             let verdict = Verdict::Retry(format!("{failure}: {name}"));

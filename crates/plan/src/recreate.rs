@@ -3,7 +3,7 @@
 use crate::action::{Ask, Purpose};
 use crate::draft::Draft;
 use crate::why::Why;
-use crate::{history, new_set, progress};
+use crate::{collision, history, new_set, progress};
 
 /// One pass of a Recreate rollout (S7.1–S7.7).
 pub(crate) fn recreate(draft: &mut Draft<'_>) -> Result<(), Ask> {
@@ -21,7 +21,11 @@ pub(crate) fn recreate(draft: &mut Draft<'_>) -> Result<(), Ask> {
         progress::report(draft);
         return Ok(());
     }
-    new_set::ensure(draft)?;
+    new_set::ensure(draft, draft.workload.replicas)?;
+    if !draft.has_new() {
+        collision::wait(draft);
+        return Ok(());
+    }
     if let Some(index) = draft.new
         && draft.scale(index, draft.workload.replicas, Purpose::Scale)
     {
@@ -31,6 +35,7 @@ pub(crate) fn recreate(draft: &mut Draft<'_>) -> Result<(), Ask> {
     if progress::is_stored_complete(draft) {
         history::clean_up(draft);
     }
+    history::make_room(draft, None);
     progress::report(draft);
     Ok(())
 }

@@ -11,6 +11,7 @@ use crate::keys::{CHANGE_CAUSE, FINGERPRINTS, condition, is_never_copied, reason
 use crate::new_set;
 use crate::observed::Map;
 use crate::revision;
+use crate::rolling;
 use crate::status::{RecentRollback, RollbackRecord};
 use crate::template::without_hash_label;
 
@@ -29,7 +30,9 @@ enum Outcome {
 /// One rollback pass: nothing is scaled in it (S10.3–S10.9).
 pub(crate) fn roll_back(draft: &mut Draft<'_>, requested: i64) -> Result<(), Ask> {
     new_set::find_once(draft)?;
-    new_set::ensure(draft)?;
+    // S10.9: on our kind this pass makes no pods either (AV-4).
+    let is_empty = draft.observed.flavour.has_safeguards();
+    new_set::ensure(draft, if is_empty { 0 } else { rolling::initial_size(draft) })?;
     let outcome = choose(draft, requested)?;
     if draft.observed.flavour.has_status_extras() {
         carry_out(draft, &outcome);
@@ -45,15 +48,15 @@ pub(crate) fn roll_back(draft: &mut Draft<'_>, requested: i64) -> Result<(), Ask
     Ok(())
 }
 
+/// The revision that a request means.
+pub(crate) fn wanted(draft: &mut Draft<'_>, requested: i64) -> Option<i64> {
+    // S10.4, with S5.7 mended: never the current one.
+    if requested == 0 { revision::previous(draft) } else { Some(requested) }
+}
+
 fn choose(draft: &mut Draft<'_>, requested: i64) -> Result<Outcome, Ask> {
-    let wanted = if requested == 0 {
-        // S10.4, with S5.7 mended: never the current one.
-        match revision::previous(draft) {
-            Some(number) => number,
-            None => return Ok(Outcome::NotFound("Unable to find last revision.")),
-        }
-    } else {
-        requested
+    let Some(wanted) = wanted(draft, requested) else {
+        return Ok(Outcome::NotFound("Unable to find last revision."));
     };
     // S10.5: old sets first, then the new one.
     let order: Vec<_> = draft.olds().into_iter().chain(draft.new).collect();

@@ -5,14 +5,18 @@ use crate::draft::Draft;
 use crate::intstr::{NotAPercentage, Round};
 use crate::observed::Strategy;
 use crate::why::Why;
-use crate::{history, new_set, progress};
+use crate::{collision, history, new_set, progress};
 
 /// One pass of a rolling update (S6.5).
 ///
 /// Up and then down: the second step comes out as it would in the next pass, since no status
 /// changes between the two. The status is computed from the sizes between them.
 pub(crate) fn roll(draft: &mut Draft<'_>) -> Result<(), Ask> {
-    new_set::ensure(draft)?;
+    new_set::ensure(draft, initial_size(draft))?;
+    if !draft.has_new() {
+        collision::wait(draft);
+        return Ok(());
+    }
     let up = match step_up(draft) {
         Ok(up) => up,
         Err(error) => {
@@ -29,6 +33,7 @@ pub(crate) fn roll(draft: &mut Draft<'_>) -> Result<(), Ask> {
     if !up && !down && progress::is_stored_complete(draft) {
         history::clean_up(draft);
     }
+    history::make_room(draft, None);
     if up || down {
         draft.why = Why::Stepping;
     }

@@ -59,6 +59,20 @@ pub struct Ours {
     pub images: Option<String>,
     /// The last rollback.
     pub rollback: Option<RollbackRecord>,
+    /// The names that were taken when a set of the current template was to be created.
+    pub collisions: Option<CollisionRecord>,
+}
+
+/// `status.collisions`: how often the name of a template's set was taken (NS-1).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CollisionRecord {
+    /// Fingerprint of the template.
+    pub template: String,
+    /// How often, since the template came.
+    pub count: i64,
+    /// When last, in RFC 3339.
+    pub time: String,
 }
 
 /// `status.rollback`: what came of the last `spec.rollbackTo`.

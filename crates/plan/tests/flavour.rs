@@ -10,7 +10,7 @@ use plan::{Action, Flavour, Map, Plan, Pod, Status, Strategy};
 use world::{OWNER, World, set, template, world};
 
 /// All differences, with what each is about. A new one needs a line here and a reason.
-const METHODS: [(&str, &str); 11] = [
+const METHODS: [(&str, &str); 12] = [
     ("api_version", "how owner references name the kind"),
     ("fingerprint", "when two templates are the same (S16.5)"),
     ("fingerprints_of_set", "the templates that a set stands for"),
@@ -21,6 +21,7 @@ const METHODS: [(&str, &str); 11] = [
     ("annotates_revision", "whether the revision is an annotation of the Deployment (S5.6)"),
     ("has_status_extras", "whether the status has fields that apps/v1 has not"),
     ("restores_annotations", "what a rollback does to annotations (S10.7)"),
+    ("has_safeguards", "whether sets are bounded in number (NS-1, NS-2, AV-4)"),
     ("defaults_selector", "whether a selector may be omitted (S1.2)"),
 ];
 const METHODS_MAX: usize = 12;

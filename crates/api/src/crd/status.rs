@@ -9,6 +9,7 @@ pub(super) fn schema() -> Value {
     columns(&mut properties);
     properties.insert("conditions".into(), conditions());
     properties.insert("rollback".into(), rollback());
+    properties.insert("collisions".into(), collisions());
     reserved(&mut properties);
     json!({
         "type": "object",
@@ -57,7 +58,9 @@ fn conditions() -> Value {
     json!({
         "type": "array",
         "description": "Available, Progressing and ReplicaFailure as in apps/v1; RollbackRefused \
-            while a spec.rollbackTo that keeps coming back is not carried out.",
+            while a spec.rollbackTo that keeps coming back is not carried out; CollisionLimitReached \
+            while all names that were tried for the new ReplicaSet are taken; RevisionLimitReached \
+            while there are too many ReplicaSets and none that could be deleted.",
         "x-kubernetes-list-type": "map",
         "x-kubernetes-list-map-keys": ["type"],
         "items": {
@@ -107,6 +110,21 @@ fn rollback() -> Value {
                 },
                 "description": "The latest rollbacks, by which a request that returns over and over is recognised.",
             },
+        },
+    })
+}
+
+fn collisions() -> Value {
+    json!({
+        "type": "object",
+        "description": "The names that were taken when a ReplicaSet of the current template was to be created.",
+        "properties": {
+            "template": {"type": "string", "description": "Fingerprint of the template."},
+            "count": {
+                "type": "integer", "format": "int32", "minimum": 0,
+                "description": "How often, since the template came.",
+            },
+            "time": {"type": "string", "format": "date-time", "description": "When last."},
         },
     })
 }

@@ -3,7 +3,9 @@
 use plan::intstr::Round;
 use plan::keys::{DESIRED_REPLICAS, REVISION};
 use plan::revision::{self, REVISION_MAX};
-use plan::{Action, Plan, Purpose, ReplicaSet, Status, Strategy, Target, fenceposts, replica_count, scale};
+use plan::{
+    Action, Flavour, Plan, Purpose, ReplicaSet, Status, Strategy, Target, fenceposts, replica_count, scale,
+};
 
 use crate::world::{OWNER, World};
 
@@ -78,6 +80,7 @@ pub(crate) fn carry_out(world: &mut World, plan: &Plan) {
     let writes = plan.actions.iter().filter(|planned| matches!(planned.action, Action::WriteStatus(_)));
     assert!(writes.count() <= 1, "more than one status write: {plan:#?}");
     let is_rolled_back = plan.actions.iter().any(|planned| matches!(planned.action, Action::RollBack(_)));
+    let room = room(world);
     for (index, planned) in plan.actions.iter().enumerate() {
         allowed(world, &planned.action);
         if world.is_refused(plan, index) {
@@ -92,8 +95,9 @@ pub(crate) fn carry_out(world: &mut World, plan: &Plan) {
             continue;
         }
         let is_rolling = matches!(world.observed.workload.strategy, Strategy::RollingUpdate { .. });
-        // S10.3: a rollback first makes the set of the current template, under Recreate at its
-        // full size.
+        assert_no_pods_in_rollback(world, is_rolled_back, size);
+        // S10.3: on apps/v1 a rollback first makes the set of the current template, under
+        // Recreate at its full size.
         if total(world) > size && (is_rolling || !is_rolled_back) {
             assert!(total(world) <= before.cap, "SU-1: {} > {} after {planned:?}", total(world), before.cap);
         }
@@ -102,6 +106,7 @@ pub(crate) fn carry_out(world: &mut World, plan: &Plan) {
             assert!(left >= before.floor, "AV-1: {left} < {} after {planned:?}", before.floor);
         }
     }
+    assert_bounded(&as_seen, world, room);
     // Neither a rollback nor a pass without a selector looks at sizes and revisions.
     let workload = &as_seen.observed.workload;
     let has_selector = workload.selector.as_ref().is_some_and(|selector| !selector.is_empty());
@@ -110,6 +115,42 @@ pub(crate) fn carry_out(world: &mut World, plan: &Plan) {
         assert_revision(world);
         assert_shares(&before, &as_seen, world);
     }
+}
+
+fn has_safeguards(world: &World) -> bool {
+    world.observed.flavour == Flavour::Rollwright
+}
+
+/// AV-4, as far as a rollback goes.
+fn assert_no_pods_in_rollback(world: &World, is_rolled_back: bool, size: i64) {
+    let is_bound = has_safeguards(world) && is_rolled_back;
+    assert!(!is_bound || total(world) <= size, "AV-4: {} > {size} in a rollback", total(world));
+}
+
+/// NS-2: how many sets of size 0 there may be.
+fn room(world: &World) -> usize {
+    let limit = world.observed.workload.revision_history_limit;
+    let limit = limit.filter(|_| has_safeguards(world));
+    limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap() + 5)
+}
+
+/// NS-2: after a pass that created a set there are more than may be only if those that are left
+/// could not be deleted.
+fn assert_bounded(as_seen: &World, world: &World, room: usize) {
+    let seen = |set: &ReplicaSet| as_seen.observed.sets.iter().find(|old| old.uid == set.uid);
+    if claimed(world).all(|set| seen(set).is_some()) {
+        return;
+    }
+    let idle = |set: &&ReplicaSet| {
+        seen(set).is_some_and(|set| {
+            let is_up_to_date = set.status.observed_generation >= set.generation;
+            set.size == 0 && set.status.replicas == 0 && is_up_to_date && !set.deleting
+        }) && set.size == 0
+    };
+    let wanted = as_seen.observed.workload.rollback_to;
+    let deletable = claimed(world).filter(idle).count();
+    let count = claimed(world).filter(|set| set.size == 0).count();
+    assert!(count <= room || deletable == 0 || wanted.is_some(), "NS-2: {count} > {room}, {deletable}");
 }
 
 /// Whether an action is allowed at all in a state.

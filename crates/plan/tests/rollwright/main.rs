@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
+mod bounds;
 mod creating;
 mod finding;
 mod recreating;

@@ -259,6 +259,48 @@ fn a_refusal_ends_with_its_request_or_with_a_new_template() {
     assert_eq!(world.observed.workload.rollback_to, None);
 }
 
+/// AV-4: the set of a template that is replaced at once gets no pods, and its place in the history.
+#[test]
+fn a_template_that_never_ran_gets_a_revision_and_no_pods() {
+    let strategies = [ours().observed.workload.strategy, plan::Strategy::Recreate];
+    for strategy in strategies {
+        let max = if strategy == plan::Strategy::Recreate { 3 } else { 4 };
+        let world = third().template(template("d")).that(|it| it.strategy = strategy);
+        let create = format!(
+            "create (new) size=0 desired-replicas=3 max-replicas={max} revision=4 team=blue change-cause=c \
+             fingerprints=<d>"
+        );
+        let pass: &[&str] = &[
+            "ask template",
+            "ask dry run",
+            "ask template of web-a",
+            &create,
+            "roll back: a change-cause=a",
+            "event DeploymentRollback",
+            "status rollback=1:1:RolledBack recent=1 Progressing=True:NewReplicaSetCreated",
+        ];
+        let mut world = check("undone before it began", asked(world, 1), &[pass]);
+        rolled_out(&mut world);
+        assert_eq!(world.find("web-a").size, 3);
+        assert_eq!(world.observed.workload.status.ours.revision, Some(5));
+        // It can still be gone back to.
+        let mut world = asked(world, 4);
+        rolled_out(&mut world);
+        assert_eq!(world.observed.workload.template.images, "d");
+    }
+}
+
+/// A request that comes to nothing leaves the empty set to the rollout.
+#[test]
+fn an_empty_set_grows_once_the_request_is_cleared() {
+    let mut world = asked(third().template(template("d")), 77);
+    world.pass();
+    let new = world.observed.sets.last().unwrap().name.clone();
+    assert_eq!((world.find(&new).size, world.observed.workload.rollback_to), (0, None));
+    rolled_out(&mut world);
+    assert_eq!(world.find(&new).size, 3);
+}
+
 #[test]
 fn a_template_that_the_server_refuses_ends_the_request() {
     let mut world = asked(third(), 1);
