@@ -4,6 +4,7 @@
 //! not know is lost; `metadata.uid` and `metadata.resourceVersion` in a patch make the server
 //! answer 409 when the object is not the one that the decision was made from.
 
+use plan::bug::{Bug, has};
 use plan::keys::{REVISION, ROLLBACK_TO};
 use plan::selector::LabelSelector;
 use plan::{Flavour, NewReplicaSet, RollBack, StatusWrite, Target, UpdateReplicaSet, Workload};
@@ -54,6 +55,9 @@ fn owner_reference(flavour: Flavour, workload: &Workload) -> Value {
 }
 
 fn preconditions(uid: &str, resource_version: &str) -> Value {
+    if has(Bug::BlindPatch) {
+        return json!({});
+    }
     json!({ "uid": uid, "resourceVersion": resource_version })
 }
 

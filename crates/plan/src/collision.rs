@@ -4,6 +4,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::action::{Event, Wake};
+use crate::bug::{Bug, has};
 use crate::conditions::{Condition, set_condition, whole_seconds};
 use crate::draft::Draft;
 use crate::keys::{condition, reason};
@@ -22,7 +23,7 @@ const HOLD: SignedDuration = SignedDuration::from_secs(300);
 /// to be said of it.
 pub(crate) fn note(observed: &Observed, status: &mut Status, name: &str, now: Timestamp) -> Vec<Event> {
     let count = if observed.flavour.has_safeguards() { counted(observed, status, now) } else { 0 };
-    if count <= RETRIES_MAX {
+    if count <= RETRIES_MAX || has(Bug::RetriesUnbounded) {
         status.collision_count = Some(status.collision_count.unwrap_or(0).saturating_add(1));
         return Vec::new();
     }
@@ -64,6 +65,7 @@ pub(crate) fn is_held(draft: &mut Draft<'_>) -> bool {
 
 fn is_used_up(draft: &Draft<'_>) -> bool {
     draft.observed.flavour.has_safeguards()
+        && !has(Bug::RetriesUnbounded)
         && draft.status.ours.collisions.as_ref().is_some_and(|known| {
             known.template == draft.workload.template.fingerprint.as_str() && known.count > RETRIES_MAX
         })

@@ -1,5 +1,6 @@
 //! The counters of a status, computed from the sets (S9.1–S9.6, S9.14).
 
+use crate::bug::{Bug, has};
 use crate::conditions::{Condition, refresh_available, set_condition};
 use crate::draft::Draft;
 use crate::keys::condition;
@@ -14,6 +15,7 @@ pub(crate) fn calculate(draft: &Draft<'_>) -> Status {
     let sum =
         |field: fn(&SetStatus) -> i64| -> i64 { draft.sets.iter().map(|set| field(&set.seen.status)).sum() };
     let available = sum(|status| status.available);
+    let floor = if has(Bug::CountersNegative) { i64::MIN } else { 0 };
     let mut status = Status {
         observed_generation: workload.generation,
         replicas: sum(|status| status.replicas),
@@ -21,7 +23,7 @@ pub(crate) fn calculate(draft: &Draft<'_>) -> Status {
         ready_replicas: sum(|status| status.ready),
         available_replicas: available,
         // S9.3: against the sizes of the sets, not against R.
-        unavailable_replicas: draft.noted_size.saturating_sub(available).max(0),
+        unavailable_replicas: draft.noted_size.saturating_sub(available).max(floor),
         terminating_replicas: terminating(draft),
         collision_count: draft.status.collision_count,
         conditions: draft.status.conditions.clone(),

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use crate::action::{
     Action, Event, NewReplicaSet, Plan, Planned, Purpose, StatusWrite, Target, UpdateReplicaSet, Wake,
 };
+use crate::bug::{Bug, has};
 use crate::fenceposts;
 use crate::keys::{DESIRED_REPLICAS, MAX_REPLICAS, REVISION, reason};
 use crate::observed::{Map, Observed, ReplicaSet, Workload};
@@ -210,6 +211,9 @@ impl<'a> Draft<'a> {
     }
 
     pub(crate) fn available_of(&self, index: usize) -> i64 {
+        if has(Bug::ReadyCountsAsAvailable) {
+            return self.sets.get(index).map_or(0, |set| set.seen.status.ready);
+        }
         self.sets.get(index).map_or(0, |set| set.seen.status.available)
     }
 
@@ -373,11 +377,14 @@ impl<'a> Draft<'a> {
             // Upstream writes twice from one copy of the object, and trips over itself.
             self.deviate("S4.5");
         }
-        let status = if self.is_report_deferred { self.status.clone() } else { computed };
+        let mut status = if self.is_report_deferred { self.status.clone() } else { computed };
+        if has(Bug::GenerationAhead) {
+            status.observed_generation = self.workload.generation;
+        }
         let stored = &self.workload.status;
         let annotation = self.revision_annotation.take();
         let annotation = annotation.filter(|value| self.workload.annotations.get(REVISION) != Some(value));
-        if status == *stored && annotation.is_none() {
+        if status == *stored && annotation.is_none() && !has(Bug::StatusWrittenAlways) {
             return false;
         }
         let at = self.status_at.unwrap_or(self.actions.len()).min(self.actions.len());

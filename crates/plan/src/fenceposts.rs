@@ -1,5 +1,6 @@
 //! Surge, unavailability and the minimum that must stay available (S6.1–S6.4).
 
+use crate::bug::{Bug, has};
 use crate::intstr::{IntOrPercent, NotAPercentage, Round};
 use crate::observed::Strategy;
 
@@ -13,7 +14,8 @@ pub fn resolve(
     replicas: i64,
 ) -> Result<(i64, i64), NotAPercentage> {
     let surge = max_surge.map_or(Ok(0), |value| value.of(replicas, Round::Up))?;
-    let unavailable = max_unavailable.map_or(Ok(0), |value| value.of(replicas, Round::Down))?;
+    let down = if has(Bug::UnavailableRoundsUp) { Round::Up } else { Round::Down };
+    let unavailable = max_unavailable.map_or(Ok(0), |value| value.of(replicas, down))?;
     // S6.2: with neither, nothing could ever move; surge may be blocked by quota.
     if surge == 0 && unavailable == 0 { Ok((0, 1)) } else { Ok((surge, unavailable)) }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::bug::{Bug, has};
 use crate::equality;
 use crate::keys::{FINGERPRINTS, MANAGED_LABEL, MANAGED_VALUE};
 use crate::observed::Map;
@@ -96,7 +97,7 @@ impl Flavour {
     /// On our kind only the change-cause comes back.
     #[must_use]
     pub fn restores_annotations(self) -> bool {
-        self == Self::AppsV1
+        self == Self::AppsV1 || has(Bug::RollbackDropsAnnotations)
     }
 
     /// Whether ReplicaSets are bounded in number, and a rollback makes no pods; upstream has no

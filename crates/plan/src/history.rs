@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use crate::bug::{Bug, has};
 use crate::conditions::{Condition, set_condition};
 use crate::draft::{Draft, SetDraft};
 use crate::keys::{condition, reason};
@@ -71,7 +72,7 @@ pub(crate) fn make_room(draft: &mut Draft<'_>, created: Option<i64>) {
 /// By how many the sets exceed the cap of NS-2, one that is created with a size included.
 fn excess(draft: &Draft<'_>, created: Option<i64>) -> usize {
     let limit = draft.workload.revision_history_limit.filter(|_| draft.observed.flavour.has_safeguards());
-    let Some(limit) = limit else { return 0 };
+    let Some(limit) = limit.filter(|_| !has(Bug::HistoryUnbounded)) else { return 0 };
     let sizes = draft.sets.iter().filter(|set| !set.is_deleted()).map(|set| set.size).chain(created);
     let idle = sizes.filter(|size| *size == 0).count();
     let room = usize::try_from(limit.max(0)).unwrap_or(usize::MAX).saturating_add(SPARE);
@@ -98,7 +99,7 @@ fn surplus(draft: &Draft<'_>, candidates: &[usize]) -> usize {
 /// As it was seen: a set that this pass takes down to 0 still has its pods (S11.5).
 fn is_idle(set: &SetDraft<'_>) -> bool {
     set.seen.size == 0
-        && set.seen.status.replicas == 0
+        && (set.seen.status.replicas == 0 || has(Bug::BusySetDeleted))
         && set.seen.generation <= set.seen.status.observed_generation
         && !set.seen.deleting
 }
@@ -115,6 +116,9 @@ fn sort(draft: &mut Draft<'_>, candidates: &mut [usize]) {
     candidates.sort_by(|a, b| match (sets.get(*a), sets.get(*b)) {
         (Some(a), Some(b)) => {
             let numbers = (revision::of(a).or_zero(), revision::of(b).or_zero());
+            if has(Bug::CleanUpByAge) {
+                return a.seen.age_order(b.seen);
+            }
             numbers.0.cmp(&numbers.1).then_with(|| a.seen.age_order(b.seen))
         }
         _ => Ordering::Equal,

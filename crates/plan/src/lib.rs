@@ -7,6 +7,7 @@
 //! The order of situations in [`decide`] is the policy (S3); each rule has a module of its own.
 
 mod action;
+pub mod bug;
 mod collision;
 mod conditions;
 mod counters;
@@ -52,6 +53,7 @@ pub use why::Why;
 
 use jiff::Timestamp;
 
+use bug::{Bug, has};
 use draft::Draft;
 use keys::reason;
 use selector::LabelSelector;
@@ -87,7 +89,7 @@ fn decide(draft: &mut Draft<'_>) -> Result<(), Ask> {
         return Ok(());
     }
     pause::note(draft);
-    if workload.paused {
+    if workload.paused && !has(Bug::RollsWhilePaused) {
         return synchronise(draft);
     }
     match workload.rollback_to {

@@ -1,8 +1,9 @@
 //! The new ReplicaSet: found, kept in step with the Deployment, or created (S4).
 
 use crate::action::{Ask, NewReplicaSet};
+use crate::bug::{Bug, has};
 use crate::conditions::{Condition, set_condition};
-use crate::draft::Draft;
+use crate::draft::{Draft, SetDraft};
 use crate::keys::{FINGERPRINTS, HASH_LABEL, REVISION, REVISION_HISTORY, condition, is_never_copied, reason};
 use crate::observed::{DryRun, Map};
 use crate::revision::{self, Revision};
@@ -51,6 +52,11 @@ pub(crate) fn find_only(draft: &mut Draft<'_>) -> Result<(), Ask> {
 fn look_up(draft: &mut Draft<'_>) -> Result<(), Ask> {
     let fingerprint = &draft.workload.template.fingerprint;
     draft.new = draft.sets.iter().position(|set| set.seen.carries(fingerprint));
+    if has(Bug::TemplatesCompared) {
+        let text = |set: &SetDraft<'_>| Fingerprint::from_digest(&set.seen.stored);
+        draft.new = draft.sets.iter().position(|set| text(set) == *fingerprint);
+        return Ok(());
+    }
     if draft.new.is_some() || draft.sets.is_empty() || !draft.observed.flavour.asks_for_dry_run() {
         return Ok(());
     }
@@ -87,7 +93,10 @@ fn changes(draft: &mut Draft<'_>, index: usize) -> Map {
     let current = set.annotation(REVISION);
     let parsed = revision::parse(current);
     let mut wanted = copied(&workload.annotations);
-    if parsed.or_zero() < next {
+    if parsed == Revision::Garbage && has(Bug::RevisionGarbageKept) {
+        return Map::new();
+    }
+    if parsed.or_zero() < next && !(has(Bug::RevisionNotRaised) && parsed != Revision::Absent) {
         wanted.insert(REVISION.to_owned(), next.to_string());
         if let (Revision::Number(_), Some(current)) = (parsed, current)
             && let Some(history) = revision::with_history_entry(set.annotation(REVISION_HISTORY), current)
@@ -170,7 +179,7 @@ pub(crate) fn ensure(draft: &mut Draft<'_>, size: i64) -> Result<(), Ask> {
     draft.create(set, revision);
     collision::forget(draft);
     note_revision(draft, revision.to_string());
-    if draft.workload.progress_deadline_seconds.is_some() {
+    if draft.workload.progress_deadline_seconds.is_some() && !has(Bug::DeadlineInherited) {
         let message = format!("Created new replica set \"{name}\"");
         note_progress(draft, reason::NEW_REPLICA_SET_CREATED, message);
     }
@@ -183,6 +192,7 @@ fn describe(draft: &Draft<'_>, size: i64, revision: i64) -> Result<NewReplicaSet
     let template = draft.observed.answers.template.as_ref().ok_or(Ask::Template)?;
     let template = without_hash_label(template);
     let hash = pod_template_hash(&template, draft.status.collision_count);
+    let name = if has(Bug::NameFromVersion) { &workload.resource_version } else { &hash };
     let mut labels = workload.template.labels.clone();
     labels.insert(HASH_LABEL.to_owned(), hash.clone());
     if let Some((key, value)) = draft.observed.flavour.set_labels() {
@@ -198,7 +208,7 @@ fn describe(draft: &Draft<'_>, size: i64, revision: i64) -> Result<NewReplicaSet
         annotations.insert(FINGERPRINTS.to_owned(), fingerprint.appended_to(&[]));
     }
     Ok(NewReplicaSet {
-        name: set_name(&workload.name, &hash),
+        name: set_name(&workload.name, name),
         template: with_hash_label(&template, &hash),
         hash,
         labels,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use crate::action::{Action, Event, Plan, Planned, Purpose, RollBack, StatusWrite};
+use crate::bug::{Bug, has};
 use crate::collision;
 use crate::conditions::{Condition, set_condition};
 use crate::keys::{condition, reason};
@@ -78,7 +79,8 @@ pub fn after_failure(
             // tells what is true.
             let actions =
                 plan.actions.iter().skip(index + 1).filter(|planned| is_status(&planned.action)).cloned();
-            let verdict = Verdict::Retry(failure.to_string());
+            let retry = Verdict::Retry(failure.to_string());
+            let verdict = if has(Bug::CutErrorSwallowed) { Verdict::End } else { retry };
             Aftermath { actions: actions.collect(), events: Vec::new(), verdict, deviation: Some("S6.13") }
         }
         (Action::RollBack(write), Failure::Invalid(text)) if write.template.is_some() => {
@@ -148,7 +150,7 @@ fn after_create(
     match failure {
         Failure::NamespaceTerminating(text) => Aftermath::end(Verdict::GiveUp(text.clone())),
         Failure::NameTaken(Some(set)) => {
-            let ours = set.controller_uid.as_ref() == Some(&workload.uid);
+            let ours = set.controller_uid.as_ref() == Some(&workload.uid) || has(Bug::TakenNameBelieved);
             if ours && set.carries(&workload.template.fingerprint) {
                 // Settled by a live read, not by the cache (deviation from S4.15).
                 let verdict = Verdict::PlanAgain(set.clone());

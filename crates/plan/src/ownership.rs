@@ -1,6 +1,7 @@
 //! Which ReplicaSets belong to a Deployment (S2.11–S2.18).
 
 use crate::action::{Claim, Target};
+use crate::bug::{Bug, has};
 use crate::observed::{Observed, ReplicaSet};
 
 /// The sets that are claimed already, and the claims that are to be made or given up.
@@ -17,7 +18,7 @@ pub(crate) fn sort_out(observed: &Observed) -> Ownership<'_> {
         let matches = selector.matches(&set.labels);
         match &set.controller_uid {
             // S2.12
-            Some(uid) if *uid != workload.uid => {}
+            Some(uid) if *uid != workload.uid && !has(Bug::ForeignSetsTaken) => {}
             // S2.13
             Some(_) if matches => ownership.claimed.push(set),
             // S2.14

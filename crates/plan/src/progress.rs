@@ -3,6 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::action::Wake;
+use crate::bug::{Bug, has};
 use crate::conditions::{Condition, set_condition};
 use crate::counters;
 use crate::draft::Draft;
@@ -121,6 +122,9 @@ pub fn wake_after(
     deadline: i64,
     now: Timestamp,
 ) -> Wake {
+    if has(Bug::DeadlineNotAwaited) {
+        return Wake::OnChange;
+    }
     let Some(condition) = status.condition(condition::PROGRESSING) else { return Wake::OnChange };
     if status.is_complete(replicas, generation) || condition.reason == reason::PROGRESS_DEADLINE_EXCEEDED {
         return Wake::OnChange;

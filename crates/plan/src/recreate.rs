@@ -1,6 +1,7 @@
 //! Recreate: all old pods go before the first new one comes (S7).
 
 use crate::action::{Ask, Purpose};
+use crate::bug::{Bug, has};
 use crate::draft::Draft;
 use crate::why::Why;
 use crate::{collision, history, new_set, progress};
@@ -55,7 +56,7 @@ fn old_pods_run(draft: &Draft<'_>) -> Result<bool, Ask> {
     if olds.iter().map(reported).sum::<i64>() > 0 {
         return Ok(true);
     }
-    if olds.is_empty() || !would_hold_up(draft) {
+    if olds.is_empty() || !would_hold_up(draft) || has(Bug::RecreateOverlaps) {
         return Ok(false);
     }
     let pods = draft.observed.answers.pods.as_ref().ok_or(Ask::Pods)?;

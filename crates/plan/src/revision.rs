@@ -1,5 +1,6 @@
 //! Revision numbers (S5).
 
+use crate::bug::{Bug, has};
 use crate::draft::{Draft, SetDraft};
 use crate::intstr::signed_decimal;
 use crate::keys::REVISION;
@@ -42,7 +43,7 @@ pub fn parse(annotation: Option<&str>) -> Revision {
     match annotation {
         None | Some("") => Revision::Absent,
         Some(text) => match signed_decimal(text) {
-            Some(number) if number <= REVISION_MAX => Revision::Number(number),
+            Some(number) if number <= REVISION_MAX || has(Bug::RevisionOverflows) => Revision::Number(number),
             _ => Revision::Garbage,
         },
     }
@@ -50,7 +51,15 @@ pub fn parse(annotation: Option<&str>) -> Revision {
 
 /// The number after the highest of some revisions; negative ones never win (S5.2).
 pub fn next(revisions: impl IntoIterator<Item = i64>) -> i64 {
-    revisions.into_iter().fold(0, i64::max).saturating_add(1).min(REVISION_MAX)
+    let highest = if has(Bug::RevisionAsText) {
+        revisions.into_iter().max_by_key(ToString::to_string).unwrap_or(0).max(0)
+    } else {
+        revisions.into_iter().fold(0, i64::max)
+    };
+    if has(Bug::RevisionOverflows) {
+        return highest.wrapping_add(1);
+    }
+    highest.saturating_add(1).min(REVISION_MAX)
 }
 
 /// The revision that the new set should have at least (S5.2).

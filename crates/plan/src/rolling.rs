@@ -1,6 +1,7 @@
 //! RollingUpdate: new pods up within the surge, old pods down within what is available (S6).
 
 use crate::action::{Ask, Purpose};
+use crate::bug::{Bug, has};
 use crate::draft::Draft;
 use crate::intstr::{NotAPercentage, Round};
 use crate::observed::Strategy;
@@ -51,7 +52,8 @@ pub(crate) fn roll(draft: &mut Draft<'_>) -> Result<(), Ask> {
 /// The size at which a missing new set is created (S4.11).
 pub(crate) fn initial_size(draft: &Draft<'_>) -> i64 {
     let workload = draft.workload;
-    let size = new_set_size(&workload.strategy, workload.replicas, draft.total_size(), 0);
+    let others = if has(Bug::NewSetTakesAll) { 0 } else { draft.total_size() };
+    let size = new_set_size(&workload.strategy, workload.replicas, others, 0);
     size.unwrap_or(0)
 }
 
@@ -101,6 +103,10 @@ fn step_down(draft: &mut Draft<'_>) -> bool {
     if olds.is_empty() {
         return false;
     }
+    if has(Bug::OldSetsDropped) {
+        olds.iter().for_each(|index| _ = draft.scale(*index, 0, Purpose::ScaleDownOld));
+        return true;
+    }
     // S6.9: the new set's share may be negative while its status lags; it is not clamped.
     let new_available = draft.new.map_or(0, |index| draft.available_of(index));
     let new_unavailable = draft.new_size() - new_available;
@@ -123,7 +129,7 @@ fn step_down(draft: &mut Draft<'_>) -> bool {
 fn cut_unhealthy(draft: &mut Draft<'_>, olds: &[usize], max_down: i64) -> Option<i64> {
     let mut total = 0;
     for &index in olds {
-        if total >= max_down {
+        if total >= max_down || has(Bug::UnhealthyNotCut) {
             break;
         }
         let size = draft.size_of(index);
@@ -132,7 +138,10 @@ fn cut_unhealthy(draft: &mut Draft<'_>, olds: &[usize], max_down: i64) -> Option
             continue;
         }
         let cut = unhealthy.min(max_down - total);
-        if cut < 0 {
+        if cut < 0 && has(Bug::CutTwice) {
+            continue;
+        }
+        if cut < 0 && !has(Bug::OldSetGrows) {
             return None;
         }
         draft.scale(index, size - cut, Purpose::ScaleDownOld);

@@ -1,6 +1,7 @@
 //! Scaling a Deployment in the middle of whatever it does (S8).
 
 use crate::action::Purpose;
+use crate::bug::{Bug, has};
 use crate::draft::{Draft, SetDraft};
 use crate::intstr::signed_decimal;
 use crate::keys::DESIRED_REPLICAS;
@@ -18,7 +19,7 @@ pub(crate) fn is_scaling_event(draft: &mut Draft<'_>) -> bool {
     }
     let active = draft.sets.iter().filter(|set| set.is_active()).count();
     let is_rolling = matches!(draft.workload.strategy, Strategy::RollingUpdate { .. });
-    if active > 1 && !is_rolling && !is_saturated(draft) {
+    if active > 1 && !is_rolling && !is_saturated(draft) && !has(Bug::RecreateNotScaled) {
         // S8.13: there is no proportional scaling under Recreate, and waiting for it would
         // wait for ever. The rollout itself takes the old sets down.
         draft.deviate("S8.13");
@@ -38,7 +39,11 @@ pub(crate) fn scale(draft: &mut Draft<'_>) {
                 draft.scale(index, replicas, Purpose::Scale);
             }
         }
-        [only] if draft.size_of(*only) == replicas && !draft.workload.paused => {
+        [only]
+            if draft.size_of(*only) == replicas
+                && !draft.workload.paused
+                && !has(Bug::StaleAnnotationKept) =>
+        {
             // S8.12: upstream leaves the stale annotation, and sees a scaling event for ever.
             draft.deviate("S8.12");
             draft.scale_and_annotate(*only, replicas, Purpose::Scale);
@@ -70,7 +75,7 @@ fn is_saturated(draft: &Draft<'_>) -> bool {
 #[must_use]
 pub fn set_is_saturated(size: i64, available: i64, desired: Option<&str>, replicas: i64) -> bool {
     let desired = desired.and_then(signed_decimal).map(low_32_bits);
-    size == replicas && desired == Some(replicas) && available == replicas
+    size == replicas && desired == Some(replicas) && (available == replicas || has(Bug::SaturatedBySize))
 }
 
 fn low_32_bits(wide: i64) -> i64 {
@@ -106,6 +111,9 @@ fn share_out(draft: &mut Draft<'_>, mut active: Vec<usize>) {
         *largest = largest.saturating_add(add - added).max(0);
     }
     for (index, size) in sizes {
+        if has(Bug::EqualSizeNotAnnotated) && draft.size_of(index) == size {
+            continue;
+        }
         draft.scale_and_annotate(index, size, Purpose::Scale);
     }
 }
@@ -142,11 +150,15 @@ pub fn fraction(size: i64, annotated_max: Option<i64>, replicas: i64, maximum: i
     if replicas == 0 {
         return -size;
     }
-    let base = annotated_max.filter(|max| *max != 0).unwrap_or(status.replicas);
-    if base == 0 {
+    let base =
+        annotated_max.filter(|max| *max != 0 || has(Bug::MaxAnnotationTrusted)).unwrap_or(status.replicas);
+    if base == 0 && !has(Bug::MaxAnnotationTrusted) {
         return 0;
     }
-    let product = i128::from(size) * i128::from(maximum);
+    let mut product = i128::from(size) * i128::from(maximum);
+    if has(Bug::ProductOverflows) {
+        product = (product + 64).rem_euclid(128) - 64;
+    }
     // No set can be larger than this, and no sum of such shares overflows.
     let largest = i128::from(i32::MAX);
     let rounded = round_half_away(product, i128::from(base)).clamp(-largest, largest);

@@ -220,7 +220,11 @@ fn under_recreate_too() {
     world.find_mut("web-b").size = 0;
     world.find_mut("web-b").status.replicas = 0;
     // Seven of ten may stay; the new one has a size.
-    assert_eq!(deletions(&world.plan()), ["web-old0", "web-old1", "web-old2"]);
+    assert_eq!(deletions(&world.clone().plan()), ["web-old0", "web-old1", "web-old2"]);
+    // And while the rollout waits for its pods.
+    let mut waiting = world.with(set("a", 3).revision("101").scaled_for("3", "3"));
+    waiting.find_mut("web-a").status.available = 0;
+    assert_eq!(deletions(&waiting.plan()), ["web-old0", "web-old1", "web-old2"]);
 }
 
 #[test]
