@@ -11,20 +11,35 @@
 //! beside it, each in a file of its own.
 
 mod admission;
+mod chance;
+mod cluster;
+mod garbage_collector;
+mod informer;
+mod kubelet;
 mod log;
 mod object;
 mod patch;
 mod refusal;
+mod replica_set_controller;
 mod resource;
 mod store;
 mod strategic;
 mod write;
 
 pub use admission::{Admission, Operation, Request};
+pub use chance::{Chance, First};
+pub use cluster::{Cluster, Controllers, NODE_NAME};
+pub use garbage_collector::GarbageCollector;
+pub use informer::Informer;
+pub use kubelet::{
+    Conventions, Course, Fate, Kubelets, NEVER_READY, PodStep, Policy, READY_AFTER_MS, TERMINATE_AFTER_MS,
+    UNREADY_AFTER_MS,
+};
 pub use log::{Change, ChangeKind, Expired};
 pub use object::Object;
 pub use patch::Patch;
 pub use refusal::Refused;
+pub use replica_set_controller::{ReplicaSetController, SetStep};
 pub use resource::Resource;
 pub use store::{Key, Store};
 pub use write::{Deletion, Mode, Preconditions, Propagation, Subresource};

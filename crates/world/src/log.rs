@@ -65,11 +65,15 @@ impl Log {
         resource: Resource,
         version: u64,
     ) -> Result<impl Iterator<Item = &Change>, Expired> {
+        Ok(self.all_after(version)?.filter(move |change| change.object.resource == resource))
+    }
+
+    pub(crate) fn all_after(&self, version: u64) -> Result<impl Iterator<Item = &Change>, Expired> {
         if version < self.floor {
             return Err(Expired { asked: version, floor: self.floor });
         }
         let start = self.changes.partition_point(|change| change.version <= version);
-        Ok(self.changes.range(start..).filter(move |change| change.object.resource == resource))
+        Ok(self.changes.range(start..))
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -117,6 +117,11 @@ impl Object {
         self.metadata.get("ownerReferences").and_then(Value::as_array).into_iter().flatten()
     }
 
+    /// The uids of `metadata.ownerReferences`.
+    pub fn owner_uids(&self) -> impl Iterator<Item = &str> {
+        self.owners().filter_map(|owner| owner.get("uid")?.as_str())
+    }
+
     /// uid of the owner reference with `controller: true`.
     #[must_use]
     pub fn controller_uid(&self) -> Option<&str> {

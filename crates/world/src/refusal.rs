@@ -97,6 +97,13 @@ impl Refused {
         refused
     }
 
+    /// Whether it is [`Self::namespace_terminating`].
+    #[must_use]
+    pub fn is_namespace_terminating(&self) -> bool {
+        let mut causes = self.details.get("causes").and_then(Value::as_array).into_iter().flatten();
+        causes.any(|cause| cause.get("reason").and_then(Value::as_str) == Some("NamespaceTerminating"))
+    }
+
     /// The body of the answer.
     #[must_use]
     pub fn to_status(&self) -> Value {

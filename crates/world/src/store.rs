@@ -1,10 +1,10 @@
 //! The store: every object, and the log of what became of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::admission::{Admission, Operation, Request};
 use crate::log::{Change, ChangeKind, Expired, Log};
@@ -18,6 +18,9 @@ use crate::write::{self, Deletion, Mode, Preconditions, Propagation, Subresource
 pub(crate) const FOREGROUND: &str = "foregroundDeletion";
 /// The finalizer of a deletion that orphans.
 pub(crate) const ORPHAN: &str = "orphan";
+
+/// Longest part of a `generateName` that is kept.
+const PREFIX_MAX: usize = 58;
 
 /// Which object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,7 +40,9 @@ impl Key {
         Self { resource, namespace: namespace.to_owned(), name: name.to_owned() }
     }
 
-    fn of(object: &Object) -> Self {
+    /// The name of an object.
+    #[must_use]
+    pub fn of(object: &Object) -> Self {
         Self::new(object.resource, object.namespace(), object.name())
     }
 }
@@ -46,6 +51,8 @@ impl Key {
 #[derive(Clone)]
 pub struct Store {
     objects: BTreeMap<Key, Object>,
+    /// Objects by the uids of their owners.
+    owned: BTreeMap<String, BTreeSet<Key>>,
     log: Log,
     version: u64,
     born: u64,
@@ -59,6 +66,7 @@ impl Store {
     pub fn new(now: Timestamp) -> Self {
         Self {
             objects: BTreeMap::new(),
+            owned: BTreeMap::new(),
             log: Log::default(),
             // As in a cluster that has lived a little: 0 has a meaning of its own in the API.
             version: 100,
@@ -116,9 +124,22 @@ impl Store {
         selected.map(|(_, object)| object)
     }
 
-    /// Every object.
+    /// Every object, by kind, namespace and name.
     pub fn objects(&self) -> impl Iterator<Item = &Object> {
         self.objects.values()
+    }
+
+    /// The objects with an owner reference to a uid, by name.
+    pub fn owned_by(&self, uid: &str) -> impl Iterator<Item = &Object> {
+        self.owned.get(uid).into_iter().flatten().filter_map(|key| self.objects.get(key))
+    }
+
+    /// What happened to objects of all kinds after a version.
+    ///
+    /// # Errors
+    /// 410 when that history has been compacted away.
+    pub fn all_changes(&self, after: u64) -> Result<impl Iterator<Item = &Change>, Expired> {
+        self.log.all_after(after)
     }
 
     /// What happened to objects of a kind after a version.
@@ -160,7 +181,7 @@ impl Store {
         }
         match mode {
             Mode::DryRun => Ok(object),
-            Mode::Store => Ok(self.put(key, object, ChangeKind::Added)),
+            Mode::Store => Ok(self.put(&key, object, ChangeKind::Added)),
         }
     }
 
@@ -170,6 +191,7 @@ impl Store {
             return Ok(());
         }
         let prefix = object.metadata.get("generateName").and_then(Value::as_str).unwrap_or_default();
+        let prefix: String = prefix.chars().take(PREFIX_MAX).collect();
         if prefix.is_empty() {
             let cause = "metadata.name: Required value: name or generateName is required";
             return Err(Refused::invalid(object.resource, "", cause));
@@ -215,7 +237,7 @@ impl Store {
         let key = Key::of(&object);
         let stored = self.find(&key)?.clone();
         Preconditions::stated_by(&object).check(&stored)?;
-        self.write(key, &stored, object, subresource, mode)
+        self.write(&key, &stored, object, subresource, mode)
     }
 
     /// Changes an object, or the part of it that the subresource is for.
@@ -241,7 +263,7 @@ impl Store {
             Preconditions::stated_by(&object).check(&stored)?;
             object
         };
-        self.write(key.clone(), &stored, object, subresource, mode)
+        self.write(key, &stored, object, subresource, mode)
     }
 
     /// The size of an object, as the scale subresource shows it.
@@ -261,12 +283,12 @@ impl Store {
         let sent = Object::from_value(key.resource, scale.clone());
         Preconditions::stated_by(&sent).check(&stored)?;
         let object = write::scaled(&stored, scale)?;
-        self.write(key.clone(), &stored, object, Subresource::Scale, mode)
+        self.write(key, &stored, object, Subresource::Scale, mode)
     }
 
     fn write(
         &mut self,
-        key: Key,
+        key: &Key,
         stored: &Object,
         sent: Object,
         subresource: Subresource,
@@ -282,8 +304,8 @@ impl Store {
             // A write that changes nothing is no write.
             return Ok(object);
         }
-        if object.is_deleting() && object.finalizers().next().is_none() && object.resource != Resource::Pods {
-            return Ok(self.remove(&key, object));
+        if object.is_deleting() && write::is_finished(&object) {
+            return Ok(self.remove(key, object));
         }
         Ok(self.put(key, object, ChangeKind::Modified))
     }
@@ -305,8 +327,8 @@ impl Store {
             Propagation::Foreground => finalizers.push(FOREGROUND),
             Propagation::Orphan => finalizers.push(ORPHAN),
         }
-        let is_graceful = key.resource == Resource::Pods && deletion.grace_seconds != Some(0);
-        let waits = !finalizers.is_empty() || is_graceful || key.resource == Resource::Namespaces;
+        let grace = write::grace(&stored, deletion.grace_seconds);
+        let waits = !finalizers.is_empty() || grace > 0 || !write::is_emptied(&stored);
         if deletion.mode == Mode::DryRun {
             return Ok(stored);
         }
@@ -318,37 +340,102 @@ impl Store {
             let is_empty = finalizers.as_array().is_some_and(Vec::is_empty);
             object.set_metadata("finalizers", if is_empty { Value::Null } else { finalizers });
         }
-        self.mark(&mut object, deletion.grace_seconds);
+        self.mark(&mut object, grace);
         if object == stored {
             return Ok(stored);
         }
-        Ok(self.put(key.clone(), object, ChangeKind::Modified))
+        Ok(self.put(key, object, ChangeKind::Modified))
     }
 
-    fn mark(&self, object: &mut Object, grace_seconds: Option<i64>) {
-        if object.is_deleting() {
-            return;
-        }
-        let own = object.spec_number("terminationGracePeriodSeconds").unwrap_or(30);
-        let grace = if object.resource == Resource::Pods { grace_seconds.unwrap_or(own) } else { 0 };
+    fn mark(&self, object: &mut Object, grace: i64) {
         let end = self.now.checked_add(jiff::SignedDuration::from_secs(grace)).unwrap_or(self.now);
-        object.set_metadata("deletionTimestamp", write::stamp(end));
-        object.set_metadata("deletionGracePeriodSeconds", Value::from(grace));
-        if object.resource.has_generation() {
-            object.set_metadata("generation", Value::from(object.generation() + 1));
+        let left = object.metadata.get("deletionGracePeriodSeconds").and_then(Value::as_i64);
+        if !object.is_deleting() || left.is_some_and(|left| grace < left) {
+            let is_first = !object.is_deleting();
+            object.set_metadata("deletionTimestamp", write::stamp(end));
+            object.set_metadata("deletionGracePeriodSeconds", Value::from(grace));
+            if is_first && object.resource.has_generation() {
+                object.set_metadata("generation", Value::from(object.generation() + 1));
+            }
+            if is_first && object.resource == Resource::Namespaces {
+                object.status = Arc::new(json!({ "phase": "Terminating" }));
+            }
         }
     }
 
-    fn put(&mut self, key: Key, mut object: Object, kind: ChangeKind) -> Object {
+    /// Gives a pod its node, as the binding subresource does.
+    ///
+    /// # Errors
+    /// 404, and 409 when it has one or is being deleted.
+    pub fn bind(&mut self, key: &Key, node: &str) -> Result<Object, Refused> {
+        let stored = self.find(key)?;
+        let name = &key.name;
+        if stored.is_deleting() {
+            let why = format!("pod {name} is being deleted, cannot be assigned to a host");
+            return Err(Refused::conflict(key.resource, name, &why));
+        }
+        if let Some(present) = stored.spec.get("nodeName").and_then(Value::as_str) {
+            let why = format!("pod {name} is already assigned to node \"{present}\"");
+            return Err(Refused::conflict(key.resource, name, &why));
+        }
+        let object = write::bound(stored.clone(), node, self.now);
+        Ok(self.put(key, object, ChangeKind::Modified))
+    }
+
+    /// Lets a namespace go once it is empty, as the finalize subresource does.
+    ///
+    /// # Errors
+    /// 404.
+    pub fn finalize_namespace(&mut self, name: &str) -> Result<Object, Refused> {
+        let key = Key::new(Resource::Namespaces, "", name);
+        let mut object = self.find(&key)?.clone();
+        object.spec = Arc::new(json!({}));
+        if object.is_deleting() && write::is_finished(&object) {
+            return Ok(self.remove(&key, object));
+        }
+        Ok(self.put(&key, object, ChangeKind::Modified))
+    }
+
+    fn put(&mut self, key: &Key, mut object: Object, kind: ChangeKind) -> Object {
         self.version += 1;
         object.set_metadata("resourceVersion", Value::from(self.version.to_string()));
-        let before = self.objects.insert(key, object.clone());
+        let before = self.objects.insert(key.clone(), object.clone());
+        self.index(key, before.as_ref(), Some(&object));
         self.log.push(Change { version: self.version, kind, object: object.clone(), before });
         object
     }
 
+    /// Keeps [`Self::owned_by`] up with a write.
+    fn index(&mut self, key: &Key, before: Option<&Object>, after: Option<&Object>) {
+        let owners = |object: Option<&Object>| object?.metadata.get("ownerReferences").cloned();
+        let same = match (before, after) {
+            (Some(before), Some(after)) => {
+                before.metadata.get("ownerReferences") == after.metadata.get("ownerReferences")
+            }
+            _ => owners(before).is_none() && owners(after).is_none(),
+        };
+        if same {
+            return;
+        }
+        for uid in before.into_iter().flat_map(Object::owner_uids) {
+            if let Some(keys) = self.owned.get_mut(uid) {
+                keys.remove(key);
+                if keys.is_empty() {
+                    self.owned.remove(uid);
+                }
+            }
+        }
+        for uid in after.into_iter().flat_map(Object::owner_uids) {
+            match self.owned.get_mut(uid) {
+                Some(keys) => _ = keys.insert(key.clone()),
+                None => _ = self.owned.insert(uid.to_owned(), BTreeSet::from([key.clone()])),
+            }
+        }
+    }
+
     fn remove(&mut self, key: &Key, mut object: Object) -> Object {
         let before = self.objects.remove(key);
+        self.index(key, before.as_ref(), None);
         self.version += 1;
         object.set_metadata("resourceVersion", Value::from(self.version.to_string()));
         let (version, kind) = (self.version, ChangeKind::Deleted);

@@ -122,7 +122,51 @@ pub(crate) fn newborn(mut object: Object, uid: String, now: Timestamp) -> Object
     if object.resource.has_status() {
         object.status = Arc::new(first_status(object.resource, &object.status));
     }
+    if object.resource == Resource::Namespaces {
+        object.spec = Arc::new(json!({ "finalizers": ["kubernetes"] }));
+    }
     object
+}
+
+/// Seconds that an object gets until it has to be gone. Only pods get any, and only where
+/// something may run.
+pub(crate) fn grace(object: &Object, asked: Option<i64>) -> i64 {
+    let phase = object.status.get("phase").and_then(Value::as_str);
+    let is_bound = object.spec.get("nodeName").is_some();
+    if object.resource != Resource::Pods || !is_bound || matches!(phase, Some("Succeeded" | "Failed")) {
+        return 0;
+    }
+    asked.or_else(|| object.spec_number("terminationGracePeriodSeconds")).unwrap_or(30).max(0)
+}
+
+/// Whether nothing is in the way of the end of an object that is being deleted.
+pub(crate) fn is_finished(object: &Object) -> bool {
+    let grace = object.metadata.get("deletionGracePeriodSeconds").and_then(Value::as_i64);
+    let is_over = object.resource != Resource::Pods || grace.unwrap_or(0) == 0;
+    is_over && object.finalizers().next().is_none() && is_emptied(object)
+}
+
+/// Whether an object is no namespace with something in it.
+pub(crate) fn is_emptied(object: &Object) -> bool {
+    let finalizers = object.spec.get("finalizers").and_then(Value::as_array);
+    object.resource != Resource::Namespaces || finalizers.is_none_or(Vec::is_empty)
+}
+
+/// A pod with a node.
+pub(crate) fn bound(mut pod: Object, node: &str, now: Timestamp) -> Object {
+    if let Some(spec) = Arc::make_mut(&mut pod.spec).as_object_mut() {
+        spec.insert("nodeName".to_owned(), Value::from(node));
+    }
+    let scheduled = json!({ "type": "PodScheduled", "status": "True", "lastTransitionTime": stamp(now) });
+    if let Some(status) = Arc::make_mut(&mut pod.status).as_object_mut() {
+        let conditions = status.entry("conditions").or_insert_with(|| json!([]));
+        if let Some(conditions) = conditions.as_array_mut() {
+            let kind = |condition: &Value| condition.get("type") == scheduled.get("type");
+            conditions.retain(|condition| !kind(condition));
+            conditions.push(scheduled);
+        }
+    }
+    pod
 }
 
 fn first_status(resource: Resource, sent: &Value) -> Value {
@@ -144,6 +188,10 @@ pub(crate) fn merged(stored: &Object, mut sent: Object, subresource: Subresource
         Subresource::Main | Subresource::Scale => {
             if stored.resource.has_status() {
                 sent.status = stored.status.clone();
+            }
+            if stored.resource == Resource::Namespaces {
+                // Its finalizers have a subresource of their own.
+                sent.spec = stored.spec.clone();
             }
             for field in SERVER_FIELDS {
                 keep(&mut sent, stored, field);

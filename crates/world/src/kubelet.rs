@@ -1,0 +1,330 @@
+//! Scheduler and kubelets in one: pods get a node, start, become ready, crash, and go.
+//!
+//! Nothing runs. What becomes of a pod is its [`Course`], and a [`Policy`] of the driver says
+//! which; [`Conventions`] are those of the tests' cluster, by image name and annotation.
+
+mod course;
+mod nodes;
+mod status;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::object::Object;
+use crate::refusal::Refused;
+use crate::resource::Resource;
+use crate::store::{FOREGROUND, Key, ORPHAN, Store};
+use crate::write::{Deletion, Mode, Preconditions, Propagation, Subresource};
+use status::Transitions;
+
+pub use course::{
+    Conventions, Course, Fate, NEVER_READY, Policy, READY_AFTER_MS, TERMINATE_AFTER_MS, UNREADY_AFTER_MS,
+};
+
+/// A pod that is ready sooner than this goes from pending to ready in one write.
+const VISIBLE_START: Duration = Duration::from_secs(1);
+/// Pause after a write that was refused.
+const RETRY: Duration = Duration::from_secs(1);
+/// Restarts of a crashing container are at least this far apart.
+const RESTART_LEAST: Duration = Duration::from_millis(100);
+
+/// What came of a look at a pod.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PodStep {
+    /// Whether something was written; then the pod is to be looked at again at once.
+    pub wrote: bool,
+    /// When to look again without being told.
+    pub again: Option<Timestamp>,
+}
+
+/// The state of a pod as its status shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    Unschedulable,
+    NotReady,
+    Ready,
+    ImagePull,
+    Crashing,
+    Succeeded,
+    Failed,
+}
+
+/// What was written last. Gates and restarts are part of it: they change the status although
+/// the containers are in the same state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shown {
+    shape: Shape,
+    gates_met: bool,
+    restarts: u64,
+}
+
+/// What is remembered of a pod.
+#[derive(Clone, Debug)]
+struct Memory {
+    uid: String,
+    seen: Timestamp,
+    bound: Option<Timestamp>,
+    /// When its containers started last.
+    started: Option<Timestamp>,
+    deleting: Option<Timestamp>,
+    restarts: u64,
+    course: Option<Course>,
+    shown: Option<Shown>,
+    transitions: Transitions,
+    address: u32,
+}
+
+impl Memory {
+    fn new(pod: &Object, now: Timestamp, address: u32) -> Self {
+        Self {
+            uid: pod.uid().to_owned(),
+            seen: now,
+            bound: None,
+            started: None,
+            deleting: None,
+            restarts: 0,
+            course: None,
+            shown: None,
+            transitions: Transitions::default(),
+            address,
+        }
+    }
+}
+
+/// The next thing to do about a pod.
+enum Action {
+    Bind(usize),
+    Show(Shown),
+    Remove,
+    Wait(Option<Timestamp>),
+}
+
+#[derive(Clone, Debug)]
+struct Node {
+    name: String,
+    is_lost: bool,
+}
+
+/// The scheduler and the kubelets of all nodes.
+#[derive(Clone, Debug)]
+pub struct Kubelets {
+    nodes: Vec<Node>,
+    memory: BTreeMap<Key, Memory>,
+    addresses: u32,
+}
+
+impl Kubelets {
+    /// Kubelets of nodes with these names.
+    #[must_use]
+    pub fn new(nodes: &[&str]) -> Self {
+        let nodes = nodes.iter().map(|name| Node { name: (*name).to_owned(), is_lost: false });
+        Self { nodes: nodes.collect(), memory: BTreeMap::new(), addresses: 0 }
+    }
+
+    /// One look at one pod, as it is now; at most one write.
+    pub fn step(&mut self, store: &mut Store, key: &Key, policy: &mut dyn Policy) -> PodStep {
+        let Some(pod) = store.get(key).cloned() else {
+            self.memory.remove(key);
+            return PodStep::default();
+        };
+        let now = store.now();
+        let mut memory = self.recall(key, &pod, now);
+        let course = policy.course(&pod, memory.course.as_ref());
+        memory.course = Some(course);
+        let step = match self.next(&pod, &memory, &course, now) {
+            Action::Wait(again) => PodStep { wrote: false, again },
+            action => match self.act(store, &pod, &mut memory, &action) {
+                Ok(()) => PodStep { wrote: true, again: None },
+                Err(_) => PodStep { wrote: false, again: Some(after(now, RETRY)) },
+            },
+        };
+        self.memory.insert(key.clone(), memory);
+        step
+    }
+
+    /// A container of a running pod ends and is started again: the pod is not ready until it is.
+    /// The effect shows with its next look.
+    pub fn restart(&mut self, key: &Key, now: Timestamp) {
+        if let Some(memory) = self.memory.get_mut(key).filter(|memory| memory.started.is_some()) {
+            memory.restarts += 1;
+            memory.started = Some(now);
+        }
+    }
+
+    fn recall(&mut self, key: &Key, pod: &Object, now: Timestamp) -> Memory {
+        let known = self.memory.remove(key).filter(|memory| memory.uid == pod.uid());
+        let mut memory = known.unwrap_or_else(|| {
+            self.addresses += 1;
+            Memory::new(pod, now, self.addresses)
+        });
+        if !bound_to(pod).is_empty() && memory.bound.is_none() {
+            // After a restart of the kubelet a pod is as old as its status says.
+            let start = pod.status.get("startTime").and_then(Value::as_str).and_then(|at| at.parse().ok());
+            memory.bound = Some(start.unwrap_or(now));
+            memory.started = memory.bound;
+        }
+        if pod.is_deleting() {
+            memory.deleting.get_or_insert(now);
+        }
+        memory
+    }
+
+    fn next(&self, pod: &Object, memory: &Memory, course: &Course, now: Timestamp) -> Action {
+        if self.is_lost(bound_to(pod)) {
+            return Action::Wait(None);
+        }
+        if let Some(deleting) = memory.deleting {
+            let gone = after(deleting, course.gone_after);
+            return if now >= gone { Action::Remove } else { Action::Wait(Some(gone)) };
+        }
+        let phase = pod.status.get("phase").and_then(Value::as_str);
+        let is_gated = pod.spec.get("schedulingGates").and_then(Value::as_array);
+        if matches!(phase, Some("Succeeded" | "Failed")) || is_gated.is_some_and(|gates| !gates.is_empty()) {
+            return Action::Wait(None);
+        }
+        let Some(bound) = memory.bound else { return self.schedule(memory, course, now) };
+        let (shape, until) = shape(memory, course, bound, now);
+        let Some(shape) = shape else { return Action::Wait(until) };
+        let restarts = match shape {
+            Shape::Crashing => crashes(course, bound, now),
+            _ => memory.restarts,
+        };
+        let shown = Shown { shape, gates_met: gates_are_met(pod), restarts };
+        if memory.shown == Some(shown) { Action::Wait(until) } else { Action::Show(shown) }
+    }
+
+    fn schedule(&self, memory: &Memory, course: &Course, now: Timestamp) -> Action {
+        let at = after(memory.seen, course.bound_after);
+        if now < at {
+            return Action::Wait(Some(at));
+        }
+        let alive = |index: usize| self.nodes.get(index).is_some_and(|node| !node.is_lost);
+        let wanted = course.node.map(|node| node % self.nodes.len().max(1));
+        let node = wanted.and_then(|wanted| {
+            let elsewhere = (0..self.nodes.len()).find(|index| alive(*index));
+            if alive(wanted) { Some(wanted) } else { elsewhere }
+        });
+        let shown = Shown { shape: Shape::Unschedulable, gates_met: true, restarts: 0 };
+        match node {
+            Some(node) => Action::Bind(node),
+            None if memory.shown == Some(shown) => Action::Wait(None),
+            None => Action::Show(shown),
+        }
+    }
+
+    fn act(
+        &self,
+        store: &mut Store,
+        pod: &Object,
+        memory: &mut Memory,
+        action: &Action,
+    ) -> Result<(), Refused> {
+        let now = store.now();
+        match action {
+            Action::Bind(index) => {
+                let Some(node) = self.nodes.get(*index) else { return Ok(()) };
+                store.bind(&Key::of(pod), &node.name)?;
+                memory.bound = Some(now);
+                memory.started = Some(now);
+                memory.shown = None;
+                memory.transitions.set_scheduled(now);
+            }
+            Action::Show(shown) => {
+                let status =
+                    status::of(pod, *shown, &mut memory.transitions, memory.address, self.nodes.len(), now);
+                let sent = Object { status: Arc::new(status), ..pod.clone() };
+                store.replace(sent, Subresource::Status, Mode::Store)?;
+                memory.shown = Some(*shown);
+            }
+            Action::Remove => {
+                store.delete(&Key::of(pod), &at_once(pod))?;
+            }
+            Action::Wait(_) => {}
+        }
+        Ok(())
+    }
+}
+
+/// The name of a pod's node; empty when it has none.
+fn bound_to(pod: &Object) -> &str {
+    pod.spec.get("nodeName").and_then(Value::as_str).unwrap_or_default()
+}
+
+fn after(time: Timestamp, duration: Duration) -> Timestamp {
+    time.saturating_add(duration).unwrap_or(Timestamp::MAX)
+}
+
+/// The shape of a pod now, and when it changes by itself. No shape: not worth a write yet.
+fn shape(
+    memory: &Memory,
+    course: &Course,
+    bound: Timestamp,
+    now: Timestamp,
+) -> (Option<Shape>, Option<Timestamp>) {
+    let started = memory.started.unwrap_or(bound);
+    match course.fate {
+        Fate::ImagePull => return (Some(Shape::ImagePull), None),
+        Fate::Crashes { every } => {
+            let every = every.max(RESTART_LEAST);
+            let crashes = u32::try_from(crashes(course, bound, now)).unwrap_or(u32::MAX);
+            return (Some(Shape::Crashing), Some(after(bound, every.saturating_mul(crashes))));
+        }
+        Fate::Runs | Fate::Completes | Fate::Fails => {}
+    }
+    let Some(ready_after) = course.ready_after else { return (Some(Shape::NotReady), None) };
+    let ready_at = after(started, ready_after);
+    if now < ready_at {
+        let is_visible = ready_after >= VISIBLE_START || memory.restarts > 0;
+        return (is_visible.then_some(Shape::NotReady), Some(ready_at));
+    }
+    match course.fate {
+        Fate::Completes => return (Some(Shape::Succeeded), None),
+        Fate::Fails => return (Some(Shape::Failed), None),
+        _ => {}
+    }
+    match course.unready_after.map(|unready_after| after(ready_at, unready_after)) {
+        Some(unready_at) if now >= unready_at => (Some(Shape::NotReady), None),
+        until => (Some(Shape::Ready), until),
+    }
+}
+
+fn crashes(course: &Course, bound: Timestamp, now: Timestamp) -> u64 {
+    let Fate::Crashes { every } = course.fate else { return 0 };
+    let age = now.duration_since(bound).unsigned_abs();
+    let periods = age.as_millis() / every.max(RESTART_LEAST).as_millis();
+    u64::try_from(periods).unwrap_or(u64::MAX).saturating_add(1)
+}
+
+/// Whether somebody else has set every condition that the pod's readiness depends on.
+fn gates_are_met(pod: &Object) -> bool {
+    let gates = pod.spec.get("readinessGates").and_then(Value::as_array).into_iter().flatten();
+    let mut kinds = gates.filter_map(|gate| gate.get("conditionType")?.as_str());
+    let conditions = pod.status.get("conditions").and_then(Value::as_array);
+    kinds.all(|kind| {
+        conditions.into_iter().flatten().any(|condition| {
+            condition.get("type").and_then(Value::as_str) == Some(kind)
+                && condition.get("status").and_then(Value::as_str) == Some("True")
+        })
+    })
+}
+
+/// The end of a pod that has nothing left to run. What it owns is not the kubelet's to decide.
+fn at_once(pod: &Object) -> Deletion {
+    let has = |finalizer: &str| pod.finalizers().any(|present| present == finalizer);
+    let propagation = match (has(FOREGROUND), has(ORPHAN)) {
+        (true, _) => Propagation::Foreground,
+        (false, true) => Propagation::Orphan,
+        (false, false) => Propagation::Background,
+    };
+    let preconditions = Preconditions { uid: Some(pod.uid().to_owned()), resource_version: None };
+    Deletion { preconditions, propagation, grace_seconds: Some(0), mode: Mode::Store }
+}
+
+/// Every pod on a node.
+fn pods_on(store: &Store, node: &str) -> Vec<Object> {
+    store.list(Resource::Pods, None).filter(|pod| bound_to(pod) == node).cloned().collect()
+}

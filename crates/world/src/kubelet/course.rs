@@ -1,0 +1,130 @@
+//! What becomes of a pod, and who says so.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::object::Object;
+
+/// Annotation: milliseconds from being scheduled to being ready.
+pub const READY_AFTER_MS: &str = "fake.rollwright.dev/ready-after-ms";
+/// Annotation: milliseconds from being ready to being unready again.
+pub const UNREADY_AFTER_MS: &str = "fake.rollwright.dev/unready-after-ms";
+/// Annotation: milliseconds from being deleted to being gone.
+pub const TERMINATE_AFTER_MS: &str = "fake.rollwright.dev/terminate-after-ms";
+/// Annotation: `"true"` keeps a pod from being ready.
+pub const NEVER_READY: &str = "fake.rollwright.dev/never-ready";
+
+/// What the containers of a pod do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// They run.
+    Runs,
+    /// An image cannot be pulled.
+    ImagePull,
+    /// A container ends soon after each start.
+    Crashes {
+        /// Time between two restarts.
+        every: Duration,
+    },
+    /// They run and end well.
+    Completes,
+    /// They run and end with an error.
+    Fails,
+}
+
+/// What becomes of a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Course {
+    /// Its node, counted from 0 and around; `None` when there is no room for it.
+    pub node: Option<usize>,
+    /// Time from being created to being scheduled.
+    pub bound_after: Duration,
+    /// What its containers do.
+    pub fate: Fate,
+    /// Time from the start of its containers to being ready; `None` is never.
+    pub ready_after: Option<Duration>,
+    /// Time from being ready to being unready again.
+    pub unready_after: Option<Duration>,
+    /// Time from being deleted to being gone.
+    pub gone_after: Duration,
+}
+
+/// Says what becomes of pods.
+pub trait Policy {
+    /// What becomes of a pod. It is asked at every look; `before` is what it said last, so that
+    /// one that draws can keep to it.
+    fn course(&mut self, pod: &Object, before: Option<&Course>) -> Course;
+}
+
+/// The conventions of the tests' cluster:
+///
+/// | in the pod | effect |
+/// |---|---|
+/// | an image containing `bad` | `ImagePullBackOff`, the pod stays pending |
+/// | an image containing `crash` | `CrashLoopBackOff` with a rising restart count |
+/// | `restartPolicy: Never` or `OnFailure` | finishes as `Succeeded` (`Failed` with a `crash` image) |
+/// | [`READY_AFTER_MS`] | becomes ready that long after it was scheduled |
+/// | [`UNREADY_AFTER_MS`] | becomes unready again that long after it was ready |
+/// | [`NEVER_READY`]` = "true"` | runs but is not ready; may be set and removed at any time |
+/// | [`TERMINATE_AFTER_MS`] | lingers that long after it was deleted |
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conventions {
+    /// Time from being scheduled to being ready.
+    pub ready_after: Duration,
+    /// Time from being deleted to being gone.
+    pub terminate_after: Duration,
+    /// Time between two restarts of a crashing container.
+    pub restart_every: Duration,
+    /// No pod is ready while this is set, as if all carried [`NEVER_READY`].
+    pub never_ready: bool,
+}
+
+impl Default for Conventions {
+    fn default() -> Self {
+        Self {
+            ready_after: Duration::from_millis(100),
+            terminate_after: Duration::ZERO,
+            restart_every: Duration::from_secs(10),
+            never_ready: false,
+        }
+    }
+}
+
+impl Policy for Conventions {
+    fn course(&mut self, pod: &Object, _: Option<&Course>) -> Course {
+        let policy = pod.spec.get("restartPolicy").and_then(Value::as_str);
+        let ends = matches!(policy, Some("Never" | "OnFailure"));
+        let fate = match (has_image(pod, "bad"), has_image(pod, "crash"), ends) {
+            (true, _, _) => Fate::ImagePull,
+            (_, true, true) => Fate::Fails,
+            (_, true, false) => Fate::Crashes { every: self.restart_every },
+            (_, false, true) => Fate::Completes,
+            (_, false, false) => Fate::Runs,
+        };
+        let is_never_ready = self.never_ready || pod.annotation(NEVER_READY) == Some("true");
+        let ready_after = milliseconds(pod, READY_AFTER_MS).unwrap_or(self.ready_after);
+        Course {
+            node: Some(0),
+            bound_after: Duration::ZERO,
+            fate,
+            ready_after: (!is_never_ready || ends).then_some(ready_after),
+            unready_after: milliseconds(pod, UNREADY_AFTER_MS),
+            gone_after: milliseconds(pod, TERMINATE_AFTER_MS).unwrap_or(self.terminate_after),
+        }
+    }
+}
+
+fn milliseconds(pod: &Object, annotation: &str) -> Option<Duration> {
+    pod.annotation(annotation)?.parse().ok().map(Duration::from_millis)
+}
+
+fn has_image(pod: &Object, part: &str) -> bool {
+    let mut containers = pod.spec.get("containers").and_then(Value::as_array).into_iter().flatten();
+    containers.any(|container| image(container).contains(part))
+}
+
+/// The image of a container.
+pub(super) fn image(container: &Value) -> &str {
+    container.get("image").and_then(Value::as_str).unwrap_or_default()
+}

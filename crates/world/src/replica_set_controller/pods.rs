@@ -1,0 +1,176 @@
+//! The pods of a set: which of them count, and how a new one looks.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Map, Value, json};
+
+use crate::object::Object;
+use crate::resource::Resource;
+
+/// The pods of a set, counted as its status reports them (S9.18).
+#[derive(Debug, Default)]
+pub(super) struct Census<'a> {
+    /// Neither finished nor terminating.
+    pub(super) active: Vec<&'a Object>,
+    pub(super) fully_labeled: usize,
+    pub(super) ready: usize,
+    pub(super) available: usize,
+    pub(super) terminating: usize,
+    /// When the next pod that is ready becomes available.
+    pub(super) next_available: Option<Timestamp>,
+}
+
+/// Counts pods that the set controls; those that its selector does not match are not its own.
+pub(super) fn count<'a>(set: &Object, pods: impl Iterator<Item = &'a Object>, now: Timestamp) -> Census<'a> {
+    let mut census = Census::default();
+    let selector = set.spec.get("selector").unwrap_or(&Value::Null);
+    let labels = set.spec.pointer("/template/metadata/labels").and_then(Value::as_object);
+    let lasting = SignedDuration::from_secs(set.spec_number("minReadySeconds").unwrap_or(0));
+    for pod in pods.filter(|pod| !is_finished(pod) && is_selected(pod, selector)) {
+        if pod.is_deleting() {
+            census.terminating += 1;
+            continue;
+        }
+        census.active.push(pod);
+        census.fully_labeled += usize::from(labels.is_none_or(|labels| has_labels(pod, labels)));
+        let Some(ready) = ready_condition(pod) else { continue };
+        census.ready += 1;
+        let available_at = if lasting.is_zero() {
+            Some(now)
+        } else {
+            since(ready).and_then(|since| since.checked_add(lasting).ok())
+        };
+        match available_at {
+            Some(at) if at <= now => census.available += 1,
+            Some(at) => census.next_available = Some(census.next_available.map_or(at, |next| next.min(at))),
+            None => {}
+        }
+    }
+    census
+}
+
+fn phase(pod: &Object) -> &str {
+    pod.status.get("phase").and_then(Value::as_str).unwrap_or_default()
+}
+
+fn is_finished(pod: &Object) -> bool {
+    matches!(phase(pod), "Succeeded" | "Failed")
+}
+
+/// Whether a pod is neither finished nor terminating.
+pub(super) fn is_active(pod: &Object) -> bool {
+    !is_finished(pod) && !pod.is_deleting()
+}
+
+/// Where a pod is in `Pending` < `Unknown` < `Running`.
+pub(super) fn phase_rank(pod: &Object) -> u8 {
+    match phase(pod) {
+        "Unknown" => 1,
+        "Running" => 2,
+        _ => 0,
+    }
+}
+
+/// The node of a pod; empty when it has none.
+pub(super) fn node(pod: &Object) -> &str {
+    pod.spec.get("nodeName").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The condition that says that a pod is ready.
+pub(super) fn ready_condition(pod: &Object) -> Option<&Value> {
+    let conditions = pod.status.get("conditions")?.as_array()?;
+    let is = |condition: &Value, field: &str, value: &str| {
+        condition.get(field).and_then(Value::as_str) == Some(value)
+    };
+    conditions.iter().find(|condition| is(condition, "type", "Ready") && is(condition, "status", "True"))
+}
+
+/// Since when a condition has its present value.
+pub(super) fn since(condition: &Value) -> Option<Timestamp> {
+    condition.get("lastTransitionTime")?.as_str()?.parse().ok()
+}
+
+fn has_labels(pod: &Object, labels: &Map<String, Value>) -> bool {
+    labels.iter().all(|(key, value)| pod.label(key) == value.as_str())
+}
+
+fn is_selected(pod: &Object, selector: &Value) -> bool {
+    let labels = selector.get("matchLabels").and_then(Value::as_object);
+    let expressions = selector.get("matchExpressions").and_then(Value::as_array);
+    labels.is_none_or(|labels| has_labels(pod, labels))
+        && expressions.is_none_or(|expressions| expressions.iter().all(|expression| meets(pod, expression)))
+}
+
+fn meets(pod: &Object, expression: &Value) -> bool {
+    let text = |field: &str| expression.get(field).and_then(Value::as_str).unwrap_or_default();
+    let label = pod.label(text("key"));
+    let is_listed = || {
+        let mut values = expression.get("values").and_then(Value::as_array).into_iter().flatten();
+        values.any(|value| value.as_str() == label)
+    };
+    match text("operator") {
+        "In" => label.is_some() && is_listed(),
+        "NotIn" => label.is_none() || !is_listed(),
+        "Exists" => label.is_some(),
+        "DoesNotExist" => label.is_none(),
+        _ => false,
+    }
+}
+
+/// What all pods of a set have in common, made once per template.
+#[derive(Clone, Debug)]
+pub(super) struct Blueprint {
+    /// The spec of the set that it was made from.
+    source: Arc<Value>,
+    metadata: Value,
+    spec: Arc<Value>,
+}
+
+impl Blueprint {
+    /// The blueprint of a set; the one from before when the template is still the same.
+    pub(super) fn of(set: &Object, before: Option<Self>) -> Self {
+        let template = |spec: &Arc<Value>| spec.get("template").cloned().unwrap_or(Value::Null);
+        match before {
+            Some(before) if Arc::ptr_eq(&before.source, &set.spec) => before,
+            Some(before) if before.source.get("template") == set.spec.get("template") => {
+                Self { source: Arc::clone(&set.spec), ..before }
+            }
+            _ => {
+                let mut template = template(&set.spec);
+                let spec = template.get_mut("spec").map_or(Value::Null, Value::take);
+                let metadata = pod_metadata(set, template.get("metadata"));
+                Self { source: Arc::clone(&set.spec), metadata, spec: Arc::new(spec) }
+            }
+        }
+    }
+
+    /// A pod that nobody has created yet.
+    pub(super) fn pod(&self) -> Object {
+        Object {
+            resource: Resource::Pods,
+            metadata: Arc::new(self.metadata.clone()),
+            spec: Arc::clone(&self.spec),
+            status: Arc::new(Value::Null),
+            rest: Arc::default(),
+        }
+    }
+}
+
+fn pod_metadata(set: &Object, template: Option<&Value>) -> Value {
+    let mut metadata = json!({
+        "generateName": format!("{}-", set.name()),
+        "namespace": set.namespace(),
+        "ownerReferences": [{
+            "apiVersion": "apps/v1", "kind": "ReplicaSet", "name": set.name(), "uid": set.uid(),
+            "controller": true, "blockOwnerDeletion": true,
+        }],
+    });
+    for field in ["labels", "annotations", "finalizers"] {
+        let value = template.and_then(|template| template.get(field)).filter(|value| !value.is_null());
+        if let (Some(value), Some(members)) = (value, metadata.as_object_mut()) {
+            members.insert(field.to_owned(), value.clone());
+        }
+    }
+    metadata
+}

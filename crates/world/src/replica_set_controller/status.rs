@@ -1,0 +1,61 @@
+//! The status of a set.
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use crate::object::Object;
+use crate::refusal::Refused;
+use crate::replica_set_controller::pods::Census;
+use crate::write::stamp;
+
+const FAILURE: &str = "ReplicaFailure";
+
+/// Why the size of a set could not be reached.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) reason: &'static str,
+    pub(super) refused: Refused,
+}
+
+/// The status that a set should have; `None` when it has it.
+pub(super) fn next(
+    set: &Object,
+    census: &Census<'_>,
+    failure: Option<&Failure>,
+    now: Timestamp,
+) -> Option<Value> {
+    let mut status = Map::new();
+    status.insert("replicas".to_owned(), Value::from(census.active.len()));
+    status.insert("terminatingReplicas".to_owned(), Value::from(census.terminating));
+    status.insert("observedGeneration".to_owned(), Value::from(set.generation()));
+    let counts = [
+        ("fullyLabeledReplicas", census.fully_labeled),
+        ("readyReplicas", census.ready),
+        ("availableReplicas", census.available),
+    ];
+    for (field, count) in counts.into_iter().filter(|(_, count)| *count > 0) {
+        status.insert(field.to_owned(), Value::from(count));
+    }
+    let conditions = conditions(set, failure, now);
+    if !conditions.is_empty() {
+        status.insert("conditions".to_owned(), Value::Array(conditions));
+    }
+    let status = Value::Object(status);
+    (*set.status != status).then_some(status)
+}
+
+/// A failure is told once and not refreshed, and is gone with the first step that does not fail (S9.19).
+fn conditions(set: &Object, failure: Option<&Failure>, now: Timestamp) -> Vec<Value> {
+    let stored = set.status.get("conditions").and_then(Value::as_array);
+    let mut conditions = stored.cloned().unwrap_or_default();
+    let is_failure = |condition: &Value| condition.get("type").and_then(Value::as_str) == Some(FAILURE);
+    match failure {
+        None => conditions.retain(|condition| !is_failure(condition)),
+        Some(failure) if !conditions.iter().any(is_failure) => conditions.push(json!({
+            "type": FAILURE, "status": "True", "lastTransitionTime": stamp(now),
+            "reason": failure.reason, "message": failure.refused.message,
+        })),
+        Some(_) => {}
+    }
+    conditions
+}
