@@ -12,6 +12,7 @@ use tokio::sync::watch as signal;
 use tokio::task::JoinSet;
 use tracing::{error, info};
 
+use crate::clock;
 use crate::controller::Controller;
 use crate::index::{Key, Placed};
 use crate::object::{Kind, Object};
@@ -113,14 +114,14 @@ impl Sink for Workloads {
             Read::Workload(workload) => Some(*workload),
             Read::Unreadable(..) => None,
         });
-        let woken = self.0.controller.index().reset_workloads(readable.collect());
+        let woken = self.0.controller.index().reset_workloads(readable.collect(), clock::now());
         self.0.controller.queue.wake(woken);
         self.0.note_synced();
     }
 
     fn apply(&self, item: Read) {
         let woken = match item {
-            Read::Workload(workload) => self.0.controller.index().apply_workload(*workload),
+            Read::Workload(workload) => self.0.controller.index().apply_workload(*workload, clock::now()),
             Read::Unreadable(key, version) => self.0.controller.index().delete_workload(key, &version),
         };
         self.0.controller.queue.wake(woken);

@@ -2,12 +2,12 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use dispatch::index::{Index, Key, Sight};
+use dispatch::ledger::Ledger;
+use dispatch::memory::Memory;
 use plan::Flavour;
 
 use crate::events::Events;
-use crate::index::{Index, Key, Sight};
-use crate::ledger::Ledger;
-use crate::memory::Memory;
 use crate::metrics::Metrics;
 use crate::pods::PodWatches;
 use crate::queue::Queue;

@@ -13,6 +13,7 @@ use serde_json::Value;
 use tracing::{debug, info};
 
 use crate::caches;
+use crate::clock;
 use crate::controller::Controller;
 use crate::events::About;
 use crate::index::Key;
@@ -83,13 +84,13 @@ impl Live<'_> {
 
     /// A write to a ReplicaSet returned this version of it.
     fn wrote_set(&self, set: &Object) {
-        self.controller.ledger().wrote_set(self.key, set.resource_version());
+        self.controller.ledger().wrote_set(self.key, set.resource_version(), clock::now());
     }
 
     /// A write to the Deployment returned this version of it.
     fn wrote_workload(&self, workload: &Object) -> String {
         let version = workload.resource_version().to_owned();
-        self.controller.ledger().wrote_workload(self.key, &version);
+        self.controller.ledger().wrote_workload(self.key, &version, clock::now());
         version
     }
 
@@ -147,7 +148,7 @@ impl Live<'_> {
             self.controller.index().expect_no_more(&target.uid);
             return Err(refusal);
         }
-        self.controller.ledger().deleted_set(self.key, &target.uid);
+        self.controller.ledger().deleted_set(self.key, &target.uid, clock::now());
         Ok(())
     }
 
@@ -181,32 +182,15 @@ impl Live<'_> {
         let (api, params) = (self.sets(), post_params(true));
         let body = Object::new(encode::dry_run_replica_set(self.flavour(), workload, set));
         let request = api.create(&params, &body);
-        let answer = match self.controller.server.send("dry_run", "replicasets", request).await {
-            Ok(stored) => {
-                let template = stored.body.pointer("/spec/template").unwrap_or(&Value::Null);
-                DryRun::Stored(self.flavour().stored_digest(template))
-            }
-            Err(refusal) => {
-                debug!(key = %self.key, code = refusal.code, message = refusal.message, "dry run refused");
-                if refusal.namespace_terminating
-                    || self.controller.memory().dry_run_may_recover(self.key, &workload.uid, &refusal)
-                {
-                    return Err(refusal);
-                }
-                if refusal.code == 403 {
-                    // A quota is lifted some day: not remembered.
-                    return Ok(DryRun::Refused);
-                }
-                DryRun::Refused
-            }
-        };
-        self.controller.memory().remember_dry_run(
-            self.key,
-            &workload.uid,
-            fingerprint.clone(),
-            answer.clone(),
-        );
-        Ok(answer)
+        let result = self.controller.server.send("dry_run", "replicasets", request).await;
+        let stored = result.map(|stored| {
+            let template = stored.body.pointer("/spec/template").unwrap_or(&Value::Null);
+            self.flavour().stored_digest(template)
+        });
+        if let Err(refusal) = &stored {
+            debug!(key = %self.key, code = refusal.code, message = refusal.message, "dry run refused");
+        }
+        self.controller.memory().settle_dry_run(self.key, workload, stored, clock::now())
     }
 
     /// The one request that an action comes to.

@@ -6,13 +6,11 @@ mod admin;
 mod args;
 mod caches;
 mod client;
+mod clock;
 mod controller;
 mod events;
-mod index;
-mod ledger;
 mod live;
 mod logging;
-mod memory;
 mod metrics;
 mod object;
 mod pods;
@@ -32,6 +30,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use args::{Arguments, Command};
+pub(crate) use dispatch::index;
 
 /// Why the program ends with a failure.
 #[derive(Debug, thiserror::Error)]

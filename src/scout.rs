@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use api::decode;
 use kube::api::{ListParams, Patch};
@@ -15,9 +16,9 @@ use plan::keys::{MANAGED_LABEL, MANAGED_VALUE};
 use plan::selector::LabelSelector;
 use plan::{Event, Map, ReplicaSet, Workload};
 use serde_json::{Value, json};
-use tokio::time::Instant;
 use tracing::{info, warn};
 
+use crate::clock;
 use crate::controller::{Adoption, Controller};
 use crate::events::About;
 use crate::index::{Key, Placed};
@@ -70,7 +71,7 @@ impl Listings {
         {
             return Ok(found.clone());
         }
-        let taken = Instant::now();
+        let taken = clock::now();
         let found = Arc::new(list_unlabelled(controller, namespace).await?);
         *slot = Some((taken, found.clone()));
         Ok(found)

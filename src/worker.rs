@@ -2,39 +2,23 @@
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Duration;
 
+use dispatch::ledger::Readiness;
+use dispatch::next::{Next, Scheduled};
 use futures::FutureExt as _;
 use jiff::Timestamp;
-use pass::{Outcome, PassError};
-use plan::{Observed, ReplicaSet, Wake, Why, Workload};
+use pass::PassError;
+use plan::{ReplicaSet, Why, Workload};
 use tokio::time::Instant;
 use tracing::{debug, error, info, warn};
 
 use crate::controller::Controller;
 use crate::index::Key;
-use crate::ledger::Readiness;
 use crate::live::Live;
-use crate::{live, scout};
+use crate::{clock, live, scout};
 
-/// Delay of [`Wake::Again`], asked for within the last second before a deadline.
-const AGAIN: Duration = Duration::from_millis(100);
 /// From this many failures in a row on, a failure is worth a warning.
 const FAILURES_NOTABLE: u32 = 3;
-
-/// When a key comes again, if nothing happens before.
-enum Next {
-    /// When something happens.
-    Nothing,
-    /// After this time.
-    After(Duration),
-    /// After its backoff.
-    Failed(PassError),
-    /// When the cache shows what we wrote, or at this time.
-    Parked(Instant),
-    /// When the controller that we give way to has been silent for long enough.
-    Yielded(Instant),
-}
 
 /// Works until the queue is closed.
 pub(crate) async fn work(controller: Arc<Controller>) {
@@ -52,8 +36,7 @@ pub(crate) async fn work(controller: Arc<Controller>) {
             }
         };
         controller.metrics.pass_seconds.observe(started.elapsed().as_secs_f64());
-        schedule(&controller, &key, next);
-        controller.queue.done(&key);
+        schedule(&controller, &key, &next);
     }
 }
 
@@ -62,42 +45,29 @@ fn panic_text(payload: &(dyn std::any::Any + Send)) -> &str {
     payload.downcast_ref::<&str>().copied().or_else(owned).unwrap_or("(no message)")
 }
 
-fn schedule(controller: &Controller, key: &Key, next: Next) {
-    let queue = &controller.queue;
-    let result = match next {
-        Next::Nothing => {
-            queue.forget(key);
-            "ok"
-        }
-        Next::After(delay) => {
-            queue.forget(key);
-            queue.add_after(key.clone(), delay);
-            "ok"
-        }
-        Next::Parked(until) => {
-            queue.add_after(key.clone(), until.saturating_duration_since(Instant::now()));
-            "parked"
-        }
-        Next::Yielded(until) => {
-            queue.forget(key);
-            queue.add_after(key.clone(), until.saturating_duration_since(Instant::now()));
-            "yielded"
-        }
-        // S14.3
-        Next::Failed(error) if !error.retry => {
-            info!(%key, error = error.message, "given up until something changes");
-            queue.forget(key);
+fn schedule(controller: &Controller, key: &Key, next: &Next) {
+    let scheduled = controller.queue.schedule(key, next);
+    let error = match next {
+        Next::Failed(error) => error.message.as_str(),
+        _ => "",
+    };
+    let is_conflict = matches!(next, Next::Failed(error) if error.conflict);
+    let result = match scheduled {
+        Scheduled::Fine => "ok",
+        Scheduled::Parked => "parked",
+        Scheduled::Yielded => "yielded",
+        Scheduled::GivenUp => {
+            info!(%key, error, "given up until something changes");
             "given_up"
         }
-        Next::Failed(error) => {
+        Scheduled::Retry(delay, count) => {
             controller.metrics.retries.inc();
-            let (delay, count) = queue.add_failed(key.clone());
-            if error.conflict || count < FAILURES_NOTABLE {
-                debug!(%key, error = error.message, count, ?delay, "failed, to be tried again");
+            if is_conflict || count < FAILURES_NOTABLE {
+                debug!(%key, error, count, ?delay, "failed, to be tried again");
             } else {
-                warn!(%key, error = error.message, count, ?delay, "failed, to be tried again");
+                warn!(%key, error, count, ?delay, "failed, to be tried again");
             }
-            if error.conflict { "conflict" } else { "error" }
+            if is_conflict { "conflict" } else { "error" }
         }
     };
     controller.metrics.passes.with_label_values(&[controller.flavour.api_version(), result]).inc();
@@ -105,11 +75,11 @@ fn schedule(controller: &Controller, key: &Key, next: Next) {
 
 async fn pass_over(controller: &Arc<Controller>, key: &Key) -> Next {
     if let Some(until) = controller.rivalry().yields_until(key) {
-        return Next::Yielded(until);
+        return Next::Yielded(until.into_std());
     }
     let is_overdue = {
         let mut ledger = controller.ledger();
-        match ledger.check(key, &controller.index()) {
+        match ledger.check(key, &controller.index(), clock::now()) {
             Readiness::Ready => false,
             Readiness::Wait(until) => {
                 controller.metrics.ledger_waits.inc();
@@ -135,7 +105,7 @@ async fn pass_over(controller: &Arc<Controller>, key: &Key) -> Next {
             Err(error) => return Next::Failed(error.into()),
         }
     } else {
-        from_cache(controller, key)
+        dispatch::from_cache(&controller.index(), key)
     };
     let Some((workload, sets)) = seen else {
         controller.memory().forget(key);
@@ -147,34 +117,19 @@ async fn pass_over(controller: &Arc<Controller>, key: &Key) -> Next {
     run(controller, key, workload, sets).await
 }
 
-fn from_cache(controller: &Controller, key: &Key) -> Option<(Workload, Vec<ReplicaSet>)> {
-    let snapshot = controller.index().snapshot(key)?;
-    let sets = snapshot.sets.iter().map(|set| ReplicaSet::clone(set)).collect();
-    Some((Workload::clone(&snapshot.workload), sets))
-}
-
 async fn run(controller: &Arc<Controller>, key: &Key, workload: Workload, sets: Vec<ReplicaSet>) -> Next {
     let uid = workload.uid.clone();
-    // One that was labelled meanwhile is no orphan any more.
-    let mut orphans = controller.memory().orphans(key, &uid);
-    orphans.retain(|name| sets.iter().all(|set| set.name != *name));
-    let observed = Observed {
-        flavour: controller.flavour,
-        workload,
-        sets,
-        answers: plan::Answers { orphans, ..plan::Answers::default() },
-        options: plan::Options::default(),
-    };
+    let observed = dispatch::observed(controller.flavour, &mut controller.memory(), key, workload, sets);
     let cluster = Live { controller, key };
     let outcome = pass::run(&cluster, observed, Timestamp::now()).await;
     debug!(%key, writes = outcome.writes, wake = ?outcome.wake, deviations = ?outcome.deviations, "pass");
     say_why(controller, key, &uid, outcome.why.as_ref());
-    if outcome.why.as_ref().map(Why::itself) != Some(&Why::WaitingForTermination) {
+    if dispatch::is_through_with_pods(&outcome) {
         controller.pods.stop(key);
     }
     match controller.rivalry().yields_until(key) {
-        Some(until) => Next::Yielded(until),
-        None => next(outcome),
+        Some(until) => Next::Yielded(until.into_std()),
+        None => Next::after(outcome, Timestamp::now()),
     }
 }
 
@@ -184,17 +139,5 @@ fn say_why(controller: &Controller, key: &Key, uid: &str, why: Option<&Why>) {
         && controller.memory().note_why(key, uid, &why)
     {
         info!(%key, why, "rollout");
-    }
-}
-
-fn next(outcome: Outcome) -> Next {
-    match (outcome.error, outcome.wake) {
-        (Some(error), _) => Next::Failed(error),
-        (None, Wake::OnChange) => Next::Nothing,
-        (None, Wake::Again) => Next::After(AGAIN),
-        (None, Wake::At(time)) => {
-            let delay = time.duration_since(Timestamp::now());
-            Next::After(Duration::try_from(delay).unwrap_or(AGAIN))
-        }
     }
 }

@@ -2,7 +2,10 @@ use serde_json::json;
 use tokio::time::advance;
 
 use super::*;
-use crate::index::tests::key;
+
+fn key(name: &str) -> Key {
+    Key { namespace: "ns".to_owned(), name: name.to_owned() }
+}
 
 fn counters(replicas: i64) -> Counters {
     Counters::of(&Status { replicas, ..Status::default() })

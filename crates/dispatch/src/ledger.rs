@@ -6,9 +6,7 @@
 //! cannot be compared is not waited for.
 
 use std::collections::HashMap;
-use std::time::Duration;
-
-use tokio::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::index::{Index, Key};
 
@@ -17,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What one flavour's passes wrote and the cache may not show yet.
 #[derive(Default)]
-pub(crate) struct Ledger {
+pub struct Ledger {
     entries: HashMap<Key, Entry>,
 }
 
@@ -30,7 +28,7 @@ struct Entry {
 
 /// Whether a pass may start from the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Readiness {
+pub enum Readiness {
     /// The cache shows everything.
     Ready,
     /// Not yet; look again then at the latest.
@@ -41,46 +39,46 @@ pub(crate) enum Readiness {
 
 impl Ledger {
     /// The Deployment itself was written, and became this version.
-    pub(crate) fn wrote_workload(&mut self, key: &Key, version: &str) {
+    pub fn wrote_workload(&mut self, key: &Key, version: &str, now: Instant) {
         if let Ok(version) = version.parse() {
-            let entry = self.entry(key);
+            let entry = self.entry(key, now);
             entry.workload = entry.workload.max(Some(version));
         }
     }
 
     /// A ReplicaSet was written, and became this version.
-    pub(crate) fn wrote_set(&mut self, key: &Key, version: &str) {
+    pub fn wrote_set(&mut self, key: &Key, version: &str, now: Instant) {
         if let Ok(version) = version.parse() {
-            let entry = self.entry(key);
+            let entry = self.entry(key, now);
             entry.set = entry.set.max(Some(version));
         }
     }
 
     /// A ReplicaSet was deleted.
-    pub(crate) fn deleted_set(&mut self, key: &Key, uid: &str) {
-        self.entry(key).gone.push(uid.to_owned());
+    pub fn deleted_set(&mut self, key: &Key, uid: &str, now: Instant) {
+        self.entry(key, now).gone.push(uid.to_owned());
     }
 
-    fn entry(&mut self, key: &Key) -> &mut Entry {
-        let entry = || Entry { since: Instant::now(), workload: None, set: None, gone: Vec::new() };
+    fn entry(&mut self, key: &Key, now: Instant) -> &mut Entry {
+        let entry = || Entry { since: now, workload: None, set: None, gone: Vec::new() };
         let entry = self.entries.entry(key.clone()).or_insert_with(entry);
-        entry.since = Instant::now();
+        entry.since = now;
         entry
     }
 
     /// Whether the cache shows what was written for this Deployment.
-    pub(crate) fn check(&mut self, key: &Key, index: &Index) -> Readiness {
+    pub fn check(&mut self, key: &Key, index: &Index, now: Instant) -> Readiness {
         let Some(entry) = self.entries.get(key) else { return Readiness::Ready };
         if entry.is_shown_by(index) {
             self.entries.remove(key);
             return Readiness::Ready;
         }
         let deadline = entry.since + PATIENCE;
-        if Instant::now() < deadline { Readiness::Wait(deadline) } else { Readiness::Overdue }
+        if now < deadline { Readiness::Wait(deadline) } else { Readiness::Overdue }
     }
 
     /// The Deployment is gone, or was read live: nothing is waited for.
-    pub(crate) fn clear(&mut self, key: &Key) {
+    pub fn clear(&mut self, key: &Key) {
         self.entries.remove(key);
     }
 }

@@ -2,12 +2,11 @@
 //! changes no decision.
 
 use std::collections::HashMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use pass::Refusal;
-use plan::DryRun;
-use plan::template::Fingerprint;
-use tokio::time::Instant;
+use plan::template::{Digest, Fingerprint};
+use plan::{DryRun, Workload};
 
 use crate::index::Key;
 
@@ -16,7 +15,7 @@ const DRY_RUN_PATIENCE: Duration = Duration::from_secs(30);
 
 /// By Deployment, in one flavour.
 #[derive(Default)]
-pub(crate) struct Memory {
+pub struct Memory {
     entries: HashMap<Key, Entry>,
 }
 
@@ -41,27 +40,27 @@ impl Memory {
     }
 
     /// The Deployment is gone.
-    pub(crate) fn forget(&mut self, key: &Key) {
+    pub fn forget(&mut self, key: &Key) {
         self.entries.remove(key);
     }
 
     /// Whether orphans were looked for already.
-    pub(crate) fn has_scouted(&mut self, key: &Key, uid: &str) -> bool {
+    pub fn has_scouted(&mut self, key: &Key, uid: &str) -> bool {
         self.entry(key, uid).orphans.is_some()
     }
 
     /// Orphans were looked for, and these were found.
-    pub(crate) fn note_scouted(&mut self, key: &Key, uid: &str, orphans: Vec<String>) {
+    pub fn note_scouted(&mut self, key: &Key, uid: &str, orphans: Vec<String>) {
         self.entry(key, uid).orphans = Some(orphans);
     }
 
     /// The orphans that were found.
-    pub(crate) fn orphans(&mut self, key: &Key, uid: &str) -> Vec<String> {
+    pub fn orphans(&mut self, key: &Key, uid: &str) -> Vec<String> {
         self.entry(key, uid).orphans.clone().unwrap_or_default()
     }
 
     /// Notes why the rollout is where it is; true if that is news.
-    pub(crate) fn note_why(&mut self, key: &Key, uid: &str, why: &str) -> bool {
+    pub fn note_why(&mut self, key: &Key, uid: &str, why: &str) -> bool {
         let entry = self.entry(key, uid);
         let is_news = entry.why != why;
         if is_news {
@@ -71,28 +70,53 @@ impl Memory {
     }
 
     /// The answer of an earlier dry run of this template.
-    pub(crate) fn dry_run(&mut self, key: &Key, uid: &str, fingerprint: &Fingerprint) -> Option<DryRun> {
+    pub fn dry_run(&mut self, key: &Key, uid: &str, fingerprint: &Fingerprint) -> Option<DryRun> {
         let (of, answer) = self.entry(key, uid).dry_run.as_ref()?;
         (of == fingerprint).then(|| answer.clone())
     }
 
-    /// Remembers the answer of a dry run; the template before is of no use any more.
-    pub(crate) fn remember_dry_run(&mut self, key: &Key, uid: &str, of: Fingerprint, answer: DryRun) {
-        let entry = self.entry(key, uid);
+    /// What a dry run comes to, and remembers it where that is of use: the template before is of
+    /// none any more.
+    ///
+    /// # Errors
+    /// When it is worth another try.
+    pub fn settle_dry_run(
+        &mut self,
+        key: &Key,
+        workload: &Workload,
+        result: Result<Digest, Refusal>,
+        now: Instant,
+    ) -> Result<DryRun, Refusal> {
+        let answer = match result {
+            Ok(stored) => DryRun::Stored(stored),
+            Err(refusal) => {
+                if refusal.namespace_terminating || self.may_recover(key, &workload.uid, &refusal, now) {
+                    return Err(refusal);
+                }
+                if refusal.code == 403 {
+                    // A quota is lifted some day: not remembered.
+                    return Ok(DryRun::Refused);
+                }
+                DryRun::Refused
+            }
+        };
+        let entry = self.entry(key, &workload.uid);
         entry.dry_run_fails_since = None;
-        entry.dry_run = Some((of, answer));
+        entry.dry_run = Some((workload.template.fingerprint.clone(), answer.clone()));
+        Ok(answer)
     }
 
     /// Whether a failed dry run is worth another try: the server did not say no, it was unwell.
     /// Creating a set for want of an answer could restart every pod, so it is given some time.
-    pub(crate) fn dry_run_may_recover(&mut self, key: &Key, uid: &str, refusal: &Refusal) -> bool {
+    fn may_recover(&mut self, key: &Key, uid: &str, refusal: &Refusal, now: Instant) -> bool {
         let entry = self.entry(key, uid);
         let is_unwell = matches!(refusal.code, 0 | 408 | 409 | 429 | 500..);
         if !is_unwell {
             entry.dry_run_fails_since = None;
             return false;
         }
-        entry.dry_run_fails_since.get_or_insert_with(Instant::now).elapsed() < DRY_RUN_PATIENCE
+        let since = *entry.dry_run_fails_since.get_or_insert(now);
+        now.saturating_duration_since(since) < DRY_RUN_PATIENCE
     }
 }
 

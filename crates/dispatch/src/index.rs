@@ -6,15 +6,17 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Instant;
 
 use plan::{ReplicaSet, Workload};
-use tokio::time::Instant;
 
 /// Name of a Deployment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Key {
-    pub(crate) namespace: String,
-    pub(crate) name: String,
+pub struct Key {
+    /// `metadata.namespace`.
+    pub namespace: String,
+    /// `metadata.name`.
+    pub name: String,
 }
 
 impl std::fmt::Display for Key {
@@ -24,41 +26,51 @@ impl std::fmt::Display for Key {
 }
 
 impl Key {
-    pub(crate) fn of(workload: &Workload) -> Self {
+    /// The name of this Deployment.
+    #[must_use]
+    pub fn of(workload: &Workload) -> Self {
         Self { namespace: workload.namespace.clone(), name: workload.name.clone() }
     }
 }
 
 /// A ReplicaSet and its namespace.
 #[derive(Clone, Debug)]
-pub(crate) struct Placed {
-    pub(crate) namespace: String,
-    pub(crate) set: Arc<ReplicaSet>,
+pub struct Placed {
+    /// `metadata.namespace`.
+    pub namespace: String,
+    /// The set.
+    pub set: Arc<ReplicaSet>,
 }
 
 /// A set that left our sight without us knowing why: deleted, or its label was removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Stray {
-    pub(crate) name: String,
-    pub(crate) uid: String,
+pub struct Stray {
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.uid`.
+    pub uid: String,
 }
 
 /// What a pass starts from.
-pub(crate) struct Snapshot {
-    pub(crate) workload: Arc<Workload>,
-    pub(crate) sets: Vec<Arc<ReplicaSet>>,
+pub struct Snapshot {
+    /// The Deployment.
+    pub workload: Arc<Workload>,
+    /// The sets it controls, and the orphans that its selector matches.
+    pub sets: Vec<Arc<ReplicaSet>>,
 }
 
 /// Whether sets are watched by label, so that leaving the watch need not mean deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sight {
+pub enum Sight {
+    /// Leaving may mean that the label was removed.
     ByLabel,
+    /// Leaving is deletion.
     Whole,
 }
 
 /// The newest resourceVersion that a watch has shown.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Newest(u64);
+pub struct Newest(u64);
 
 impl Newest {
     fn saw(&mut self, version: &str) {
@@ -68,7 +80,9 @@ impl Newest {
         }
     }
 
-    pub(crate) fn has_reached(self, version: u64) -> bool {
+    /// Whether it is this version or a later one.
+    #[must_use]
+    pub fn has_reached(self, version: u64) -> bool {
         self.0 >= version
     }
 }
@@ -80,7 +94,7 @@ struct Known {
 }
 
 /// The cache of one flavour.
-pub(crate) struct Index {
+pub struct Index {
     sight: Sight,
     workloads: BTreeMap<Key, Known>,
     keys_by_uid: HashMap<String, Key>,
@@ -91,13 +105,15 @@ pub(crate) struct Index {
     /// Sets that we deleted ourselves and that the watch still shows.
     expected_gone: HashSet<String>,
     /// What the watch of Deployments has shown.
-    pub(crate) newest_workload: Newest,
+    pub newest_workload: Newest,
     /// What the watch of ReplicaSets has shown.
-    pub(crate) newest_set: Newest,
+    pub newest_set: Newest,
 }
 
 impl Index {
-    pub(crate) fn new(sight: Sight) -> Self {
+    /// An empty cache.
+    #[must_use]
+    pub fn new(sight: Sight) -> Self {
         Self {
             sight,
             workloads: BTreeMap::new(),
@@ -113,14 +129,14 @@ impl Index {
     }
 
     /// A Deployment was added or changed (S2.1).
-    pub(crate) fn apply_workload(&mut self, workload: Workload) -> Vec<Key> {
+    pub fn apply_workload(&mut self, workload: Workload, now: Instant) -> Vec<Key> {
         self.newest_workload.saw(&workload.resource_version);
-        vec![self.put_workload(workload)]
+        vec![self.put_workload(workload, now)]
     }
 
-    fn put_workload(&mut self, workload: Workload) -> Key {
+    fn put_workload(&mut self, workload: Workload, now: Instant) -> Key {
         let key = Key::of(&workload);
-        let mut since = Instant::now();
+        let mut since = now;
         if let Some(old) = self.workloads.get(&key) {
             if old.workload.uid == workload.uid {
                 since = old.since;
@@ -135,7 +151,7 @@ impl Index {
     }
 
     /// A Deployment is gone, or cannot be understood any more.
-    pub(crate) fn delete_workload(&mut self, key: Key, version: &str) -> Vec<Key> {
+    pub fn delete_workload(&mut self, key: Key, version: &str) -> Vec<Key> {
         self.newest_workload.saw(version);
         self.drop_workload(&key);
         vec![key]
@@ -149,12 +165,12 @@ impl Index {
     }
 
     /// All Deployments were listed anew: what is not among them was deleted meanwhile.
-    pub(crate) fn reset_workloads(&mut self, listed: Vec<Workload>) -> Vec<Key> {
+    pub fn reset_workloads(&mut self, listed: Vec<Workload>, now: Instant) -> Vec<Key> {
         let mut gone: BTreeSet<Key> = self.workloads.keys().cloned().collect();
         let mut woken = Vec::with_capacity(listed.len());
         for workload in listed {
             self.newest_workload.saw(&workload.resource_version);
-            let key = self.put_workload(workload);
+            let key = self.put_workload(workload, now);
             gone.remove(&key);
             woken.push(key);
         }
@@ -166,13 +182,13 @@ impl Index {
     }
 
     /// A ReplicaSet was added or changed (S2.2, S2.3).
-    pub(crate) fn apply_set(&mut self, placed: Placed) -> Vec<Key> {
+    pub fn apply_set(&mut self, placed: Placed) -> Vec<Key> {
         self.newest_set.saw(&placed.set.resource_version);
         self.put_set(placed)
     }
 
     /// Takes over a version that a live read or a write returned, ahead of the watch.
-    pub(crate) fn put_set(&mut self, placed: Placed) -> Vec<Key> {
+    pub fn put_set(&mut self, placed: Placed) -> Vec<Key> {
         let known = self.sets.get(&placed.set.uid);
         if known.is_some_and(|known| is_newer(&known.set, &placed.set)) {
             return Vec::new();
@@ -221,7 +237,7 @@ impl Index {
     }
 
     /// A ReplicaSet left the watch (S2.4).
-    pub(crate) fn delete_set(&mut self, uid: &str, version: &str) -> Vec<Key> {
+    pub fn delete_set(&mut self, uid: &str, version: &str) -> Vec<Key> {
         self.newest_set.saw(version);
         self.drop_set(uid)
     }
@@ -243,7 +259,7 @@ impl Index {
 
     /// All ReplicaSets were listed anew: what is not among them left the watch meanwhile. What is
     /// counts as it is, even if its version is lower: the cluster may come from a backup.
-    pub(crate) fn reset_sets(&mut self, listed: Vec<Placed>) -> Vec<Key> {
+    pub fn reset_sets(&mut self, listed: Vec<Placed>) -> Vec<Key> {
         let mut gone: BTreeSet<String> = self.sets.keys().cloned().collect();
         let mut woken = BTreeSet::new();
         for placed in listed {
@@ -258,24 +274,26 @@ impl Index {
     }
 
     /// We deleted this set ourselves; when it leaves the watch nobody need ask why.
-    pub(crate) fn expect_gone(&mut self, uid: &str) {
+    pub fn expect_gone(&mut self, uid: &str) {
         if self.sets.contains_key(uid) {
             self.expected_gone.insert(uid.to_owned());
         }
     }
 
     /// We did not delete it after all.
-    pub(crate) fn expect_no_more(&mut self, uid: &str) {
+    pub fn expect_no_more(&mut self, uid: &str) {
         self.expected_gone.remove(uid);
     }
 
     /// Whether a deleted set no longer shows, or shows as being deleted.
-    pub(crate) fn shows_gone(&self, uid: &str) -> bool {
+    #[must_use]
+    pub fn shows_gone(&self, uid: &str) -> bool {
         self.sets.get(uid).is_none_or(|placed| placed.set.deleting)
     }
 
     /// The Deployment, the sets it controls, and the orphans that its selector matches.
-    pub(crate) fn snapshot(&self, key: &Key) -> Option<Snapshot> {
+    #[must_use]
+    pub fn snapshot(&self, key: &Key) -> Option<Snapshot> {
         let workload = self.workloads.get(key)?.workload.clone();
         let owned = self.owned.get(&workload.uid).into_iter().flatten();
         let orphans = self.orphans.get(&key.namespace).into_iter().flatten();
@@ -286,17 +304,19 @@ impl Index {
     }
 
     /// The Deployment, and since when it is known.
-    pub(crate) fn first_seen(&self, key: &Key) -> Option<(Arc<Workload>, Instant)> {
+    #[must_use]
+    pub fn first_seen(&self, key: &Key) -> Option<(Arc<Workload>, Instant)> {
         self.workloads.get(key).map(|known| (known.workload.clone(), known.since))
     }
 
     /// Sets of this Deployment that left the watch for a reason yet to be found out.
-    pub(crate) fn strays(&self, key: &Key) -> Vec<Stray> {
+    #[must_use]
+    pub fn strays(&self, key: &Key) -> Vec<Stray> {
         self.strays.get(key).cloned().unwrap_or_default()
     }
 
     /// The reason was found out.
-    pub(crate) fn settle_stray(&mut self, key: &Key, uid: &str) {
+    pub fn settle_stray(&mut self, key: &Key, uid: &str) {
         if let Some(strays) = self.strays.get_mut(key) {
             strays.retain(|stray| stray.uid != uid);
             if strays.is_empty() {
@@ -306,17 +326,19 @@ impl Index {
     }
 
     /// The name of the Deployment with this uid.
-    pub(crate) fn key_of(&self, uid: &str) -> Option<&Key> {
+    #[must_use]
+    pub fn key_of(&self, uid: &str) -> Option<&Key> {
         self.keys_by_uid.get(uid)
     }
 
     /// All Deployments.
-    pub(crate) fn keys(&self) -> impl Iterator<Item = &Key> {
+    pub fn keys(&self) -> impl Iterator<Item = &Key> {
         self.workloads.keys()
     }
 
     /// How many Deployments and ReplicaSets are cached.
-    pub(crate) fn sizes(&self) -> (usize, usize) {
+    #[must_use]
+    pub fn sizes(&self) -> (usize, usize) {
         (self.workloads.len(), self.sets.len())
     }
 

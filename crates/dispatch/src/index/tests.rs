@@ -13,7 +13,8 @@ pub(crate) fn workload(name: &str, uid: &str, app: &str, version: u64) -> Worklo
             "template": { "metadata": { "labels": { "app": app } } },
         },
     });
-    crate::caches::workload(plan::Flavour::Rollwright, &object).expect("workload")
+    let flavour = plan::Flavour::Rollwright;
+    api::decode::workload(flavour, &object, api::decode::Defaults::of(flavour)).expect("workload")
 }
 
 pub(crate) fn set(name: &str, owner: Option<&str>, app: &str, version: u64) -> Placed {
@@ -38,7 +39,10 @@ pub(crate) fn key(name: &str) -> Key {
 /// `web` with the sets `web-1` and `web-2`, and `api`, of another app.
 fn filled(sight: Sight) -> Index {
     let mut index = Index::new(sight);
-    index.reset_workloads(vec![workload("web", "w", "web", 1), workload("api", "a", "api", 2)]);
+    index.reset_workloads(
+        vec![workload("web", "w", "web", 1), workload("api", "a", "api", 2)],
+        Instant::now(),
+    );
     index.reset_sets(vec![set("web-1", Some("w"), "web", 3), set("web-2", Some("w"), "web", 4)]);
     index
 }
@@ -70,7 +74,7 @@ fn a_change_of_owner_wakes_both() {
 #[test]
 fn an_orphan_wakes_whoever_selects_it() {
     let mut index = filled(Sight::Whole);
-    index.apply_workload(workload("web-too", "w2", "web", 5));
+    index.apply_workload(workload("web-too", "w2", "web", 5), Instant::now());
     assert_eq!(index.apply_set(set("lone", None, "web", 6)), [key("web"), key("web-too")]);
     assert_eq!(names(&index, "web"), ["lone", "web-1", "web-2"]);
     assert_eq!(names(&index, "api"), Vec::<String>::new());
@@ -92,7 +96,7 @@ fn a_relist_finds_what_was_deleted_meanwhile() {
     let mut index = filled(Sight::Whole);
     assert_eq!(index.reset_sets(vec![set("web-2", Some("w"), "web", 4)]), [key("web")]);
     assert_eq!(names(&index, "web"), ["web-2"]);
-    let woken = index.reset_workloads(vec![workload("api", "a", "api", 2)]);
+    let woken = index.reset_workloads(vec![workload("api", "a", "api", 2)], Instant::now());
     assert_eq!(woken, [key("api"), key("web")]);
     assert!(index.snapshot(&key("web")).is_none());
     assert_eq!(index.key_of("w"), None);
@@ -102,7 +106,7 @@ fn a_relist_finds_what_was_deleted_meanwhile() {
 fn a_deployment_created_anew_does_not_inherit() {
     let mut index = filled(Sight::Whole);
     index.delete_workload(key("web"), "5");
-    index.apply_workload(workload("web", "other", "web", 6));
+    index.apply_workload(workload("web", "other", "web", 6), Instant::now());
     assert_eq!(names(&index, "web"), Vec::<String>::new());
     assert_eq!(index.apply_set(set("web-1", Some("w"), "web", 7)), []);
 }

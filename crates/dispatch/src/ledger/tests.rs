@@ -1,0 +1,65 @@
+use super::*;
+use crate::index::Sight;
+use crate::index::tests::{key, set, workload};
+
+fn index() -> Index {
+    let mut index = Index::new(Sight::Whole);
+    index.apply_workload(workload("web", "w", "web", 10), Instant::now());
+    index.apply_set(set("web-1", Some("w"), "web", 11));
+    index
+}
+
+fn is_waiting(ledger: &mut Ledger, index: &Index, now: Instant) -> bool {
+    matches!(ledger.check(&key("web"), index, now), Readiness::Wait(_))
+}
+
+#[test]
+fn a_write_is_waited_for_until_its_kind_shows_it() {
+    let (mut index, mut ledger) = (index(), Ledger::default());
+    let now = Instant::now();
+    assert_eq!(ledger.check(&key("web"), &index, now), Readiness::Ready);
+    ledger.wrote_set(&key("web"), "20", now);
+    index.apply_workload(workload("web", "w", "web", 30), Instant::now());
+    assert!(is_waiting(&mut ledger, &index, now), "versions of another kind say nothing");
+    assert_eq!(ledger.check(&key("api"), &index, now), Readiness::Ready);
+    index.apply_set(set("other", None, "other", 21));
+    assert_eq!(ledger.check(&key("web"), &index, now), Readiness::Ready);
+}
+
+#[test]
+fn a_write_that_changed_nothing_is_not_waited_for() {
+    let (index, mut ledger) = (index(), Ledger::default());
+    let now = Instant::now();
+    ledger.wrote_workload(&key("web"), "10", now);
+    ledger.wrote_set(&key("web"), "11", now);
+    assert_eq!(ledger.check(&key("web"), &index, now), Readiness::Ready);
+}
+
+#[test]
+fn a_deletion_is_waited_for() {
+    let (mut index, mut ledger) = (index(), Ledger::default());
+    let now = Instant::now();
+    ledger.deleted_set(&key("web"), "uid-web-1", now);
+    assert!(is_waiting(&mut ledger, &index, now));
+    index.delete_set("uid-web-1", "22");
+    assert_eq!(ledger.check(&key("web"), &index, now), Readiness::Ready);
+}
+
+#[test]
+fn patience_ends() {
+    let (index, mut ledger) = (index(), Ledger::default());
+    let now = Instant::now();
+    ledger.wrote_set(&key("web"), "20", now);
+    let now = now + PATIENCE;
+    assert_eq!(ledger.check(&key("web"), &index, now), Readiness::Overdue);
+    ledger.clear(&key("web"));
+    assert_eq!(ledger.check(&key("web"), &index, now), Readiness::Ready);
+}
+
+#[test]
+fn versions_that_are_no_numbers_are_not_waited_for() {
+    let (index, mut ledger) = (index(), Ledger::default());
+    let now = Instant::now();
+    ledger.wrote_set(&key("web"), "blue", now);
+    assert_eq!(ledger.check(&key("web"), &index, now), Readiness::Ready);
+}

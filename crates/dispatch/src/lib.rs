@@ -1,0 +1,47 @@
+//! Which Deployment is looked at when, and from what.
+//!
+//! Cache, queue, ledger and memory of the operator, and the decision when a key comes again.
+//! There is no runtime, no client and no clock in here: who calls says what time it is. So the
+//! operator and a simulator run the same code, and the same calls give the same answers.
+
+pub mod index;
+pub mod ledger;
+pub mod memory;
+pub mod next;
+pub mod queue;
+
+use pass::Outcome;
+use plan::{Answers, Flavour, Observed, Options, ReplicaSet, Workload};
+
+use index::{Index, Key};
+use memory::Memory;
+
+/// What the cache shows of a Deployment and its candidate sets; `None` when it is gone.
+#[must_use]
+pub fn from_cache(index: &Index, key: &Key) -> Option<(Workload, Vec<ReplicaSet>)> {
+    let snapshot = index.snapshot(key)?;
+    let sets = snapshot.sets.iter().map(|set| ReplicaSet::clone(set)).collect();
+    Some((Workload::clone(&snapshot.workload), sets))
+}
+
+/// What a pass starts from.
+#[must_use]
+pub fn observed(
+    flavour: Flavour,
+    memory: &mut Memory,
+    key: &Key,
+    workload: Workload,
+    sets: Vec<ReplicaSet>,
+) -> Observed {
+    // One that was labelled meanwhile is no orphan any more.
+    let mut orphans = memory.orphans(key, &workload.uid);
+    orphans.retain(|name| sets.iter().all(|set| set.name != *name));
+    let answers = Answers { orphans, ..Answers::default() };
+    Observed { flavour, workload, sets, answers, options: Options::default() }
+}
+
+/// Whether the pods of the Deployment need not be watched any more.
+#[must_use]
+pub fn is_through_with_pods(outcome: &Outcome) -> bool {
+    outcome.why.as_ref().map(plan::Why::itself) != Some(&plan::Why::WaitingForTermination)
+}

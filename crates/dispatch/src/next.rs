@@ -1,0 +1,100 @@
+//! When a key comes again, if nothing happens before.
+
+use std::hash::Hash;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use pass::{Outcome, PassError};
+use plan::Wake;
+
+use crate::queue::Queue;
+
+/// Delay of [`Wake::Again`], asked for within the last second before a deadline.
+const AGAIN: Duration = Duration::from_millis(100);
+
+/// When a key comes again, if nothing happens before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// When something happens.
+    Nothing,
+    /// After this time.
+    After(Duration),
+    /// After its backoff.
+    Failed(PassError),
+    /// When the cache shows what we wrote, or at this time.
+    Parked(Instant),
+    /// When the controller that we give way to has been silent for long enough.
+    Yielded(Instant),
+}
+
+/// What was made of it, for logs and metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheduled {
+    /// The pass went well.
+    Fine,
+    /// Nothing was done: the cache is behind.
+    Parked,
+    /// The Deployment is left to another controller.
+    Yielded,
+    /// No retry would help (S14.3).
+    GivenUp,
+    /// It is tried again after this delay, having failed so often in a row.
+    Retry(Duration, u32),
+}
+
+impl Next {
+    /// What follows from the outcome of a pass that ended now.
+    #[must_use]
+    pub fn after(outcome: Outcome, now: Timestamp) -> Self {
+        match (outcome.error, outcome.wake) {
+            (Some(error), _) => Self::Failed(error),
+            (None, Wake::OnChange) => Self::Nothing,
+            (None, Wake::Again) => Self::After(AGAIN),
+            (None, Wake::At(time)) => {
+                let delay = time.duration_since(now);
+                Self::After(Duration::try_from(delay).unwrap_or(AGAIN))
+            }
+        }
+    }
+
+    /// Tells the queue.
+    pub fn apply<K: Clone + Eq + Hash + Ord>(
+        &self,
+        queue: &mut Queue<K>,
+        key: &K,
+        now: Instant,
+    ) -> Scheduled {
+        match self {
+            Self::Nothing => {
+                queue.forget(key);
+                Scheduled::Fine
+            }
+            Self::After(delay) => {
+                queue.forget(key);
+                queue.add_after(key.clone(), *delay, now);
+                Scheduled::Fine
+            }
+            Self::Parked(until) => {
+                queue.add_after(key.clone(), until.saturating_duration_since(now), now);
+                Scheduled::Parked
+            }
+            Self::Yielded(until) => {
+                queue.forget(key);
+                queue.add_after(key.clone(), until.saturating_duration_since(now), now);
+                Scheduled::Yielded
+            }
+            // S14.3
+            Self::Failed(error) if !error.retry => {
+                queue.forget(key);
+                Scheduled::GivenUp
+            }
+            Self::Failed(_) => {
+                let (delay, count) = queue.add_failed(key.clone(), now);
+                Scheduled::Retry(delay, count)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

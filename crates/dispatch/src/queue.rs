@@ -1,0 +1,208 @@
+//! The work queue: first in, first out, each key once, never two workers on one key.
+//!
+//! As client-go's, with four differences: a key that keeps failing is never dropped
+//! (deviation from S14.2), its delay is capped at two minutes, a failure counts only once per
+//! delay, however many events wake the key meanwhile, and events wake a key that keeps failing
+//! once a second at most: its own writes may be what the events tell of.
+//!
+//! This is the machine alone: it waits for nothing, and is told the time with every call.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
+use std::hash::Hash;
+use std::time::{Duration, Instant};
+
+/// An event is acted upon this much later, so that a burst of them makes one pass.
+const COALESCE: Duration = Duration::from_millis(3);
+/// Delay after the first failure of a key; doubled with each further one (S14.1).
+const BACKOFF_BASE: Duration = Duration::from_millis(5);
+/// Longest delay between two attempts.
+const BACKOFF_MAX: Duration = Duration::from_secs(120);
+/// From this many failures in a row on (that is, delays from 640 ms), an event does not wake a
+/// key at once but after [`HEED_AFTER`], or at the end of its delay if that is sooner.
+const FAILURES_MANY: u32 = 8;
+const HEED_AFTER: Duration = Duration::from_secs(1);
+/// Retries of all keys together: one each 100 ms once a burst of 100 is used up (S14.1).
+const BUCKET_INTERVAL: Duration = Duration::from_millis(100);
+const BUCKET_BURST: u32 = 100;
+/// No retry waits longer than this for the others: after an outage that failed thousands of
+/// passes, all are tried within that time.
+const BUCKET_DEBT_MAX: Duration = Duration::from_secs(30);
+
+/// A queue of keys; see the module.
+pub struct Queue<K> {
+    ready: VecDeque<K>,
+    dirty: HashSet<K>,
+    processing: HashSet<K>,
+    /// When each delayed key is due. Entries of `timers` that disagree are out of date.
+    due: HashMap<K, Instant>,
+    timers: BinaryHeap<Reverse<(Instant, K)>>,
+    failures: HashMap<K, Failures>,
+    /// When the bucket is empty no more: the "theoretical arrival time" of a leaky bucket.
+    bucket: Instant,
+    is_closed: bool,
+}
+
+struct Failures {
+    count: u32,
+    due: Instant,
+}
+
+impl<K: Clone + Eq + Hash + Ord> Queue<K> {
+    /// An empty queue.
+    #[must_use]
+    pub fn new(now: Instant) -> Self {
+        Self {
+            ready: VecDeque::new(),
+            dirty: HashSet::new(),
+            processing: HashSet::new(),
+            due: HashMap::new(),
+            timers: BinaryHeap::new(),
+            failures: HashMap::new(),
+            bucket: now,
+            is_closed: false,
+        }
+    }
+
+    /// Something happened that concerns these keys.
+    pub fn wake(&mut self, keys: impl IntoIterator<Item = K>, now: Instant) {
+        for key in keys {
+            let due = self.heed(&key, now);
+            self.delay(key, due);
+        }
+    }
+
+    /// Look at this key again after a while, or when something happens before.
+    pub fn add_after(&mut self, key: K, delay: Duration, now: Instant) {
+        self.delay(key, now + delay);
+    }
+
+    /// The key's attempt failed: it comes again, later each time. Returns the delay and how
+    /// often it has failed in a row.
+    pub fn add_failed(&mut self, key: K, now: Instant) -> (Duration, u32) {
+        let (due, count) = self.next_attempt(&key, now);
+        self.delay(key, due);
+        (due.saturating_duration_since(now), count)
+    }
+
+    /// The key's attempt succeeded.
+    pub fn forget(&mut self, key: &K) {
+        self.failures.remove(key);
+    }
+
+    /// The worker is through with this key. True if it is to be worked on again at once.
+    pub fn done(&mut self, key: &K) -> bool {
+        self.processing.remove(key);
+        let again = self.dirty.contains(key);
+        if again {
+            self.ready.push_back(key.clone());
+        }
+        again
+    }
+
+    /// No more keys.
+    pub fn close(&mut self) {
+        self.is_closed = true;
+    }
+
+    /// Whether there will be no more keys.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
+    /// Whether nothing is to be done, now or later, but for what is in work.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.ready.is_empty() && self.due.is_empty()
+    }
+
+    /// Keys that could be worked on now, were there a worker.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.ready.len()
+    }
+
+    fn add(&mut self, key: K) {
+        if self.is_closed || !self.dirty.insert(key.clone()) || self.processing.contains(&key) {
+            return;
+        }
+        self.ready.push_back(key);
+    }
+
+    /// The earlier of two times counts: what runs early looks at everything anyway, and says
+    /// anew when it wants to run next.
+    fn delay(&mut self, key: K, due: Instant) {
+        if self.dirty.contains(&key) || self.due.get(&key).is_some_and(|known| *known <= due) {
+            return;
+        }
+        self.due.insert(key.clone(), due);
+        self.timers.push(Reverse((due, key)));
+    }
+
+    /// When an event that happens now is acted upon.
+    fn heed(&self, key: &K, now: Instant) -> Instant {
+        match self.failures.get(key) {
+            Some(failing) if failing.count >= FAILURES_MANY => {
+                failing.due.clamp(now + COALESCE, now + HEED_AFTER)
+            }
+            _ => now + COALESCE,
+        }
+    }
+
+    fn promote(&mut self, now: Instant) {
+        while let Some(Reverse((due, _))) = self.timers.peek()
+            && *due <= now
+        {
+            let Some(Reverse((due, key))) = self.timers.pop() else { return };
+            if self.due.get(&key) == Some(&due) {
+                self.due.remove(&key);
+                self.add(key);
+            }
+        }
+    }
+
+    /// The next key, if there is one by now. It is in work until [`Self::done`].
+    pub fn take(&mut self, now: Instant) -> Option<K> {
+        self.promote(now);
+        let key = self.ready.pop_front()?;
+        self.dirty.remove(&key);
+        self.processing.insert(key.clone());
+        Some(key)
+    }
+
+    /// When the next delayed key comes, if none is to be taken now.
+    pub fn next_due(&mut self) -> Option<Instant> {
+        loop {
+            let Reverse((due, key)) = self.timers.peek()?;
+            if self.due.get(key) == Some(due) {
+                return Some(*due);
+            }
+            self.timers.pop();
+        }
+    }
+
+    fn next_attempt(&mut self, key: &K, now: Instant) -> (Instant, u32) {
+        if let Some(known) = self.failures.get(key)
+            && now < known.due
+        {
+            return (known.due, known.count);
+        }
+        let count = self.failures.get(key).map_or(0, |known| known.count).saturating_add(1);
+        let factor = 1_u32.checked_shl(count - 1).unwrap_or(u32::MAX);
+        let own = BACKOFF_BASE.saturating_mul(factor).min(BACKOFF_MAX);
+        let due = now + own.max(self.draw(now));
+        self.failures.insert(key.clone(), Failures { count, due });
+        (due, count)
+    }
+
+    /// Takes a token out of the bucket; returns how long to wait for it.
+    fn draw(&mut self, now: Instant) -> Duration {
+        let full = BUCKET_INTERVAL * BUCKET_BURST;
+        self.bucket = (self.bucket.max(now) + BUCKET_INTERVAL).min(now + full + BUCKET_DEBT_MAX);
+        self.bucket.saturating_duration_since(now).saturating_sub(full)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,152 @@
+use super::*;
+
+/// A queue and its time.
+struct Bench {
+    queue: Queue<u32>,
+    now: Instant,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let now = Instant::now();
+        Self { queue: Queue::new(now), now }
+    }
+
+    fn advance(&mut self, by: Duration) {
+        self.now += by;
+    }
+
+    fn wake(&mut self, key: u32) {
+        self.queue.wake([key], self.now);
+    }
+
+    /// What comes within ten milliseconds.
+    fn take(&mut self) -> Option<u32> {
+        if let Some(key) = self.queue.take(self.now) {
+            return Some(key);
+        }
+        self.advance(Duration::from_millis(10));
+        self.queue.take(self.now)
+    }
+
+    /// Waits for a key as long as it takes, and works on it.
+    fn work(&mut self) -> Option<u32> {
+        if self.queue.depth() == 0 {
+            self.now = self.now.max(self.queue.next_due()?);
+        }
+        let key = self.queue.take(self.now)?;
+        self.queue.done(&key);
+        Some(key)
+    }
+
+    fn fail(&mut self, key: u32) -> (Duration, u32) {
+        self.queue.add_failed(key, self.now)
+    }
+}
+
+#[test]
+fn keys_come_in_order_and_once() {
+    let mut bench = Bench::new();
+    bench.wake(1);
+    bench.advance(Duration::from_millis(1));
+    bench.queue.wake([3, 2, 1, 3], bench.now);
+    assert_eq!(bench.take(), Some(1));
+    assert_eq!(bench.take(), Some(2));
+    assert_eq!(bench.take(), Some(3));
+    assert_eq!(bench.take(), None);
+    assert!(bench.queue.is_empty());
+}
+
+#[test]
+fn a_burst_makes_one_pass() {
+    let mut bench = Bench::new();
+    for _ in 0..5 {
+        bench.wake(7);
+        bench.advance(Duration::from_micros(500));
+    }
+    assert_eq!(bench.take(), Some(7));
+    assert!(!bench.queue.done(&7));
+    assert_eq!(bench.take(), None);
+}
+
+#[test]
+fn a_key_in_work_comes_again_afterwards() {
+    let mut bench = Bench::new();
+    bench.wake(7);
+    assert_eq!(bench.take(), Some(7));
+    bench.wake(7);
+    assert_eq!(bench.take(), None);
+    assert!(bench.queue.done(&7));
+    assert_eq!(bench.take(), Some(7));
+}
+
+#[test]
+fn an_event_overtakes_a_delay() {
+    let mut bench = Bench::new();
+    bench.queue.add_after(7, Duration::from_secs(600), bench.now);
+    assert_eq!(bench.take(), None);
+    bench.wake(7);
+    assert_eq!(bench.take(), Some(7));
+    bench.queue.done(&7);
+    bench.advance(Duration::from_secs(700));
+    assert_eq!(bench.take(), None);
+}
+
+#[test]
+fn failures_double_the_delay_up_to_the_cap_and_never_drop() {
+    let mut bench = Bench::new();
+    let mut last = Duration::ZERO;
+    for attempt in 1..40 {
+        let (delay, count) = bench.fail(7);
+        assert_eq!(count, attempt);
+        assert!(delay >= last && delay <= BACKOFF_MAX, "{delay:?} after {last:?}");
+        last = delay;
+        assert_eq!(bench.work(), Some(7));
+    }
+    assert_eq!(last, BACKOFF_MAX);
+    bench.queue.forget(&7);
+    assert_eq!(bench.fail(7), (BACKOFF_BASE, 1));
+}
+
+#[test]
+fn an_event_during_backoff_does_not_lengthen_it() {
+    let mut bench = Bench::new();
+    for _ in 0..5 {
+        bench.fail(7);
+        assert_eq!(bench.work(), Some(7));
+    }
+    let (delay, count) = bench.fail(7);
+    bench.wake(7);
+    assert_eq!(bench.work(), Some(7));
+    let (again, same) = bench.fail(7);
+    assert_eq!(same, count);
+    assert!(again < delay);
+}
+
+#[test]
+fn retries_of_many_keys_share_a_bucket() {
+    let mut bench = Bench::new();
+    let delays: Vec<Duration> = (0..5000).map(|key| bench.fail(key).0).collect();
+    assert_eq!(delays[0], BACKOFF_BASE);
+    assert_eq!(delays[199], Duration::from_secs(10));
+    assert_eq!(delays[4999], BUCKET_DEBT_MAX);
+}
+
+#[test]
+fn events_wake_a_key_that_keeps_failing_once_a_second() {
+    let mut bench = Bench::new();
+    for _ in 0..14 {
+        bench.fail(7);
+        assert_eq!(bench.work(), Some(7));
+    }
+    let (delay, _) = bench.fail(7);
+    assert!(delay > Duration::from_secs(60), "{delay:?}");
+    // Each attempt makes an event, as one that writes before it fails does.
+    let start = bench.now;
+    for _ in 0..10 {
+        bench.wake(7);
+        assert_eq!(bench.work(), Some(7));
+        bench.fail(7);
+    }
+    assert_eq!(bench.now.duration_since(start), 10 * HEED_AFTER);
+}
