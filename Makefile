@@ -16,6 +16,11 @@ test: ## Run all tests: format, lints, unit, golden, oracle, and end-to-end on a
 oracle: ## Compare our decisions with 4,000 recorded ones of Kubernetes' own controller
 	@tests/run oracle
 
+# Flags of the test program go into FAULTS, for example FAULTS=watches::cut.
+.PHONY: fault-proxy
+fault-proxy: ## Run the operator through faults on a real API server; takes half an hour
+	@$(CARGO) test --package rollwright --test faults -- $(FAULTS)
+
 .PHONY: crd
 crd: ## Write the CRD from the code
 	@UPDATE=1 $(CARGO) test --quiet --package api

@@ -24,7 +24,7 @@ pub(crate) struct Operator {
     program: PathBuf,
     kubeconfig: PathBuf,
     log: PathBuf,
-    arguments: Vec<String>,
+    arguments: Mutex<Vec<String>>,
     running: Mutex<Option<Running>>,
 }
 
@@ -49,13 +49,21 @@ impl Operator {
     ) -> io::Result<Self> {
         let api = format!("--api={}", flavour.api_version());
         let arguments = [api.as_str(), "--leader-elect=false", "--bind-address=0"];
-        let operator = Self {
-            program: program.to_owned(),
-            kubeconfig: cluster.kubeconfig(User::Operator),
-            log: cluster.directory().join(format!("operator-{}.log", flavour.name())),
-            arguments: arguments.iter().chain(more).map(|&argument| argument.to_owned()).collect(),
-            running: Mutex::new(None),
-        };
+        let log = cluster.directory().join(format!("operator-{}.log", flavour.name()));
+        let arguments = arguments.iter().chain(more).map(|&argument| argument.to_owned()).collect();
+        Self::start_with(program, &cluster.kubeconfig(User::Operator), &log, arguments)
+    }
+
+    /// Starts one with exactly these arguments after `run` and the kubeconfig.
+    pub(crate) fn start_with(
+        program: &Path,
+        kubeconfig: &Path,
+        log: &Path,
+        arguments: Vec<String>,
+    ) -> io::Result<Self> {
+        let (program, kubeconfig) = (program.to_owned(), kubeconfig.to_owned());
+        let (arguments, running) = (Mutex::new(arguments), Mutex::new(None));
+        let operator = Self { program, kubeconfig, log: log.to_owned(), arguments, running };
         operator.start_again()?;
         Ok(operator)
     }
@@ -68,7 +76,7 @@ impl Operator {
             .arg("run")
             .arg("--kubeconfig")
             .arg(&self.kubeconfig)
-            .args(&self.arguments)
+            .args(self.arguments().iter())
             .env_remove("KUBECONFIG")
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
@@ -130,6 +138,15 @@ impl Operator {
             lines = log.lines().collect();
         }
         lines.split_off(lines.len().saturating_sub(count)).join("\n")
+    }
+
+    /// From the next start on.
+    pub(crate) fn add_argument(&self, argument: &str) {
+        self.arguments().push(argument.to_owned());
+    }
+
+    fn arguments(&self) -> MutexGuard<'_, Vec<String>> {
+        self.arguments.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn running(&self) -> MutexGuard<'_, Option<Running>> {

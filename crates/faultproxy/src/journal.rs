@@ -1,0 +1,99 @@
+//! What went through the proxy, and what it did to it.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use serde_json::Value;
+
+use crate::request::Request;
+
+/// A request and what became of it.
+#[derive(Clone, Debug)]
+pub struct Exchange {
+    /// When it came.
+    pub at: Instant,
+    /// What it asked for.
+    pub request: Request,
+    /// Its body; null if there was none, or none that is JSON.
+    pub body: Value,
+    /// What the server answered, if it was asked and did.
+    pub server_code: Option<u16>,
+    /// What the client was told, if it was told anything.
+    pub client_code: Option<u16>,
+    /// The fault it met.
+    pub fault: Option<String>,
+}
+
+impl Exchange {
+    /// Whether something may have changed on the server: it was asked, and did not refuse.
+    #[must_use]
+    pub fn took_effect(&self) -> bool {
+        self.request.is_write() && self.server_code.is_some_and(|code| code < 300)
+    }
+}
+
+/// All exchanges since the start or the last [`Journal::clear`].
+#[derive(Clone, Debug, Default)]
+pub struct Journal {
+    exchanges: Vec<Exchange>,
+    injected: BTreeMap<String, u32>,
+    dropped: usize,
+}
+
+impl Journal {
+    /// All exchanges, in the order in which the requests came.
+    #[must_use]
+    pub fn exchanges(&self) -> &[Exchange] {
+        &self.exchanges
+    }
+
+    /// How often each fault was injected.
+    #[must_use]
+    pub fn injected(&self) -> &BTreeMap<String, u32> {
+        &self.injected
+    }
+
+    /// How often faults were injected, all together.
+    #[must_use]
+    pub fn faults(&self) -> u32 {
+        self.injected.values().sum()
+    }
+
+    /// Requests that change something, other than events, whether they were answered or not.
+    pub fn writes(&self) -> impl Iterator<Item = &Exchange> {
+        self.exchanges
+            .iter()
+            .filter(|exchange| exchange.request.is_write() && exchange.request.resource != "events")
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.dropped += self.exchanges.len();
+        self.exchanges.clear();
+        self.injected.clear();
+    }
+
+    /// Adds an exchange and returns its number.
+    pub(crate) fn add(&mut self, request: Request, body: Value) -> usize {
+        self.exchanges.push(Exchange {
+            at: Instant::now(),
+            request,
+            body,
+            server_code: None,
+            client_code: None,
+            fault: None,
+        });
+        self.dropped + self.exchanges.len() - 1
+    }
+
+    /// The exchange of a number, unless it was cleared since.
+    pub(crate) fn change(&mut self, number: usize, change: impl FnOnce(&mut Exchange)) {
+        let index = number.checked_sub(self.dropped);
+        if let Some(exchange) = index.and_then(|index| self.exchanges.get_mut(index)) {
+            change(exchange);
+        }
+    }
+
+    pub(crate) fn count(&mut self, fault: &str) {
+        *self.injected.entry(fault.to_owned()).or_default() += 1;
+    }
+}

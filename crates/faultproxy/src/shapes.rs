@@ -1,0 +1,185 @@
+//! Which requests a Deployment controller may make, and what each must carry (OW-1, OW-2).
+
+use serde_json::Value;
+
+use crate::journal::{Exchange, Journal};
+use crate::request::Request;
+
+/// The group that the controller's own kind is in.
+const OUR_GROUP: &str = "rollwright.dev";
+
+/// What is wrong with the requests of a journal; empty if nothing is.
+#[must_use]
+pub fn violations(journal: &Journal) -> Vec<String> {
+    let mut found: Vec<String> = journal.exchanges().iter().filter_map(violation).collect();
+    found.extend(repetitions(journal.exchanges()));
+    found
+}
+
+fn violation(exchange: &Exchange) -> Option<String> {
+    let problem = problem(&exchange.request, &exchange.body)?;
+    Some(format!("{} {}: {problem}", exchange.request.label(), exchange.request.name))
+}
+
+fn problem(request: &Request, body: &Value) -> Option<&'static str> {
+    if request.parameter("force").is_some() {
+        return Some("forced");
+    }
+    if request.content_type.contains("apply-patch") {
+        return Some("server-side apply");
+    }
+    let kind = (request.group.as_str(), request.resource.as_str(), request.subresource.as_str());
+    match (request.verb.as_str(), kind) {
+        // The API's own documents.
+        ("get", ("", "", "")) => None,
+        ("get", ("apiextensions.k8s.io", "customresourcedefinitions", "")) => None,
+        ("get" | "list" | "watch", (OUR_GROUP | "apps", "deployments", ""))
+        | ("get" | "list" | "watch", ("apps", "replicasets", ""))
+        | ("list" | "watch", ("", "pods", "")) => None,
+        ("create", ("apps", "replicasets", "")) => creation(request, body),
+        ("patch", ("apps", "replicasets", "")) => {
+            unless(names_version(body), "without uid and resourceVersion")
+        }
+        ("delete", ("apps", "replicasets", "")) => {
+            let conditions = body.pointer("/preconditions").unwrap_or(&Value::Null);
+            unless(names(conditions), "without preconditions")
+        }
+        ("patch", (OUR_GROUP | "apps", "deployments", "status")) => {
+            unless(names_version(body), "without uid and resourceVersion")
+        }
+        ("patch", (OUR_GROUP | "apps", "deployments", "")) => specification(body),
+        ("create" | "patch", ("", "events", "")) => None,
+        _ => Some("no request of a Deployment controller"),
+    }
+}
+
+fn unless(condition: bool, problem: &'static str) -> Option<&'static str> {
+    (!condition).then_some(problem)
+}
+
+fn names(object: &Value) -> bool {
+    let is_there =
+        |field: &str| object.get(field).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
+    is_there("uid") && is_there("resourceVersion")
+}
+
+fn names_version(body: &Value) -> bool {
+    names(body.pointer("/metadata").unwrap_or(&Value::Null))
+}
+
+/// In the namespace of its one controller, which is a Deployment.
+fn creation(request: &Request, body: &Value) -> Option<&'static str> {
+    let namespace = body.pointer("/metadata/namespace").and_then(Value::as_str);
+    if namespace.is_some_and(|namespace| namespace != request.namespace) {
+        return Some("in another namespace");
+    }
+    let owners = body.pointer("/metadata/ownerReferences").and_then(Value::as_array);
+    let is_controlled = owners.into_iter().flatten().any(|owner| {
+        let text = |field: &str| owner.get(field).and_then(Value::as_str).unwrap_or_default();
+        owner.get("controller") == Some(&Value::Bool(true))
+            && text("kind") == "Deployment"
+            && !text("uid").is_empty()
+    });
+    unless(is_controlled, "without a controller")
+}
+
+/// The selector's default, or the outcome of a rollback.
+fn specification(body: &Value) -> Option<&'static str> {
+    if let Some(operations) = body.as_array() {
+        let is_pinned = ["/metadata/uid", "/metadata/resourceVersion"].iter().all(|path| {
+            operations.iter().any(|operation| operation.get("path").and_then(Value::as_str) == Some(path))
+        });
+        return unless(is_pinned, "without uid and resourceVersion");
+    }
+    let fields = body.pointer("/spec").and_then(Value::as_object);
+    if fields.is_none_or(|fields| fields.keys().any(|field| field != "selector")) {
+        return Some("other fields than the selector");
+    }
+    unless(names_version(body), "without uid and resourceVersion")
+}
+
+/// What the server refused as a conflict must not be sent again as it was: the decision has to be
+/// made anew, and then it names another version.
+fn repetitions(exchanges: &[Exchange]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (index, exchange) in exchanges.iter().enumerate() {
+        let is_conflict = exchange.server_code == Some(409) && exchange.request.verb != "create";
+        let again = |later: &&Exchange| later.request == exchange.request && later.body == exchange.body;
+        if is_conflict && exchanges.iter().skip(index + 1).any(|later| again(&later)) {
+            let Request { name, .. } = &exchange.request;
+            found.push(format!("{} {name}: sent again after a conflict", exchange.request.label()));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use serde_json::json;
+
+    fn check(method: &str, uri: &str, body: &Value) -> Option<&'static str> {
+        problem(&Request::new(&method.parse().unwrap(), &uri.parse().unwrap()), body)
+    }
+
+    const SETS: &str = "/apis/apps/v1/namespaces/n/replicasets";
+
+    #[test]
+    fn every_write_names_what_it_was_decided_from() {
+        let set = format!("{SETS}/r");
+        let pinned = json!({"metadata": {"uid": "u", "resourceVersion": "1"}, "spec": {"replicas": 1}});
+        let loose = json!({"metadata": {"uid": "u"}, "spec": {"replicas": 1}});
+        assert_eq!(check("PATCH", &set, &pinned), None);
+        assert!(check("PATCH", &set, &loose).is_some());
+        assert!(check("PUT", &set, &pinned).is_some());
+        assert!(check("PATCH", &format!("{set}?force=true"), &pinned).is_some());
+        assert!(check("PATCH", &format!("{set}/scale"), &pinned).is_some());
+        let conditions = json!({"preconditions": {"uid": "u", "resourceVersion": "1"}});
+        assert_eq!(check("DELETE", &set, &conditions), None);
+        assert!(check("DELETE", &set, &json!({})).is_some());
+        assert!(check("DELETE", SETS, &conditions).is_some());
+        let status = "/apis/rollwright.dev/v1/namespaces/n/deployments/d/status";
+        assert_eq!(check("PATCH", status, &pinned), None);
+        assert!(check("PATCH", status, &loose).is_some());
+    }
+
+    #[test]
+    fn a_set_is_born_with_its_controller() {
+        let owner = json!({"kind": "Deployment", "uid": "u", "controller": true});
+        let body = json!({"metadata": {"namespace": "n", "ownerReferences": [owner]}});
+        assert_eq!(check("POST", SETS, &body), None);
+        assert!(check("POST", "/apis/apps/v1/namespaces/other/replicasets", &body).is_some());
+        assert!(check("POST", SETS, &json!({"metadata": {}})).is_some());
+    }
+
+    #[test]
+    fn a_deployment_gets_its_selector_and_rollbacks_only() {
+        let deployment = "/apis/apps/v1/namespaces/n/deployments/d";
+        let metadata = json!({"uid": "u", "resourceVersion": "1"});
+        let selector = json!({"metadata": metadata, "spec": {"selector": {}}});
+        assert_eq!(check("PATCH", deployment, &selector), None);
+        assert!(
+            check("PATCH", deployment, &json!({"metadata": metadata, "spec": {"replicas": 1}})).is_some()
+        );
+        let rollback = json!([{"path": "/metadata/uid"}, {"path": "/metadata/resourceVersion"}]);
+        assert_eq!(check("PATCH", deployment, &rollback), None);
+        assert!(check("PATCH", deployment, &json!([{"path": "/spec/template"}])).is_some());
+    }
+
+    #[test]
+    fn nothing_else_is_asked_for() {
+        for (method, uri) in [
+            ("GET", "/api/v1/secrets"),
+            ("DELETE", "/api/v1/namespaces/n/pods/p"),
+            ("PATCH", "/api/v1/namespaces/n/pods/p"),
+            ("POST", "/apis/apps/v1/namespaces/n/deployments"),
+            ("POST", "/api/v1/namespaces/n/configmaps"),
+        ] {
+            assert!(check(method, uri, &json!({})).is_some(), "{method} {uri}");
+        }
+        assert_eq!(check("GET", "/openapi/v3/apis/apps/v1", &Value::Null), None);
+        assert_eq!(check("GET", "/api/v1/pods?watch=true", &Value::Null), None);
+    }
+}

@@ -1,0 +1,185 @@
+//! Objects that nobody should write, next to one that is in order: nothing panics, memory stays
+//! bounded, and the neighbour is served as before.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use cluster::NotYet;
+use faultproxy::{Match, shapes};
+use kube::api::{DynamicObject, PostParams};
+use serde_json::{Value, json};
+
+use crate::failure::{Failure, Outcome, ensure, same, until};
+use crate::manifest::Manifest;
+use crate::rig::Rig;
+use crate::rollout::SOON;
+use crate::suite::{Scenario, scenarios};
+
+pub(crate) const SCENARIOS: &[Scenario] = scenarios![
+    ours neighbours,
+    apps neighbours,
+];
+
+/// Rollouts of the neighbour that are measured, before and among the others.
+const ROUNDS: usize = 15;
+/// One of the operator's worker threads may wait for one of the two cores.
+const SLACK: Duration = Duration::from_millis(50);
+/// Resident, of a debug build.
+const MEMORY_MAX: u64 = 128;
+const MAX: i64 = i32::MAX as i64;
+const KIB: usize = 1024;
+
+/// From an edit of the neighbour to the request that creates its set.
+async fn latencies(rig: &Rig, from: usize) -> Outcome<Vec<Duration>> {
+    let mut found = Vec::new();
+    for round in from..from + ROUNDS {
+        rig.proxy.clear_journal();
+        let started = Instant::now();
+        rig.world.set_image("calm", &format!("app:r{round}")).await?;
+        let create = Match::verb("create").resource("replicasets");
+        let image = format!("app:r{round}");
+        rig.wait_within("the neighbour's set being created", SOON, || {
+            let journal = rig.proxy.journal();
+            let seen = journal.exchanges().iter().find(|seen| {
+                let asked = seen.body.pointer("/spec/template/spec/containers/0/image");
+                create.selects(&seen.request, &seen.body) && asked.and_then(Value::as_str) == Some(&image)
+            });
+            until(seen.is_some(), "not yet")
+        })
+        .await?;
+        let journal = rig.proxy.journal();
+        let seen = journal.exchanges().iter().filter(|seen| create.selects(&seen.request, &seen.body));
+        let first = seen.map(|seen| seen.at).min().ok_or_else(|| Failure::new("no create"))?;
+        found.push(first.saturating_duration_since(started));
+        rig.world.complete("calm").await?;
+    }
+    found.sort_unstable();
+    Ok(found)
+}
+
+fn median(sorted: &[Duration]) -> Duration {
+    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
+}
+
+/// Resident memory of the operator in MiB.
+fn memory(rig: &Rig) -> Outcome<u64> {
+    let pid = rig.operator.pid().ok_or_else(|| Failure::new("no operator"))?;
+    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kib.map(|kib| kib / 1024).ok_or_else(|| Failure::new("no VmRSS"))
+}
+
+/// What the server takes of it; `None` is a refusal.
+async fn try_create(rig: &Rig, manifest: &Value) -> Outcome<bool> {
+    let object: DynamicObject = serde_json::from_value(manifest.clone())?;
+    match rig.world.deployments().create(&PostParams::default(), &object).await {
+        Ok(_) => Ok(true),
+        Err(kube::Error::Api(status)) if (400..500).contains(&status.code) => {
+            let name = manifest["metadata"]["name"].as_str().unwrap_or_default();
+            println!("{}: {name:.20} refused: {:.160}", rig.world.flavour.name(), status.message);
+            Ok(false)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Objects to be afraid of, and whether this API's server takes them.
+fn villains(rig: &Rig) -> Vec<(Value, bool)> {
+    let is_ours = rig.world.flavour.is_ours();
+    let json = |manifest: Manifest| manifest.json(rig.world.flavour);
+    let noise = "\u{1b}[31m\u{202e}\u{feff}\u{0007}\r\n\u{1f980}７\u{0}".replace('\u{0}', "");
+    let mut odd = json(Manifest::new("odd", 1).annotation("example.com/noise", &noise));
+    odd["spec"]["template"]["spec"]["containers"][0]["env"] =
+        json!([{"name": "NOISE", "value": noise}, {"name": "LONG", "value": "x".repeat(300 * KIB)}]);
+    let mut long = json(Manifest::new("long", 1));
+    long["metadata"]["name"] = json!("n".repeat(253));
+    let mut deep = json(Manifest::new("deep", 1));
+    deep["spec"]["template"]["spec"]["unknown"] = nested(90);
+    // Refused by the ReplicaSet's validation only, at every attempt: `calm` is no host of its pod.
+    let mut failing = json(Manifest::new("failing", 1));
+    failing["spec"]["template"]["spec"]["hostAliases"] = json!([{"ip": "no address", "hostnames": ["a"]}]);
+    vec![
+        (json(Manifest::new("many", MAX).rolling(&json!("100%"), &json!(0))), !is_ours),
+        (json(Manifest::new("surge", 1).rolling(&json!(MAX), &json!(MAX))), true),
+        (json(Manifest::new("big", 1).annotation("example.com/big", &"x".repeat(200 * KIB))), true),
+        (json(Manifest::new("brim", 1).annotation("example.com/brim", &"x".repeat(256 * KIB - 60))), true),
+        (odd, true),
+        (long, true),
+        (deep, true),
+        (failing, is_ours),
+    ]
+}
+
+fn nested(depth: usize) -> Value {
+    (0..depth).fold(json!({}), |inner, _| json!({"x": inner}))
+}
+
+async fn neighbours(rig: &Rig) -> Outcome {
+    let calm = Manifest::new("calm", 1).spec("revisionHistoryLimit", &json!(0));
+    rig.world.roll_out(&calm).await?;
+    let before = latencies(rig, 0).await?;
+    let memory_before = memory(rig)?;
+    // Two thousand million pods are asked for, and few are let in.
+    let quota = json!({
+        "apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"},
+        "spec": {"hard": {"pods": "12"}},
+    });
+    rig.world.kubectl.apply(&quota.to_string()).await?;
+    for (manifest, is_taken) in villains(rig) {
+        let name = manifest["metadata"]["name"].as_str().unwrap_or_default();
+        same(&format!("the server taking {name:.20}"), try_create(rig, &manifest).await?, is_taken)?;
+    }
+    let among = latencies(rig, ROUNDS).await?;
+    // The large ones change too, and with each change they get another set.
+    for round in 0..5 {
+        for name in ["big", "odd", "surge"] {
+            let annotation = json!({"metadata": {"annotations": {"example.com/round": round.to_string()}}});
+            rig.world.patch(name, &json!({"spec": {"template": annotation}})).await?;
+        }
+    }
+    let busy = latencies(rig, 2 * ROUNDS).await?;
+    let memory_after = memory(rig)?;
+    judge(rig, &before, &among, &busy, (memory_before, memory_after)).await
+}
+
+async fn judge(
+    rig: &Rig,
+    before: &[Duration],
+    among: &[Duration],
+    busy: &[Duration],
+    memory: (u64, u64),
+) -> Outcome {
+    rig.ensure_running()?;
+    let log = fs::read_to_string(rig.operator.log())?;
+    let panics: Vec<_> = log.lines().filter(|line| line.contains("panicked")).collect();
+    ensure(panics.is_empty(), "no panic", panics)?;
+    let raw: Vec<char> = log.chars().filter(|c| c.is_control() && *c != '\n').collect();
+    ensure(raw.is_empty(), "no control characters in the log", raw)?;
+    ensure(memory.1 <= MEMORY_MAX, "bounded memory", memory)?;
+    same("requests out of shape", shapes::violations(&rig.proxy.journal()), Vec::<String>::new())?;
+    let fair = |seen: &[Duration]| median(seen) <= 2 * median(before) + SLACK;
+    ensure(fair(among) && fair(busy), "the neighbour at most twice as late", (before, among, busy))?;
+    rig.world
+        .wait("the big one being complete", async || {
+            let big = rig.world.get("big").await.map_err(|failure| NotYet(failure.0))?;
+            until(big.is_observed() && big.status("updatedReplicas") == 1, big.summary())
+        })
+        .await?;
+    let text = |seen: &[Duration]| {
+        let worst = seen.last().copied().unwrap_or_default();
+        format!("{} ms (worst {} ms)", median(seen).as_millis(), worst.as_millis())
+    };
+    rig.note(format!(
+        "{}: from an edit of the neighbour to its new set, median of {ROUNDS}: alone {}, among hostile \
+         objects {}, while those change {}. Resident memory of the operator (debug build): {} MiB, \
+         then {} MiB.",
+        rig.world.flavour.api_version(),
+        text(before),
+        text(among),
+        text(busy),
+        memory.0,
+        memory.1,
+    ));
+    Ok(())
+}

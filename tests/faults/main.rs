@@ -1,0 +1,76 @@
+//! Faults on a real control plane: a proxy between the operator and kube-apiserver that delays,
+//! cuts, refuses, and loses, and processes that are killed in the middle of a rollout.
+//!
+//! ```text
+//! make fault-proxy                                      # everything, some twenty minutes
+//! cargo test -p rollwright --test faults writes         # names that contain `writes`
+//! UPDATE=1 cargo test -p rollwright --test faults       # and write the table of docs/reliability.md
+//! ```
+//!
+//! Not a part of `make test`: half-open connections take minutes to be noticed. Scenarios run one
+//! after the other, on one control plane, each with a proxy and an operator process of its own:
+//! two operators of one API would be in each other's way.
+//!
+//! What must hold during and after each fault is in [`rollout`]: the end as asked, one ReplicaSet
+//! for each template, never too few pods available nor too many asked for, a bounded number of
+//! writes, no request that a Deployment controller should not make, and no restart.
+
+#![expect(
+    clippy::cognitive_complexity,
+    reason = "a scenario is a list of steps; each `?` counts as a branch"
+)]
+#![expect(clippy::indexing_slicing, reason = "a missing field of a JSON document is a failed test")]
+
+#[path = "../e2e/failure.rs"]
+#[allow(dead_code, reason = "shared with the end-to-end scenarios")]
+mod failure;
+#[path = "../e2e/flavour.rs"]
+#[allow(dead_code, reason = "shared with the end-to-end scenarios")]
+mod flavour;
+#[path = "../e2e/manifest.rs"]
+#[allow(dead_code, reason = "shared with the end-to-end scenarios")]
+mod manifest;
+#[path = "../e2e/objects.rs"]
+#[allow(dead_code, reason = "shared with the end-to-end scenarios")]
+mod objects;
+#[path = "../e2e/operator.rs"]
+#[allow(dead_code, reason = "shared with the end-to-end scenarios")]
+mod operator;
+#[path = "../e2e/stage.rs"]
+#[allow(dead_code, reason = "shared with the end-to-end scenarios")]
+mod stage;
+#[path = "../e2e/trace.rs"]
+#[allow(dead_code, reason = "shared with the end-to-end scenarios")]
+mod trace;
+#[path = "../e2e/world.rs"]
+#[allow(dead_code, reason = "shared with the end-to-end scenarios")]
+mod world;
+
+mod hostile;
+mod liveness;
+mod processes;
+mod recorder;
+mod report;
+mod rig;
+mod rollout;
+mod suite;
+mod watches;
+mod writes;
+
+use std::process::ExitCode;
+
+use libtest_mimic::Arguments;
+use suite::Scenario;
+
+const SCENARIOS: &[&[Scenario]] =
+    &[writes::SCENARIOS, watches::SCENARIOS, liveness::SCENARIOS, hostile::SCENARIOS, processes::SCENARIOS];
+
+fn main() -> ExitCode {
+    match suite::run(Arguments::from_args(), SCENARIOS) {
+        Ok(conclusion) => conclusion.exit_code(),
+        Err(failure) => {
+            eprintln!("error: {}", failure.0);
+            ExitCode::FAILURE
+        }
+    }
+}

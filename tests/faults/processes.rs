@@ -1,0 +1,96 @@
+//! Processes are killed or stopped in the middle of rollouts: the operator at each of its writes,
+//! the API server, etcd.
+
+use std::time::Duration;
+
+use cluster::Component;
+use faultproxy::{Fault, Match, Rule};
+
+use crate::failure::Outcome;
+use crate::rig::Rig;
+use crate::rollout::{Rollout, SOON};
+use crate::suite::{Scenario, scenarios};
+
+pub(crate) const SCENARIOS: &[Scenario] = scenarios![
+    ours killed_before_a_write,
+    ours killed_after_a_write,
+    apps killed_after_a_write,
+    ours server_killed,
+    ours etcd_killed,
+    ours server_frozen,
+];
+
+/// Of the writes of a rollout, each so many-th is one at which the operator is killed.
+const STRIDE: u32 = 2;
+const WRITES: u32 = 24;
+const AWAY: Duration = Duration::from_secs(2);
+
+/// The operator dies when it has sent its n-th write, which never arrives or is carried out.
+async fn killed(rig: &Rig, fault: &Fault, name: &str) -> Outcome {
+    let mut rollout = Rollout::begin(rig).await?;
+    rollout.allow_restart();
+    let mut version = 2;
+    for skip in (0..WRITES).step_by(STRIDE as usize) {
+        let rule = rig.proxy.arm(Rule::once(Match::writes(), fault.clone()).skip(skip));
+        rollout.change(&format!("app:v{version}")).await?;
+        version += 1;
+        rig.met(rule, 1).await?;
+        rig.operator.kill();
+        rig.proxy.heal();
+        rig.operator.start_again()?;
+        rollout.mark();
+        let place = format!("write {} of a rollout", skip + 1);
+        rollout.finish(name, &place, SOON).await?;
+    }
+    Ok(())
+}
+
+async fn killed_before_a_write(rig: &Rig) -> Outcome {
+    killed(rig, &Fault::Hang, "operator killed, its write never arrived").await
+}
+
+async fn killed_after_a_write(rig: &Rig) -> Outcome {
+    let name = match rig.world.flavour.is_ours() {
+        true => "operator killed, its write carried out",
+        false => "operator killed, its write carried out, apps/v1",
+    };
+    killed(rig, &Fault::HangAfter, name).await
+}
+
+/// Killed, gone for two seconds, and started again on the same data.
+async fn restarted(rig: &Rig, component: Component) -> Outcome {
+    let mut rollout = Rollout::begin(rig).await?;
+    rollout.change("app:v2").await?;
+    rollout.half_way().await?;
+    let cluster = &rig.world.stage.cluster;
+    cluster.kill(component)?;
+    tokio::time::sleep(AWAY).await;
+    cluster.restart(component).await?;
+    cluster.ready(Component::ApiServer).await?;
+    rollout.mark();
+    rollout.change("app:v3").await?;
+    rollout.finish("killed, away for 2 s", component.name(), SOON).await
+}
+
+async fn server_killed(rig: &Rig) -> Outcome {
+    restarted(rig, Component::ApiServer).await
+}
+
+async fn etcd_killed(rig: &Rig) -> Outcome {
+    restarted(rig, Component::Etcd).await
+}
+
+/// Stopped without an end: connections stay open, and nobody answers.
+async fn server_frozen(rig: &Rig) -> Outcome {
+    let mut rollout = Rollout::begin(rig).await?;
+    rollout.change("app:v2").await?;
+    rollout.half_way().await?;
+    let cluster = &rig.world.stage.cluster;
+    cluster.freeze(Component::ApiServer);
+    tokio::time::sleep(Duration::from_secs(20)).await;
+    cluster.thaw(Component::ApiServer);
+    cluster.ready(Component::ApiServer).await?;
+    rollout.mark();
+    rollout.change("app:v3").await?;
+    rollout.finish("stopped for 20 s (SIGSTOP)", "kube-apiserver", SOON).await
+}

@@ -1,0 +1,153 @@
+//! A rollout of ten pods during which something goes wrong, and all that must hold of it.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use cluster::wait_for;
+use faultproxy::{Match, shapes};
+use serde_json::json;
+
+use crate::failure::{Failure, Outcome, ensure, same, until};
+use crate::manifest::Manifest;
+use crate::objects::{Deployment, Set, summaries};
+use crate::recorder::Recorder;
+use crate::report::Row;
+use crate::rig::Rig;
+
+pub(crate) const NAME: &str = "web";
+pub(crate) const REPLICAS: i64 = 10;
+/// 25 % of ten, rounded up, and rounded down.
+const SURGE: i64 = 3;
+const UNAVAILABLE: i64 = 2;
+/// Of one rollout without faults: sizes, status and the sets themselves (WA-1).
+const WRITES_MAX: usize = 4 * 10 + 10;
+/// More for each fault (WA-2).
+const WRITES_PER_FAULT: usize = 3;
+/// Watch faults and errors (G-CLIENT).
+pub(crate) const SOON: Duration = Duration::from_secs(35);
+/// A connection that is open and dead (G-CLIENT).
+pub(crate) const HALF_OPEN: Duration = Duration::from_secs(210);
+
+/// A Deployment under test, and what is seen of it.
+pub(crate) struct Rollout<'a> {
+    rig: &'a Rig,
+    recorder: Recorder,
+    pid: Option<u32>,
+    image: String,
+    rollouts: usize,
+    since: Instant,
+}
+
+impl<'a> Rollout<'a> {
+    /// Ten pods, all available.
+    pub(crate) async fn begin(rig: &'a Rig) -> Outcome<Self> {
+        Self::begin_with(rig, &Manifest::new(NAME, REPLICAS)).await
+    }
+
+    /// The same for a manifest of its own.
+    pub(crate) async fn begin_with(rig: &'a Rig, manifest: &Manifest) -> Outcome<Self> {
+        rig.world.roll_out(manifest).await?;
+        let recorder = Recorder::start(&rig.world).await?;
+        rig.proxy.clear_journal();
+        let pid = rig.operator.pid();
+        Ok(Self { rig, recorder, pid, image: "app:v1".to_owned(), rollouts: 0, since: Instant::now() })
+    }
+
+    /// Starts a rollout, or rolls over one that is under way.
+    pub(crate) async fn change(&mut self, image: &str) -> Outcome {
+        self.rollouts += 1;
+        image.clone_into(&mut self.image);
+        self.since = Instant::now();
+        self.rig.world.set_image(NAME, image).await
+    }
+
+    /// Asks for the previous template, which is of this image.
+    pub(crate) async fn roll_back(&mut self, image: &str) -> Outcome {
+        self.rollouts += 1;
+        image.clone_into(&mut self.image);
+        self.since = Instant::now();
+        self.rig.world.roll_back(NAME, 0).await
+    }
+
+    /// Waits until new pods have been asked for.
+    pub(crate) async fn half_way(&self) -> Outcome {
+        let scaled = Match::verb("patch").resource("replicasets").field("/spec/replicas");
+        self.rig.asked(&scaled, SOON).await
+    }
+
+    /// The fault has ended; recovery counts from now on.
+    pub(crate) fn mark(&mut self) {
+        self.since = Instant::now();
+    }
+
+    /// The operator was restarted on purpose.
+    pub(crate) fn allow_restart(&mut self) {
+        self.pid = None;
+    }
+
+    /// Waits for the end, and checks everything. The record starts anew.
+    pub(crate) async fn finish(&mut self, fault: &str, place: &str, bound: Duration) -> Outcome {
+        let rig = self.rig;
+        let web = self.complete(bound).await?;
+        let recovery = self.since.elapsed();
+        rig.ensure_running()?;
+        if self.pid.is_some() {
+            same("the operator's pid", rig.operator.pid(), self.pid)?;
+        }
+        same("the image", web.image(), self.image.as_str())?;
+        let sets = rig.world.sets().await?;
+        let expected = |set: &Set| set.size == if set.image == self.image { REPLICAS } else { 0 };
+        ensure(sets.iter().all(expected), "pods of the last template only", summaries(&sets))?;
+        self.check_history()?;
+        let journal = rig.proxy.journal();
+        same("requests out of shape", shapes::violations(&journal), Vec::<String>::new())?;
+        let (writes, injected) = (journal.writes().count(), journal.faults());
+        let faults = usize::try_from(injected).unwrap_or(usize::MAX);
+        let writes_max =
+            WRITES_MAX * self.rollouts.max(1) + WRITES_PER_FAULT * faults + recovery.as_secs() as usize;
+        ensure(writes <= writes_max, &format!("at most {writes_max} writes"), writes)?;
+        let place = place.to_owned();
+        rig.row(Row { fault: fault.to_owned(), place, injected, recovery, bound, writes });
+        rig.proxy.clear_journal();
+        self.rollouts = 0;
+        Ok(())
+    }
+
+    async fn complete(&self, bound: Duration) -> Outcome<Deployment> {
+        let waited = wait_for("the rollout being complete", bound, async || {
+            let web = self.rig.world.get(NAME).await.map_err(|failure| cluster::NotYet(failure.0))?;
+            let is_done = web.progressing().1 == "NewReplicaSetAvailable";
+            until(web.is_complete() && is_done && web.image() == self.image, web.summary())?;
+            Ok(web)
+        });
+        Ok(waited.await?)
+    }
+
+    /// At every moment that was seen: sizes within bounds, the floor as the sets report it, and
+    /// one set for each template.
+    fn check_history(&self) -> Outcome {
+        let seen = self.recorder.read();
+        seen.ensure_at_most(REPLICAS + SURGE)?;
+        seen.ensure_available(REPLICAS - UNAVAILABLE)?;
+        for moment in &seen.0 {
+            let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+            for set in moment.values() {
+                *counts.entry(&set.image).or_default() += 1;
+            }
+            ensure(counts.values().all(|count| *count == 1), "one set for each template", counts)?;
+        }
+        Ok(())
+    }
+}
+
+/// Another Deployment, small, in the same namespace.
+pub(crate) fn neighbour(name: &str) -> Manifest {
+    Manifest::new(name, 1).spec("strategy", &json!({"type": "Recreate"}))
+}
+
+/// Waits until a request like this was recorded, and tells how long that took.
+pub(crate) async fn latency(rig: &Rig, select: &Match, bound: Duration) -> Outcome<Duration> {
+    let started = Instant::now();
+    rig.asked(select, bound).await.map_err(|failure| Failure::new(failure.0))?;
+    Ok(started.elapsed())
+}

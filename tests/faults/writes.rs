@@ -1,0 +1,118 @@
+//! Each kind of write meets each fault, in the middle of rollouts.
+
+use std::time::Duration;
+
+use faultproxy::{Answer, Fault, Match, Rule};
+use serde_json::json;
+
+use crate::failure::Outcome;
+use crate::flavour::Flavour;
+use crate::manifest::Manifest;
+use crate::rig::Rig;
+use crate::rollout::{NAME, REPLICAS, Rollout, SOON};
+use crate::suite::{Scenario, scenarios};
+
+pub(crate) const SCENARIOS: &[Scenario] = scenarios![
+    ours no_fault,
+    ours create,
+    ours scale,
+    ours status,
+    ours delete,
+    ours rollback,
+    apps no_fault,
+    apps status,
+    apps rollback,
+];
+
+/// Seconds that the server asks to be left alone for.
+const RETRY_AFTER: u32 = 3;
+
+/// What may happen to a write, and how often in a row.
+fn faults() -> Vec<(&'static str, Fault, u32)> {
+    vec![
+        ("2 s late", Fault::Delay(Duration::from_secs(2)), 2),
+        ("connection reset before it was carried out", Fault::Drop, 2),
+        ("carried out, answer lost", Fault::LoseAnswer, 2),
+        ("carried out, answered 504", Fault::AnswerAfter(Answer::code(504)), 2),
+        ("carried out, never answered", Fault::HangAfter, 1),
+        ("never answered", Fault::Hang, 1),
+        ("409", Fault::Answer(Answer::code(409)), 3),
+        ("429, Retry-After: 3", Fault::Answer(Answer::code(429).retry_after(RETRY_AFTER)), 2),
+        ("500", Fault::Answer(Answer::code(500)), 3),
+        ("503", Fault::Answer(Answer::code(503)), 3),
+        ("504", Fault::Answer(Answer::code(504)), 3),
+    ]
+}
+
+/// What it is without faults, to compare.
+async fn no_fault(rig: &Rig) -> Outcome {
+    let mut rollout = Rollout::begin(rig).await?;
+    rollout.change("app:v2").await?;
+    let place = format!("a rollout of ten pods, {}", rig.world.flavour.api_version());
+    rollout.finish("none", &place, SOON).await
+}
+
+/// How often a write of a kind is there to meet a fault: what was carried out is not asked for
+/// a second time.
+fn repeats(fault: &Fault, times: u32, is_single: bool) -> u32 {
+    let is_carried_out = matches!(fault, Fault::Delay(_) | Fault::LoseAnswer | Fault::AnswerAfter(_));
+    if is_single && is_carried_out { 1 } else { times }
+}
+
+/// A rollout for each fault; the old set goes at once, so that there is a delete in each.
+async fn each(rig: &Rig, select: &Match, skip: u32, place: &str) -> Outcome {
+    let manifest = Manifest::new(NAME, REPLICAS).spec("revisionHistoryLimit", &json!(0));
+    let mut rollout = Rollout::begin_with(rig, &manifest).await?;
+    for (index, (name, fault, times)) in faults().into_iter().enumerate() {
+        let times = repeats(&fault, times, skip == 0);
+        let rule = rig.proxy.arm(Rule::always(select.clone(), fault).skip(skip).times(times));
+        rollout.change(&format!("app:v{}", index + 2)).await?;
+        rig.met(rule, times).await?;
+        rollout.mark();
+        rig.proxy.heal();
+        rollout.finish(name, place, SOON).await?;
+    }
+    Ok(())
+}
+
+async fn create(rig: &Rig) -> Outcome {
+    each(rig, &Match::verb("create").resource("replicasets"), 0, "create of the ReplicaSet").await
+}
+
+async fn scale(rig: &Rig) -> Outcome {
+    let select = Match::verb("patch").resource("replicasets").field("/spec/replicas");
+    each(rig, &select, 1, "scale of a ReplicaSet").await
+}
+
+async fn status(rig: &Rig) -> Outcome {
+    let select = Match::verb("patch").resource("deployments").subresource("status");
+    let place = if rig.world.flavour == Flavour::AppsV1 { "status write, apps/v1" } else { "status write" };
+    each(rig, &select, 1, place).await
+}
+
+async fn delete(rig: &Rig) -> Outcome {
+    each(rig, &Match::verb("delete").resource("replicasets"), 0, "delete of an old ReplicaSet").await
+}
+
+/// Back and forth between two templates.
+async fn rollback(rig: &Rig) -> Outcome {
+    let mut rollout = Rollout::begin(rig).await?;
+    rollout.change("app:v2").await?;
+    rollout.finish("none", "before the rollbacks", SOON).await?;
+    let select = Match::verb("patch").resource("deployments").subresource("");
+    let place = if rig.world.flavour == Flavour::AppsV1 {
+        "patch of a rollback, apps/v1"
+    } else {
+        "patch of a rollback"
+    };
+    for (index, (name, fault, times)) in faults().into_iter().enumerate() {
+        let times = repeats(&fault, times, true);
+        let rule = rig.proxy.arm(Rule::always(select.clone(), fault).times(times));
+        rollout.roll_back(if index % 2 == 0 { "app:v1" } else { "app:v2" }).await?;
+        rig.met(rule, times).await?;
+        rollout.mark();
+        rig.proxy.heal();
+        rollout.finish(name, place, SOON).await?;
+    }
+    Ok(())
+}
