@@ -1,5 +1,13 @@
 //! What looks at a write before it is stored: defaults, webhooks, quota, validation.
 
+mod defaults;
+mod quota;
+mod webhook;
+
+pub use defaults::Defaults;
+pub use quota::Quota;
+pub use webhook::{Behaviour, Webhook};
+
 use crate::object::Object;
 use crate::refusal::Refused;
 use crate::resource::Resource;

@@ -26,7 +26,7 @@ mod store;
 mod strategic;
 mod write;
 
-pub use admission::{Admission, Operation, Request};
+pub use admission::{Admission, Behaviour, Defaults, Operation, Quota, Request, Webhook};
 pub use chance::{Chance, First};
 pub use cluster::{Cluster, Controllers, NODE_NAME};
 pub use garbage_collector::GarbageCollector;

@@ -1,0 +1,103 @@
+//! Measures what a rollout costs in the world itself: `cargo run --release -p world --example rollouts`.
+//!
+//! A rollout here is the plainest there is: ten pods of one set are replaced by ten of another,
+//! with at most three more and two less than ten. Who decides costs next to nothing.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+use world::{Cluster, Defaults, Deletion, Key, Mode, Object, Patch, Refused, Resource, Subresource};
+
+const SIZE: i64 = 10;
+const SURGE: i64 = 3;
+const UNAVAILABLE: i64 = 2;
+const ROLLOUTS: usize = 2000;
+
+fn main() -> ExitCode {
+    let started = Instant::now();
+    let mut versions = 0;
+    for _ in 0..ROLLOUTS {
+        match rollout() {
+            Ok(count) => versions += count,
+            Err(refused) => {
+                eprintln!("refused: {refused}");
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    let micros = started.elapsed().as_micros();
+    let count = u128::try_from(ROLLOUTS).unwrap_or(1);
+    println!("{} µs per rollout, {} writes", micros / count, u128::from(versions) / count);
+    ExitCode::SUCCESS
+}
+
+fn key(name: &str) -> Key {
+    Key::new(Resource::ReplicaSets, "shop", name)
+}
+
+fn set(name: &str, size: i64) -> Object {
+    let labels = json!({"app": "web", "pod-template-hash": name});
+    let owner = json!({"apiVersion": "rollwright.dev/v1", "kind": "Deployment", "name": "web",
+        "uid": "u", "controller": true, "blockOwnerDeletion": true});
+    Object::from_value(
+        Resource::ReplicaSets,
+        json!({
+            "metadata": {"name": name, "namespace": "shop", "labels": labels},
+            "spec": {"replicas": size, "selector": {"matchLabels": labels}, "template": {
+                "metadata": {"labels": labels},
+                "spec": {"containers": [{"name": "main", "image": format!("app:{name}"),
+                    "ports": [{"containerPort": 8080}]}]},
+            }},
+            "owner": owner,
+        }),
+    )
+}
+
+fn scale(cluster: &mut Cluster, name: &str, size: i64) -> Result<(), Refused> {
+    let patch = Patch::Merge(json!({"spec": {"replicas": size}}));
+    cluster.store.patch(&key(name), &patch, Subresource::Main, Mode::Store).map(|_| ())
+}
+
+/// Desired and available pods of a set.
+fn counts(cluster: &Cluster, name: &str) -> (i64, i64) {
+    let set = cluster.store.get(&key(name));
+    let desired = set.and_then(|set| set.spec_number("replicas")).unwrap_or(0);
+    (desired, set.and_then(|set| set.status_number("availableReplicas")).unwrap_or(0))
+}
+
+fn rollout() -> Result<u64, Refused> {
+    let mut cluster = Cluster::new(Timestamp::UNIX_EPOCH);
+    cluster.store.add_admission(Arc::new(Defaults::default()));
+    cluster.store.create(set("old", SIZE), Mode::Store)?;
+    pass_time(&mut cluster);
+    cluster.store.create(set("new", 0), Mode::Store)?;
+    loop {
+        let ((old, old_available), (new, available)) = (counts(&cluster, "old"), counts(&cluster, "new"));
+        if new == SIZE && old == 0 && available == SIZE {
+            break;
+        }
+        let grown = (SIZE + SURGE - old).min(SIZE);
+        if grown > new {
+            scale(&mut cluster, "new", grown)?;
+        }
+        let cut = (old_available + available - (SIZE - UNAVAILABLE)).clamp(0, old);
+        if cut > 0 {
+            scale(&mut cluster, "old", old - cut)?;
+        }
+        pass_time(&mut cluster);
+    }
+    cluster.store.delete(&key("old"), &Deletion::default())?;
+    cluster.settle();
+    let pods = cluster.store.list(Resource::Pods, None);
+    let ready = pods.filter(|pod| pod.status.get("phase").and_then(Value::as_str) == Some("Running"));
+    debug_assert_eq!(ready.count(), 10);
+    Ok(cluster.store.version() - 100)
+}
+
+fn pass_time(cluster: &mut Cluster) {
+    let now = cluster.store.now() + SignedDuration::from_millis(200);
+    cluster.advance_to(now);
+}
