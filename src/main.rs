@@ -32,6 +32,9 @@ use clap::Parser as _;
 use args::{Arguments, Command};
 pub(crate) use dispatch::index;
 
+// Bugs of the past are for the simulator (crates/plan/src/bug.rs).
+const _: () = assert!(!plan::bug::REINJECTABLE, "the operator is built without reinjected-bugs");
+
 /// Why the program ends with a failure.
 #[derive(Debug, thiserror::Error)]
 enum Failure {

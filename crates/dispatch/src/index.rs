@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
+use plan::bug::{Bug, has};
 use plan::{ReplicaSet, Workload};
 
 /// Name of a Deployment.
@@ -131,7 +132,10 @@ impl Index {
     /// A Deployment was added or changed (S2.1).
     pub fn apply_workload(&mut self, workload: Workload, now: Instant) -> Vec<Key> {
         self.newest_workload.saw(&workload.resource_version);
-        vec![self.put_workload(workload, now)]
+        let before = self.workloads.get(&Key::of(&workload)).map(|known| known.workload.generation);
+        let is_unnoticed = has(Bug::AnnotationsUnnoticed) && before == Some(workload.generation);
+        let woken = vec![self.put_workload(workload, now)];
+        if is_unnoticed { Vec::new() } else { woken }
     }
 
     fn put_workload(&mut self, workload: Workload, now: Instant) -> Key {
@@ -215,11 +219,15 @@ impl Index {
         let new = &*placed.set;
         let mut woken = Vec::new();
         let owner_changed = old.is_none_or(|old| old.controller_uid != new.controller_uid);
-        if owner_changed && let Some(uid) = old.and_then(|old| old.controller_uid.as_ref()) {
+        if owner_changed
+            && !has(Bug::OwnerChangeUnnoticed)
+            && let Some(uid) = old.and_then(|old| old.controller_uid.as_ref())
+        {
             woken.extend(self.keys_by_uid.get(uid).cloned());
         }
         match &new.controller_uid {
             Some(uid) => woken.extend(self.keys_by_uid.get(uid).cloned()),
+            None if has(Bug::OwnerChangeUnnoticed) => {}
             None if old.is_none_or(|old| owner_changed || old.labels != new.labels) => {
                 woken.extend(self.suitors(&placed.namespace, new));
             }

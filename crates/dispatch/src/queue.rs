@@ -12,6 +12,8 @@ use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
+use plan::bug::{Bug, has};
+
 /// An event is acted upon this much later, so that a burst of them makes one pass.
 const COALESCE: Duration = Duration::from_millis(3);
 /// Delay after the first failure of a key; doubled with each further one (S14.1).
@@ -81,6 +83,10 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     /// often it has failed in a row.
     pub fn add_failed(&mut self, key: K, now: Instant) -> (Duration, u32) {
         let (due, count) = self.next_attempt(&key, now);
+        if has(Bug::KeyDropped) && count > 15 {
+            self.forget(&key);
+            return (Duration::MAX, count);
+        }
         self.delay(key, due);
         (due.saturating_duration_since(now), count)
     }
@@ -191,6 +197,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         let count = self.failures.get(key).map_or(0, |known| known.count).saturating_add(1);
         let factor = 1_u32.checked_shl(count - 1).unwrap_or(u32::MAX);
         let own = BACKOFF_BASE.saturating_mul(factor).min(BACKOFF_MAX);
+        let own = if has(Bug::NoBackoff) { BACKOFF_BASE } else { own };
         let due = now + own.max(self.draw(now));
         self.failures.insert(key.clone(), Failures { count, due });
         (due, count)

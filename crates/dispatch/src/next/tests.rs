@@ -1,7 +1,14 @@
 use super::*;
 
 fn outcome(error: Option<PassError>, wake: Wake) -> Outcome {
-    Outcome { error, wake, why: None, writes: 0, deviations: std::collections::BTreeSet::new() }
+    Outcome {
+        error,
+        wake,
+        why: None,
+        writes: 0,
+        deviations: std::collections::BTreeSet::new(),
+        on_the_way: Vec::new(),
+    }
 }
 
 fn error(retry: bool) -> PassError {
