@@ -1,0 +1,100 @@
+//! delete, of an object or of a collection.
+
+use serde_json::{Value, json};
+use world::{Deletion, Key, Mode, Object, Preconditions, Propagation, Refused, Resource, Store};
+
+use crate::criteria::Criteria;
+use crate::member::put;
+use crate::query::Query;
+use crate::read::of_objects;
+
+/// What the options of a request ask for; they stand in its body, or else in the query.
+pub(crate) fn options(body: &[u8], query: &Query) -> Result<Deletion, Refused> {
+    let options: Value = if body.is_empty() {
+        Value::Null
+    } else {
+        serde_json::from_slice(body).map_err(|error| Refused::bad_request(error.to_string()))?
+    };
+    let text = |pointer: &str| options.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
+    let policy = text("/propagationPolicy").or_else(|| query.text("propagationPolicy").map(str::to_owned));
+    let orphans = options.get("orphanDependents").and_then(Value::as_bool);
+    let propagation = match (policy.as_deref(), orphans) {
+        (Some("Foreground"), _) => Propagation::Foreground,
+        (Some("Orphan"), _) | (None, Some(true)) => Propagation::Orphan,
+        (Some("Background") | None, _) => Propagation::Background,
+        (Some(other), _) => {
+            let cause = format!(
+                "propagationPolicy: Unsupported value: \"{other}\": supported values: \"Foreground\", \
+                 \"Background\", \"Orphan\", \"nil\""
+            );
+            let message = format!("DeleteOptions.meta.k8s.io \"\" is invalid: {cause}");
+            return Err(Refused::new(422, "Invalid", message));
+        }
+    };
+    let is_dry_run = options.get("dryRun").and_then(Value::as_array).is_some_and(|all| !all.is_empty());
+    let mode = if is_dry_run { Mode::DryRun } else { query.mode()? };
+    let grace = options.get("gracePeriodSeconds").and_then(Value::as_i64);
+    Ok(Deletion {
+        preconditions: Preconditions {
+            uid: text("/preconditions/uid"),
+            resource_version: text("/preconditions/resourceVersion"),
+        },
+        propagation,
+        grace_seconds: grace.or_else(|| query.number("gracePeriodSeconds")),
+        mode,
+    })
+}
+
+/// Deletes an object; answers the object, or that it is gone.
+pub(crate) fn delete(store: &mut Store, key: &Key, deletion: &Deletion) -> Result<Value, Refused> {
+    if key.resource == Resource::CustomResourceDefinitions && deletion.mode == Mode::Store {
+        let objects: Vec<Object> = store.list(Resource::Deployments, None).cloned().collect();
+        for object in objects {
+            store.delete(&key_of(&object), &Deletion::default())?;
+        }
+    }
+    let deleted = store.delete(key, deletion)?;
+    let is_gone = deletion.mode == Mode::DryRun || store.get(key).is_none();
+    if is_gone && !answers_the_object(key.resource) {
+        return Ok(json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
+            "details": details(&deleted),
+        }));
+    }
+    Ok(deleted.to_value())
+}
+
+fn details(object: &Object) -> Value {
+    let mut details = json!({ "name": object.name(), "kind": object.resource.plural(), "uid": object.uid() });
+    if !object.resource.group().is_empty() {
+        put(&mut details, "group", object.resource.group());
+    }
+    details
+}
+
+const fn answers_the_object(resource: Resource) -> bool {
+    matches!(resource, Resource::Pods | Resource::Namespaces | Resource::ServiceAccounts | Resource::Services)
+}
+
+fn key_of(object: &Object) -> Key {
+    Key::new(object.resource, object.namespace(), object.name())
+}
+
+/// Deletes the objects that a request selects.
+pub(crate) fn collection(
+    store: &mut Store,
+    resource: Resource,
+    namespace: Option<&str>,
+    query: &Query,
+    deletion: &Deletion,
+) -> Result<Value, Refused> {
+    let criteria = Criteria::of(resource, query)?;
+    let selected: Vec<Object> =
+        store.list(resource, namespace).filter(|object| criteria.matches(object)).cloned().collect();
+    let mut deleted = Vec::new();
+    for object in selected {
+        deleted.push(store.delete(&key_of(&object), deletion)?);
+    }
+    let metadata = json!({ "resourceVersion": store.version().to_string() });
+    Ok(of_objects(resource, &deleted, &metadata))
+}

@@ -1,0 +1,39 @@
+//! The Kubernetes HTTP API over the world's store.
+//!
+//! [`ApiServer`] is a tower `Service`: `kube::Client::new(server, "default")` talks to it in the
+//! same process, under tokio's clock, which tests may pause. [`serve()`] answers on a socket, so
+//! that stock kubectl can talk to it too. It has no authentication and no authorization.
+//!
+//! What it answers is written in `docs/sandbox.md`, with what is missing. A suite compares the
+//! answers with those of a real kube-apiserver.
+
+mod answer;
+mod apply;
+mod criteria;
+mod defaults;
+mod definition;
+mod delete;
+mod discovery;
+mod duration;
+mod gate;
+mod managed;
+mod media;
+mod member;
+mod openapi;
+mod page;
+mod path;
+mod query;
+mod read;
+mod selector;
+mod serve;
+mod server;
+mod shared;
+mod table;
+mod watch;
+mod write;
+
+pub use answer::Body;
+pub use definition::establish;
+pub use serve::serve;
+pub use server::ApiServer;
+pub use shared::{Holder, Shared};
