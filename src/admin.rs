@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use http::{Request, Response, StatusCode};
 use http_body_util::Full;
@@ -13,6 +14,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch as signal;
 use tracing::{debug, info};
 
+use crate::health::Health;
 use crate::metrics::Metrics;
 
 /// What the pages show.
@@ -21,6 +23,7 @@ pub(crate) struct Pages {
     pub(crate) metrics: Metrics,
     /// Whether all caches have been filled.
     pub(crate) ready: signal::Receiver<bool>,
+    pub(crate) health: Arc<Health>,
 }
 
 /// Opens the port.
@@ -59,20 +62,28 @@ pub(crate) async fn serve(listener: TcpListener, pages: Pages) {
 
 fn answer(pages: &Pages, request: &Request<Incoming>) -> Response<Full<Bytes>> {
     match request.uri().path() {
-        // A watch or a worker that dies ends the process; whoever can answer is alive.
-        "/livez" => text(StatusCode::OK, "ok"),
+        // A task that dies ends the process; this tells of those that only stand still.
+        "/livez" => match pages.health.complaints() {
+            complaints if complaints.is_empty() => text(StatusCode::OK, "ok"),
+            complaints => text(StatusCode::SERVICE_UNAVAILABLE, complaints.trim_end()),
+        },
         "/readyz" if *pages.ready.borrow() => text(StatusCode::OK, "ok"),
         "/readyz" => text(StatusCode::SERVICE_UNAVAILABLE, "caches are not filled yet"),
-        "/metrics" => match pages.metrics.render() {
-            Ok(metrics) => {
-                let mut response = Response::new(Full::from(metrics));
-                let plain = http::HeaderValue::from_static("text/plain; version=0.0.4");
-                response.headers_mut().insert(http::header::CONTENT_TYPE, plain);
-                response
-            }
-            Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
-        },
+        "/metrics" => metrics(pages),
         _ => text(StatusCode::NOT_FOUND, "try /livez, /readyz or /metrics"),
+    }
+}
+
+fn metrics(pages: &Pages) -> Response<Full<Bytes>> {
+    pages.health.observe(&pages.metrics);
+    match pages.metrics.render() {
+        Ok(metrics) => {
+            let mut response = Response::new(Full::from(metrics));
+            let plain = http::HeaderValue::from_static("text/plain; version=0.0.4");
+            response.headers_mut().insert(http::header::CONTENT_TYPE, plain);
+            response
+        }
+        Err(error) => text(StatusCode::INTERNAL_SERVER_ERROR, &error.to_string()),
     }
 }
 

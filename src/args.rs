@@ -88,6 +88,15 @@ pub(crate) struct RunArguments {
         value_parser = bind_address
     )]
     pub(crate) bind_address: Bind,
+    /// After how many seconds without a sign of life of a watch, or of the workers, /livez fails.
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        env = "ROLLWRIGHT_STALLED_AFTER",
+        default_value_t = 180,
+        value_parser = clap::value_parser!(u16).range(30..)
+    )]
+    pub(crate) stalled_after: u16,
     /// Whether to elect a leader among several replicas; not available yet.
     #[arg(
         long,

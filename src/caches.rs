@@ -12,6 +12,7 @@ use tokio::sync::watch as signal;
 use tokio::task::JoinSet;
 use tracing::{error, info};
 
+use crate::client::WatchClient;
 use crate::clock;
 use crate::controller::Controller;
 use crate::index::{Key, Placed};
@@ -26,15 +27,24 @@ pub(crate) type Synced = signal::Receiver<bool>;
 /// Starts the watches of a flavour.
 pub(crate) fn start(controller: &Arc<Controller>, tasks: &mut JoinSet<()>) -> [Synced; 2] {
     let flavour = controller.flavour;
-    let all = |kind| Api::all_with(controller.watch_client.clone(), &kind);
     let (synced_workloads, workloads_are_synced) = signal::channel(false);
     let (synced_sets, sets_are_synced) = signal::channel(false);
     let workloads = Workloads(Common::new(controller, "deployments", synced_workloads));
-    tasks.spawn(watch::watch(all(Kind::Deployment(flavour)), watch::config(None), workloads));
+    tasks.spawn(follow(&controller.watches.workloads, Kind::Deployment(flavour), None, workloads));
     let labels = flavour.set_labels().map(|(key, value)| format!("{key}={value}"));
     let sets = Sets(Common::new(controller, "replicasets", synced_sets));
-    tasks.spawn(watch::watch(all(Kind::ReplicaSet), watch::config(labels.as_deref()), sets));
+    tasks.spawn(follow(&controller.watches.sets, Kind::ReplicaSet, labels.as_deref(), sets));
     [workloads_are_synced, sets_are_synced]
+}
+
+fn follow<S: Sink>(
+    watch: &WatchClient,
+    kind: Kind,
+    labels: Option<&str>,
+    sink: S,
+) -> impl Future<Output = ()> + use<S> {
+    let api = Api::all_with(watch.client.clone(), &kind);
+    watch::watch(api, watch::config(labels), Some(watch.pulse.clone()), sink)
 }
 
 /// Waits until all caches have been filled.

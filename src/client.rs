@@ -1,12 +1,17 @@
 //! Clients for the API server.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
 use crate::args::ClientArguments;
+use crate::health::Pulse;
+use crate::lifeline::Lifeline;
 use crate::requests::explain;
+use crate::watch;
 
 /// A server that cannot be reached is tried again soon; waiting longer helps nobody.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -53,7 +58,39 @@ pub(crate) async fn config(arguments: &ClientArguments) -> Result<Config, Client
     Ok(config)
 }
 
-/// A client with a connection pool of its own.
+/// A client with a connection pool of its own, for requests that have a deadline.
 pub(crate) fn client(config: &Config) -> Result<Client, ClientError> {
-    Client::try_from(config.clone()).map_err(|error| ClientError::Build(explain(&error)))
+    build(config, &Lifeline::of_requests())
+}
+
+fn build(config: &Config, lifeline: &Lifeline) -> Result<Client, ClientError> {
+    let builder = ClientBuilder::try_from(config.clone());
+    let builder = builder.map_err(|error| ClientError::Build(explain(&error)))?;
+    Ok(builder.with_layer(lifeline).build())
+}
+
+/// The clients of an API's watches, which have no deadline but must not be silent for long.
+pub(crate) struct WatchClients {
+    pub(crate) workloads: WatchClient,
+    pub(crate) sets: WatchClient,
+    /// For those of single Deployments.
+    pub(crate) pods: Client,
+}
+
+/// A client that one watch has for itself, with its pulse.
+pub(crate) struct WatchClient {
+    pub(crate) client: Client,
+    pub(crate) pulse: Arc<Pulse>,
+}
+
+impl WatchClients {
+    pub(crate) fn new(config: &Config) -> Result<Self, ClientError> {
+        let lifeline = |pulse| Lifeline::of_watch(watch::SILENCE_MAX, pulse);
+        let watch = || {
+            let pulse = Arc::new(Pulse::new());
+            let client = build(config, &lifeline(Some(pulse.clone())))?;
+            Ok::<_, ClientError>(WatchClient { client, pulse })
+        };
+        Ok(Self { workloads: watch()?, sets: watch()?, pods: build(config, &lifeline(None))? })
+    }
 }

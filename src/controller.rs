@@ -1,14 +1,17 @@
 //! Everything that belongs to one API flavour: cache, queue, ledger and the way to the server.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use dispatch::index::{Index, Key, Sight};
 use dispatch::ledger::Ledger;
 use dispatch::memory::Memory;
 use plan::Flavour;
 
+use crate::client::WatchClients;
 use crate::events::Events;
+use crate::health::Progress;
 use crate::metrics::Metrics;
+use crate::patience::Patience;
 use crate::pods::PodWatches;
 use crate::queue::Queue;
 use crate::requests::Server;
@@ -29,9 +32,10 @@ pub(crate) struct Controller {
     pub(crate) flavour: Flavour,
     pub(crate) adoption: Adoption,
     pub(crate) server: Server,
-    /// For watches, which have an idle timeout of their own.
-    pub(crate) watch_client: kube::Client,
+    pub(crate) watches: WatchClients,
     pub(crate) queue: Queue<Key>,
+    /// How the workers get on.
+    pub(crate) progress: Arc<Progress>,
     pub(crate) events: Events,
     pub(crate) metrics: Metrics,
     pub(crate) pods: PodWatches,
@@ -40,6 +44,7 @@ pub(crate) struct Controller {
     ledger: Mutex<Ledger>,
     memory: Mutex<Memory>,
     rivalry: Mutex<Rivalry>,
+    patience: Mutex<Patience>,
 }
 
 impl Controller {
@@ -47,7 +52,7 @@ impl Controller {
         flavour: Flavour,
         adoption: Adoption,
         server: Server,
-        watch_client: kube::Client,
+        watches: WatchClients,
         events: Events,
         metrics: Metrics,
         rivalry: Rivalry,
@@ -57,8 +62,9 @@ impl Controller {
             flavour,
             adoption,
             server,
-            watch_client,
+            watches,
             queue: Queue::new(),
+            progress: Arc::new(Progress::new()),
             events,
             metrics,
             pods: PodWatches::default(),
@@ -67,6 +73,7 @@ impl Controller {
             ledger: Mutex::new(Ledger::default()),
             memory: Mutex::new(Memory::default()),
             rivalry: Mutex::new(rivalry),
+            patience: Mutex::default(),
         }
     }
 
@@ -88,5 +95,10 @@ impl Controller {
     /// Who else writes our statuses. Held briefly, and no other lock meanwhile.
     pub(crate) fn rivalry(&self) -> MutexGuard<'_, Rivalry> {
         self.rivalry.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Who has been asked to come later. Held briefly, and no other lock meanwhile.
+    pub(crate) fn patience(&self) -> MutexGuard<'_, Patience> {
+        self.patience.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

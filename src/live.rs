@@ -16,7 +16,7 @@ use crate::caches;
 use crate::clock;
 use crate::controller::Controller;
 use crate::events::About;
-use crate::index::Key;
+use crate::index::{Key, Placed};
 use crate::object::{Kind, Object};
 use crate::rivalry::{self, Counters};
 
@@ -94,12 +94,34 @@ impl Live<'_> {
         version
     }
 
-    async fn patch_set(&self, name: &str, patch: &Patch<Value>) -> Result<String, Refusal> {
+    async fn patch_set(&self, target: &Target, patch: &Patch<Value>) -> Result<String, Refusal> {
         let (api, params) = (self.sets(), patch_params());
-        let request = api.patch(name, &params, patch);
-        let set = self.controller.server.send("patch", "replicasets", request).await?;
+        let request = api.patch(&target.name, &params, patch);
+        let sent = self.controller.server.send("patch", "replicasets", request).await;
+        if sent.as_ref().is_err_and(Refusal::is_conflict) {
+            self.refresh(target).await;
+        }
+        let set = sent?;
         self.wrote_set(&set);
         Ok(set.resource_version().to_owned())
+    }
+
+    /// Brings a set in the cache up to date after a conflict: the next attempt would else be sent as
+    /// this one was, until the watch comes along.
+    async fn refresh(&self, target: &Target) {
+        let api = self.sets();
+        let request = api.get_opt(&target.name);
+        let Ok(Some(live)) = self.controller.server.send("get", "replicasets", request).await else { return };
+        let Ok(set) = decode::replica_set(self.flavour(), &live.body) else { return };
+        let mut index = self.controller.index();
+        let known = index.snapshot(self.key).map(|snapshot| snapshot.sets).unwrap_or_default();
+        // One that left the cache meanwhile must not come back: nobody would take it out again.
+        if known.iter().any(|known| known.uid == set.uid) {
+            let placed = Placed { namespace: self.key.namespace.clone(), set: Arc::new(set) };
+            let woken = index.put_set(placed);
+            drop(index);
+            self.controller.queue.wake(woken.into_iter().filter(|other| other != self.key));
+        }
     }
 
     async fn patch_workload(&self, patch: &Patch<Value>) -> Result<String, Refusal> {
@@ -146,6 +168,9 @@ impl Live<'_> {
         self.controller.index().expect_gone(&target.uid);
         if let Err(refusal) = self.controller.server.send("delete", "replicasets", request).await {
             self.controller.index().expect_no_more(&target.uid);
+            if refusal.is_conflict() {
+                self.refresh(target).await;
+            }
             return Err(refusal);
         }
         self.controller.ledger().deleted_set(self.key, &target.uid, clock::now());
@@ -206,7 +231,7 @@ impl Live<'_> {
             }
             Action::UpdateReplicaSet(update) => {
                 let patch = Patch::Merge(encode::update_patch(update));
-                self.patch_set(&update.target.name, &patch).await.map(|_| None)
+                self.patch_set(&update.target, &patch).await.map(|_| None)
             }
             Action::DeleteReplicaSet(target) => self.delete_set(target).await.map(|()| None),
             Action::WriteStatus(write) => self.write_status(workload, write).await.map(Some),
@@ -261,7 +286,7 @@ impl Cluster for Live<'_> {
                 (target, encode::release_patch(workload, target))
             }
         };
-        self.patch_set(&target.name, &Patch::Strategic(body)).await
+        self.patch_set(target, &Patch::Strategic(body)).await
     }
 
     async fn ask(&self, workload: &Workload, ask: &Ask) -> Result<Answer, Refusal> {

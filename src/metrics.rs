@@ -1,8 +1,8 @@
 //! What the operator counts. Labels are bounded: no object names.
 
 use prometheus::{
-    Encoder, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry,
-    TextEncoder,
+    Encoder, GaugeVec, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
+    Registry, TextEncoder,
 };
 
 /// All metrics; cheap to clone.
@@ -25,6 +25,8 @@ pub(crate) struct Metrics {
     pub(crate) cached: IntGaugeVec,
     /// Objects that cannot be decoded, by flavour and kind.
     pub(crate) quarantined: IntGaugeVec,
+    /// Seconds since a watch last gave a sign of life, by flavour and kind.
+    pub(crate) watch_age: GaugeVec,
     /// Errors of watches by kind.
     pub(crate) watch_errors: IntCounterVec,
     /// Passes put off until the cache shows an earlier write.
@@ -70,6 +72,13 @@ impl Metrics {
                 "quarantined_objects",
                 "Objects that cannot be decoded.",
                 &["api", "kind"],
+            )?,
+            watch_age: add(
+                r,
+                GaugeVec::new(
+                    Opts::new("watch_age_seconds", "Time since a watch last gave a sign of life."),
+                    &["api", "kind"],
+                )?,
             )?,
             watch_errors: counters(r, "watch_errors_total", "Errors of watches.", &["kind"])?,
             ledger_waits: counter(

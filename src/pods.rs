@@ -90,9 +90,9 @@ fn start(controller: &Arc<Controller>, key: &Key, uid: &str, selector: String) -
     debug!(%key, selector, "pods are watched");
     let pods = Arc::new(Mutex::new(HashMap::new()));
     let (sender, synced) = signal::channel(false);
-    let api = Api::namespaced_with(controller.watch_client.clone(), &key.namespace, &Kind::Pod);
+    let api = Api::namespaced_with(controller.watches.pods.clone(), &key.namespace, &Kind::Pod);
     let sink = Pods { controller: controller.clone(), key: key.clone(), pods: pods.clone(), synced: sender };
-    let task = tokio::spawn(watch::watch(api, watch::config(Some(&selector)), sink)).abort_handle();
+    let task = tokio::spawn(watch::watch(api, watch::config(Some(&selector)), None, sink)).abort_handle();
     PodWatch { uid: uid.to_owned(), selector, pods, synced, task }
 }
 

@@ -2,6 +2,7 @@
 
 use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use dispatch::next::{Next, Scheduled};
 use dispatch::queue::Queue as State;
@@ -74,6 +75,12 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     pub(crate) fn close(&self) {
         self.lock().close();
         self.wake.notify_waiters();
+    }
+
+    /// For how long the next key has been due, and nobody took it.
+    pub(crate) fn overdue(&self) -> Duration {
+        let due = self.lock().next_due();
+        due.map_or(Duration::ZERO, |due| clock::now().saturating_duration_since(due))
     }
 
     /// Keys that could be worked on now, were there a worker.

@@ -1,25 +1,33 @@
 //! One task per watch, each with its own backoff: one watch's trouble never stops another.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt as _;
 use kube::Api;
 use kube::runtime::watcher;
 use kube::runtime::watcher::Event;
+use tokio::time::Instant;
 use tracing::{debug, warn};
 
+use crate::health::Pulse;
+use crate::lifeline::{listening, rest};
 use crate::metrics::Metrics;
 use crate::object::Object;
 use crate::requests::{explain, refusal};
 
-/// The server ends a watch after this long, and a connection that has been silent for a little
-/// longer counts as dead.
+/// The server ends a watch after this long.
 const IDLE_SECONDS: u32 = 90;
+/// A watch that has been silent for longer is on a dead connection.
+pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(IDLE_SECONDS as u64 + 5);
 const PAGE_SIZE: u32 = 500;
 const BACKOFF_BASE: Duration = Duration::from_millis(200);
 const BACKOFF_MAX: Duration = Duration::from_secs(30);
 /// While the kind itself is missing: somebody is about to install it.
 const BACKOFF_MISSING: Duration = Duration::from_secs(2);
+/// A watch that has been well for so long since it failed starts its backoff anew. Few events come
+/// on a quiet watch, so these alone would not tell.
+const WELL_AFTER: Duration = Duration::from_secs(60);
 
 /// What a watch feeds.
 pub(crate) trait Sink {
@@ -49,11 +57,26 @@ pub(crate) fn config(labels: Option<&str>) -> watcher::Config {
 }
 
 /// Watches until the task is dropped.
-pub(crate) async fn watch<S: Sink>(api: Api<Object>, config: watcher::Config, sink: S) {
-    let mut events = watcher(api, config).boxed();
+pub(crate) async fn watch<S: Sink>(
+    api: Api<Object>,
+    config: watcher::Config,
+    pulse: Option<Arc<Pulse>>,
+    sink: S,
+) {
+    listening(follow(api, config, pulse, sink)).await;
+}
+
+async fn follow<S: Sink>(api: Api<Object>, config: watcher::Config, pulse: Option<Arc<Pulse>>, sink: S) {
+    let start = || watcher(api.clone(), config.clone()).boxed();
+    let mut events = start();
     let mut listed = Vec::new();
     let mut failures = 0;
+    let mut well_since = Instant::now();
     while let Some(event) = events.next().await {
+        // An attempt that failed is a sign of life too: this task moves.
+        if let Some(pulse) = &pulse {
+            pulse.beat();
+        }
         match event {
             Ok(Event::Init) => {
                 listed = Vec::new();
@@ -75,11 +98,32 @@ pub(crate) async fn watch<S: Sink>(api: Api<Object>, config: watcher::Config, si
                 sink.delete(&object);
             }
             Err(error) => {
+                if well_since.elapsed() > WELL_AFTER {
+                    failures = 0;
+                }
                 failures += 1;
                 sink.failed(&error, failures);
-                tokio::time::sleep(delay(&error, failures)).await;
+                let asked = rest().unwrap_or_default().min(BACKOFF_MAX);
+                tokio::time::sleep(delay(&error, failures).max(asked)).await;
+                if needs_a_new_list(&error) {
+                    events = start();
+                }
+                well_since = Instant::now();
             }
         }
+    }
+}
+
+/// Whether going on would be in vain, or leave something out.
+///
+/// kube's watcher lists anew after a 410 in the stream. After one that answers the start of a
+/// watch it asks for the same version again, for ever. And after a line that it cannot parse it
+/// goes on with the next, although nobody knows what it would have told.
+fn needs_a_new_list(error: &watcher::Error) -> bool {
+    match error {
+        watcher::Error::WatchStartFailed(kube::Error::Api(status)) => status.code == 410,
+        watcher::Error::WatchFailed(kube::Error::SerdeError(_)) => true,
+        _ => false,
     }
 }
 

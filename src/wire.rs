@@ -14,9 +14,10 @@ use tracing::{error, info};
 use crate::admin::{self, Pages};
 use crate::args::{Bind, RunArguments};
 use crate::caches;
-use crate::client::{self, ClientError};
+use crate::client::{self, ClientError, WatchClients};
 use crate::controller::Controller;
 use crate::events::Events;
+use crate::health::{Dispatcher, Health, WatchPulse};
 use crate::index::Key;
 use crate::metrics::Metrics;
 use crate::requests::Server;
@@ -52,14 +53,9 @@ pub(crate) async fn run(arguments: &RunArguments) -> Result<(), RunError> {
     let metrics = Metrics::new()?;
     let config = client::config(&arguments.client).await?;
     let server = Server::new(client::client(&config)?, metrics.clone());
-    let watch_client = client::client(&config)?;
     info!(server = %config.cluster_url, version = env!("CARGO_PKG_VERSION"), "rollwright starts");
     let (ready, is_ready) = watch::channel(false);
     let mut tasks = JoinSet::new();
-    if let Bind::At(address) = arguments.bind_address {
-        let listener = admin::listen(address).await.map_err(|source| RunError::Bind { address, source })?;
-        tasks.spawn(admin::serve(listener, Pages { metrics: metrics.clone(), ready: is_ready }));
-    }
     // Its own queue and client, so that events never hold up a rollout.
     let events =
         Events::new(Server::new(client::client(&config)?, metrics.clone()), metrics.events_dropped.clone());
@@ -68,12 +64,18 @@ pub(crate) async fn run(arguments: &RunArguments) -> Result<(), RunError> {
     flavours.sort_unstable();
     flavours.dedup();
     let controllers = flavours.iter().map(|flavour| {
-        let (server, watch_client) = (server.clone(), watch_client.clone());
+        let (server, watches) = (server.clone(), WatchClients::new(&config)?);
         let (events, metrics) = (events.clone(), metrics.clone());
         let rivalry = Rivalry::new(arguments.force);
-        Arc::new(Controller::new(*flavour, arguments.adopt, server, watch_client, events, metrics, rivalry))
+        Ok(Arc::new(Controller::new(*flavour, arguments.adopt, server, watches, events, metrics, rivalry)))
     });
-    let controllers: Vec<_> = controllers.collect();
+    let controllers: Vec<_> = controllers.collect::<Result<_, ClientError>>()?;
+    if let Bind::At(address) = arguments.bind_address {
+        let listener = admin::listen(address).await.map_err(|source| RunError::Bind { address, source })?;
+        let stalled_after = Duration::from_secs(arguments.stalled_after.into());
+        let health = Arc::new(health(&controllers, stalled_after));
+        tasks.spawn(admin::serve(listener, Pages { metrics: metrics.clone(), ready: is_ready, health }));
+    }
     let workers = start(&controllers, arguments.workers, ready, &mut tasks);
     let ended = tokio::select! {
         _ = terminate.recv() => Ok(()),
@@ -82,6 +84,22 @@ pub(crate) async fn run(arguments: &RunArguments) -> Result<(), RunError> {
     };
     stop(&controllers, workers).await;
     ended
+}
+
+/// All that must move, of all APIs.
+fn health(controllers: &[Arc<Controller>], stalled_after: Duration) -> Health {
+    let watches = controllers.iter().flat_map(|controller| {
+        let api = controller.flavour.api_version();
+        let pulses =
+            [("deployments", &controller.watches.workloads), ("replicasets", &controller.watches.sets)];
+        pulses.map(|(kind, watch)| WatchPulse { api, kind, pulse: watch.pulse.clone() })
+    });
+    let dispatchers = controllers.iter().map(|controller| {
+        let (of_queue, progress) = (controller.clone(), controller.progress.clone());
+        let overdue = Box::new(move || of_queue.queue.overdue());
+        Dispatcher { api: controller.flavour.api_version(), progress, overdue }
+    });
+    Health { stalled_after, watches: watches.collect(), dispatchers: dispatchers.collect() }
 }
 
 type Workers = tokio::task::JoinHandle<JoinSet<()>>;
@@ -102,6 +120,7 @@ fn start(
         let controller = controller.clone();
         workers.push(tokio::spawn(async move {
             caches::all_synced(&mut synced).await;
+            controller.progress.start();
             let mut workers = JoinSet::new();
             for _ in 0..count {
                 workers.spawn(worker::work(controller.clone()));

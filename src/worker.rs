@@ -14,6 +14,7 @@ use tracing::{debug, error, info, warn};
 
 use crate::controller::Controller;
 use crate::index::Key;
+use crate::lifeline::{listening, rest};
 use crate::live::Live;
 use crate::{clock, live, scout};
 
@@ -26,7 +27,9 @@ pub(crate) async fn work(controller: Arc<Controller>) {
     while let Some(key) = controller.queue.pop().await {
         depth.set(i64::try_from(controller.queue.depth()).unwrap_or(i64::MAX));
         let started = Instant::now();
-        let next = match AssertUnwindSafe(pass_over(&controller, &key)).catch_unwind().await {
+        controller.progress.took();
+        let attempt = listening(attempt(&controller, &key));
+        let next = match AssertUnwindSafe(attempt).catch_unwind().await {
             Ok(next) => next,
             Err(payload) => {
                 controller.metrics.panics.inc();
@@ -37,6 +40,7 @@ pub(crate) async fn work(controller: Arc<Controller>) {
         };
         controller.metrics.pass_seconds.observe(started.elapsed().as_secs_f64());
         schedule(&controller, &key, &next);
+        controller.progress.finished();
     }
 }
 
@@ -71,6 +75,18 @@ fn schedule(controller: &Controller, key: &Key, next: &Next) {
         }
     };
     controller.metrics.passes.with_label_values(&[controller.flavour.api_version(), result]).inc();
+}
+
+/// A pass, unless the server has asked to be spared of it for now.
+async fn attempt(controller: &Arc<Controller>, key: &Key) -> Next {
+    if let Some(until) = controller.patience().waits_until(key) {
+        return Next::Parked(until.into_std());
+    }
+    let next = pass_over(controller, key).await;
+    if let (Next::Failed(_), Some(asked)) = (&next, rest()) {
+        controller.patience().wait(key, Instant::now() + asked);
+    }
+    next
 }
 
 async fn pass_over(controller: &Arc<Controller>, key: &Key) -> Next {

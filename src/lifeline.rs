@@ -1,0 +1,191 @@
+//! A layer of the client that ends waits which nobody answers, notes signs of life, and hears
+//! what the server says beside its answer.
+//!
+//! kube's client bounds how long a connection takes to open, and its watcher how long a watch
+//! may be silent. Nothing bounds a list, or the start of a watch, on a connection that is open
+//! and dead: without this a watch would wait for ever. And of `Retry-After` the client keeps
+//! nothing.
+
+use std::cell::Cell;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, Request, Response};
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use hyper::body::Bytes;
+use kube::client::Body;
+use tokio::time::{Instant, Sleep};
+use tower::{BoxError, Layer, Service};
+
+use crate::health::Pulse;
+
+/// No answer of the server begins later than this, nor pauses for longer, unless it is a watch.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// What a server asks for beyond this is not heeded: it might have been a mistake.
+const REST_MAX: Duration = Duration::from_secs(120);
+
+tokio::task_local! {
+    /// How long the server asked the work under way to stay away.
+    static REST: Cell<Option<Duration>>;
+}
+
+/// Does some work, and lets it hear what the server asks for; see [`rest`].
+pub(crate) async fn listening<T>(work: impl Future<Output = T>) -> T {
+    REST.scope(Cell::new(None), work).await
+}
+
+/// How long the server has asked the caller's work to stay away since this was asked last
+/// (`Retry-After` of a 429 or 503).
+pub(crate) fn rest() -> Option<Duration> {
+    REST.try_with(Cell::take).ok().flatten()
+}
+
+fn hear(status: http::StatusCode, headers: &HeaderMap) {
+    if !matches!(status.as_u16(), 429 | 503) {
+        return;
+    }
+    let seconds = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
+    if let Some(seconds) = seconds {
+        let asked = Duration::from_secs(seconds).min(REST_MAX);
+        // Outside of work that listens, nobody minds.
+        let _ = REST.try_with(|rest| rest.set(rest.get().max(Some(asked))));
+    }
+}
+
+/// The layer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lifeline {
+    pulse: Option<Arc<Pulse>>,
+    /// How long a watch may be silent; `None` leaves all deadlines to the caller.
+    silence: Option<Duration>,
+}
+
+impl Lifeline {
+    /// For requests that have a deadline of their own.
+    pub(crate) fn of_requests() -> Self {
+        Self::default()
+    }
+
+    /// For a watch that may be silent for so long, and its lists.
+    pub(crate) fn of_watch(silence: Duration, pulse: Option<Arc<Pulse>>) -> Self {
+        Self { pulse, silence: Some(silence) }
+    }
+
+    fn beat(&self) {
+        if let Some(pulse) = &self.pulse {
+            pulse.beat();
+        }
+    }
+}
+
+impl<S> Layer<S> for Lifeline {
+    type Service = Line<S>;
+
+    fn layer(&self, inner: S) -> Line<S> {
+        Line { inner, lifeline: self.clone() }
+    }
+}
+
+/// The service of [`Lifeline`].
+#[derive(Clone, Debug)]
+pub(crate) struct Line<S> {
+    inner: S,
+    lifeline: Lifeline,
+}
+
+impl<S, B> Service<Request<Body>> for Line<S>
+where
+    S: Service<Request<Body>, Response = Response<B>>,
+    S::Future: Send + 'static,
+    S::Error: Into<BoxError>,
+    B: HttpBody<Data = Bytes> + Send + 'static,
+    B::Error: Into<BoxError>,
+{
+    type Response = Response<Listened<B>>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.inner.poll_ready(context).map_err(Into::into)
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let lifeline = self.lifeline.clone();
+        let is_watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));
+        let silence = lifeline.silence.map(|silence| if is_watch { silence } else { PATIENCE });
+        let answer = self.inner.call(request);
+        Box::pin(async move {
+            let answer = match silence {
+                None => answer.await,
+                Some(_) => tokio::time::timeout(PATIENCE, answer).await.map_err(|_| silent(PATIENCE))?,
+            };
+            let answer = answer.map_err(Into::into)?;
+            lifeline.beat();
+            hear(answer.status(), answer.headers());
+            Ok(answer.map(|body| Listened::new(body, lifeline, silence)))
+        })
+    }
+}
+
+fn silent(after: Duration) -> BoxError {
+    let text = format!("nothing heard from the server for {} s", after.as_secs());
+    std::io::Error::new(std::io::ErrorKind::TimedOut, text).into()
+}
+
+/// A body that fails when it is silent for too long.
+pub(crate) struct Listened<B> {
+    inner: Pin<Box<B>>,
+    lifeline: Lifeline,
+    timer: Option<(Duration, Pin<Box<Sleep>>)>,
+}
+
+impl<B> Listened<B> {
+    fn new(inner: B, lifeline: Lifeline, silence: Option<Duration>) -> Self {
+        let timer = silence.map(|silence| (silence, Box::pin(tokio::time::sleep(silence))));
+        Self { inner: Box::pin(inner), lifeline, timer }
+    }
+}
+
+impl<B> HttpBody for Listened<B>
+where
+    B: HttpBody<Data = Bytes>,
+    B::Error: Into<BoxError>,
+{
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let this = self.get_mut();
+        if let Poll::Ready(frame) = this.inner.as_mut().poll_frame(context) {
+            this.lifeline.beat();
+            if let Some((silence, timer)) = &mut this.timer {
+                timer.as_mut().reset(Instant::now() + *silence);
+            }
+            return Poll::Ready(frame.map(|frame| frame.map_err(Into::into)));
+        }
+        if let Some((silence, timer)) = &mut this.timer
+            && timer.as_mut().poll(context).is_ready()
+        {
+            return Poll::Ready(Some(Err(silent(*silence))));
+        }
+        Poll::Pending
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,52 @@
+//! Deployments whose requests the server has asked to come later (`Retry-After`).
+//!
+//! By Deployment and not for all: a webhook can answer so too, and would then hold up others.
+
+use std::collections::HashMap;
+
+use tokio::time::Instant;
+
+use crate::index::Key;
+
+/// Until when each Deployment is left alone.
+#[derive(Debug, Default)]
+pub(crate) struct Patience {
+    until: HashMap<Key, Instant>,
+}
+
+impl Patience {
+    /// Not before this time.
+    pub(crate) fn wait(&mut self, key: &Key, until: Instant) {
+        self.until.insert(key.clone(), until);
+    }
+
+    /// When the Deployment may be worked on, if that is not now.
+    pub(crate) fn waits_until(&mut self, key: &Key) -> Option<Instant> {
+        let until = *self.until.get(key)?;
+        if until > Instant::now() {
+            return Some(until);
+        }
+        self.until.remove(key);
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn each_waits_for_itself_and_once() {
+        let key = |name: &str| Key { namespace: "n".to_owned(), name: name.to_owned() };
+        let mut patience = Patience::default();
+        let until = Instant::now() + Duration::from_secs(3);
+        patience.wait(&key("asked"), until);
+        assert_eq!(patience.waits_until(&key("other")), None);
+        assert_eq!(patience.waits_until(&key("asked")), Some(until));
+        tokio::time::advance(Duration::from_secs(3)).await;
+        assert_eq!(patience.waits_until(&key("asked")), None);
+        assert!(patience.until.is_empty());
+    }
+}
