@@ -1,4 +1,4 @@
-//! Records the states of the ReplicaSets of a namespace, and goes on after the API server was
+//! Records the states of a Deployment's ReplicaSets, and goes on after the API server was
 //! away; what happened meanwhile is seen as it is afterwards.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,9 +20,9 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(crate) async fn start(world: &World) -> Outcome<Self> {
+    pub(crate) async fn start(world: &World, owner: &str) -> Outcome<Self> {
         let moments = Arc::new(Mutex::new(Vec::new()));
-        let task = tokio::spawn(record(world.clone(), moments.clone()));
+        let task = tokio::spawn(record(world.clone(), owner.to_owned(), moments.clone()));
         let recorder = Self { moments, task };
         world
             .wait("the watch starting", async || until(!recorder.read().0.is_empty(), "nothing seen"))
@@ -42,7 +42,7 @@ impl Drop for Recorder {
     }
 }
 
-async fn record(world: World, moments: Arc<Mutex<Vec<Moment>>>) {
+async fn record(world: World, owner: String, moments: Arc<Mutex<Vec<Moment>>>) {
     let stream = watcher::watcher(world.set_api(), watcher::Config::default()).default_backoff();
     let mut stream = std::pin::pin!(stream);
     let mut sets = Moment::new();
@@ -68,6 +68,8 @@ async fn record(world: World, moments: Arc<Mutex<Vec<Moment>>>) {
             }
             Err(_) => continue,
         }
-        moments.lock().unwrap_or_else(PoisonError::into_inner).push(sets.clone());
+        let mut moment = sets.clone();
+        moment.retain(|_, set| set.owner == owner);
+        moments.lock().unwrap_or_else(PoisonError::into_inner).push(moment);
     }
 }

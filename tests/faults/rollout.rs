@@ -36,6 +36,8 @@ pub(crate) struct Rollout<'a> {
     image: String,
     rollouts: usize,
     since: Instant,
+    /// Whether old sets go at once.
+    keeps_history: bool,
 }
 
 impl<'a> Rollout<'a> {
@@ -46,11 +48,19 @@ impl<'a> Rollout<'a> {
 
     /// The same for a manifest of its own.
     pub(crate) async fn begin_with(rig: &'a Rig, manifest: &Manifest) -> Outcome<Self> {
-        rig.world.roll_out(manifest).await?;
-        let recorder = Recorder::start(&rig.world).await?;
+        let web = rig.world.roll_out(manifest).await?;
+        let recorder = Recorder::start(&rig.world, web.uid()).await?;
         rig.proxy.clear_journal();
-        let pid = rig.operator.pid();
-        Ok(Self { rig, recorder, pid, image: "app:v1".to_owned(), rollouts: 0, since: Instant::now() })
+        let keeps_history = manifest.json(rig.world.flavour)["spec"]["revisionHistoryLimit"] != 0;
+        Ok(Self {
+            rig,
+            recorder,
+            pid: rig.operator.pid(),
+            image: "app:v1".to_owned(),
+            rollouts: 0,
+            since: Instant::now(),
+            keeps_history,
+        })
     }
 
     /// Starts a rollout, or rolls over one that is under way.
@@ -95,7 +105,8 @@ impl<'a> Rollout<'a> {
             same("the operator's pid", rig.operator.pid(), self.pid)?;
         }
         same("the image", web.image(), self.image.as_str())?;
-        let sets = rig.world.sets().await?;
+        let mut sets = rig.world.sets().await?;
+        sets.retain(|set| set.owner == web.uid());
         let expected = |set: &Set| set.size == if set.image == self.image { REPLICAS } else { 0 };
         ensure(sets.iter().all(expected), "pods of the last template only", summaries(&sets))?;
         self.check_history()?;
@@ -118,6 +129,9 @@ impl<'a> Rollout<'a> {
             let web = self.rig.world.get(NAME).await.map_err(|failure| cluster::NotYet(failure.0))?;
             let is_done = web.progressing().1 == "NewReplicaSetAvailable";
             until(web.is_complete() && is_done && web.image() == self.image, web.summary())?;
+            let sets = self.rig.world.sets().await.map_err(|failure| cluster::NotYet(failure.0))?;
+            let of_web = sets.iter().filter(|set| set.owner == web.uid()).count();
+            until(self.keeps_history || of_web == 1, summaries(&sets))?;
             Ok(web)
         });
         Ok(waited.await?)

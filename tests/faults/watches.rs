@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use faultproxy::{Answer, Fault, Match, Rule, StreamFault};
+use kube::api::{Patch, PatchParams};
 use serde_json::json;
 
 use crate::failure::{Outcome, ensure};
@@ -164,21 +165,15 @@ async fn broken_deployments(rig: &Rig) -> Outcome {
     rig.world.roll_out(&Manifest::new("other", 1)).await?;
     shut_out(rig, "deployments");
     rig.proxy.clear_journal();
-    // A set of a Deployment that is known gets another size: its watch tells, and it is undone.
-    let set = rig
-        .world
-        .sets()
-        .await?
-        .into_iter()
-        .find(|set| set.object.metadata.name.as_deref().is_some_and(|name| name.starts_with("other")));
-    if let Some(set) = set {
-        let patch = json!({"spec": {"replicas": 2}});
-        let (params, patch) = (kube::api::PatchParams::default(), kube::api::Patch::Merge(&patch));
-        rig.world.set_api().patch(&set.name, &params, &patch).await?;
-        let undone = Match::verb("patch").resource("replicasets").name(&set.name);
-        let latency = latency(rig, &undone, SOON).await?;
-        ensure(latency < UNAFFECTED, "a reaction within a second", latency)?;
-    }
+    // The set of a Deployment that is known gets another size: its watch tells, and it is undone.
+    let sets = rig.world.sets().await?;
+    let set = sets.iter().find(|set| set.name.starts_with("other"));
+    let name = set.map_or("", |set| set.name.as_str());
+    let patch = json!({"spec": {"replicas": 2}});
+    rig.world.set_api().patch(name, &PatchParams::default(), &Patch::Merge(&patch)).await?;
+    let undone = Match::verb("patch").resource("replicasets").name(name);
+    let latency = latency(rig, &undone, SOON).await?;
+    ensure(latency < UNAFFECTED, "a reaction within a second", latency)?;
     rollout.change("app:v2").await?;
     tokio::time::sleep(A_WHILE).await;
     rig.proxy.heal();

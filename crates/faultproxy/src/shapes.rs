@@ -99,11 +99,13 @@ fn specification(body: &Value) -> Option<&'static str> {
 }
 
 /// What the server refused as a conflict must not be sent again as it was: the decision has to be
-/// made anew, and then it names another version.
+/// made anew, and then it names another version. (A status may be: it is nobody's size.)
 fn repetitions(exchanges: &[Exchange]) -> Vec<String> {
     let mut found = Vec::new();
     for (index, exchange) in exchanges.iter().enumerate() {
-        let is_conflict = exchange.server_code == Some(409) && exchange.request.verb != "create";
+        let is_conflict = exchange.server_code == Some(409)
+            && exchange.request.resource == "replicasets"
+            && exchange.request.verb != "create";
         let again = |later: &&Exchange| later.request == exchange.request && later.body == exchange.body;
         if is_conflict && exchanges.iter().skip(index + 1).any(|later| again(&later)) {
             let Request { name, .. } = &exchange.request;
