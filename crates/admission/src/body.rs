@@ -83,9 +83,10 @@ impl<'a> Node<'a> {
         Finding { text, cause }
     }
 
-    /// A finding that the server reports without a field and without the value.
-    fn bare(text: String) -> Finding {
-        let cause = Cause::invalid(NO_FIELD, &json!(""), &text);
+    /// A finding that the server reports without the field and the value.
+    fn bare(&self, text: String) -> Finding {
+        let field = if self.prefix.is_empty() { NO_FIELD } else { self.prefix };
+        let cause = Cause::invalid(field, &json!(""), &text);
         Finding { text, cause }
     }
 
@@ -137,7 +138,7 @@ impl<'a> Node<'a> {
         let not = self.schema.not.as_deref()?;
         let inner = Node { schema: not, path: self.path.clone(), prefix: self.prefix, root: false };
         let text = format!("{} must not validate the schema (not)", go_text::quoted(&self.path));
-        inner.check(value, None).is_empty().then(|| Self::bare(text))
+        inner.check(value, None).is_empty().then(|| self.bare(text))
     }
 
     fn string(&self, text: &str) -> Option<Finding> {
@@ -193,7 +194,7 @@ impl<'a> Node<'a> {
             _ => (integer.is_some(), "(default format)"),
         };
         let text = format!("Checked value must be of type integer {format} in {}", self.path);
-        (!fits).then(|| Self::bare(text))
+        (!fits).then(|| self.bare(text))
     }
 
     fn items(&self, items: &[Value], old: Option<Correlated<'_>>) -> Vec<Finding> {
@@ -292,8 +293,10 @@ fn type_and_format(value: &Value) -> (&'static str, &'static str) {
     }
 }
 
+/// Whether a float can be taken for an integer: without a fraction, and exact.
 fn is_whole(value: &Value) -> bool {
-    value.as_f64().is_some_and(|float| float.fract() == 0.0)
+    const EXACT: f64 = 9_007_199_254_740_991.0;
+    value.as_f64().is_some_and(|float| float.fract() == 0.0 && float.abs() <= EXACT)
 }
 
 /// A float without a fraction as an integer.

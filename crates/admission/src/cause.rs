@@ -92,6 +92,11 @@ impl Cause {
         Self::new(Reason::Invalid, field, Some(&shown(value)), detail)
     }
 
+    /// A malformed value that is shown as this text.
+    pub(crate) fn invalid_shown(field: impl Into<String>, shown: &str, detail: &str) -> Self {
+        Self::new(Reason::Invalid, field, Some(shown), detail)
+    }
+
     /// A malformed value that is not quoted.
     #[must_use]
     pub fn invalid_unquoted(field: impl Into<String>, detail: &str) -> Self {

@@ -20,12 +20,24 @@ pub(crate) fn quoted(text: &str) -> String {
             '\t' => out.push_str("\\t"),
             '\u{b}' => out.push_str("\\v"),
             c if c.is_control() && (c as u32) < 0x80 => drop(write!(out, "\\x{:02x}", c as u32)),
-            c if c.is_control() => drop(write!(out, "\\u{:04x}", c as u32)),
+            c if !is_printable(c) => drop(write!(out, "\\u{:04x}", c as u32)),
             c => out.push(c),
         }
     }
     out.push('"');
     out
+}
+
+/// Whether Go prints a character as it is; for the characters that people paste by accident.
+fn is_printable(c: char) -> bool {
+    const INVISIBLE: [std::ops::RangeInclusive<char>; 5] = [
+        '\u{ad}'..='\u{ad}',
+        '\u{200b}'..='\u{200f}',
+        '\u{202a}'..='\u{202e}',
+        '\u{2060}'..='\u{2064}',
+        '\u{feff}'..='\u{feff}',
+    ];
+    c == ' ' || !(c.is_control() || c.is_whitespace() || INVISIBLE.iter().any(|range| range.contains(&c)))
 }
 
 /// A value as Go's JSON encoder writes it: compact, keys sorted, HTML characters escaped.

@@ -31,6 +31,7 @@
 //! ```
 
 mod body;
+pub mod built_in;
 mod cause;
 mod correlate;
 mod crd;
@@ -40,6 +41,7 @@ mod lists;
 pub mod metadata;
 pub mod names;
 mod prune;
+mod quantity;
 mod rules;
 mod schema;
 mod strict;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use crate::cause::Cause;
-use crate::names;
+use crate::{go_text, names};
 
 /// The most bytes that the annotations of an object may have, keys included.
 const MAX_ANNOTATIONS: usize = 256 * 1024;
@@ -21,7 +21,8 @@ enum Shape {
     Texts,
     TextMap,
     Any,
-    List(&'static [(&'static str, Shape)]),
+    /// A list of structs of this Go type.
+    List(&'static str, &'static [(&'static str, Shape)]),
 }
 
 const FIELDS: [(&str, Shape); 15] = [
@@ -39,27 +40,33 @@ const FIELDS: [(&str, Shape); 15] = [
     ("annotations", Shape::TextMap),
     (
         "ownerReferences",
-        Shape::List(&[
-            ("apiVersion", Shape::Text),
-            ("kind", Shape::Text),
-            ("name", Shape::Text),
-            ("uid", Shape::Text),
-            ("controller", Shape::Flag),
-            ("blockOwnerDeletion", Shape::Flag),
-        ]),
+        Shape::List(
+            "OwnerReference",
+            &[
+                ("apiVersion", Shape::Text),
+                ("kind", Shape::Text),
+                ("name", Shape::Text),
+                ("uid", Shape::Text),
+                ("controller", Shape::Flag),
+                ("blockOwnerDeletion", Shape::Flag),
+            ],
+        ),
     ),
     ("finalizers", Shape::Texts),
     (
         "managedFields",
-        Shape::List(&[
-            ("manager", Shape::Text),
-            ("operation", Shape::Text),
-            ("apiVersion", Shape::Text),
-            ("time", Shape::Time),
-            ("fieldsType", Shape::Text),
-            ("fieldsV1", Shape::Any),
-            ("subresource", Shape::Text),
-        ]),
+        Shape::List(
+            "ManagedFieldsEntry",
+            &[
+                ("manager", Shape::Text),
+                ("operation", Shape::Text),
+                ("apiVersion", Shape::Text),
+                ("time", Shape::Time),
+                ("fieldsType", Shape::Text),
+                ("fieldsV1", Shape::Any),
+                ("subresource", Shape::Text),
+            ],
+        ),
     ),
 ];
 
@@ -73,7 +80,9 @@ pub(crate) fn decode(object: &mut Value) -> Result<Vec<String>, String> {
     let mut unknown = Vec::new();
     match object.get_mut("metadata") {
         None => {}
-        Some(Value::Object(metadata)) => structure(metadata, &FIELDS, "metadata", "", &mut unknown)?,
+        Some(Value::Object(metadata)) => {
+            structure(metadata, &FIELDS, "metadata", "ObjectMeta", &mut unknown)?;
+        }
         Some(Value::Null) => {
             object.as_object_mut().and_then(|object| object.remove("metadata"));
         }
@@ -86,7 +95,7 @@ fn structure(
     entries: &mut Map<String, Value>,
     fields: &[(&str, Shape)],
     path: &str,
-    go_path: &str,
+    holder: &str,
     unknown: &mut Vec<String>,
 ) -> Result<(), String> {
     let mut result = Ok(());
@@ -95,10 +104,8 @@ fn structure(
             unknown.push(format!("{path}.{name}"));
             return false;
         };
-        let go_path =
-            if go_path.is_empty() { format!("ObjectMeta.{name}") } else { format!("{go_path}.{name}") };
         if result.is_ok() {
-            result = field(value, *shape, &format!("{path}.{name}"), &go_path, unknown);
+            result = field(value, *shape, &format!("{path}.{name}"), &format!("{holder}.{name}"), unknown);
         }
         !says_nothing(value)
     });
@@ -131,26 +138,38 @@ fn field(
         (Shape::Number, Value::Number(number)) if number.is_i64() => return Ok(()),
         (Shape::Texts, Value::Array(items)) => return texts(items.iter_mut(), go_path),
         (Shape::TextMap, Value::Object(entries)) => return texts(entries.values_mut(), go_path),
-        (Shape::List(fields), Value::Array(items)) => {
-            for (i, item) in items.iter_mut().enumerate() {
-                match item {
-                    Value::Object(entries) => {
-                        structure(entries, fields, &format!("{path}[{i}]"), go_path, unknown)?;
-                    }
-                    other => return Err(mismatch(other, go_path, "v1.OwnerReference")),
-                }
-            }
-            return Ok(());
+        (Shape::List(kind, fields), Value::Array(items)) => {
+            return structures(items, kind, fields, path, go_path, unknown);
         }
-        (Shape::Text, _) => "string",
+        (Shape::List(kind, _), _) => return Err(mismatch(value, go_path, &format!("[]v1.{kind}"))),
+        (Shape::Text | Shape::Time, _) => "string",
         (Shape::Number, _) => "int64",
         (Shape::Flag, _) => "bool",
-        (Shape::Time, _) => "string",
         (Shape::Texts, _) => "[]string",
         (Shape::TextMap, _) => "map[string]string",
-        (Shape::List(_), _) => "[]v1.OwnerReference",
     };
     Err(mismatch(value, go_path, wanted))
+}
+
+fn structures(
+    items: &mut [Value],
+    kind: &str,
+    fields: &[(&str, Shape)],
+    path: &str,
+    go_path: &str,
+    unknown: &mut Vec<String>,
+) -> Result<(), String> {
+    let name = go_path.rsplit('.').next().unwrap_or_default();
+    for (i, item) in items.iter_mut().enumerate() {
+        match item {
+            Value::Object(entries) => {
+                structure(entries, fields, &format!("{path}[{i}]"), &format!("{kind}.{name}"), unknown)?;
+            }
+            Value::Null => *item = json!({}),
+            other => return Err(mismatch(other, go_path, &format!("v1.{kind}"))),
+        }
+    }
+    Ok(())
 }
 
 fn texts<'a>(values: impl Iterator<Item = &'a mut Value>, go_path: &str) -> Result<(), String> {
@@ -197,6 +216,25 @@ pub fn on_create(object: &Value) -> Vec<Cause> {
         let wrong = names::subdomain(name);
         found.extend(wrong.iter().map(|why| Cause::invalid("metadata.name", &json!(name), why)));
     }
+    of_every_object(object, &mut found);
+    found
+}
+
+/// Checks the metadata of an object that replaces another.
+///
+/// The server does so for every resource, and again for the kind; the causes are there twice.
+#[must_use]
+pub fn on_update(new: &Value, old: &Value) -> Vec<Cause> {
+    let mut found = Vec::new();
+    of_every_object(new, &mut found);
+    let mut changes = Vec::new();
+    change(new, old, &mut changes);
+    found.extend(changes.clone());
+    found.extend(changes);
+    found
+}
+
+fn of_every_object(object: &Value, found: &mut Vec<Cause>) {
     let namespace = text(object, "namespace");
     if namespace.is_empty() {
         found.push(Cause::required("metadata.namespace", ""));
@@ -208,17 +246,13 @@ pub fn on_create(object: &Value) -> Vec<Cause> {
         let why = "must be greater than or equal to 0";
         found.push(Cause::invalid("metadata.generation", &json!(generation), why));
     }
-    common(object, &mut found);
-    finalizers(object, &mut found);
-    found
+    common(object, found);
+    finalizers(object, found);
 }
 
-/// Checks the metadata of an object that replaces another.
-#[must_use]
-pub fn on_update(new: &Value, old: &Value) -> Vec<Cause> {
-    let mut found = Vec::new();
+fn change(new: &Value, old: &Value, found: &mut Vec<Cause>) {
     if field_of(old, "deletionTimestamp").is_some() {
-        no_new_finalizers(new, old, &mut found);
+        no_new_finalizers(new, old, found);
     }
     if text(new, "resourceVersion").is_empty() {
         found.push(Cause::invalid("metadata.resourceVersion", &json!(""), "must be specified for an update"));
@@ -239,8 +273,7 @@ pub fn on_update(new: &Value, old: &Value) -> Vec<Cause> {
             found.push(Cause::invalid(format!("metadata.{name}"), value, IMMUTABLE));
         }
     }
-    common(new, &mut found);
-    found
+    common(new, found);
 }
 
 fn common(object: &Value, found: &mut Vec<Cause>) {
@@ -288,7 +321,7 @@ fn owners(owners: Option<&Value>, found: &mut Vec<Cause>) {
         }
         if (field("apiVersion"), field("kind")) == ("v1", "Event") {
             let why = "/v1, Kind=Event is disallowed from being an owner";
-            found.push(Cause::invalid(PATH, owner, why));
+            found.push(Cause::invalid_shown(PATH, &owner_form(owner), why));
         }
         if owner.get("controller") == Some(&Value::Bool(true)) {
             let name = format!("{}/{}", field("kind"), field("name"));
@@ -299,11 +332,47 @@ fn owners(owners: Option<&Value>, found: &mut Vec<Cause>) {
                         "Only one reference can have Controller set to true. Found \"true\" in references for \
                          {first} and {name}"
                     );
-                    found.push(Cause::invalid(PATH, &json!(all), &why));
+                    let shown = all.iter().map(owner_form).collect::<Vec<_>>().join(",");
+                    found.push(Cause::invalid_shown(PATH, &format!("[{shown}]"), &why));
                 }
             }
         }
     }
+}
+
+/// An owner reference as the server's type writes it, in its order.
+fn owner_form(owner: &Value) -> String {
+    const ALWAYS: [&str; 4] = ["apiVersion", "kind", "name", "uid"];
+    let mut fields: Vec<String> = Vec::new();
+    for name in ALWAYS.into_iter().chain(["controller", "blockOwnerDeletion"]) {
+        let value = owner.get(name).cloned().or_else(|| ALWAYS.contains(&name).then(|| json!("")));
+        fields.extend(value.map(|value| format!("\"{name}\":{}", go_text::json(&value))));
+    }
+    format!("{{{}}}", fields.join(","))
+}
+
+/// What the server warns of when an object gets new finalizers.
+#[must_use]
+pub fn finalizer_warnings(new: &Value, old: Option<&Value>) -> Vec<String> {
+    const KNOWN: [&str; 3] = ["orphan", "foregroundDeletion", "kubernetes"];
+    let before: Vec<&str> = old.map(|old| texts_of(old, "finalizers")).unwrap_or_default();
+    let added: BTreeSet<&str> =
+        texts_of(new, "finalizers").into_iter().filter(|name| !before.contains(name)).collect();
+    let mut warnings = Vec::new();
+    for name in added {
+        let mut warn = |why: &str| {
+            warnings.push(format!("metadata.finalizers: {}: {why}", go_text::quoted(name)));
+        };
+        names::label_key(name).iter().for_each(|why| warn(why));
+        if !name.contains('/') && !KNOWN.contains(&name) {
+            let path = if name.contains('.') { "including a path (/) " } else { "" };
+            warn(&format!(
+                "prefer a domain-qualified finalizer name {path}to avoid accidental conflicts with other finalizer \
+                 writers"
+            ));
+        }
+    }
+    warnings
 }
 
 fn finalizers(object: &Value, found: &mut Vec<Cause>) {
@@ -323,7 +392,7 @@ fn no_new_finalizers(new: &Value, old: &Value, found: &mut Vec<Cause>) {
     let extra: BTreeSet<&str> =
         texts_of(new, "finalizers").into_iter().filter(|name| !old.contains(name)).collect();
     if !extra.is_empty() {
-        let names: Vec<String> = extra.into_iter().map(crate::go_text::quoted).collect();
+        let names: Vec<String> = extra.into_iter().map(go_text::quoted).collect();
         let why = format!(
             "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
             names.join(", ")

@@ -24,7 +24,7 @@ const VALUE_HELP: &str = "a valid label must be an empty string or consist of al
 pub fn subdomain(name: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     if name.len() > MAX_SUBDOMAIN {
-        wrong.push(too_long(MAX_SUBDOMAIN));
+        wrong.push(format!("must be no more than {MAX_SUBDOMAIN} characters"));
     }
     if !is_subdomain(name) {
         wrong.push(SUBDOMAIN_HELP.to_owned());
@@ -37,7 +37,7 @@ pub fn subdomain(name: &str) -> Vec<String> {
 pub fn dns_label(name: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     if name.len() > MAX_LABEL {
-        wrong.push(too_long(MAX_LABEL));
+        wrong.push(format!("must be no more than {MAX_LABEL} characters"));
     }
     if !is_dns_label(name) {
         let help = if is_subdomain(name) { "must not contain dots" } else { DNS_LABEL_HELP };
@@ -67,7 +67,10 @@ pub fn label_key(key: &str) -> Vec<String> {
             if prefix.is_empty() {
                 wrong.push("prefix part must be non-empty".to_owned());
             } else {
-                wrong.extend(subdomain(prefix).into_iter().map(|text| format!("prefix part {text}")));
+                // Here the server counts in bytes.
+                let long = (prefix.len() > MAX_SUBDOMAIN).then(|| too_long(MAX_SUBDOMAIN));
+                let odd = (!is_subdomain(prefix)).then(|| SUBDOMAIN_HELP.to_owned());
+                wrong.extend(long.into_iter().chain(odd).map(|text| format!("prefix part {text}")));
             }
             name
         }

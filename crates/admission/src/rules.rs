@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use cel::common::types::{CelBool, CelString};
-use cel::objects::{Key, Map as CelMap};
+use cel::objects::{Key, Map as CelMap, Opaque};
 use cel::{Context, Env, ExecutionError, Program, Value as CelValue};
 use regex::Regex;
 use serde_json::Value;
@@ -220,6 +220,11 @@ impl Rule {
     /// An expression that cannot be evaluated for this value.
     fn error(&self, schema: &Schema, error: &ExecutionError, path: &str) -> Cause {
         let detail = match error {
+            ExecutionError::NoSuchOverload(overload)
+                if overload.argument_types().iter().any(|name| name.contains(FLOAT_FOR_INTEGER)) =>
+            {
+                format!("invalid data, expected int, got float64 evaluating rule: {}", self.name)
+            }
             ExecutionError::NoSuchOverload(_) => format!(
                 "'no such overload': call arguments did not match a supported operator, function or macro \
                  signature for rule: {}",
@@ -236,6 +241,19 @@ impl Rule {
 /// The longest result of a `messageExpression` that the server uses.
 const MAX_MESSAGE: usize = 5 * 1024;
 
+/// A float where the schema says integer. The schema lets it pass if it has no fraction; rules
+/// cannot use it.
+#[derive(Debug, PartialEq, Eq)]
+struct FloatForInteger;
+
+const FLOAT_FOR_INTEGER: &str = "float64 for int";
+
+impl Opaque for FloatForInteger {
+    fn runtime_type_name(&self) -> &str {
+        FLOAT_FOR_INTEGER
+    }
+}
+
 /// A value as rules see it: what the schema does not know is absent, and so is a null property.
 fn seen_by_rules(schema: &Schema, value: &Value) -> CelValue {
     match value {
@@ -244,6 +262,7 @@ fn seen_by_rules(schema: &Schema, value: &Value) -> CelValue {
         Value::Number(number) => match number.as_i64() {
             Some(integer) if schema.kind == Some(Type::Number) => CelValue::Float(integer as f64),
             Some(integer) => CelValue::Int(integer),
+            None if schema.kind == Some(Type::Integer) => CelValue::Opaque(Arc::new(FloatForInteger)),
             None => CelValue::Float(number.as_f64().unwrap_or_default()),
         },
         Value::String(text) => CelValue::String(Arc::new(text.clone())),

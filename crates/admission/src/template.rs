@@ -5,10 +5,12 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
-/// Fills in what the API server would store for a pod template, in place: defaults, and no nulls.
+use crate::quantity;
+
+/// Brings a pod template into the form that the API server would store, in place: defaults filled
+/// in, quantities in one spelling, without nulls and empty lists and the like.
 ///
-/// Values that mean nothing, such as an empty string for an absent one, stay; the server drops
-/// them. Quantities stay as they are spelled.
+/// Unknown fields stay; the server drops them.
 pub fn default_pod_template(template: &mut Value) {
     drop_nulls(template);
     let Some(template) = template.as_object_mut() else { return };
@@ -19,6 +21,11 @@ pub fn default_pod_template(template: &mut Value) {
 
 fn template_spec(spec: &mut Value) {
     let Some(spec) = spec.as_object_mut() else { return };
+    drop_empty(spec, &EMPTY_IN_SPEC);
+    if let Some(overhead) = object(spec, "overhead") {
+        overhead.values_mut().for_each(quantity::canonicalize);
+    }
+    quantities(spec, "resources");
     fill_text(spec, "dnsPolicy", "ClusterFirst");
     fill_text(spec, "restartPolicy", "Always");
     fill_text(spec, "schedulerName", "default-scheduler");
@@ -31,6 +38,62 @@ fn template_spec(spec: &mut Value) {
     for list in ["initContainers", "containers", "ephemeralContainers"] {
         items(spec, list).for_each(container);
     }
+}
+
+/// Fields of a pod spec that an empty value does not set.
+const EMPTY_IN_SPEC: [&str; 21] = [
+    "ephemeralContainers",
+    "hostAliases",
+    "hostIPC",
+    "hostNetwork",
+    "hostPID",
+    "hostname",
+    "imagePullSecrets",
+    "initContainers",
+    "nodeName",
+    "nodeSelector",
+    "overhead",
+    "priorityClassName",
+    "readinessGates",
+    "resourceClaims",
+    "schedulingGates",
+    "serviceAccount",
+    "serviceAccountName",
+    "subdomain",
+    "tolerations",
+    "topologySpreadConstraints",
+    "volumes",
+];
+
+/// The same for a container.
+const EMPTY_IN_CONTAINER: [&str; 15] = [
+    "args",
+    "command",
+    "env",
+    "envFrom",
+    "image",
+    "ports",
+    "resizePolicy",
+    "restartPolicyRules",
+    "stdin",
+    "stdinOnce",
+    "targetContainerName",
+    "tty",
+    "volumeDevices",
+    "volumeMounts",
+    "workingDir",
+];
+
+/// Drops these fields where they have the zero value of their type.
+fn drop_empty(entries: &mut Map<String, Value>, names: &[&str]) {
+    let empty = |value: &Value| match value {
+        Value::String(text) => text.is_empty(),
+        Value::Bool(flag) => !flag,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(entries) => entries.is_empty(),
+        _ => false,
+    };
+    entries.retain(|name, value| !(empty(value) && names.contains(&name.as_str())));
 }
 
 /// The account has two names; the older one is stored too.
@@ -51,10 +114,13 @@ fn container(container: &mut Map<String, Value>) {
     fill_text(container, "terminationMessagePath", "/dev/termination-log");
     fill_text(container, "terminationMessagePolicy", "File");
     fill(container, "resources", || json!({}));
+    quantities(container, "resources");
+    drop_empty(container, &EMPTY_IN_CONTAINER);
     for port in items(container, "ports") {
         fill_text(port, "protocol", "TCP");
     }
     for variable in items(container, "env") {
+        drop_empty(variable, &["value"]);
         let Some(source) = object(variable, "valueFrom") else { continue };
         field_ref(source);
         if let Some(key) = object(source, "fileKeyRef") {
@@ -77,6 +143,17 @@ fn field_ref(source: &mut Map<String, Value>) {
     if let Some(field) = object(source, "fieldRef") {
         fill_text(field, "apiVersion", "v1");
     }
+    if let Some(resource) = object(source, "resourceFieldRef") {
+        quantity::canonicalize(resource.entry("divisor").or_insert_with(|| json!("0")));
+    }
+}
+
+fn quantities(holder: &mut Map<String, Value>, name: &str) {
+    let Some(resources) = object(holder, name) else { return };
+    for list in ["limits", "requests"] {
+        object(resources, list).into_iter().flat_map(Map::values_mut).for_each(quantity::canonicalize);
+    }
+    drop_empty(resources, &["limits", "requests", "claims"]);
 }
 
 fn probe(probe: &mut Map<String, Value>) {
@@ -113,6 +190,8 @@ fn volume(volume: &mut Map<String, Value>) {
             fill(source, field, || value.clone());
         }
     }
+    let limit = object(volume, "emptyDir").and_then(|source| source.get_mut("sizeLimit"));
+    limit.into_iter().for_each(quantity::canonicalize);
     if let Some(source) = object(volume, "downwardAPI") {
         items(source, "items").for_each(field_ref);
     }
@@ -138,6 +217,7 @@ fn volume(volume: &mut Map<String, Value>) {
         if let Some(claim) = claim.as_object_mut() {
             fill(claim, "volumeMode", || json!("Filesystem"));
             fill(claim, "resources", || json!({}));
+            quantities(claim, "resources");
         }
     }
 }
