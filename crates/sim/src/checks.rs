@@ -1,0 +1,138 @@
+//! What must hold after every write, whatever goes wrong. The names are those of
+//! docs/invariants.md; each is one function, in a file by family.
+//!
+//! Nothing in here asks the planner's code how many pods there may be: a mistake there would
+//! excuse itself.
+
+mod availability;
+mod history;
+mod identity;
+pub(crate) mod liveness;
+mod ownership;
+mod pause;
+mod scaling;
+mod status;
+mod surge;
+
+use std::collections::BTreeMap;
+
+use world::Object;
+
+use crate::actor::Actor;
+use crate::history::History;
+use crate::link::{Decided, Decision, Request};
+use crate::truth::Truth;
+use crate::view::View;
+
+pub(crate) use availability::Floor;
+
+/// What a check says: nothing, or what is wrong.
+pub(crate) type Verdict = Result<(), String>;
+
+/// A check that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Its name.
+    pub check: &'static str,
+    /// What was found.
+    pub text: String,
+}
+
+/// A write of an operator that the server accepted.
+pub(crate) struct Accepted<'a> {
+    pub(crate) request: &'a Request,
+    pub(crate) decision: &'a Decision,
+    /// The object that it changed, before.
+    pub(crate) before: Option<&'a Object>,
+    /// The same, after.
+    pub(crate) after: Option<&'a Object>,
+    /// Sizes together, before.
+    pub(crate) total_before: i64,
+    pub(crate) truth: &'a Truth,
+    /// Whether nobody else has changed sizes since the run began.
+    pub(crate) is_alone: bool,
+}
+
+impl Accepted<'_> {
+    pub(crate) fn view(&self) -> &View {
+        &self.decision.view
+    }
+
+    pub(crate) fn action(&self) -> Option<&plan::Action> {
+        match &self.decision.why {
+            Decided::Act(action) => Some(action),
+            _ => None,
+        }
+    }
+}
+
+type Check = fn(&Accepted<'_>) -> Verdict;
+
+/// Everything that looks at one write.
+const ON_WRITE: [(&str, Check); 14] = [
+    ("AV-1", availability::decided),
+    ("AV-3", availability::new_set_stays),
+    ("SU-1", surge::decided),
+    ("SU-1", surge::in_truth),
+    ("UN-1", identity::unique),
+    ("NS-2", identity::bounded),
+    ("RV-1", history::revision_grows),
+    ("HC-1", history::only_idle_sets),
+    ("OW-1", ownership::known_shapes),
+    ("OW-2", ownership::preconditions),
+    ("OW-3", ownership::own_objects),
+    ("OW-4", ownership::foreign_fields),
+    ("PA-1", pause::nothing_rolls),
+    ("ST-1", status::makes_sense),
+];
+
+/// What is remembered from write to write.
+#[derive(Debug, Default)]
+pub(crate) struct Checks {
+    pub(crate) found: Vec<Violation>,
+    pub(crate) floor: Floor,
+    creations: BTreeMap<(String, String), i64>,
+    deletions: i64,
+    /// How often each check had something to look at.
+    pub(crate) writes: u64,
+}
+
+impl Checks {
+    pub(crate) fn fail(&mut self, check: &'static str, verdict: Verdict) {
+        if let Err(text) = verdict {
+            self.found.push(Violation { check, text });
+        }
+    }
+
+    /// An operator's write was accepted.
+    pub(crate) fn write(&mut self, write: &Accepted<'_>, history: &History) {
+        self.writes += 1;
+        for (name, check) in ON_WRITE {
+            self.fail(name, check(write));
+        }
+        self.floor.decided(write, history);
+        let verdict = self.count_creations(write);
+        self.fail("NS-1", verdict);
+    }
+
+    /// Something was written, by whomever.
+    pub(crate) fn change(&mut self, truth: &Truth, is_set_deleted: bool, _actor: Actor) {
+        self.deletions += i64::from(is_set_deleted);
+        let verdict = self.floor.check(truth);
+        self.fail("AV-2", verdict);
+    }
+
+    /// A pass ended without an error.
+    pub(crate) fn pass(&mut self, view: &View) {
+        self.fail("SC-1", scaling::shares(view));
+    }
+
+    fn count_creations(&mut self, write: &Accepted<'_>) -> Verdict {
+        let Some(plan::Action::CreateReplicaSet(_)) = write.action() else { return Ok(()) };
+        let workload = &write.view().workload;
+        let key = (workload.uid.clone(), workload.template.fingerprint.as_str().to_owned());
+        let count = self.creations.entry(key).or_default();
+        *count += 1;
+        identity::not_again_and_again(*count, self.deletions)
+    }
+}

@@ -1,0 +1,116 @@
+//! AV-1: no pass decides to go below the minimum. AV-2: availability never falls below what was
+//! established by more than what others took away.
+
+use std::collections::BTreeMap;
+
+use plan::{Action, Purpose};
+
+use crate::checks::{Accepted, Verdict};
+use crate::history::History;
+use crate::truth::Truth;
+use crate::view::floor;
+
+/// AV-1: a cut of old sets in a rolling update leaves the minimum, by what the sets reported to
+/// the pass that decided it.
+pub(super) fn decided(write: &Accepted<'_>) -> Verdict {
+    let Some(action @ Action::UpdateReplicaSet(update)) = write.action() else { return Ok(()) };
+    let view = write.view();
+    if update.size_to >= update.size_from || view.is_scaling() || !view.is_rolling() {
+        return Ok(());
+    }
+    let mut after = view.clone();
+    after.acted(action);
+    let (lost, floor) = (after.lost(), view.floor());
+    let left = view.available() - lost;
+    if lost > view.lost() && left < floor {
+        return Err(format!("{left} pods left of at least {floor}, by a cut of {}", update.target.name));
+    }
+    Ok(())
+}
+
+/// AV-3: in a rollout the new set shrinks only when it is larger than wanted.
+pub(super) fn new_set_stays(write: &Accepted<'_>) -> Verdict {
+    let Some(Action::UpdateReplicaSet(update)) = write.action() else { return Ok(()) };
+    let view = write.view();
+    let is_new = view.new_set().is_some_and(|new| new.set.uid == update.target.uid);
+    if !is_new || update.size_to >= update.size_from || view.is_scaling() {
+        return Ok(());
+    }
+    if update.purpose == Purpose::ScaleDownOld || update.size_from <= view.workload.replicas {
+        return Err(format!(
+            "new set {} from {} to {}",
+            update.target.name, update.size_from, update.size_to
+        ));
+    }
+    Ok(())
+}
+
+/// AV-2: the floor that was established, and what may be missing from it.
+#[derive(Debug, Default)]
+pub(crate) struct Floor {
+    workload: String,
+    established: i64,
+    /// The pods that the oldest decision about a cut knew of, by set.
+    bases: BTreeMap<String, u64>,
+    /// The lowest that it ever was below the minimum by others' doing, for coverage.
+    pub(crate) deepest: i64,
+}
+
+impl Floor {
+    /// A cut was accepted: what its pass did not know of yet is not its fault.
+    pub(super) fn decided(&mut self, write: &Accepted<'_>, history: &History) {
+        let Some(Action::UpdateReplicaSet(update)) = write.action() else { return };
+        if update.size_to >= update.size_from {
+            return;
+        }
+        let view = write.view();
+        for set in view.claimed() {
+            let basis = history.basis(&set.set.resource_version);
+            let known = self.bases.entry(set.set.uid.clone()).or_insert(basis);
+            *known = basis.min(*known);
+        }
+        // The minimum that it went by may be an older one than that of the Deployment as it is:
+        // no precondition of a set tells.
+        let is_rollout = view.is_rolling() && !view.is_scaling();
+        self.established = self.established.min(if is_rollout { floor(&view.workload) } else { 0 });
+    }
+
+    /// Something was written.
+    pub(super) fn check(&mut self, truth: &Truth) -> Verdict {
+        let Some(workload) = truth.workload.as_deref() else {
+            *self = Self::default();
+            return Ok(());
+        };
+        if self.workload != workload.uid {
+            *self = Self { workload: workload.uid.clone(), ..Self::default() };
+        }
+        let floor = floor(workload);
+        self.established = self.established.min(floor);
+        let (available, condemned) = (truth.available(), truth.condemned());
+        let reported: i64 = truth.owned().map(|set| set.set.status.available).sum();
+        if available.min(reported) - condemned >= floor {
+            self.established = floor;
+        }
+        if available >= self.established {
+            if condemned == 0 {
+                self.bases.clear();
+            }
+            return Ok(());
+        }
+        let missing = self.established - available;
+        let excused = truth
+            .losses
+            .iter()
+            .rev()
+            .filter(|loss| self.bases.get(&loss.set).is_none_or(|basis| loss.version > *basis));
+        let excused = i64::try_from(excused.count()).unwrap_or(i64::MAX);
+        self.deepest = self.deepest.max(missing);
+        if missing > excused {
+            let established = self.established;
+            return Err(format!(
+                "{available} pods available of {established} that were, and others took {excused} away"
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,52 @@
+//! RV-1 and HC-1: revisions grow, and only idle old sets are deleted.
+
+use plan::Action;
+use plan::keys::REVISION;
+use world::Resource;
+
+use crate::checks::{Accepted, Verdict};
+use crate::link::Request;
+
+fn revision(object: &world::Object) -> Option<i64> {
+    let text = object.annotation(REVISION)?;
+    text.parse().ok().filter(|number| (1..=i64::MAX - 2).contains(number))
+}
+
+/// RV-1: we never lower the revision of a set, and a new one is above those that were seen.
+pub(super) fn revision_grows(write: &Accepted<'_>) -> Verdict {
+    let Some(after) = write.after.filter(|after| after.resource == Resource::ReplicaSets) else {
+        return Ok(());
+    };
+    if let (Some(before), Some(after)) = (write.before.and_then(revision), revision(after))
+        && after < before
+    {
+        return Err(format!("revision {before} became {after}"));
+    }
+    let Some(Action::CreateReplicaSet(new)) = write.action() else { return Ok(()) };
+    let Some(number) = revision(after) else { return Err(format!("{} has no revision", new.name)) };
+    let seen =
+        write.view().claimed().filter_map(|set| set.set.annotations.get(REVISION)?.parse::<i64>().ok());
+    let highest = seen.filter(|number| *number < i64::MAX - 1).max().unwrap_or(0);
+    if number <= highest {
+        return Err(format!("{} has revision {number}, and {highest} was there", new.name));
+    }
+    Ok(())
+}
+
+/// HC-1: what is deleted is empty, counted, and not the new set.
+pub(super) fn only_idle_sets(write: &Accepted<'_>) -> Verdict {
+    let Request::Delete { name, uid, .. } = write.request else { return Ok(()) };
+    let Some(set) = write.before else { return Ok(()) };
+    let (size, pods) = (set.spec_number("replicas"), set.status_number("replicas"));
+    if size != Some(0) || pods.unwrap_or(0) != 0 {
+        return Err(format!("{name} was deleted with size {size:?} and {pods:?} pods"));
+    }
+    if set.status_number("observedGeneration").unwrap_or(0) < set.generation() {
+        return Err(format!("{name} was deleted before its controller had counted"));
+    }
+    let is_new = write.view().new_set().is_some_and(|new| new.set.uid == *uid);
+    if is_new {
+        return Err(format!("{name} was deleted, and it is the new set"));
+    }
+    Ok(())
+}

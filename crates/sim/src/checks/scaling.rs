@@ -1,0 +1,33 @@
+//! SC-1: scaling in proportion ends at desired and surge together.
+
+use crate::checks::Verdict;
+use crate::view::View;
+
+/// After a pass that scaled several active sets without an error.
+pub(super) fn shares(view: &View) -> Verdict {
+    if !view.is_scaling() || !view.is_rolling() || view.is_rolled_back || view.is_saturated() {
+        return Ok(());
+    }
+    if view.workload.deleting || (view.workload.rollback_to.is_some() && !view.workload.paused) {
+        return Ok(());
+    }
+    let several = view.claimed().filter(|set| set.set.is_active()).count() > 1;
+    let is_cut_off = view.claimed().any(|set| set.size == 0 && set.set.size > 0);
+    if !several || !view.has_valid_annotations() || is_cut_off {
+        return Ok(());
+    }
+    let replicas = view.workload.replicas;
+    let (total, wanted) = (view.total(), if replicas > 0 { view.cap() } else { 0 });
+    if total != wanted {
+        let sizes: Vec<_> = view.claimed().map(|set| (set.set.size, set.size)).collect();
+        return Err(format!("{total} pods after scaling, and {wanted} are wanted: {sizes:?}"));
+    }
+    let before: i64 = view.claimed().map(|set| set.set.size).sum();
+    let against = view.claimed().any(|set| {
+        (set.size - set.set.size).signum() == -(wanted - before).signum() && set.size != set.set.size
+    });
+    if against && wanted != before {
+        return Err(format!("a set changed against the direction from {before} to {wanted}"));
+    }
+    Ok(())
+}

@@ -1,0 +1,466 @@
+//! The simulator: a clock, a heap of events, a cluster, operators, and somebody who looks at
+//! every write.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BTreeMap, BinaryHeap};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use jiff::{SignedDuration, Timestamp};
+use plan::Flavour;
+use world::{Change, GarbageCollector, Key, Kubelets, ReplicaSetController, Resource, Store};
+
+use crate::actor::Actor;
+use crate::chance::Dice;
+use crate::checks::Checks;
+use crate::history::{History, workloads_of};
+use crate::link::{Reply, Sent};
+use crate::nature::{Gate, Nature, Switches};
+use crate::operator::{Operator, Watch};
+use crate::record::{Coverage, Trace};
+use crate::scenario::Scenario;
+use crate::truth::Truth;
+
+/// Nanoseconds since the start of a run.
+pub(crate) type Time = u64;
+pub(crate) const MILLISECOND: Time = 1_000_000;
+pub(crate) const SECOND: Time = 1000 * MILLISECOND;
+/// Where everything lives.
+pub(crate) const NAMESPACE: &str = "sim";
+/// The Deployment.
+pub(crate) const NAME: &str = "web";
+
+/// Something that is going to happen.
+#[derive(Debug)]
+pub(crate) enum Event {
+    /// The ReplicaSet controller and the garbage collector look.
+    Controllers,
+    /// A kubelet looks at a pod.
+    Pod(Key),
+    /// The ReplicaSet controller looks at a set again.
+    Set(Key),
+    /// A watch of an operator gets news.
+    News(u64, Watch),
+    /// A watch of pods gets news.
+    PodNews(u64),
+    /// An operator looks at its queue.
+    Alarm(u64),
+    /// A request reaches the server.
+    Arrive(u64, Box<Sent>),
+    /// An answer reaches the operator.
+    Answer(u64, Box<Reply>),
+    /// An operator starts; so many versions behind.
+    Start(u64),
+    /// A step of the scenario.
+    Step(usize),
+    /// A trouble begins.
+    Begin(usize),
+    /// A trouble ends.
+    End(usize),
+    /// The Deployment is created again.
+    Return,
+    /// A death that was due with an answer.
+    Die(u64),
+}
+
+/// An event in the heap: earlier first, then as they came.
+struct Due(Time, u64, Event);
+
+impl PartialEq for Due {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+impl Eq for Due {}
+impl PartialOrd for Due {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Due {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.0, self.1).cmp(&(other.0, other.1))
+    }
+}
+
+/// One run.
+pub(crate) struct Engine<'a> {
+    pub(crate) scenario: &'a Scenario,
+    pub(crate) flavour: Flavour,
+    pub(crate) now: Time,
+    heap: BinaryHeap<Reverse<Due>>,
+    order: u64,
+    base: Instant,
+    epoch: Timestamp,
+    pub(crate) store: Store,
+    pub(crate) sets: ReplicaSetController,
+    pub(crate) kubelets: Kubelets,
+    collector: GarbageCollector,
+    pub(crate) nature: Nature,
+    victims: Dice,
+    pub(crate) delays: Dice,
+    pub(crate) switches: Arc<Switches>,
+    pub(crate) operators: BTreeMap<u64, Operator>,
+    pub(crate) born: u64,
+    pub(crate) history: History,
+    pub(crate) truth: Truth,
+    pub(crate) checks: Checks,
+    pub(crate) trace: Trace,
+    pub(crate) coverage: Coverage,
+    seen: u64,
+    controllers_due: bool,
+    /// How many troubles hold each of these up.
+    pub(crate) holds: Holds,
+    /// Requests sent so far: writes, reads.
+    pub(crate) sent: (u32, u32),
+    pub(crate) counts: Counts,
+    pub(crate) is_alone: bool,
+    pub(crate) clock_off: i64,
+    pub(crate) outages: Vec<u16>,
+}
+
+/// What is held up, by how many troubles.
+#[derive(Debug, Default)]
+pub(crate) struct Holds {
+    pub(crate) workloads: u32,
+    pub(crate) sets: u32,
+    pub(crate) controllers: u32,
+    pub(crate) restarts: u32,
+}
+
+/// What operators did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Requests that reached the server.
+    pub requests: u64,
+    /// Writes that were accepted.
+    pub writes: u64,
+    /// ReplicaSets created.
+    pub creations: u64,
+    /// ReplicaSets deleted.
+    pub deletions: u64,
+    /// When the last request arrived, in nanoseconds.
+    pub last_request: u64,
+    /// Events of the simulator.
+    pub events: u64,
+}
+
+impl<'a> Engine<'a> {
+    pub(crate) fn new(scenario: &'a Scenario, is_verbose: bool) -> Self {
+        let epoch = Timestamp::from_second(1_767_225_600).unwrap_or(Timestamp::UNIX_EPOCH);
+        let mut store = Store::new(epoch);
+        let switches = Arc::new(Switches::default());
+        store.add_admission(Arc::new(Gate(switches.clone())));
+        let salt = scenario.salt;
+        let nodes = ["node-0", "node-1", "node-2"];
+        let kubelets = Kubelets::new(nodes.get(..scenario.pods.nodes.min(3)).unwrap_or(&nodes));
+        // A node that could be registered once can be registered.
+        _ = kubelets.register(&mut store);
+        let seen = store.version();
+        Self {
+            scenario,
+            flavour: scenario.flavour(),
+            now: 0,
+            heap: BinaryHeap::new(),
+            order: 0,
+            base: Instant::now(),
+            epoch,
+            store,
+            sets: ReplicaSetController::new(),
+            kubelets,
+            collector: GarbageCollector::new(),
+            nature: Nature { salt, pods: scenario.pods, is_healed: false },
+            victims: Dice::new(salt, 2),
+            delays: Dice::new(salt, 3),
+            switches,
+            operators: BTreeMap::new(),
+            born: 0,
+            history: History::default(),
+            truth: Truth::default(),
+            checks: Checks::default(),
+            trace: Trace::new(is_verbose),
+            coverage: Coverage::default(),
+            seen,
+            controllers_due: false,
+            holds: Holds::default(),
+            sent: (0, 0),
+            counts: Counts::default(),
+            is_alone: true,
+            clock_off: 0,
+            outages: Vec::new(),
+        }
+    }
+
+    pub(crate) fn at(&mut self, time: Time, event: Event) {
+        self.order += 1;
+        self.heap.push(Reverse(Due(time.max(self.now), self.order, event)));
+    }
+
+    pub(crate) fn after(&mut self, delay: Time, event: Event) {
+        self.at(self.now + delay, event);
+    }
+
+    /// Somewhere between these, in nanoseconds.
+    pub(crate) fn delay(&mut self, low: Time, high: Time) -> Time {
+        self.delays.between(low, high)
+    }
+
+    pub(crate) fn instant(&self) -> Instant {
+        self.base + Duration::from_nanos(self.now)
+    }
+
+    /// The server's clock.
+    pub(crate) fn wall(&self) -> Timestamp {
+        let since = SignedDuration::from_nanos(i64::try_from(self.now).unwrap_or(i64::MAX));
+        self.epoch.checked_add(since).unwrap_or(self.epoch)
+    }
+
+    /// The clock of the operators' machine.
+    pub(crate) fn operator_wall(&self) -> Timestamp {
+        self.wall().checked_add(SignedDuration::from_secs(self.clock_off)).unwrap_or(self.epoch)
+    }
+
+    /// A time as the heap counts it.
+    fn time_of(&self, at: Timestamp) -> Time {
+        let since = at.duration_since(self.epoch);
+        u64::try_from(since.as_nanos()).unwrap_or(0)
+    }
+
+    /// Lets things happen up to a time. False if nothing is left to happen before.
+    pub(crate) fn run_until(&mut self, end: Time) -> bool {
+        while self.checks.found.is_empty() {
+            match self.heap.peek() {
+                None => return false,
+                Some(Reverse(Due(at, ..))) if *at > end => break,
+                Some(_) => {}
+            }
+            let Some(Reverse(Due(at, _, event))) = self.heap.pop() else { return false };
+            self.now = at;
+            self.store.set_now(self.wall());
+            self.counts.events += 1;
+            self.handle(event);
+        }
+        self.now = self.now.max(end);
+        true
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Controllers => self.run_controllers(),
+            Event::Set(key) if self.holds.controllers == 0 => self.step_set(&key),
+            Event::Set(key) => self.after(SECOND, Event::Set(key)),
+            Event::Pod(key) => self.step_pod(&key),
+            Event::News(id, watch) => self.deliver(id, watch),
+            Event::PodNews(id) => {
+                let now = self.instant();
+                if let Some(operator) = self.operators.get_mut(&id) {
+                    operator.wake_all(now);
+                }
+                self.set_alarm(id);
+            }
+            Event::Alarm(id) => self.alarm(id),
+            Event::Arrive(id, sent) => self.arrive(id, &sent),
+            Event::Answer(id, reply) => self.answer(id, *reply),
+            Event::Start(back) => self.start_operator(back),
+            Event::Step(index) => self.step(index),
+            Event::Begin(index) => self.begin(index),
+            Event::End(index) => self.end(index),
+            Event::Return => self.come_back(),
+            Event::Die(id) => self.kill(id),
+        }
+    }
+
+    /// Looks at everything that was written since the last time.
+    pub(crate) fn settle(&mut self, actor: Actor) {
+        self.truth.tick(self.wall());
+        if self.store.version() == self.seen {
+            return;
+        }
+        let mut changes: Vec<Change> = Vec::new();
+        for resource in [Resource::Pods, Resource::ReplicaSets, workloads_of(self.flavour)] {
+            if let Ok(news) = self.store.changes(resource, self.seen) {
+                changes.extend(news.cloned());
+            }
+        }
+        changes.sort_by_key(|change| change.version);
+        self.seen = self.store.version();
+        for change in &changes {
+            self.take_in(change, actor);
+        }
+        self.announce(&changes);
+    }
+
+    fn take_in(&mut self, change: &Change, actor: Actor) {
+        let is_deleted = change.kind == world::ChangeKind::Deleted;
+        let kind = match change.object.resource {
+            Resource::Pods => 1,
+            Resource::ReplicaSets => 2,
+            _ => 3,
+        };
+        self.trace.note(&[self.now, kind, change.version, u64::from(is_deleted)]);
+        self.say(change, actor);
+        match change.object.resource {
+            Resource::Pods => self.truth.note_pod(change, actor, self.wall()),
+            Resource::ReplicaSets => {
+                let basis = match actor {
+                    Actor::SetController => self.sets.seen().1,
+                    _ => self.last_basis(change),
+                };
+                if let Some(entry) = self.history.note_set(self.flavour, change, basis) {
+                    self.truth.note_set(&entry.set, is_deleted, change.version, actor);
+                }
+            }
+            _ => {
+                if let Some(entry) = self.history.note_workload(self.flavour, change) {
+                    self.truth.note_workload(&entry.workload, is_deleted, change.version);
+                    for condition in &entry.workload.status.conditions {
+                        self.coverage.hit(crate::coverage::condition(&condition.kind, &condition.reason));
+                    }
+                }
+            }
+        }
+        let is_set_deleted = is_deleted && change.object.resource == Resource::ReplicaSets;
+        self.checks.change(&self.truth, is_set_deleted, actor);
+    }
+
+    /// What the version of a set before this one was counted from.
+    fn last_basis(&self, change: &Change) -> u64 {
+        let before = change.before.as_ref().map(|before| before.version().to_string());
+        before.map_or(change.version, |version| self.history.basis(&version))
+    }
+
+    fn say(&mut self, change: &Change, actor: Actor) {
+        let (now, object) = (self.now / MILLISECOND, &change.object);
+        self.trace.say(|| {
+            let number = |value: Option<i64>| value.map_or("-".to_owned(), |value| value.to_string());
+            let what = match object.resource {
+                Resource::Pods => {
+                    let phase = object.status.get("phase").and_then(serde_json::Value::as_str);
+                    format!("deleting={} phase={}", object.is_deleting(), phase.unwrap_or("-"))
+                }
+                _ => format!(
+                    "size={} pods={} ready={} available={} generation={}/{} paused={:?} image={:?}",
+                    number(object.spec_number("replicas")),
+                    number(object.status_number("replicas")),
+                    number(object.status_number("readyReplicas")),
+                    number(object.status_number("availableReplicas")),
+                    number(object.status_number("observedGeneration")),
+                    object.generation(),
+                    object.spec.get("paused"),
+                    object.spec.pointer("/template/spec/containers/0/image"),
+                ),
+            };
+            let kind = object.resource.kind();
+            format!(
+                "{now:>8} ms v{} {actor:?}: {:?} {kind} {} {what}",
+                change.version,
+                change.kind,
+                object.name()
+            )
+        });
+    }
+
+    /// Tells everybody who watches.
+    fn announce(&mut self, changes: &[Change]) {
+        let mut kinds = [false; 3];
+        for change in changes {
+            let [pods, sets, workloads] = &mut kinds;
+            match change.object.resource {
+                Resource::Pods => {
+                    *pods = true;
+                    self.after(0, Event::Pod(Key::of(&change.object)));
+                }
+                Resource::ReplicaSets => *sets = true,
+                _ => *workloads = true,
+            }
+        }
+        let [pods, sets, workloads] = kinds;
+        if changes.is_empty() {
+            return;
+        }
+        self.tell_controllers();
+        let ids: Vec<u64> = self.operators.keys().copied().collect();
+        for id in ids {
+            if workloads {
+                self.tell(id, Watch::Workloads);
+            }
+            if sets {
+                self.tell(id, Watch::Sets);
+            }
+            let watches =
+                self.operators.get(&id).is_some_and(|one| crate::link::lock(&one.brain).watches_pods);
+            if pods && watches {
+                let delay = self.delay(MILLISECOND, 30 * MILLISECOND);
+                self.after(delay, Event::PodNews(id));
+            }
+        }
+    }
+
+    pub(crate) fn tell_controllers(&mut self) {
+        if !self.controllers_due && self.holds.controllers == 0 {
+            self.controllers_due = true;
+            let delay = self.delay(MILLISECOND, 20 * MILLISECOND);
+            self.after(delay, Event::Controllers);
+        }
+    }
+
+    /// A watch of an operator is going to show what happened.
+    pub(crate) fn tell(&mut self, id: u64, watch: Watch) {
+        let delay = self.delay(MILLISECOND, 30 * MILLISECOND);
+        let Some(operator) = self.operators.get_mut(&id) else { return };
+        let cursor = operator.cursor(watch);
+        if !cursor.is_due && cursor.is_synced {
+            cursor.is_due = true;
+            self.after(delay, Event::News(id, watch));
+        }
+    }
+
+    fn run_controllers(&mut self) {
+        self.controllers_due = false;
+        if self.holds.controllers > 0 {
+            return;
+        }
+        let through = self.store.version();
+        // Nothing is ever compacted here.
+        _ = self.sets.observe_sets(&self.store, through);
+        _ = self.sets.observe_pods(&self.store, through);
+        _ = self.collector.observe(&self.store, through);
+        while let Some(key) = self.sets.next_changed() {
+            self.step_set(&key);
+        }
+        let waiting: Vec<Key> = self.collector.waiting().cloned().collect();
+        for key in waiting {
+            _ = self.collector.step(&mut self.store, &key);
+        }
+        self.settle(Actor::Cluster);
+    }
+
+    fn step_set(&mut self, key: &Key) {
+        let step = self.sets.step(&mut self.store, key, &mut self.victims);
+        if step.refused.is_some() {
+            self.coverage.hit("pod refused");
+        }
+        if let Some(again) = step.again {
+            let time = self.time_of(again);
+            self.at(time, Event::Set(key.clone()));
+        }
+        self.settle(Actor::SetController);
+    }
+
+    fn step_pod(&mut self, key: &Key) {
+        let step = self.kubelets.step(&mut self.store, key, &mut self.nature);
+        if let Some(again) = step.again {
+            let time = self.time_of(again).max(self.now + 1);
+            self.at(time, Event::Pod(key.clone()));
+        }
+        self.settle(Actor::Cluster);
+    }
+
+    /// Every pod is looked at again.
+    pub(crate) fn look_at_pods(&mut self) {
+        let keys: Vec<Key> = self.store.list(Resource::Pods, None).map(Key::of).collect();
+        for key in keys {
+            self.after(0, Event::Pod(key));
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! What became of Deployments and ReplicaSets, decoded once as the operator decodes it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use api::decode::{self, Defaults};
+use plan::keys::{MANAGED_LABEL, MANAGED_VALUE};
+use plan::{Flavour, ReplicaSet, Workload};
+use world::{Change, ChangeKind, Object, Resource};
+
+/// A version of a ReplicaSet.
+#[derive(Clone, Debug)]
+pub(crate) struct SetVersion {
+    pub(crate) version: u64,
+    pub(crate) is_deleted: bool,
+    pub(crate) namespace: String,
+    pub(crate) set: Arc<ReplicaSet>,
+    /// Whether a watch by our label shows it.
+    pub(crate) is_marked: bool,
+    /// The version of the pods that its status was counted from.
+    pub(crate) basis: u64,
+}
+
+/// A version of a Deployment.
+#[derive(Clone, Debug)]
+pub(crate) struct WorkloadVersion {
+    pub(crate) version: u64,
+    pub(crate) is_deleted: bool,
+    pub(crate) workload: Arc<Workload>,
+}
+
+/// All versions, oldest first.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    pub(crate) sets: Vec<SetVersion>,
+    pub(crate) workloads: Vec<WorkloadVersion>,
+}
+
+/// The resource of a flavour's Deployments.
+pub(crate) fn workloads_of(flavour: Flavour) -> Resource {
+    match flavour {
+        Flavour::Rollwright => Resource::Deployments,
+        Flavour::AppsV1 => Resource::AppsDeployments,
+    }
+}
+
+pub(crate) fn decode_set(flavour: Flavour, object: &Object) -> Option<ReplicaSet> {
+    decode::replica_set(flavour, &object.to_value()).ok()
+}
+
+pub(crate) fn decode_workload(flavour: Flavour, object: &Object) -> Option<Workload> {
+    decode::workload(flavour, &object.to_value(), Defaults::of(flavour)).ok()
+}
+
+pub(crate) fn is_marked(set: &ReplicaSet) -> bool {
+    set.labels.get(MANAGED_LABEL).is_some_and(|value| value == MANAGED_VALUE)
+}
+
+impl History {
+    /// Takes in a change of a set.
+    pub(crate) fn note_set(&mut self, flavour: Flavour, change: &Change, basis: u64) -> Option<&SetVersion> {
+        let set = Arc::new(decode_set(flavour, &change.object)?);
+        let is_marked = flavour.set_labels().is_none() || is_marked(&set);
+        self.sets.push(SetVersion {
+            version: change.version,
+            is_deleted: change.kind == ChangeKind::Deleted,
+            namespace: change.object.namespace().to_owned(),
+            set,
+            is_marked,
+            basis,
+        });
+        self.sets.last()
+    }
+
+    /// Takes in a change of the Deployment.
+    pub(crate) fn note_workload(&mut self, flavour: Flavour, change: &Change) -> Option<&WorkloadVersion> {
+        let workload = Arc::new(decode_workload(flavour, &change.object)?);
+        let is_deleted = change.kind == ChangeKind::Deleted;
+        self.workloads.push(WorkloadVersion { version: change.version, is_deleted, workload });
+        self.workloads.last()
+    }
+
+    /// Versions of sets after one, oldest first.
+    pub(crate) fn sets_after(&self, version: u64) -> &[SetVersion] {
+        let start = self.sets.partition_point(|entry| entry.version <= version);
+        self.sets.get(start..).unwrap_or_default()
+    }
+
+    /// Versions of Deployments after one, oldest first.
+    pub(crate) fn workloads_after(&self, version: u64) -> &[WorkloadVersion] {
+        let start = self.workloads.partition_point(|entry| entry.version <= version);
+        self.workloads.get(start..).unwrap_or_default()
+    }
+
+    /// The sets that there were at a version, as a watch by our label shows them.
+    pub(crate) fn sets_at(&self, version: u64) -> Vec<&SetVersion> {
+        let mut there = BTreeMap::new();
+        for entry in self.sets.iter().take_while(|entry| entry.version <= version) {
+            if entry.is_deleted || !entry.is_marked {
+                there.remove(&entry.set.uid);
+            } else {
+                there.insert(&entry.set.uid, entry);
+            }
+        }
+        there.into_values().collect()
+    }
+
+    /// The Deployments that there were at a version.
+    pub(crate) fn workloads_at(&self, version: u64) -> Vec<&WorkloadVersion> {
+        let mut there = BTreeMap::new();
+        for entry in self.workloads.iter().take_while(|entry| entry.version <= version) {
+            if entry.is_deleted {
+                there.remove(&entry.workload.name);
+            } else {
+                there.insert(&entry.workload.name, entry);
+            }
+        }
+        there.into_values().collect()
+    }
+
+    /// What the pods looked like when a version of a set was counted.
+    pub(crate) fn basis(&self, resource_version: &str) -> u64 {
+        let Ok(version) = resource_version.parse::<u64>() else { return 0 };
+        let index = self.sets.partition_point(|entry| entry.version < version);
+        self.sets.get(index).filter(|entry| entry.version == version).map_or(0, |entry| entry.basis)
+    }
+}

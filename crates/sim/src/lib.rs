@@ -1,0 +1,140 @@
+//! Rollouts by the hundred thousand, in a cluster in memory, with every fault.
+//!
+//! One seed makes one [`Scenario`]: a Deployment, what its users do, and what goes wrong. [`run`]
+//! plays it with the production planner, executor, cache, queue and ledger over the store,
+//! ReplicaSet controller, kubelets and garbage collector of `crates/world`, by a virtual clock,
+//! and looks at every single write. docs/simulation.md tells what is modelled and what is not.
+
+mod actor;
+pub mod chance;
+mod checks;
+pub mod coverage;
+mod engine;
+mod history;
+mod link;
+pub mod matrix;
+mod nature;
+mod operator;
+mod record;
+mod requests;
+pub mod scenario;
+pub mod shrink;
+mod troubles;
+mod truth;
+mod users;
+mod view;
+
+use engine::{Engine, Event, MILLISECOND, SECOND, Time};
+
+pub use checks::Violation;
+pub use engine::Counts;
+pub use record::Coverage;
+pub use scenario::Scenario;
+
+/// How a scenario is played.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Settings {
+    /// Whether the last events are kept as text.
+    pub verbose: bool,
+    /// Whether seeds make plain rollouts of ten pods without faults, to measure speed.
+    pub plain: bool,
+}
+
+/// What came of a run.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// The first check that failed, if one did.
+    pub violation: Option<Violation>,
+    /// Rollouts that were asked for.
+    pub rollouts: u64,
+    /// What operators did.
+    pub counts: Counts,
+    /// Hash of everything that happened.
+    pub hash: u64,
+    /// What happened how often.
+    pub coverage: Coverage,
+    /// The last events, if they were kept.
+    pub lines: Vec<String>,
+    /// The sets at the end: name, size, revision.
+    pub end: Vec<(String, i64, Option<i64>)>,
+}
+
+/// Plays the scenario of a seed.
+#[must_use]
+pub fn run(seed: u64, settings: &Settings) -> Report {
+    let scenario = if settings.plain { Scenario::plain(seed) } else { Scenario::of(seed) };
+    play(&scenario, settings)
+}
+
+/// Plays a scenario.
+#[must_use]
+pub fn play(scenario: &Scenario, settings: &Settings) -> Report {
+    let mut engine = Engine::new(scenario, settings.verbose);
+    engine.create_workload();
+    engine.after(MILLISECOND, Event::Start(0));
+    for (index, step) in scenario.steps.iter().enumerate() {
+        engine.at(step.at * MILLISECOND, Event::Step(index));
+    }
+    for (index, fault) in scenario.faults.iter().enumerate() {
+        if let scenario::Fault::During(at, duration, _) = fault {
+            engine.at(at * MILLISECOND, Event::Begin(index));
+            engine.at((at + duration) * MILLISECOND, Event::End(index));
+        }
+    }
+    let end = scenario.end() * MILLISECOND + 1;
+    engine.run_until(end);
+    if engine.checks.found.is_empty() {
+        engine.heal();
+        come_to_rest(&mut engine, end);
+    }
+    report(engine)
+}
+
+/// Time for everything to come right: steps of pods, backoff, watches.
+fn bound(scenario: &Scenario) -> Time {
+    let replicas = scenario.steps.iter().filter_map(|step| match step.act {
+        scenario::Act::Scale(size)
+        | scenario::Act::TemplateAndScale(_, size)
+        | scenario::Act::ScaleSet(_, size) => Some(size),
+        _ => None,
+    });
+    let replicas = replicas.chain([scenario.start.replicas]).max().unwrap_or(1).max(1);
+    let rounds = u64::try_from(replicas).unwrap_or(1) + 4;
+    let pods = (scenario.pods.ready_max + scenario.pods.gone_max + 10_000) * MILLISECOND;
+    rounds * pods + 240 * SECOND
+}
+
+/// LV-1, and then quiet.
+fn come_to_rest(engine: &mut Engine<'_>, healed: Time) {
+    let bound = healed + bound(engine.scenario);
+    engine.run_until(bound);
+    if !engine.checks.found.is_empty() || !engine.has_workload() {
+        return;
+    }
+    let verdict = checks::liveness::converged(&engine.truth);
+    engine.checks.fail("LV-1", verdict);
+    let before = engine.counts.requests;
+    engine.run_until(bound + 600 * SECOND);
+    let after = engine.counts.requests;
+    let verdict = if after == before { Ok(()) } else { Err(format!("{} requests at rest", after - before)) };
+    engine.checks.fail("ID-1", verdict);
+}
+
+fn report(mut engine: Engine<'_>) -> Report {
+    if engine.checks.floor.deepest > 0 {
+        engine.coverage.hit("below the floor by others");
+    }
+    let sets = engine.truth.owned().map(|truth| {
+        let revision = truth.set.annotations.get(plan::keys::REVISION).and_then(|text| text.parse().ok());
+        (truth.set.name.clone(), truth.set.size, revision)
+    });
+    Report {
+        rollouts: engine.scenario.rollouts(),
+        end: sets.collect(),
+        violation: engine.checks.found.first().cloned(),
+        counts: engine.counts,
+        hash: engine.trace.hash(),
+        lines: engine.trace.lines().map(str::to_owned).collect(),
+        coverage: engine.coverage,
+    }
+}

@@ -1,0 +1,165 @@
+//! The simulator's command line.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use clap::Parser;
+use sim::coverage::WANTED;
+use sim::{Coverage, Report, Scenario, Settings};
+
+/// Plays rollouts in a cluster in memory, with faults, and checks every write.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Rollouts to play.
+    #[arg(long, default_value_t = 200_000)]
+    rollouts: u64,
+    /// Threads to play them on.
+    #[arg(long, default_value_t = 2)]
+    threads: u64,
+    /// The seed to begin with.
+    #[arg(long, default_value_t = 0)]
+    first: u64,
+    /// Plays this seed only, and prints its last events.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Plays so many seeds twice and compares.
+    #[arg(long)]
+    determinism: Option<u64>,
+    /// Plain rollouts of ten pods without faults, to measure speed.
+    #[arg(long)]
+    plain: bool,
+    /// Makes a failing scenario small, and prints it.
+    #[arg(long)]
+    shrink: bool,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let done = match (arguments.seed, arguments.determinism) {
+        (Some(seed), _) => replay(seed, &arguments),
+        (None, Some(count)) => compare(count, &arguments),
+        (None, None) => campaign(&arguments),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            // Nobody listens any more.
+            _ = writeln!(std::io::stderr(), "{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn replay(seed: u64, arguments: &Arguments) -> std::io::Result<bool> {
+    let mut out = std::io::stdout().lock();
+    let mut scenario = Scenario::of(seed);
+    if arguments.shrink
+        && let Some(violation) = sim::play(&scenario, &Settings::default()).violation
+    {
+        scenario = sim::shrink::shrink(&scenario, violation.check);
+        writeln!(out, "{}", serde_json::to_string(&scenario).unwrap_or_default())?;
+    }
+    let report = sim::play(&scenario, &Settings { verbose: true, plain: false });
+    writeln!(out, "{scenario:#?}")?;
+    for line in &report.lines {
+        writeln!(out, "{line}")?;
+    }
+    writeln!(out, "hash {:016x}, {:?}", report.hash, report.counts)?;
+    match &report.violation {
+        Some(violation) => writeln!(out, "{}: {}", violation.check, violation.text)?,
+        None => writeln!(out, "ok")?,
+    }
+    Ok(report.violation.is_none())
+}
+
+fn compare(count: u64, arguments: &Arguments) -> std::io::Result<bool> {
+    let settings = Settings { plain: arguments.plain, ..Settings::default() };
+    let seeds = arguments.first..arguments.first + count;
+    let differ = seeds.filter(|seed| sim::run(*seed, &settings).hash != sim::run(*seed, &settings).hash);
+    let differ: Vec<u64> = differ.collect();
+    writeln!(std::io::stdout(), "{count} seeds twice: {} differ {differ:?}", differ.len())?;
+    Ok(differ.is_empty())
+}
+
+#[derive(Default)]
+struct Sum {
+    rollouts: u64,
+    seeds: u64,
+    writes: u64,
+    events: u64,
+    coverage: Coverage,
+    failures: Vec<(u64, Report)>,
+}
+
+/// Failing seeds after which a run ends.
+const FAILURES_MAX: usize = 20;
+
+fn campaign(arguments: &Arguments) -> std::io::Result<bool> {
+    let started = Instant::now();
+    let settings = Settings { plain: arguments.plain, ..Settings::default() };
+    let (next, done) = (AtomicU64::new(arguments.first), AtomicU64::new(0));
+    let sum = Mutex::new(Sum::default());
+    std::thread::scope(|scope| {
+        for _ in 0..arguments.threads.max(1) {
+            scope.spawn(|| work(&next, &done, arguments.rollouts, &settings, &sum));
+        }
+    });
+    let mut sum = sum.into_inner().unwrap_or_else(PoisonError::into_inner);
+    sum.failures.sort_by_key(|(seed, _)| *seed);
+    print(&sum, arguments, started.elapsed().as_secs_f64())
+}
+
+fn work(next: &AtomicU64, done: &AtomicU64, wanted: u64, settings: &Settings, sum: &Mutex<Sum>) {
+    let mut own = Sum::default();
+    while done.load(Ordering::Relaxed) < wanted && own.failures.len() < FAILURES_MAX {
+        let seed = next.fetch_add(1, Ordering::Relaxed);
+        let report = sim::run(seed, settings);
+        done.fetch_add(report.rollouts, Ordering::Relaxed);
+        own.rollouts += report.rollouts;
+        own.seeds += 1;
+        own.writes += report.counts.writes;
+        own.events += report.counts.events;
+        own.coverage.merge(&report.coverage);
+        if report.violation.is_some() {
+            own.failures.push((seed, report));
+        }
+    }
+    let mut sum = sum.lock().unwrap_or_else(PoisonError::into_inner);
+    sum.rollouts += own.rollouts;
+    sum.seeds += own.seeds;
+    sum.writes += own.writes;
+    sum.events += own.events;
+    sum.coverage.merge(&own.coverage);
+    sum.failures.extend(own.failures);
+}
+
+fn print(sum: &Sum, arguments: &Arguments, seconds: f64) -> std::io::Result<bool> {
+    let mut out = std::io::stdout().lock();
+    for (name, count) in sum.coverage.iter() {
+        writeln!(out, "{count:>10}  {name}")?;
+    }
+    let missing: Vec<_> = WANTED.iter().filter(|name| sum.coverage.count(name) == 0).collect();
+    for (seed, report) in &sum.failures {
+        if let Some(violation) = &report.violation {
+            writeln!(out, "seed {seed}: {}: {}", violation.check, violation.text)?;
+        }
+    }
+    let Sum { rollouts, seeds, writes, events, .. } = sum;
+    #[expect(clippy::cast_precision_loss, reason = "for people")]
+    let rate = *rollouts as f64 / seconds;
+    writeln!(
+        out,
+        "{rollouts} rollouts of {seeds} seeds in {seconds:.1} s ({rate:.0} a second on {} threads), {writes} writes \
+         checked, {events} events, {} failures",
+        arguments.threads,
+        sum.failures.len()
+    )?;
+    if !arguments.plain && !missing.is_empty() {
+        writeln!(out, "never happened: {missing:?}")?;
+    }
+    Ok(sum.failures.is_empty() && (arguments.plain || missing.is_empty()))
+}

@@ -1,0 +1,139 @@
+//! Bugs of the past, put back in one at a time: for each, seeds are played until a check finds it.
+//!
+//! A seed counts only if the same scenario is clean without the bug. The table goes to standard
+//! output as Markdown; the end is a failure if a bug was not found in time. docs/mutants.md has
+//! the last results.
+
+use std::io::Write as _;
+use std::panic::AssertUnwindSafe;
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use clap::Parser;
+use plan::bug::{self, Bug};
+use sim::Settings;
+
+/// Puts bugs of the past back in, and says which check finds each.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Seconds that the search for one bug may take.
+    #[arg(long, default_value_t = 60)]
+    seconds: u64,
+    /// Threads that search.
+    #[arg(long, default_value_t = 2)]
+    threads: u64,
+    /// The seed to begin with.
+    #[arg(long, default_value_t = 0)]
+    first: u64,
+    /// Only bugs whose name contains this.
+    #[arg(long)]
+    only: Option<String>,
+}
+
+/// What found a bug.
+struct Find {
+    seed: u64,
+    check: String,
+    text: String,
+}
+
+/// What a search came to.
+struct Search {
+    find: Option<Find>,
+    seconds: f64,
+    rollouts: u64,
+}
+
+fn main() -> ExitCode {
+    // A panic is one of the ways in which a bug shows.
+    std::panic::set_hook(Box::new(|_| {}));
+    match check_all(&Arguments::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            // Nobody listens any more.
+            _ = writeln!(std::io::stderr(), "{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn check_all(arguments: &Arguments) -> std::io::Result<bool> {
+    let mut out = std::io::stdout().lock();
+    let is_wanted = |bug: &&Bug| arguments.only.as_ref().is_none_or(|only| bug.name().contains(only.as_str()));
+    let bugs: Vec<Bug> = Bug::ALL.iter().filter(is_wanted).copied().collect();
+    writeln!(out, "| bug | had by | found by | seed | seconds | rollouts | as |")?;
+    writeln!(out, "|---|---|---|---|---|---|---|")?;
+    let mut missed = Vec::new();
+    for bug in &bugs {
+        let Search { find, seconds, rollouts } = search(*bug, arguments);
+        let (name, source) = (bug.name(), bug.source());
+        match find {
+            Some(Find { seed, check, text }) => {
+                let text = text.replace('|', "/");
+                writeln!(out, "| {name} | {source} | {check} | {seed} | {seconds:.1} | {rollouts} | {text} |")?;
+            }
+            None => {
+                missed.push(name);
+                writeln!(out, "| {name} | {source} | **nothing** | | {seconds:.1} | {rollouts} | |")?;
+            }
+        }
+        out.flush()?;
+    }
+    writeln!(out, "\n{} of {} bugs found", bugs.len() - missed.len(), bugs.len())?;
+    if !missed.is_empty() {
+        writeln!(out, "not found: {}", missed.join(", "))?;
+    }
+    Ok(missed.is_empty() && !bugs.is_empty())
+}
+
+fn search(bug: Bug, arguments: &Arguments) -> Search {
+    let started = Instant::now();
+    let deadline = started + Duration::from_secs(arguments.seconds);
+    let (next, rollouts) = (AtomicU64::new(arguments.first), AtomicU64::new(0));
+    let is_over = AtomicBool::new(false);
+    let found = Mutex::new(None);
+    std::thread::scope(|scope| {
+        for _ in 0..arguments.threads.max(1) {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) && Instant::now() < deadline {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(find) = try_seed(bug, seed, &rollouts) else { continue };
+                    is_over.store(true, Ordering::Relaxed);
+                    let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                    if found.as_ref().is_none_or(|known: &Find| known.seed > find.seed) {
+                        *found = Some(find);
+                    }
+                }
+            });
+        }
+    });
+    let find = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Search { find, seconds: started.elapsed().as_secs_f64(), rollouts: rollouts.into_inner() }
+}
+
+/// What finds the bug in the scenario of a seed, if that scenario is clean without it.
+fn try_seed(bug: Bug, seed: u64, rollouts: &AtomicU64) -> Option<Find> {
+    let (check, text) = play(Some(bug), seed, rollouts)?;
+    play(None, seed, rollouts).is_none().then_some(Find { seed, check, text })
+}
+
+/// Plays the scenario of a seed; the check that failed, and its words.
+fn play(bug: Option<Bug>, seed: u64, rollouts: &AtomicU64) -> Option<(String, String)> {
+    bug::inject(bug);
+    let played = std::panic::catch_unwind(AssertUnwindSafe(|| sim::run(seed, &Settings::default())));
+    bug::inject(None);
+    match played {
+        Ok(report) => {
+            rollouts.fetch_add(report.rollouts, Ordering::Relaxed);
+            report.violation.map(|violation| (violation.check.to_owned(), violation.text))
+        }
+        Err(payload) => {
+            let text = payload.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| payload.downcast_ref::<&str>().map(|text| (*text).to_owned()));
+            Some(("panic".to_owned(), text.unwrap_or_default()))
+        }
+    }
+}

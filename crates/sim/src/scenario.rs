@@ -1,0 +1,424 @@
+//! A scenario: one Deployment, what its users do, and what goes wrong. Plain data, so that it
+//! can be printed, shrunk and kept; a seed makes one.
+
+use plan::Flavour;
+use serde::{Deserialize, Serialize};
+
+use crate::chance::Dice;
+
+/// Milliseconds of virtual time.
+pub type Millis = u64;
+
+/// One Deployment, what is done to it, and what goes wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scenario {
+    /// Whether it is an apps/v1 Deployment.
+    pub is_apps: bool,
+    /// What all smaller choices follow from: delays, victims.
+    pub salt: u64,
+    /// The Deployment as it is created.
+    pub start: Start,
+    /// How slow pods are.
+    pub pods: Pods,
+    /// What users and other controllers do.
+    pub steps: Vec<Step>,
+    /// What goes wrong.
+    pub faults: Vec<Fault>,
+}
+
+/// The Deployment as it is created.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Start {
+    /// `spec.replicas`.
+    pub replicas: i64,
+    /// `spec.strategy`.
+    pub strategy: Rollout,
+    /// `spec.minReadySeconds`.
+    pub min_ready_seconds: i64,
+    /// `spec.revisionHistoryLimit`.
+    pub history_limit: i64,
+    /// `spec.progressDeadlineSeconds`.
+    pub deadline_seconds: i64,
+}
+
+/// `spec.strategy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Rollout {
+    /// Pods or percent that may be more, and that may be missing.
+    Rolling(Share, Share),
+    /// All old pods first.
+    Recreate,
+}
+
+/// A number of pods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Share {
+    /// So many.
+    Pods(i64),
+    /// So many of a hundred.
+    Percent(i64),
+}
+
+/// How slow pods are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pods {
+    /// Longest time until ready.
+    pub ready_max: Millis,
+    /// Longest time until gone.
+    pub gone_max: Millis,
+    /// Of a hundred pods so many become unready again.
+    pub flaky_percent: u64,
+    /// Nodes.
+    pub nodes: usize,
+}
+
+/// Something that somebody else does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// When.
+    pub at: Millis,
+    /// What.
+    pub act: Act,
+}
+
+/// What somebody else does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Act {
+    /// Another template; 8 and up never become ready.
+    Template(u8),
+    /// Another size.
+    Scale(i64),
+    /// Both in one edit.
+    TemplateAndScale(u8, i64),
+    /// `spec.paused`.
+    Pause(bool),
+    /// Back to a revision; 0 is the last one.
+    RollBack(i64),
+    /// Another strategy.
+    Strategy(Rollout),
+    /// `spec.revisionHistoryLimit`.
+    HistoryLimit(i64),
+    /// `spec.minReadySeconds`.
+    MinReady(i64),
+    /// An annotation of the Deployment, with this many as its value.
+    Annotate(u8),
+    /// The Deployment is deleted and its sets orphaned; soon after it is created again.
+    OrphanAndReturn,
+    /// Somebody sets the size of a set: which, and to what.
+    ScaleSet(u8, i64),
+    /// Somebody writes garbage into an annotation of a set: which, and which garbage.
+    Garbage(u8, u8),
+    /// Somebody takes a label off a set, so that the selector does not match.
+    Unlabel(u8),
+    /// Somebody takes our own label off a set.
+    Unmark(u8),
+    /// Somebody takes the owner off a set.
+    Disown(u8),
+    /// Somebody deletes a set.
+    DeleteSet(u8),
+    /// Somebody deletes a pod.
+    DeletePod(u8),
+    /// A container restarts.
+    Restart(u8),
+}
+
+/// Something that goes wrong.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Fault {
+    /// To the n-th write request of operators.
+    Write(u32, WriteFault),
+    /// To the n-th read request: this code.
+    Read(u32, u16),
+    /// From a time on, for so long.
+    During(Millis, Millis, Trouble),
+}
+
+/// What goes wrong with a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WriteFault {
+    /// The operator dies before it is sent.
+    CrashBefore,
+    /// It is carried out, and the operator dies before the answer comes.
+    CrashCommitted,
+    /// The operator dies when it has the answer.
+    CrashAfter,
+    /// The operator dies, and the write arrives this much later.
+    Zombie(Millis),
+    /// Refused with this code.
+    Refused(u16),
+    /// Carried out, but answered with 504.
+    LostAnswer,
+    /// Carried out, but not answered until the deadline.
+    Silence,
+    /// It takes this long.
+    Slow(Millis),
+}
+
+/// What goes wrong for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Trouble {
+    /// The watch of Deployments stands still.
+    WorkloadLag,
+    /// The watch of ReplicaSets stands still.
+    SetLag,
+    /// Both watches break; then they list anew.
+    Disconnect,
+    /// History is compacted while the watches stand still (410).
+    Expired,
+    /// Every request is answered with this code.
+    Outage(u16),
+    /// The operator's wall clock is off by so many seconds.
+    Clock(i64),
+    /// No more pods than there are.
+    PodQuota,
+    /// No more ReplicaSets.
+    SetQuota,
+    /// A webhook changes every ReplicaSet that is created.
+    Webhook,
+    /// A node is not heard of.
+    NodeLoss(u8),
+    /// The ReplicaSet controller does nothing.
+    SlowSets,
+    /// A second operator runs as well.
+    Twin,
+    /// The operator is killed, and comes back at the end.
+    Down,
+    /// The operator is killed, and comes back with what was true this many versions ago.
+    TimeTravel(u64),
+}
+
+impl Scenario {
+    /// The flavour of the Deployment.
+    #[must_use]
+    pub fn flavour(&self) -> Flavour {
+        if self.is_apps { Flavour::AppsV1 } else { Flavour::Rollwright }
+    }
+
+    /// When nothing more is done and nothing is wrong any more.
+    #[must_use]
+    pub fn end(&self) -> Millis {
+        let steps = self.steps.iter().map(|step| step.at);
+        let faults = self.faults.iter().map(|fault| match fault {
+            Fault::During(at, duration, _) => at + duration,
+            _ => 0,
+        });
+        steps.chain(faults).max().unwrap_or(0)
+    }
+
+    /// How many rollouts its users ask for.
+    #[must_use]
+    pub fn rollouts(&self) -> u64 {
+        let starts = |step: &&Step| {
+            matches!(
+                step.act,
+                Act::Template(_) | Act::TemplateAndScale(..) | Act::RollBack(_) | Act::OrphanAndReturn
+            )
+        };
+        1 + self.steps.iter().filter(starts).count() as u64
+    }
+
+    /// The scenario of a seed.
+    #[must_use]
+    pub fn of(seed: u64) -> Self {
+        let mut dice = Dice::new(seed, 1);
+        let start = start(&mut dice);
+        let mut steps = steps(&mut dice, &start);
+        steps.sort_by_key(|step| step.at);
+        let end = steps.last().map_or(20_000, |step| step.at + 20_000);
+        let faults = faults(&mut dice, end);
+        let pods = Pods {
+            ready_max: dice.one_of(&[200, 1000, 5000, 20_000], 1000),
+            gone_max: dice.one_of(&[0, 500, 5000, 30_000], 500),
+            flaky_percent: if dice.percent(20) { dice.between(1, 20) } else { 0 },
+            nodes: 3,
+        };
+        Self { is_apps: dice.percent(25), salt: dice.next(), start, pods, steps, faults }
+    }
+
+    /// A plain rollout of ten pods, to measure speed.
+    #[must_use]
+    pub fn plain(seed: u64) -> Self {
+        let quarter = Share::Percent(25);
+        Self {
+            is_apps: false,
+            salt: seed,
+            start: Start {
+                replicas: 10,
+                strategy: Rollout::Rolling(quarter, quarter),
+                min_ready_seconds: 0,
+                history_limit: 10,
+                deadline_seconds: 600,
+            },
+            pods: Pods { ready_max: 1000, gone_max: 500, flaky_percent: 0, nodes: 3 },
+            steps: vec![Step { at: 10_000, act: Act::Template(1) }],
+            faults: Vec::new(),
+        }
+    }
+}
+
+fn share(dice: &mut Dice) -> Share {
+    if dice.percent(40) {
+        Share::Percent(dice.one_of(&[10, 25, 34, 50, 100], 25))
+    } else {
+        Share::Pods(i64::try_from(dice.below(4)).unwrap_or(0))
+    }
+}
+
+fn rollout(dice: &mut Dice) -> Rollout {
+    if dice.percent(15) {
+        return Rollout::Recreate;
+    }
+    let (surge, unavailable) = (share(dice), share(dice));
+    match (surge, unavailable) {
+        // The API server refuses both to be 0.
+        (Share::Pods(0), Share::Pods(0)) => Rollout::Rolling(Share::Pods(1), Share::Pods(0)),
+        _ => Rollout::Rolling(surge, unavailable),
+    }
+}
+
+fn size(dice: &mut Dice) -> i64 {
+    let most = dice.one_of(&[3, 6, 10, 12], 10);
+    let least = u64::from(dice.percent(90));
+    i64::try_from(dice.between(least, most)).unwrap_or(1)
+}
+
+fn start(dice: &mut Dice) -> Start {
+    Start {
+        replicas: size(dice),
+        strategy: rollout(dice),
+        min_ready_seconds: if dice.percent(20) { dice.one_of(&[1, 2, 5], 1) } else { 0 },
+        history_limit: dice.one_of(&[0, 1, 2, 10], 10),
+        deadline_seconds: dice.one_of(&[10, 60, 600], 600),
+    }
+}
+
+/// Which kinds of steps a seed knows: a random part of all.
+fn steps(dice: &mut Dice, start: &Start) -> Vec<Step> {
+    let known = dice.next();
+    let pace = dice.one_of(&[500, 3000, 10_000, 40_000], 3000);
+    let count = dice.between(1, 7);
+    let mut at = 0;
+    let mut image = 0;
+    let mut replicas = start.replicas;
+    let mut steps = Vec::new();
+    for _ in 0..count {
+        at += dice.between(1, pace);
+        let kind = dice.below(24);
+        let act = if kind < 8 || known & (1 << kind) == 0 {
+            image = next_image(dice, image);
+            Act::Template(image)
+        } else {
+            other_act(dice, kind, &mut image, &mut replicas)
+        };
+        let is_pause = act == Act::Pause(true);
+        steps.push(Step { at, act });
+        if is_pause {
+            steps.push(Step { at: at + dice.between(1, 2 * pace), act: Act::Pause(false) });
+        }
+    }
+    steps
+}
+
+fn next_image(dice: &mut Dice, image: u8) -> u8 {
+    match dice.below(10) {
+        0 => 8,
+        1 => 0,
+        _ => (image + 1) % 6,
+    }
+}
+
+fn other_act(dice: &mut Dice, kind: u64, image: &mut u8, replicas: &mut i64) -> Act {
+    let which = u8::try_from(dice.below(8)).unwrap_or(0);
+    match kind {
+        8 | 9 => {
+            *replicas = size(dice);
+            Act::Scale(*replicas)
+        }
+        10 => {
+            *image = next_image(dice, *image);
+            *replicas = size(dice);
+            Act::TemplateAndScale(*image, *replicas)
+        }
+        11 | 12 => Act::Pause(true),
+        13 => Act::RollBack(i64::try_from(dice.below(4)).unwrap_or(0)),
+        14 => Act::Strategy(rollout(dice)),
+        15 => Act::HistoryLimit(i64::try_from(dice.below(4)).unwrap_or(0)),
+        16 => Act::MinReady(i64::try_from(dice.below(4)).unwrap_or(0)),
+        17 => Act::Annotate(which),
+        18 => Act::OrphanAndReturn,
+        19 => Act::ScaleSet(which, size(dice)),
+        20 => Act::Garbage(which, u8::try_from(dice.below(12)).unwrap_or(0)),
+        21 => match dice.below(3) {
+            0 => Act::Unlabel(which),
+            1 => Act::Unmark(which),
+            _ => Act::Disown(which),
+        },
+        22 => Act::DeleteSet(which),
+        _ if dice.percent(50) => Act::DeletePod(which),
+        _ => Act::Restart(which),
+    }
+}
+
+fn faults(dice: &mut Dice, end: Millis) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    if dice.percent(15) {
+        return faults;
+    }
+    let known = dice.next();
+    if known & 1 == 0 {
+        let rate = dice.one_of(&[3, 10, 30], 10);
+        let modes = dice.next() | 1;
+        for nth in 0..80 {
+            if dice.percent(rate) {
+                faults.extend(write_fault(dice, modes).map(|fault| Fault::Write(nth, fault)));
+            }
+        }
+    }
+    if known & 2 == 0 {
+        let code = dice.one_of(&[403, 404, 429, 500, 503, 504], 500);
+        faults.extend((0..60).filter(|_| dice.percent(8)).map(|nth| Fault::Read(nth, code)));
+    }
+    for _ in 0..dice.below(5) {
+        let duration = dice.one_of(&[200, 3000, 20_000, 60_000, 300_000], 3000);
+        let trouble = trouble(dice);
+        faults.push(Fault::During(dice.below(end), dice.between(1, duration), trouble));
+    }
+    faults
+}
+
+fn write_fault(dice: &mut Dice, modes: u64) -> Option<WriteFault> {
+    let kind = dice.below(9);
+    if modes & (1 << kind) == 0 {
+        return None;
+    }
+    Some(match kind {
+        0 => WriteFault::Refused(dice.one_of(&[403, 404, 409, 422, 429, 500, 503], 500)),
+        1 => WriteFault::CrashBefore,
+        2 => WriteFault::CrashCommitted,
+        3 => WriteFault::CrashAfter,
+        4 => WriteFault::Zombie(dice.one_of(&[10, 1000, 60_000, 300_000], 1000)),
+        5 => WriteFault::LostAnswer,
+        6 => WriteFault::Silence,
+        7 => WriteFault::Refused(dice.one_of(&[409, 429, 500], 409)),
+        _ => WriteFault::Slow(dice.between(1, 9000)),
+    })
+}
+
+fn trouble(dice: &mut Dice) -> Trouble {
+    match dice.below(16) {
+        0 => Trouble::WorkloadLag,
+        1 | 2 => Trouble::SetLag,
+        3 => Trouble::Disconnect,
+        4 => Trouble::Expired,
+        5 => Trouble::Outage(dice.one_of(&[429, 500, 503, 504], 503)),
+        6 => Trouble::Clock(dice.one_of(&[-600, -7, 7, 600], 600)),
+        7 => Trouble::PodQuota,
+        8 => Trouble::SetQuota,
+        9 => Trouble::Webhook,
+        10 => Trouble::NodeLoss(u8::try_from(dice.below(3)).unwrap_or(0)),
+        11 => Trouble::SlowSets,
+        12 | 13 => Trouble::Twin,
+        14 => Trouble::Down,
+        _ => Trouble::TimeTravel(dice.one_of(&[1, 10, 60], 10)),
+    }
+}

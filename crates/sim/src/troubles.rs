@@ -1,0 +1,196 @@
+//! What goes wrong for a while, and how it ends.
+
+use std::sync::atomic::Ordering;
+
+use serde_json::json;
+use world::{Object, Resource};
+
+use crate::actor::Actor;
+use crate::engine::{Engine, Event, MILLISECOND, NAMESPACE, SECOND};
+use crate::nature::BAD_IMAGE;
+use crate::operator::Watch;
+use crate::scenario::{Fault, Trouble};
+
+const WATCHES: [Watch; 2] = [Watch::Workloads, Watch::Sets];
+
+fn node(which: u8) -> String {
+    format!("node-{}", which % 3)
+}
+
+impl Engine<'_> {
+    fn trouble(&self, index: usize) -> Option<Trouble> {
+        match self.scenario.faults.get(index)? {
+            Fault::During(_, _, trouble) => Some(*trouble),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn begin(&mut self, index: usize) {
+        let Some(trouble) = self.trouble(index) else { return };
+        self.trace.note(&[self.now, 7, index as u64]);
+        let now = self.now / MILLISECOND;
+        self.trace.say(|| format!("{now:>8} ms trouble {index}: {trouble:?}"));
+        self.coverage.hit(name(trouble));
+        let there = |resource: Resource, engine: &Self| {
+            i64::try_from(engine.store.list(resource, Some(NAMESPACE)).count()).unwrap_or(0).max(1)
+        };
+        match trouble {
+            Trouble::WorkloadLag => self.holds.workloads += 1,
+            Trouble::SetLag => self.holds.sets += 1,
+            Trouble::Disconnect | Trouble::Expired => {
+                self.holds.workloads += 1;
+                self.holds.sets += 1;
+            }
+            Trouble::Outage(code) => self.outages.push(code),
+            Trouble::Clock(seconds) => self.clock_off = seconds,
+            Trouble::PodQuota => self.switches.pods.store(there(Resource::Pods, self), Ordering::Relaxed),
+            Trouble::SetQuota => {
+                self.switches.sets.store(there(Resource::ReplicaSets, self), Ordering::Relaxed)
+            }
+            Trouble::Webhook => self.switches.webhook.store(1, Ordering::Relaxed),
+            Trouble::NodeLoss(which) => {
+                self.kubelets.lose_node(&mut self.store, &node(which));
+                self.settle(Actor::Cluster);
+            }
+            Trouble::SlowSets => self.holds.controllers += 1,
+            Trouble::Twin => {
+                self.is_alone = false;
+                self.start_operator(0);
+            }
+            Trouble::Down => {
+                self.holds.restarts += 1;
+                self.kill_all();
+            }
+            Trouble::TimeTravel(back) => {
+                self.is_alone = false;
+                self.kill_all();
+                self.start_operator(back);
+                self.holds.workloads += 1;
+                self.holds.sets += 1;
+            }
+        }
+    }
+
+    fn kill_all(&mut self) {
+        let ids: Vec<u64> = self.operators.keys().copied().collect();
+        for id in ids {
+            self.operators.remove(&id);
+        }
+        if self.holds.restarts > 0 {
+            self.after(SECOND, Event::Start(0));
+        }
+    }
+
+    pub(crate) fn end(&mut self, index: usize) {
+        let Some(trouble) = self.trouble(index) else { return };
+        match trouble {
+            Trouble::WorkloadLag => self.release(&[Watch::Workloads], false),
+            Trouble::SetLag => self.release(&[Watch::Sets], false),
+            Trouble::Disconnect | Trouble::Expired => self.release(&WATCHES, true),
+            Trouble::TimeTravel(_) => self.release(&WATCHES, false),
+            Trouble::Outage(_) => _ = self.outages.pop(),
+            Trouble::Clock(_) => self.clock_off = 0,
+            Trouble::PodQuota => self.switches.pods.store(0, Ordering::Relaxed),
+            Trouble::SetQuota => self.switches.sets.store(0, Ordering::Relaxed),
+            Trouble::Webhook => self.switches.webhook.store(0, Ordering::Relaxed),
+            Trouble::NodeLoss(which) => {
+                self.kubelets.restore_node(&mut self.store, &node(which));
+                self.settle(Actor::Cluster);
+                self.look_at_pods();
+            }
+            Trouble::SlowSets => {
+                self.holds.controllers = self.holds.controllers.saturating_sub(1);
+                self.tell_controllers();
+            }
+            Trouble::Twin => {
+                // The older one goes, as if the lease had changed hands for good.
+                if self.operators.len() > 1 {
+                    _ = self.operators.pop_first();
+                }
+            }
+            Trouble::Down => self.holds.restarts = self.holds.restarts.saturating_sub(1),
+        }
+    }
+
+    fn release(&mut self, watches: &[Watch], relists: bool) {
+        for watch in watches {
+            let hold = match watch {
+                Watch::Workloads => &mut self.holds.workloads,
+                Watch::Sets => &mut self.holds.sets,
+            };
+            *hold = hold.saturating_sub(1);
+            let ids: Vec<u64> = self.operators.keys().copied().collect();
+            for id in ids {
+                if relists && let Some(operator) = self.operators.get_mut(&id) {
+                    operator.cursor(*watch).is_synced = false;
+                    operator.cursor(*watch).is_due = true;
+                    let delay = self.delay(MILLISECOND, SECOND);
+                    self.after(delay, Event::News(id, *watch));
+                } else {
+                    self.tell(id, *watch);
+                }
+            }
+        }
+    }
+
+    /// Nothing goes wrong any more, and what users left broken is mended.
+    pub(crate) fn heal(&mut self) {
+        self.trace.say(|| "heal".to_owned());
+        self.nature.is_healed = true;
+        self.outages.clear();
+        self.clock_off = 0;
+        for switch in [&self.switches.pods, &self.switches.sets, &self.switches.webhook] {
+            switch.store(0, Ordering::Relaxed);
+        }
+        for which in 0..3 {
+            self.kubelets.restore_node(&mut self.store, &node(which));
+        }
+        self.settle(Actor::Cluster);
+        let key = self.workload_key();
+        if self.store.get(&key).is_none() {
+            self.come_back();
+        }
+        let Some(workload) = self.store.get(&key) else { return };
+        let image =
+            workload.spec.pointer("/template/spec/containers/0/image").and_then(|image| image.as_str());
+        let bad: Vec<String> = (BAD_IMAGE..BAD_IMAGE + 8).map(crate::nature::image).collect();
+        let mut spec = json!({ "paused": false });
+        if bad.iter().any(|bad| Some(bad.as_str()) == image) {
+            spec = json!({ "paused": false, "template": { "spec": { "containers": [{ "name": "app", "image": "app:9" }] } } });
+        }
+        if !workload.is_deleting() {
+            self.edit(&key, json!({ "spec": spec }));
+        }
+        if self.operators.is_empty() {
+            self.after(SECOND, Event::Start(0));
+        }
+        // Its long pauses after failures are not what is measured here.
+        self.sets.relist(&self.store);
+        self.tell_controllers();
+        self.look_at_pods();
+    }
+
+    /// Whether the Deployment is there to stay.
+    pub(crate) fn has_workload(&self) -> bool {
+        self.store.get(&self.workload_key()).is_some_and(|object: &Object| !object.is_deleting())
+    }
+}
+
+fn name(trouble: Trouble) -> &'static str {
+    match trouble {
+        Trouble::WorkloadLag => "trouble workload lag",
+        Trouble::SetLag => "trouble set lag",
+        Trouble::Disconnect => "trouble disconnect",
+        Trouble::Expired => "trouble expired",
+        Trouble::Outage(_) => "trouble outage",
+        Trouble::Clock(_) => "trouble clock",
+        Trouble::PodQuota => "trouble pod quota",
+        Trouble::SetQuota => "trouble set quota",
+        Trouble::Webhook => "trouble webhook",
+        Trouble::NodeLoss(_) => "trouble node loss",
+        Trouble::SlowSets => "trouble slow sets",
+        Trouble::Twin => "trouble twin",
+        Trouble::Down => "trouble down",
+        Trouble::TimeTravel(_) => "trouble time travel",
+    }
+}

@@ -1,0 +1,229 @@
+//! How things really are, kept up change by change: what no cache shows in time.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use plan::{ReplicaSet, Workload};
+use serde_json::Value;
+use world::{Change, ChangeKind, Object};
+
+use crate::actor::Actor;
+
+/// A ReplicaSet as it is.
+#[derive(Clone, Debug)]
+pub(crate) struct SetTruth {
+    pub(crate) set: Arc<ReplicaSet>,
+    /// Pods that are neither finished nor terminating.
+    pub(crate) active: i64,
+    /// Those that are available.
+    pub(crate) available: i64,
+    /// By how much others than operators made it smaller and its controller has not acted yet.
+    foreign_cut: i64,
+}
+
+/// A pod as it is.
+#[derive(Clone, Debug)]
+struct PodTruth {
+    set: String,
+    is_active: bool,
+    available_from: Option<Timestamp>,
+    is_available: bool,
+}
+
+/// An available pod that was lost through no write of an operator.
+#[derive(Clone, Debug)]
+pub(crate) struct Loss {
+    pub(crate) set: String,
+    pub(crate) version: u64,
+}
+
+/// The cluster as it is.
+#[derive(Debug, Default)]
+pub(crate) struct Truth {
+    pub(crate) workload: Option<Arc<Workload>>,
+    pub(crate) sets: BTreeMap<String, SetTruth>,
+    pods: BTreeMap<String, PodTruth>,
+    pub(crate) losses: Vec<Loss>,
+    /// Pods that are going to be available without anything being written.
+    expectant: usize,
+}
+
+impl Truth {
+    /// The sets of the Deployment (𝓡).
+    pub(crate) fn owned(&self) -> impl Iterator<Item = &SetTruth> {
+        let workload = self.workload.as_deref();
+        self.sets.values().filter(move |truth| workload.is_some_and(|workload| owns(workload, &truth.set)))
+    }
+
+    /// The oldest set that carries the template.
+    pub(crate) fn new_set(&self) -> Option<&SetTruth> {
+        let fingerprint = &self.workload.as_ref()?.template.fingerprint;
+        self.owned().filter(|truth| truth.set.carries(fingerprint)).min_by(|a, b| a.set.age_order(&b.set))
+    }
+
+    /// Available pods of the Deployment.
+    pub(crate) fn available(&self) -> i64 {
+        self.owned().map(|truth| truth.available).sum()
+    }
+
+    /// Pods that are there and that the sizes have no room for.
+    pub(crate) fn condemned(&self) -> i64 {
+        self.owned().map(|truth| (truth.active - truth.set.size).max(0)).sum()
+    }
+
+    /// Sizes together.
+    pub(crate) fn total(&self) -> i64 {
+        self.owned().map(|truth| truth.set.size).sum()
+    }
+
+    /// A Deployment was written.
+    pub(crate) fn note_workload(&mut self, workload: &Arc<Workload>, is_deleted: bool, version: u64) {
+        let before = self.available_by_set();
+        self.workload = (!is_deleted).then(|| workload.clone());
+        self.note_leavers(&before, version);
+    }
+
+    /// A set was written.
+    pub(crate) fn note_set(&mut self, set: &Arc<ReplicaSet>, is_deleted: bool, version: u64, actor: Actor) {
+        let before = self.available_by_set();
+        if is_deleted {
+            self.sets.remove(&set.uid);
+        } else {
+            let truth = self.sets.entry(set.uid.clone()).or_insert_with(|| SetTruth {
+                set: set.clone(),
+                active: 0,
+                available: 0,
+                foreign_cut: 0,
+            });
+            let cut = truth.set.size - set.size;
+            if cut > 0 && !actor.is_operator() {
+                truth.foreign_cut += cut;
+            }
+            if set.size >= truth.active {
+                truth.foreign_cut = 0;
+            }
+            truth.set = set.clone();
+        }
+        self.note_leavers(&before, version);
+    }
+
+    fn available_by_set(&self) -> Vec<(String, i64)> {
+        let owned = self.owned().filter(|truth| truth.available > 0);
+        owned.map(|truth| (truth.set.uid.clone(), truth.available)).collect()
+    }
+
+    /// Sets that do not belong to the Deployment any more take their pods along.
+    fn note_leavers(&mut self, before: &[(String, i64)], version: u64) {
+        for (uid, available) in before {
+            let stays = self.sets.get(uid).is_some_and(|truth| {
+                self.workload.as_ref().is_some_and(|workload| owns(workload, &truth.set))
+            });
+            if !stays {
+                let loss = Loss { set: uid.clone(), version };
+                self.losses.extend(std::iter::repeat_n(loss, usize::try_from(*available).unwrap_or(0)));
+            }
+        }
+    }
+
+    /// A pod was written.
+    pub(crate) fn note_pod(&mut self, change: &Change, actor: Actor, now: Timestamp) {
+        let uid = change.object.uid();
+        let before = self.pods.remove(uid);
+        let after =
+            (change.kind != ChangeKind::Deleted).then(|| self.read_pod(&change.object, now)).flatten();
+        if let Some(before) = &before {
+            self.expectant -= usize::from(is_expectant(before));
+            self.count(&before.set, before, -1);
+        }
+        let was_available = before.as_ref().is_some_and(|pod| pod.is_available);
+        let is_available = after.as_ref().is_some_and(|pod| pod.is_available);
+        if let (true, false, Some(before)) = (was_available, is_available, &before) {
+            self.note_loss(before, after.as_ref().is_some_and(|pod| pod.is_active), actor, change.version);
+        }
+        if let Some(after) = after {
+            self.expectant += usize::from(is_expectant(&after));
+            self.count(&after.set.clone(), &after, 1);
+            self.pods.insert(uid.to_owned(), after);
+        }
+    }
+
+    fn note_loss(&mut self, pod: &PodTruth, is_active: bool, actor: Actor, version: u64) {
+        let loss = Loss { set: pod.set.clone(), version };
+        let is_cut = actor == Actor::SetController && !is_active;
+        let Some(truth) = self.sets.get_mut(&pod.set).filter(|_| is_cut) else {
+            self.losses.push(loss);
+            return;
+        };
+        // A pod that is not available could have gone instead: the victim was badly chosen
+        // (S9.21), which no size can prevent.
+        let had_choice = truth.active > truth.available && truth.set.min_ready_seconds > 0;
+        if truth.foreign_cut > 0 || had_choice {
+            truth.foreign_cut = (truth.foreign_cut - 1).max(0);
+            self.losses.push(loss);
+        }
+    }
+
+    fn count(&mut self, set: &str, pod: &PodTruth, by: i64) {
+        if let Some(truth) = self.sets.get_mut(set) {
+            truth.active += by * i64::from(pod.is_active);
+            truth.available += by * i64::from(pod.is_available);
+        }
+    }
+
+    fn read_pod(&self, pod: &Object, now: Timestamp) -> Option<PodTruth> {
+        let set = pod.controller_uid()?.to_owned();
+        let phase = pod.status.get("phase").and_then(Value::as_str);
+        let is_active = !pod.is_deleting() && !matches!(phase, Some("Failed" | "Succeeded"));
+        let lasting = self.sets.get(&set).map_or(0, |truth| truth.set.min_ready_seconds);
+        let available_from = if is_active { ready_since(pod) } else { None }.and_then(|since| {
+            if lasting == 0 {
+                Some(since)
+            } else {
+                since.checked_add(SignedDuration::from_secs(lasting)).ok()
+            }
+        });
+        let is_available = available_from.is_some_and(|from| lasting == 0 || from <= now);
+        Some(PodTruth { set, is_active, available_from, is_available })
+    }
+
+    /// Time passes: pods become available without a write.
+    pub(crate) fn tick(&mut self, now: Timestamp) {
+        if self.expectant == 0 {
+            return;
+        }
+        let due: Vec<String> = self
+            .pods
+            .iter()
+            .filter(|(_, pod)| is_expectant(pod) && pod.available_from.is_some_and(|from| from <= now))
+            .map(|(uid, _)| uid.clone())
+            .collect();
+        for uid in due {
+            let Some(pod) = self.pods.get_mut(&uid) else { continue };
+            pod.is_available = true;
+            self.expectant -= 1;
+            if let Some(truth) = self.sets.get_mut(&pod.set) {
+                truth.available += 1;
+            }
+        }
+    }
+}
+
+fn is_expectant(pod: &PodTruth) -> bool {
+    pod.available_from.is_some() && !pod.is_available
+}
+
+/// Whether a Deployment controls a set that its selector matches.
+pub(crate) fn owns(workload: &Workload, set: &ReplicaSet) -> bool {
+    set.controller_uid.as_deref() == Some(workload.uid.as_str())
+        && workload.selector.as_ref().is_some_and(|selector| selector.matches(&set.labels))
+}
+
+fn ready_since(pod: &Object) -> Option<Timestamp> {
+    let conditions = pod.status.get("conditions")?.as_array()?;
+    let is = |condition: &Value, field: &str, value: &str| {
+        condition.get(field).and_then(Value::as_str) == Some(value)
+    };
+    let ready = conditions.iter().find(|one| is(one, "type", "Ready") && is(one, "status", "True"))?;
+    ready.get("lastTransitionTime")?.as_str()?.parse().ok()
+}

@@ -1,0 +1,226 @@
+//! What others do: users, autoscalers, people who edit what they should not.
+
+use plan::Flavour;
+use plan::keys::{MANAGED_LABEL, REVISION, ROLLBACK_TO};
+use serde_json::{Value, json};
+use world::{Deletion, Key, Mode, Object, Propagation, Resource};
+
+use crate::actor::Actor;
+use crate::engine::{Engine, Event, NAME, NAMESPACE, SECOND};
+use crate::nature::image;
+use crate::scenario::{Act, Rollout, Share};
+
+/// Values that nobody should write into an annotation.
+const GARBAGE: [&str; 12] = [
+    "",
+    "0",
+    "-1",
+    "007",
+    " 7",
+    "1e9",
+    "2147483647",
+    "9223372036854775807",
+    "9223372036854775808",
+    "７",
+    "x",
+    "3",
+];
+
+fn share(share: Share) -> Value {
+    match share {
+        Share::Pods(pods) => json!(pods),
+        Share::Percent(percent) => json!(format!("{percent}%")),
+    }
+}
+
+fn strategy(rollout: Rollout) -> Value {
+    match rollout {
+        Rollout::Recreate => json!({ "type": "Recreate", "rollingUpdate": null }),
+        Rollout::Rolling(surge, unavailable) => json!({
+            "type": "RollingUpdate",
+            "rollingUpdate": { "maxSurge": share(surge), "maxUnavailable": share(unavailable) },
+        }),
+    }
+}
+
+impl Engine<'_> {
+    /// The Deployment as its user wrote it.
+    pub(crate) fn create_workload(&mut self) {
+        let start = &self.scenario.start;
+        let mut strategy = strategy(start.strategy);
+        if let Some(members) = strategy.as_object_mut() {
+            members.retain(|_, value| !value.is_null());
+        }
+        let object = json!({
+            "metadata": { "name": NAME, "namespace": NAMESPACE, "labels": { "app": "web" } },
+            "spec": {
+                "replicas": start.replicas,
+                "selector": { "matchLabels": { "app": "web" } },
+                "strategy": strategy,
+                "minReadySeconds": start.min_ready_seconds,
+                "revisionHistoryLimit": start.history_limit,
+                "progressDeadlineSeconds": start.deadline_seconds,
+                "template": {
+                    "metadata": { "labels": { "app": "web" } },
+                    "spec": { "containers": [{ "name": "app", "image": image(0) }] },
+                },
+            },
+        });
+        let resource = self.workload_key().resource;
+        // It is not there: this is called at the start, and after it was deleted.
+        _ = self.store.create(Object::from_value(resource, object), Mode::Store);
+        self.settle(Actor::Foreign);
+    }
+
+    pub(crate) fn step(&mut self, index: usize) {
+        let Some(step) = self.scenario.steps.get(index) else { return };
+        let act = step.act.clone();
+        self.trace.note(&[self.now, 6, index as u64]);
+        let now = self.now / crate::engine::MILLISECOND;
+        self.trace.say(|| format!("{now:>8} ms step {index}: {act:?}"));
+        self.coverage.hit(name(&act));
+        match act {
+            Act::Template(number) => self.edit_spec(json!({ "template": template(number) })),
+            Act::Scale(size) => self.edit_spec(json!({ "replicas": size })),
+            Act::TemplateAndScale(number, size) => {
+                self.edit_spec(json!({ "template": template(number), "replicas": size }));
+            }
+            Act::Pause(paused) => self.edit_spec(json!({ "paused": paused })),
+            Act::RollBack(revision) => self.ask_for_rollback(revision),
+            Act::Strategy(rollout) => self.edit_spec(json!({ "strategy": strategy(rollout) })),
+            Act::HistoryLimit(limit) => self.edit_spec(json!({ "revisionHistoryLimit": limit })),
+            Act::MinReady(seconds) => {
+                self.edit_spec(json!({ "minReadySeconds": seconds }));
+            }
+            Act::Annotate(value) => {
+                let key = self.workload_key();
+                self.edit(&key, json!({ "metadata": { "annotations": { "team": value.to_string() } } }));
+            }
+            Act::OrphanAndReturn => self.orphan(),
+            other => self.meddle(&other),
+        }
+    }
+
+    fn edit_spec(&mut self, spec: Value) {
+        let key = self.workload_key();
+        self.edit(&key, json!({ "spec": spec }));
+    }
+
+    fn ask_for_rollback(&mut self, revision: i64) {
+        match self.flavour {
+            Flavour::Rollwright => self.edit_spec(json!({ "rollbackTo": { "revision": revision } })),
+            Flavour::AppsV1 => {
+                let key = self.workload_key();
+                let annotations = json!({ ROLLBACK_TO: revision.to_string() });
+                self.edit(&key, json!({ "metadata": { "annotations": annotations } }));
+            }
+        }
+    }
+
+    fn orphan(&mut self) {
+        let key = self.workload_key();
+        self.is_alone = false;
+        let deletion = Deletion { propagation: Propagation::Orphan, ..Deletion::default() };
+        _ = self.store.delete(&key, &deletion);
+        self.settle(Actor::Foreign);
+        self.after(2 * SECOND, Event::Return);
+    }
+
+    /// The Deployment is created again, once the old one is gone.
+    pub(crate) fn come_back(&mut self) {
+        let key = self.workload_key();
+        if self.store.get(&key).is_some_and(Object::is_deleting) {
+            self.after(SECOND, Event::Return);
+        } else {
+            self.create_workload();
+        }
+    }
+
+    /// The k-th object of a kind, around.
+    fn pick(&self, resource: Resource, which: u8) -> Option<Key> {
+        let keys: Vec<Key> = self.store.list(resource, Some(NAMESPACE)).map(Key::of).collect();
+        keys.get(usize::from(which) % keys.len().max(1)).cloned()
+    }
+
+    /// Somebody edits what belongs to us.
+    fn meddle(&mut self, act: &Act) {
+        self.is_alone = false;
+        let set = |which: &u8| self.pick(Resource::ReplicaSets, *which);
+        match act {
+            Act::ScaleSet(which, size) => {
+                if let Some(key) = set(which) {
+                    self.edit(&key, json!({ "spec": { "replicas": size } }));
+                }
+            }
+            Act::Garbage(which, garbage) => {
+                if let Some(key) = set(which) {
+                    let text = GARBAGE.get(usize::from(*garbage)).copied().unwrap_or_default();
+                    let names = [REVISION, plan::keys::DESIRED_REPLICAS, plan::keys::MAX_REPLICAS];
+                    let name = names.get(usize::from(*which) % names.len()).copied().unwrap_or(REVISION);
+                    self.edit(&key, json!({ "metadata": { "annotations": { name: text } } }));
+                }
+            }
+            Act::Unlabel(which) => {
+                if let Some(key) = set(which) {
+                    self.edit(&key, json!({ "metadata": { "labels": { "app": null } } }));
+                }
+            }
+            Act::Unmark(which) => {
+                if let Some(key) = set(which) {
+                    self.edit(&key, json!({ "metadata": { "labels": { MANAGED_LABEL: null } } }));
+                }
+            }
+            Act::Disown(which) => {
+                if let Some(key) = set(which) {
+                    self.edit(&key, json!({ "metadata": { "ownerReferences": null } }));
+                }
+            }
+            Act::DeleteSet(which) => {
+                if let Some(key) = set(which) {
+                    _ = self.store.delete(&key, &Deletion::default());
+                    self.settle(Actor::Foreign);
+                }
+            }
+            Act::DeletePod(which) => {
+                if let Some(key) = self.pick(Resource::Pods, *which) {
+                    _ = self.store.delete(&key, &Deletion::default());
+                    self.settle(Actor::Foreign);
+                }
+            }
+            Act::Restart(which) => {
+                if let Some(key) = self.pick(Resource::Pods, *which) {
+                    self.kubelets.restart(&key, self.wall());
+                    self.after(0, Event::Pod(key));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn template(number: u8) -> Value {
+    json!({ "spec": { "containers": [{ "name": "app", "image": image(number) }] } })
+}
+
+fn name(act: &Act) -> &'static str {
+    match act {
+        Act::Template(_) => "act template",
+        Act::Scale(_) => "act scale",
+        Act::TemplateAndScale(..) => "act template and scale",
+        Act::Pause(_) => "act pause",
+        Act::RollBack(_) => "act rollback",
+        Act::Strategy(_) => "act strategy",
+        Act::HistoryLimit(_) => "act history limit",
+        Act::MinReady(_) => "act min ready",
+        Act::Annotate(_) => "act annotate",
+        Act::OrphanAndReturn => "act orphan",
+        Act::ScaleSet(..) => "act foreign size",
+        Act::Garbage(..) => "act garbage",
+        Act::Unlabel(_) => "act unlabel",
+        Act::Unmark(_) => "act unmark",
+        Act::Disown(_) => "act disown",
+        Act::DeleteSet(_) => "act delete set",
+        Act::DeletePod(_) => "act delete pod",
+        Act::Restart(_) => "act restart",
+    }
+}

@@ -1,0 +1,193 @@
+//! What a pass decides from, and how its own writes have changed that so far.
+
+use std::sync::Arc;
+
+use plan::intstr::IntOrPercent;
+use plan::keys::{DESIRED_REPLICAS, MAX_REPLICAS};
+use plan::template::Digest;
+use plan::{Action, Claim, Observed, ReplicaSet, Strategy, Workload, replica_count};
+
+use crate::truth::owns;
+
+/// A ReplicaSet as a pass sees it.
+#[derive(Clone, Debug)]
+pub(crate) struct SetView {
+    pub(crate) set: Arc<ReplicaSet>,
+    /// Its size after the writes so far.
+    pub(crate) size: i64,
+    /// Whether it is the Deployment's.
+    pub(crate) is_claimed: bool,
+    /// Whether this pass wrote it.
+    pub(crate) is_written: bool,
+}
+
+/// What a pass decides from.
+#[derive(Clone, Debug)]
+pub(crate) struct View {
+    pub(crate) workload: Arc<Workload>,
+    pub(crate) sets: Vec<SetView>,
+    /// What the server would make of the template, if it was asked.
+    pub(crate) stored: Option<Digest>,
+    /// The last live read before adopting: whether it was this Deployment, and not being deleted.
+    pub(crate) may_adopt: Option<bool>,
+    /// Whether a rollback was carried out.
+    pub(crate) is_rolled_back: bool,
+}
+
+impl View {
+    pub(crate) fn of(observed: &Observed) -> Self {
+        let workload = Arc::new(observed.workload.clone());
+        let sets = observed.sets.iter().map(|set| SetView {
+            size: set.size,
+            is_claimed: owns(&workload, set),
+            is_written: false,
+            set: Arc::new(set.clone()),
+        });
+        let sets = sets.collect();
+        Self { workload, sets, stored: None, may_adopt: None, is_rolled_back: false }
+    }
+
+    pub(crate) fn claimed(&self) -> impl Iterator<Item = &SetView> {
+        self.sets.iter().filter(|view| view.is_claimed)
+    }
+
+    pub(crate) fn find(&self, uid: &str) -> Option<&SetView> {
+        self.sets.iter().find(|view| view.set.uid == uid)
+    }
+
+    /// The oldest set that carries the template, or has it as stored.
+    pub(crate) fn new_set(&self) -> Option<&SetView> {
+        let fingerprint = &self.workload.template.fingerprint;
+        let oldest = |is: &dyn Fn(&ReplicaSet) -> bool| {
+            self.claimed().filter(|view| is(&view.set)).min_by(|a, b| a.set.age_order(&b.set))
+        };
+        let stored = |set: &ReplicaSet| self.stored.is_some_and(|stored| stored == set.stored);
+        oldest(&|set| set.carries(fingerprint)).or_else(|| oldest(&stored))
+    }
+
+    pub(crate) fn total(&self) -> i64 {
+        self.claimed().map(|view| view.size).sum()
+    }
+
+    pub(crate) fn is_rolling(&self) -> bool {
+        matches!(self.workload.strategy, Strategy::RollingUpdate { .. })
+    }
+
+    pub(crate) fn floor(&self) -> i64 {
+        floor(&self.workload)
+    }
+
+    pub(crate) fn cap(&self) -> i64 {
+        cap(&self.workload)
+    }
+
+    /// Whether the pass scales instead of rolling out.
+    pub(crate) fn is_scaling(&self) -> bool {
+        let replicas = self.workload.replicas;
+        let stale = |view: &SetView| {
+            let desired = view.set.annotations.get(DESIRED_REPLICAS).and_then(|text| replica_count(text));
+            view.set.is_active() && desired.is_some_and(|desired| desired != replicas)
+        };
+        self.workload.paused || self.claimed().any(stale)
+    }
+
+    /// Whether the annotations that shares are computed from are numbers.
+    pub(crate) fn has_valid_annotations(&self) -> bool {
+        let valid = |view: &SetView, key: &str| {
+            view.set
+                .annotations
+                .get(key)
+                .and_then(|text| replica_count(text))
+                .is_some_and(|number| number > 0)
+        };
+        self.claimed()
+            .filter(|view| view.set.is_active())
+            .all(|view| valid(view, DESIRED_REPLICAS) && valid(view, MAX_REPLICAS))
+    }
+
+    /// Whether the new set is as large as it gets and available.
+    pub(crate) fn is_saturated(&self) -> bool {
+        self.new_set().is_some_and(|view| {
+            let desired =
+                view.set.annotations.get(DESIRED_REPLICAS).and_then(|text| text.parse::<i64>().ok());
+            let replicas = self.workload.replicas;
+            view.set.size == replicas && desired == Some(replicas) && view.set.status.available == replicas
+        })
+    }
+
+    /// Available pods, as the sets last reported.
+    pub(crate) fn available(&self) -> i64 {
+        self.claimed().map(|view| view.set.status.available).sum()
+    }
+
+    /// Pods of old sets that may have been available, and that the sizes have no room for now.
+    pub(crate) fn lost(&self) -> i64 {
+        let new = self.new_set().map(|view| view.set.uid.clone());
+        let olds = self.claimed().filter(|view| Some(&view.set.uid) != new.as_ref());
+        olds.map(|view| (view.set.status.available.min(view.set.size) - view.size).max(0)).sum()
+    }
+
+    /// An action was carried out.
+    pub(crate) fn acted(&mut self, action: &Action) {
+        match action {
+            Action::UpdateReplicaSet(update) => {
+                if let Some(view) = self.sets.iter_mut().find(|view| view.set.uid == update.target.uid) {
+                    view.size = update.size_to;
+                    view.is_written = true;
+                }
+            }
+            Action::DeleteReplicaSet(target) => self.sets.retain(|view| view.set.uid != target.uid),
+            Action::RollBack(_) => self.is_rolled_back = true,
+            _ => {}
+        }
+    }
+
+    /// A set was created, or turned out to be there.
+    pub(crate) fn found(&mut self, set: ReplicaSet) {
+        let is_claimed = owns(&self.workload, &set);
+        let view = SetView { size: set.size, is_claimed, is_written: true, set: Arc::new(set) };
+        self.sets.retain(|other| other.set.uid != view.set.uid);
+        self.sets.push(view);
+    }
+
+    /// A claim was carried out.
+    pub(crate) fn claim(&mut self, claim: &Claim) {
+        let (target, is_claimed) = match claim {
+            Claim::Adopt(target) => (target, true),
+            Claim::Release(target) => (target, false),
+        };
+        if let Some(view) = self.sets.iter_mut().find(|view| view.set.uid == target.uid) {
+            view.is_claimed = is_claimed;
+        }
+    }
+}
+
+/// Surge and how many may be missing: computed here once more, so that a mistake of the planner
+/// does not excuse itself.
+fn limits(workload: &Workload) -> (i64, i64) {
+    let Strategy::RollingUpdate { max_surge, max_unavailable } = &workload.strategy else {
+        return (0, workload.replicas);
+    };
+    let pods = |limit: &Option<IntOrPercent>, rounding: i64| match limit {
+        Some(IntOrPercent::Int(pods)) => *pods,
+        Some(IntOrPercent::Text(text)) => {
+            let percent = text.strip_suffix('%').and_then(|text| text.parse::<i64>().ok()).unwrap_or(0);
+            (percent * workload.replicas + rounding).div_euclid(100)
+        }
+        None => 0,
+    };
+    match (pods(max_surge, 99), pods(max_unavailable, 0)) {
+        (0, 0) => (0, 1),
+        limits => limits,
+    }
+}
+
+/// Pods that must stay available.
+pub(crate) fn floor(workload: &Workload) -> i64 {
+    (workload.replicas - limits(workload).1).max(0)
+}
+
+/// Desired and surge together.
+pub(crate) fn cap(workload: &Workload) -> i64 {
+    workload.replicas + limits(workload).0
+}
