@@ -46,6 +46,7 @@ mod rules;
 mod schema;
 mod strict;
 mod template;
+mod typed;
 
 use serde_json::Value;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value, json};
 
 use crate::cause::Cause;
-use crate::{go_text, names};
+use crate::{go_text, names, typed};
 
 /// The most bytes that the annotations of an object may have, keys included.
 const MAX_ANNOTATIONS: usize = 256 * 1024;
@@ -89,6 +89,22 @@ pub(crate) fn decode(object: &mut Value) -> Result<Vec<String>, String> {
         Some(other) => return Err(mismatch(other, "", "v1.ObjectMeta")),
     }
     Ok(unknown)
+}
+
+/// What server-side apply says of the metadata of an object, if a field is unknown or a label or
+/// annotation no string.
+pub(crate) fn apply_mismatch(object: &Value) -> Option<String> {
+    let entries = object.get("metadata")?.as_object()?;
+    entries.iter().find_map(|(name, value)| {
+        let Some((_, shape)) = FIELDS.iter().find(|(field, _)| field == name) else {
+            return Some(format!(".metadata.{name}: field not declared in schema"));
+        };
+        let texts = value.as_object().filter(|_| matches!(shape, Shape::TextMap))?;
+        texts
+            .iter()
+            .find(|(_, text)| !text.is_string() && !text.is_null())
+            .map(|(key, text)| format!(".metadata.{name}.{key}: {}", typed::not_a_string(text)))
+    })
 }
 
 fn structure(

@@ -103,7 +103,32 @@ impl Server {
         }
     }
 
+    /// Server-side apply of an object that is not there yet.
+    fn apply(&self, base: &Value, case: &Value) -> Outcome {
+        let mut new = object(base, case, "set");
+        if let Some(status) = self.crd.refused_by_apply(&new) {
+            return Outcome::Refused(status);
+        }
+        admission::default(self.crd.schema(), &mut new);
+        system_fields(&mut new);
+        self.crd.prepare_create(&mut new);
+        self.verdict(new, Vec::new())
+    }
+
+    fn verdict(&self, new: Value, warnings: Vec<String>) -> Outcome {
+        let causes = self.crd.create(&new);
+        let name = new["metadata"]["name"].as_str().unwrap_or_default();
+        if causes.is_empty() {
+            Outcome::Stored(new, warnings)
+        } else {
+            Outcome::Refused(self.crd.invalid(name, &causes))
+        }
+    }
+
     fn deployment(&self, base: &Value, case: &Value) -> Outcome {
+        if case.get("apply").is_some() {
+            return self.apply(base, case);
+        }
         let mut new = object(base, case, "set");
         let mut warnings = match self.decode(case, &mut new) {
             Ok(warnings) => warnings,
@@ -210,6 +235,11 @@ fn check(name: &str) {
 #[test]
 fn deployments() {
     check("deployments.json");
+}
+
+#[test]
+fn server_side_apply() {
+    check("applies.json");
 }
 
 #[test]
