@@ -149,7 +149,7 @@ impl Sink for Workloads {
 
     fn failed(&self, error: &watcher::Error, failures: u32) {
         let controller = &self.0.controller;
-        if watch::is_missing(error) && controller.flavour == Flavour::Rollwright {
+        if watch::is_missing(error) && controller.flavour.is_custom_resource() {
             if failures % 15 == 1 {
                 error!(
                     crd = api::crd::CRD_NAME,

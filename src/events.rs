@@ -148,17 +148,9 @@ impl Events {
     }
 }
 
-/// Who says it: on apps/v1, tools look for the name of the controller that we stand in for.
-fn component(flavour: Flavour) -> &'static str {
-    match flavour {
-        Flavour::Rollwright => "rollwright",
-        Flavour::AppsV1 => "deployment-controller",
-    }
-}
-
 fn body(recorded: &Recorded, name: &str, message: &str, now: Timestamp) -> Value {
     let about = &recorded.about;
-    let component = component(about.flavour);
+    let component = about.flavour.reporter();
     json!({
         "apiVersion": "v1",
         "kind": "Event",

@@ -95,8 +95,8 @@ impl kube::Resource for Object {
 
     fn group(kind: &Kind) -> Cow<'_, str> {
         Cow::Borrowed(match kind {
-            Kind::Deployment(Flavour::Rollwright) => api::crd::GROUP,
-            Kind::Deployment(Flavour::AppsV1) | Kind::ReplicaSet => "apps",
+            Kind::Deployment(flavour) => flavour.api_version().split_once('/').map_or("", |(group, _)| group),
+            Kind::ReplicaSet => "apps",
             Kind::Pod | Kind::Event => "",
             Kind::Crd => "apiextensions.k8s.io",
         })

@@ -5,7 +5,6 @@ use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
 
-use plan::Flavour;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -126,7 +125,7 @@ fn start(
                 workers.spawn(worker::work(controller.clone()));
             }
             info!(api = controller.flavour.api_version(), "ready");
-            if controller.flavour == Flavour::Rollwright {
+            if controller.flavour.is_custom_resource() {
                 tokio::spawn(schema::report_lag(controller.server.clone(), controller.metrics.clone()));
             }
             workers

@@ -37,10 +37,7 @@ impl Defaults {
     /// What a flavour needs.
     #[must_use]
     pub fn of(flavour: Flavour) -> Self {
-        match flavour {
-            Flavour::Rollwright => Self::Apply,
-            Flavour::AppsV1 => Self::Literal,
-        }
+        if flavour.is_custom_resource() { Self::Apply } else { Self::Literal }
     }
 }
 
@@ -61,9 +58,10 @@ pub fn workload(flavour: Flavour, object: &Value, defaults: Defaults) -> Result<
         Ok(number(field)?.or(default(or)).filter(|value| *value != UNLIMITED))
     };
     let annotations = metadata.annotations;
-    let rollback_to = match flavour {
-        Flavour::Rollwright => rollback_field(spec)?,
-        Flavour::AppsV1 => annotations.get(ROLLBACK_TO).and_then(|text| signed_decimal(text)),
+    let rollback_to = if flavour.rolls_back_by_annotation() {
+        annotations.get(ROLLBACK_TO).and_then(|text| signed_decimal(text))
+    } else {
+        rollback_field(spec)?
     };
     let selector = match spec.get("selector") {
         None | Some(Value::Null) => None,

@@ -136,10 +136,9 @@ pub fn rollback_patch(flavour: Flavour, workload: &Workload, write: &RollBack) -
         json!({ "op": "replace", "path": "/metadata/uid", "value": workload.uid }),
         json!({ "op": "replace", "path": "/metadata/resourceVersion", "value": workload.resource_version }),
     ];
-    match flavour {
-        Flavour::Rollwright => operations.push(json!({ "op": "remove", "path": "/spec/rollbackTo" })),
-        Flavour::AppsV1 => operations.push(json!({ "op": "remove", "path": annotation_path(ROLLBACK_TO) })),
-    }
+    let by_annotation = flavour.rolls_back_by_annotation();
+    let request = if by_annotation { annotation_path(ROLLBACK_TO) } else { "/spec/rollbackTo".to_owned() };
+    operations.push(json!({ "op": "remove", "path": request }));
     if let Some(template) = &write.template {
         operations.push(json!({ "op": "replace", "path": "/spec/template", "value": template }));
     }

@@ -1,8 +1,8 @@
-//! The two APIs that the same planner serves. All differences are methods here.
+//! The two APIs that the same code serves. All differences, in and around the planner, are
+//! methods here; nobody else asks which of the two it is.
 
 use serde_json::Value;
 
-use crate::bug::{Bug, has};
 use crate::equality;
 use crate::keys::{FINGERPRINTS, MANAGED_LABEL, MANAGED_VALUE};
 use crate::observed::Map;
@@ -59,13 +59,8 @@ impl Flavour {
         }
     }
 
-    /// Whether a server-side dry run tells which set has a template that no fingerprint names.
-    #[must_use]
-    pub fn asks_for_dry_run(self) -> bool {
-        self == Self::Rollwright
-    }
-
-    /// Whether the fingerprint is written to the set it belongs to.
+    /// Whether the fingerprint is written to the set it belongs to; and whether, for sets without
+    /// one, a server-side dry run tells what the template becomes.
     #[must_use]
     pub fn marks_sets(self) -> bool {
         self == Self::Rollwright
@@ -93,11 +88,12 @@ impl Flavour {
         self == Self::Rollwright
     }
 
-    /// Whether a rollback replaces the Deployment's annotations by those of the set (S10.7).
-    /// On our kind only the change-cause comes back.
+    /// Whether a rollback is upstream's: asked for by an annotation (S10.1), and with all
+    /// annotations of the set (S10.7). On our kind a field asks, and only the change-cause comes
+    /// back.
     #[must_use]
-    pub fn restores_annotations(self) -> bool {
-        self == Self::AppsV1 || has(Bug::RollbackDropsAnnotations)
+    pub fn rolls_back_by_annotation(self) -> bool {
+        self == Self::AppsV1
     }
 
     /// Whether ReplicaSets are bounded in number, and a rollback makes no pods; upstream has no
@@ -107,9 +103,20 @@ impl Flavour {
         self == Self::Rollwright
     }
 
-    /// Whether an omitted selector is taken from the template's labels and persisted.
+    /// Whether the kind is a custom resource: the server knows it only once its definition is
+    /// installed, and stores the spec as its author wrote it. Defaults, the selector's too, are
+    /// ours to fill in (S1.1–S1.10).
     #[must_use]
-    pub fn defaults_selector(self) -> bool {
+    pub fn is_custom_resource(self) -> bool {
         self == Self::Rollwright
+    }
+
+    /// Who reports events: on apps/v1, tools look for the controller that we stand in for.
+    #[must_use]
+    pub fn reporter(self) -> &'static str {
+        match self {
+            Self::Rollwright => "rollwright",
+            Self::AppsV1 => "deployment-controller",
+        }
     }
 }

@@ -142,7 +142,7 @@ fn without_selector(observed: &Observed, now: Timestamp) -> Plan {
     // A set has a hash label of its own; the user's would match none.
     labels.remove(keys::HASH_LABEL);
     let is_absent = workload.selector.is_none();
-    if observed.flavour.defaults_selector() && is_absent && !labels.is_empty() && !workload.deleting {
+    if observed.flavour.is_custom_resource() && is_absent && !labels.is_empty() && !workload.deleting {
         let selector = LabelSelector { match_labels: labels, ..LabelSelector::default() };
         draft.why = Why::Stepping;
         draft.push(Action::SetSelector(selector), Vec::new());

@@ -57,7 +57,7 @@ fn look_up(draft: &mut Draft<'_>) -> Result<(), Ask> {
         draft.new = draft.sets.iter().position(|set| text(set) == *fingerprint);
         return Ok(());
     }
-    if draft.new.is_some() || draft.sets.is_empty() || !draft.observed.flavour.asks_for_dry_run() {
+    if draft.new.is_some() || draft.sets.is_empty() || !draft.observed.flavour.marks_sets() {
         return Ok(());
     }
     match &draft.observed.answers.dry_run {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::action::{Action, Ask, Event, RollBack, Target};
+use crate::bug::{Bug, has};
 use crate::conditions::{Condition, set_condition, whole_seconds};
 use crate::draft::Draft;
 use crate::keys::{CHANGE_CAUSE, FINGERPRINTS, condition, is_never_copied, reason};
@@ -146,7 +147,7 @@ fn mark(draft: &mut Draft<'_>, index: usize, template: &serde_json::Value) {
 fn annotations(draft: &Draft<'_>, index: usize) -> BTreeMap<String, Option<String>> {
     let Some(set) = draft.sets.get(index) else { return BTreeMap::new() };
     let mut changes = BTreeMap::new();
-    if draft.observed.flavour.restores_annotations() {
+    if draft.observed.flavour.rolls_back_by_annotation() || has(Bug::RollbackDropsAnnotations) {
         for key in draft.workload.annotations.keys().filter(|key| !is_never_copied(key)) {
             changes.insert(key.clone(), None);
         }

@@ -15,14 +15,17 @@ const METHODS: [(&str, &str); 12] = [
     ("fingerprint", "when two templates are the same (S16.5)"),
     ("fingerprints_of_set", "the templates that a set stands for"),
     ("stored_digest", "what a dry run is compared with"),
-    ("asks_for_dry_run", "whether the server is asked what a template becomes"),
-    ("marks_sets", "whether sets carry their fingerprint"),
+    ("marks_sets", "whether sets carry their fingerprint, and the server is asked about those without"),
     ("set_labels", "labels of new sets beside the template's"),
     ("annotates_revision", "whether the revision is an annotation of the Deployment (S5.6)"),
     ("has_status_extras", "whether the status has fields that apps/v1 has not"),
-    ("restores_annotations", "what a rollback does to annotations (S10.7)"),
+    (
+        "rolls_back_by_annotation",
+        "how a rollback is asked for, and what it does to annotations (S10.1, S10.7)",
+    ),
     ("has_safeguards", "whether sets are bounded in number (NS-1, NS-2, AV-4)"),
-    ("defaults_selector", "whether a selector may be omitted (S1.2)"),
+    ("is_custom_resource", "whether definition and defaults are ours to bring (S1.1–S1.10)"),
+    ("reporter", "who reports events"),
 ];
 const METHODS_MAX: usize = 12;
 
