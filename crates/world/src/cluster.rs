@@ -95,6 +95,17 @@ impl Controllers {
         &mut self.kubelets
     }
 
+    /// Has pods looked at although nothing about them changed: their node is back, say.
+    pub fn look_at(&mut self, pods: impl IntoIterator<Item = Key>) {
+        self.pods.extend(pods);
+    }
+
+    /// A container of a running pod ends and is started again.
+    pub fn restart(&mut self, pod: &Key, now: Timestamp) {
+        self.kubelets.restart(pod, now);
+        self.look_at([pod.clone()]);
+    }
+
     /// When something has to be done next without being told.
     #[must_use]
     pub fn next_due(&self) -> Option<Timestamp> {

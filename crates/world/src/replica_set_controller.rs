@@ -58,6 +58,13 @@ struct Memory {
     blueprint: Option<Blueprint>,
 }
 
+impl Memory {
+    /// Whether the caches show the last writes.
+    fn is_shown_by(&self, sets: &Informer, pods: &Informer) -> bool {
+        sets.version() >= self.set_written && pods.version() >= self.pods_written
+    }
+}
+
 /// The controller of all ReplicaSets.
 #[derive(Clone, Debug)]
 pub struct ReplicaSetController {
@@ -65,6 +72,8 @@ pub struct ReplicaSetController {
     pods: Informer,
     memory: BTreeMap<String, Memory>,
     changed: BTreeSet<Key>,
+    /// Sets whose last step found the caches too old.
+    waiting: BTreeSet<Key>,
 }
 
 impl Default for ReplicaSetController {
@@ -82,6 +91,7 @@ impl ReplicaSetController {
             pods: Informer::new(Resource::Pods),
             memory: BTreeMap::new(),
             changed: BTreeSet::new(),
+            waiting: BTreeSet::new(),
         }
     }
 
@@ -96,7 +106,9 @@ impl ReplicaSetController {
                 memory.remove(change.object.uid());
             }
             changed.insert(Key::of(&change.object));
-        })
+        })?;
+        self.end_waits();
+        Ok(())
     }
 
     /// Shows it the pods up to a version of the cluster.
@@ -113,12 +125,29 @@ impl ReplicaSetController {
             {
                 changed.extend(set_of(before));
             }
-        })
+        })?;
+        self.end_waits();
+        Ok(())
+    }
+
+    /// Sets whose last writes the caches now show are to be looked at again. The events of those
+    /// writes need not say so: a pod that was let go meanwhile names no set any more.
+    fn end_waits(&mut self) {
+        let Self { sets, pods, memory, changed, waiting } = self;
+        waiting.retain(|key| {
+            let memory = sets.get(key).and_then(|set| memory.get(set.uid()));
+            let is_over = memory.is_none_or(|memory| memory.is_shown_by(sets, pods));
+            if is_over {
+                changed.insert(key.clone());
+            }
+            !is_over
+        });
     }
 
     /// Shows it everything there is, as after a start.
     pub fn relist(&mut self, store: &Store) {
-        let Self { sets, pods, memory, changed } = self;
+        let Self { sets, pods, memory, changed, waiting } = self;
+        waiting.clear();
         sets.relist(store, |gone| _ = memory.remove(gone.uid()));
         pods.relist(store, |_| {});
         changed.clear();
@@ -146,10 +175,11 @@ impl ReplicaSetController {
         self.changed.remove(key);
         let Some(set) = self.sets.get(key).cloned() else { return SetStep::default() };
         let mut memory = self.memory.remove(set.uid()).unwrap_or_default();
-        let step = if self.sets.version() < memory.set_written || self.pods.version() < memory.pods_written {
-            SetStep { waits: true, ..SetStep::default() }
-        } else {
+        let step = if memory.is_shown_by(&self.sets, &self.pods) {
             self.sync(store, &set, &mut memory, chance)
+        } else {
+            self.waiting.insert(key.clone());
+            SetStep { waits: true, ..SetStep::default() }
         };
         self.memory.insert(set.uid().to_owned(), memory);
         step

@@ -86,9 +86,10 @@ impl Kubelets {
         }
     }
 
-    /// A lost node is heard of again. Its pods are to be looked at.
-    pub fn restore_node(&mut self, store: &mut Store, name: &str) {
+    /// A lost node is heard of again. Answers its pods: they are to be looked at.
+    pub fn restore_node(&mut self, store: &mut Store, name: &str) -> Vec<Key> {
         self.set_lost(store, name, false);
+        pods_on(store, name).iter().map(Key::of).collect()
     }
 
     /// A lost node is taken out of the cluster, and its pods with it.

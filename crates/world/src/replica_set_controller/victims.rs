@@ -47,7 +47,7 @@ pub(super) fn choose<'a>(
         }
         let mut level: Vec<_> = rest.drain(..level).collect();
         for _ in 0..missing {
-            let open: Vec<usize> = (0..level.len()).filter(|index| is_open(&level, *index, now)).collect();
+            let open = open(&level, now);
             let choice = chance.pick(open.len().max(1)).min(open.len().saturating_sub(1));
             let index = open.get(choice).copied().unwrap_or(0);
             victims.push(level.remove(index).pod);
@@ -56,22 +56,18 @@ pub(super) fn choose<'a>(
     victims
 }
 
-/// Whether no other pod of the same level has to go before this one.
-fn is_open(level: &[Candidate<'_>], index: usize, now: Timestamp) -> bool {
-    let Some(candidate) = level.get(index) else { return false };
-    !level.iter().any(|other| goes_before(other, candidate, now))
-}
-
-/// Between pods of one level. Different times of one rank are told apart by uid upstream, that
-/// is by accident.
-fn goes_before(one: &Candidate<'_>, other: &Candidate<'_>, now: Timestamp) -> bool {
-    if one.ready_since != other.ready_since {
-        return false;
+/// Those of a level that may go next. Pods that became ready at the same time go by restarts and
+/// age; different times of one rank are told apart by uid upstream, that is by accident.
+fn open(level: &[Candidate<'_>], now: Timestamp) -> Vec<usize> {
+    let order = |candidate: &Candidate<'_>| (Reverse(candidate.restarts), rank(candidate.created, now));
+    let mut first = BTreeMap::new();
+    for candidate in level {
+        let order = order(candidate);
+        let known = first.entry(candidate.ready_since).or_insert(order);
+        *known = order.min(*known);
     }
-    if one.restarts != other.restarts {
-        return one.restarts > other.restarts;
-    }
-    rank(one.created, now) < rank(other.created, now)
+    let is_open = |candidate: &Candidate<'_>| first.get(&candidate.ready_since) == Some(&order(candidate));
+    level.iter().enumerate().filter(|(_, candidate)| is_open(candidate)).map(|(index, _)| index).collect()
 }
 
 fn candidate<'a>(pod: &'a Object, neighbours: &BTreeMap<&str, usize>, now: Timestamp) -> Candidate<'a> {
