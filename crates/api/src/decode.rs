@@ -53,7 +53,7 @@ pub fn workload(flavour: Flavour, object: &Value, defaults: Defaults) -> Result<
     let spec = object.get("spec").unwrap_or(&Value::Null);
     let template = spec.get("template").unwrap_or(&Value::Null);
     let default = |value: i64| (defaults == Defaults::Apply).then_some(value);
-    let number = |field: &'static str| integer(spec, "spec", field);
+    let number = |field: &'static str| count(spec, "spec", field);
     let limited = |field, or: i64| -> Result<Option<i64>, Rejected> {
         Ok(number(field)?.or(default(or)).filter(|value| *value != UNLIMITED))
     };
@@ -158,8 +158,8 @@ pub fn replica_set(flavour: Flavour, object: &Value) -> Result<ReplicaSet, Rejec
         deleting: metadata.deleting,
         labels: metadata.labels,
         controller_uid: metadata.controller_uid,
-        size: integer(spec, "spec", "replicas")?.unwrap_or(1),
-        min_ready_seconds: integer(spec, "spec", "minReadySeconds")?.unwrap_or(0),
+        size: count(spec, "spec", "replicas")?.unwrap_or(1),
+        min_ready_seconds: count(spec, "spec", "minReadySeconds")?.unwrap_or(0),
         fingerprints: flavour.fingerprints_of_set(&metadata.annotations, template),
         stored: flavour.stored_digest(template),
         annotations: metadata.annotations,
@@ -168,7 +168,7 @@ pub fn replica_set(flavour: Flavour, object: &Value) -> Result<ReplicaSet, Rejec
 }
 
 fn set_status(status: &Value) -> Result<SetStatus, Rejected> {
-    let number = |field: &'static str| integer(status, "status", field);
+    let number = |field: &'static str| count(status, "status", field);
     let conditions = status.get("conditions").and_then(Value::as_array).into_iter().flatten();
     let mut failures = conditions.filter(|condition| text(condition, "type") == "ReplicaFailure");
     let failure = failures.next().map(|condition| SetFailure {
@@ -182,7 +182,7 @@ fn set_status(status: &Value) -> Result<SetStatus, Rejected> {
         ready: number("readyReplicas")?.unwrap_or(0),
         available: number("availableReplicas")?.unwrap_or(0),
         terminating: number("terminatingReplicas")?,
-        observed_generation: number("observedGeneration")?.unwrap_or(0),
+        observed_generation: integer(status, "status", "observedGeneration")?.unwrap_or(0),
         failure,
     })
 }
@@ -248,6 +248,17 @@ fn integer(object: &Value, parent: &str, field: &str) -> Result<Option<i64>, Rej
             field: format!("{parent}.{field}"),
             problem: format!("must be an integer, not {value}"),
         }),
+    }
+}
+
+/// As [`integer`], within the 32 bits that the API's types have: the planner's sums rely on it.
+fn count(object: &Value, parent: &str, field: &str) -> Result<Option<i64>, Rejected> {
+    match integer(object, parent, field)? {
+        Some(number) if i32::try_from(number).is_err() => Err(Rejected {
+            field: format!("{parent}.{field}"),
+            problem: format!("must fit into 32 bits, not {number}"),
+        }),
+        number => Ok(number),
     }
 }
 

@@ -23,11 +23,13 @@ fn parse(text: &str) -> Option<i128> {
     if whole.is_empty() && fraction.is_empty() || fraction.contains('.') {
         return None;
     }
+    // However many zeros somebody writes, they are not worth a digit.
+    let fraction = fraction.trim_end_matches('0');
     let (binary, ten) = scale(suffix)?;
-    let digits = format!("{whole}{fraction}");
+    let digits = format!("0{whole}{fraction}");
     let mantissa: i128 = digits.parse().ok()?;
     // value = mantissa × binary × 10^(ten − |fraction|), in units of 10⁻⁹
-    let exponent = ten + 9 - i32::try_from(fraction.len()).ok()?;
+    let exponent = ten.saturating_add(9).saturating_sub(i32::try_from(fraction.len()).ok()?);
     let magnitude = shift(mantissa.checked_mul(binary)?, exponent);
     Some(if negative { -magnitude } else { magnitude })
 }
@@ -96,6 +98,10 @@ mod tests {
         assert_eq!(nanos(&json!("0.0000000001")), Some(1));
         assert_eq!(nanos(&json!("-0.0000000001")), Some(-1));
         assert_eq!(nanos(&json!("1e400")), Some(i128::MAX));
+        // The ends of what an exponent can be; found by fuzzing.
+        assert_eq!(nanos(&json!("1e2147483647")), Some(i128::MAX));
+        assert_eq!(nanos(&json!("1.5e-2147483648")), Some(1));
+        assert_eq!(nanos(&json!(format!("1.{}", "0".repeat(60)))), nanos(&json!(1)));
         for garbage in ["", "abc", "1.2.3", ".", "1Kib", "--1", "1e"] {
             assert_eq!(nanos(&json!(garbage)), None, "{garbage}");
         }

@@ -15,19 +15,19 @@ pub struct Status {
     #[serde(deserialize_with = "null_as_default")]
     pub observed_generation: i64,
     /// Pods of all sets that are not terminating (S9.2).
-    #[serde(deserialize_with = "null_as_default")]
+    #[serde(deserialize_with = "count")]
     pub replicas: i64,
     /// Those of the new set.
-    #[serde(deserialize_with = "null_as_default")]
+    #[serde(deserialize_with = "count")]
     pub updated_replicas: i64,
     /// Ready pods of all sets.
-    #[serde(deserialize_with = "null_as_default")]
+    #[serde(deserialize_with = "count")]
     pub ready_replicas: i64,
     /// Available pods of all sets.
-    #[serde(deserialize_with = "null_as_default")]
+    #[serde(deserialize_with = "count")]
     pub available_replicas: i64,
     /// Pods that the sets should have and that are not available (S9.3).
-    #[serde(deserialize_with = "null_as_default")]
+    #[serde(deserialize_with = "count")]
     pub unavailable_replicas: i64,
     /// Terminating pods, if all sets say so (S9.4).
     pub terminating_replicas: Option<i64>,
@@ -105,6 +105,13 @@ pub struct RecentRollback {
     pub from: String,
     /// Fingerprint of the template that was put back.
     pub to: String,
+}
+
+/// A count as stored, cut to 32 bits: who may write the status may write anything, and sums of
+/// counts must not overflow.
+fn count<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
+    let stored: i64 = null_as_default(deserializer)?;
+    Ok(stored.clamp(i64::from(i32::MIN), i64::from(i32::MAX)))
 }
 
 impl Status {

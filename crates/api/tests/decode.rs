@@ -1,0 +1,45 @@
+//! Objects that no API server would send, decoded all the same.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
+
+use api::decode::{self, Defaults};
+use plan::Flavour;
+use serde_json::{Value, json};
+
+/// An object with one field set.
+fn with(field: &str, value: i64) -> Value {
+    let (part, field) = field.split_once('.').unwrap();
+    json!({ part: { field: value } })
+}
+
+/// The planner adds counts up; found by fuzzing.
+#[test]
+fn counts_beyond_32_bits_are_refused_by_field() {
+    for wide in [i64::MAX, i64::MIN, i64::from(i32::MAX) + 1] {
+        for field in ["spec.replicas", "spec.minReadySeconds", "status.replicas", "status.availableReplicas"]
+        {
+            let rejected = decode::replica_set(Flavour::Rollwright, &with(field, wide)).unwrap_err();
+            assert_eq!(rejected.field, field);
+        }
+        for field in ["spec.replicas", "spec.revisionHistoryLimit", "spec.progressDeadlineSeconds"] {
+            let object = with(field, wide);
+            let rejected = decode::workload(Flavour::Rollwright, &object, Defaults::Apply).unwrap_err();
+            assert_eq!(rejected.field, field);
+        }
+    }
+    let widest = decode::replica_set(Flavour::AppsV1, &with("spec.replicas", i64::from(i32::MAX))).unwrap();
+    assert_eq!(widest.size, i64::from(i32::MAX));
+    let generation = with("status.observedGeneration", i64::MAX);
+    let set = decode::replica_set(Flavour::AppsV1, &generation).unwrap();
+    assert_eq!(set.status.observed_generation, i64::MAX);
+}
+
+/// A Deployment's status is written anew anyway, so garbage in it stops nothing.
+#[test]
+fn counts_in_a_status_are_cut_to_32_bits() {
+    for (stored, read) in [(i64::MAX, i32::MAX), (i64::MIN, i32::MIN), (7, 7)] {
+        let object = with("status.updatedReplicas", stored);
+        let workload = decode::workload(Flavour::Rollwright, &object, Defaults::Apply).unwrap();
+        assert_eq!(workload.status.updated_replicas, i64::from(read));
+    }
+}
