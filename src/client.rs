@@ -84,6 +84,11 @@ pub(crate) struct WatchClient {
 }
 
 impl WatchClients {
+    /// Whether one that fills a cache is known to be broken.
+    pub(crate) fn are_broken(&self) -> bool {
+        [&self.workloads, &self.sets].iter().any(|watch| watch.pulse.is_broken())
+    }
+
     pub(crate) fn new(config: &Config) -> Result<Self, ClientError> {
         let lifeline = |pulse| Lifeline::of_watch(watch::SILENCE_MAX, pulse);
         let watch = || {

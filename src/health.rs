@@ -9,23 +9,40 @@ use tokio::time::Instant;
 
 use crate::metrics::Metrics;
 
-/// When something last gave a sign of life.
+/// When something last gave a sign of life, and whether it is known to be broken.
 #[derive(Debug)]
-pub(crate) struct Pulse(Mutex<Instant>);
+pub(crate) struct Pulse {
+    last: Mutex<Instant>,
+    is_broken: AtomicBool,
+}
 
 impl Pulse {
     pub(crate) fn new() -> Self {
-        Self(Mutex::new(Instant::now()))
+        Self { last: Mutex::new(Instant::now()), is_broken: AtomicBool::new(false) }
     }
 
     /// It is alive now.
     pub(crate) fn beat(&self) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 
     /// How long ago that was.
     pub(crate) fn age(&self) -> Duration {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+    }
+
+    /// It failed, and is being tried again.
+    pub(crate) fn fell_ill(&self) {
+        self.is_broken.store(true, Ordering::SeqCst);
+    }
+
+    /// It works again.
+    pub(crate) fn recovered(&self) {
+        self.is_broken.store(false, Ordering::SeqCst);
+    }
+
+    pub(crate) fn is_broken(&self) -> bool {
+        self.is_broken.load(Ordering::SeqCst)
     }
 }
 

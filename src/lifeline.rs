@@ -125,6 +125,9 @@ where
             };
             let answer = answer.map_err(Into::into)?;
             lifeline.beat();
+            if let Some(pulse) = lifeline.pulse.as_ref().filter(|_| answer.status().is_success()) {
+                pulse.recovered();
+            }
             hear(answer.status(), answer.headers());
             Ok(answer.map(|body| Listened::new(body, lifeline, silence)))
         })

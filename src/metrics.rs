@@ -73,13 +73,7 @@ impl Metrics {
                 "Objects that cannot be decoded.",
                 &["api", "kind"],
             )?,
-            watch_age: add(
-                r,
-                GaugeVec::new(
-                    Opts::new("watch_age_seconds", "Time since a watch last gave a sign of life."),
-                    &["api", "kind"],
-                )?,
-            )?,
+            watch_age: ages(r, "watch_age_seconds", "Time since a watch last gave a sign of life.")?,
             watch_errors: counters(r, "watch_errors_total", "Errors of watches.", &["kind"])?,
             ledger_waits: counter(
                 r,
@@ -157,4 +151,8 @@ fn gauges(
     labels: &[&str],
 ) -> Result<IntGaugeVec, prometheus::Error> {
     add(registry, IntGaugeVec::new(Opts::new(name, help), labels)?)
+}
+
+fn ages(registry: &Registry, name: &str, help: &str) -> Result<GaugeVec, prometheus::Error> {
+    add(registry, GaugeVec::new(Opts::new(name, help), &["api", "kind"])?)
 }

@@ -98,6 +98,9 @@ async fn follow<S: Sink>(api: Api<Object>, config: watcher::Config, pulse: Optio
                 sink.delete(&object);
             }
             Err(error) => {
+                if let Some(pulse) = &pulse {
+                    pulse.fell_ill();
+                }
                 if well_since.elapsed() > WELL_AFTER {
                     failures = 0;
                 }

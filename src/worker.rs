@@ -3,7 +3,7 @@
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use dispatch::ledger::Readiness;
+use dispatch::ledger::{self, Readiness};
 use dispatch::next::{Next, Scheduled};
 use futures::FutureExt as _;
 use jiff::Timestamp;
@@ -95,7 +95,9 @@ async fn pass_over(controller: &Arc<Controller>, key: &Key) -> Next {
     }
     let is_overdue = {
         let mut ledger = controller.ledger();
-        match ledger.check(key, &controller.index(), clock::now()) {
+        let patience =
+            if controller.watches.are_broken() { ledger::PATIENCE_WITHOUT_WATCH } else { ledger::PATIENCE };
+        match ledger.check_within(patience, key, &controller.index(), clock::now()) {
             Readiness::Ready => false,
             Readiness::Wait(until) => {
                 controller.metrics.ledger_waits.inc();

@@ -2,7 +2,14 @@ use super::*;
 
 const LIMIT: Duration = Duration::from_secs(180);
 
-fn health() -> (Health, Arc<Pulse>, Arc<Progress>, Arc<Mutex<Option<Instant>>>) {
+struct Setting {
+    health: Health,
+    pulse: Arc<Pulse>,
+    progress: Arc<Progress>,
+    due: Arc<Mutex<Option<Instant>>>,
+}
+
+fn setting() -> Setting {
     let (pulse, progress) = (Arc::new(Pulse::new()), Arc::new(Progress::new()));
     let due: Arc<Mutex<Option<Instant>>> = Arc::default();
     let next = due.clone();
@@ -19,12 +26,12 @@ fn health() -> (Health, Arc<Pulse>, Arc<Progress>, Arc<Mutex<Option<Instant>>>) 
             overdue: Box::new(overdue),
         }],
     };
-    (health, pulse, progress, due)
+    Setting { health, pulse, progress, due }
 }
 
 #[tokio::test(start_paused = true)]
 async fn complains_of_a_watch_that_is_silent() {
-    let (health, pulse, ..) = health();
+    let Setting { health, pulse, .. } = setting();
     tokio::time::advance(LIMIT).await;
     assert_eq!(health.complaints(), "");
     tokio::time::advance(Duration::from_secs(1)).await;
@@ -35,7 +42,7 @@ async fn complains_of_a_watch_that_is_silent() {
 
 #[tokio::test(start_paused = true)]
 async fn complains_of_workers_that_are_stuck_in_passes() {
-    let (health, pulse, progress, _) = health();
+    let Setting { health, pulse, progress, .. } = setting();
     progress.start();
     progress.took();
     progress.took();
@@ -54,7 +61,7 @@ async fn complains_of_workers_that_are_stuck_in_passes() {
 
 #[tokio::test(start_paused = true)]
 async fn complains_of_a_queue_that_nobody_empties() {
-    let (health, pulse, progress, due) = health();
+    let Setting { health, pulse, progress, due } = setting();
     if let Ok(mut due) = due.lock() {
         *due = Some(Instant::now());
     }

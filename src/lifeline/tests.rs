@@ -94,6 +94,17 @@ async fn whatever_comes_is_a_sign_of_life() {
 }
 
 #[tokio::test]
+async fn a_watch_is_broken_until_the_server_lets_it_in_again() {
+    let pulse = Arc::new(Pulse::new());
+    let lifeline = Lifeline::of_watch(SILENCE, Some(pulse.clone()));
+    pulse.fell_ill();
+    assert!(ask(&lifeline, WATCH, async { refusing(503, "1") }).await.is_ok());
+    assert!(pulse.is_broken());
+    assert!(ask(&lifeline, WATCH, async { talkative(0, SILENCE) }).await.is_ok());
+    assert!(!pulse.is_broken());
+}
+
+#[tokio::test]
 async fn hears_how_long_to_stay_away() {
     let heard = async |code, text| {
         listening(async {

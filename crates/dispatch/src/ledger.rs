@@ -13,7 +13,9 @@ use plan::bug::{Bug, has};
 use crate::index::{Index, Key};
 
 /// After so long the cache is believed no more, and a live read takes its place.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_secs(30);
+/// The same while a watch is known to be broken: it will not show anything soon.
+pub const PATIENCE_WITHOUT_WATCH: Duration = Duration::from_millis(500);
 
 /// What one flavour's passes wrote and the cache may not show yet.
 #[derive(Default)]
@@ -70,12 +72,17 @@ impl Ledger {
 
     /// Whether the cache shows what was written for this Deployment.
     pub fn check(&mut self, key: &Key, index: &Index, now: Instant) -> Readiness {
+        self.check_within(PATIENCE, key, index, now)
+    }
+
+    /// The same, and it is given so much time.
+    pub fn check_within(&mut self, patience: Duration, key: &Key, index: &Index, now: Instant) -> Readiness {
         let Some(entry) = self.entries.get(key) else { return Readiness::Ready };
         if entry.is_shown_by(index) || has(Bug::LedgerIgnored) {
             self.entries.remove(key);
             return Readiness::Ready;
         }
-        let deadline = entry.since + PATIENCE;
+        let deadline = entry.since + patience;
         if now < deadline { Readiness::Wait(deadline) } else { Readiness::Overdue }
     }
 

@@ -63,3 +63,15 @@ fn versions_that_are_no_numbers_are_not_waited_for() {
     ledger.wrote_set(&key("web"), "blue", now);
     assert_eq!(ledger.check(&key("web"), &index, now), Readiness::Ready);
 }
+
+#[test]
+fn patience_ends_sooner_when_a_watch_is_broken() {
+    let (index, mut ledger) = (index(), Ledger::default());
+    let start = Instant::now();
+    ledger.wrote_workload(&key("web"), "20", start);
+    let check = |ledger: &mut Ledger, patience, now| ledger.check_within(patience, &key("web"), &index, now);
+    let soon = start + PATIENCE_WITHOUT_WATCH;
+    assert_eq!(check(&mut ledger, PATIENCE_WITHOUT_WATCH, start), Readiness::Wait(soon));
+    assert_eq!(check(&mut ledger, PATIENCE, soon), Readiness::Wait(start + PATIENCE));
+    assert_eq!(check(&mut ledger, PATIENCE_WITHOUT_WATCH, soon), Readiness::Overdue);
+}
