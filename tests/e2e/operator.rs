@@ -24,7 +24,7 @@ pub(crate) struct Operator {
     program: PathBuf,
     kubeconfig: PathBuf,
     log: PathBuf,
-    arguments: Mutex<Vec<String>>,
+    arguments: Vec<String>,
     running: Mutex<Option<Running>>,
 }
 
@@ -62,8 +62,8 @@ impl Operator {
         arguments: Vec<String>,
     ) -> io::Result<Self> {
         let (program, kubeconfig) = (program.to_owned(), kubeconfig.to_owned());
-        let (arguments, running) = (Mutex::new(arguments), Mutex::new(None));
-        let operator = Self { program, kubeconfig, log: log.to_owned(), arguments, running };
+        let operator =
+            Self { program, kubeconfig, log: log.to_owned(), arguments, running: Mutex::new(None) };
         operator.start_again()?;
         Ok(operator)
     }
@@ -76,7 +76,7 @@ impl Operator {
             .arg("run")
             .arg("--kubeconfig")
             .arg(&self.kubeconfig)
-            .args(self.arguments().iter())
+            .args(&self.arguments)
             .env_remove("KUBECONFIG")
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
@@ -138,15 +138,6 @@ impl Operator {
             lines = log.lines().collect();
         }
         lines.split_off(lines.len().saturating_sub(count)).join("\n")
-    }
-
-    /// From the next start on.
-    pub(crate) fn add_argument(&self, argument: &str) {
-        self.arguments().push(argument.to_owned());
-    }
-
-    fn arguments(&self) -> MutexGuard<'_, Vec<String>> {
-        self.arguments.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn running(&self) -> MutexGuard<'_, Option<Running>> {

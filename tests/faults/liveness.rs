@@ -30,10 +30,7 @@ async fn livez(rig: &Rig, wanted: u16) -> Outcome<String> {
 }
 
 async fn trips_on_a_wedged_stream(rig: &Rig) -> Outcome {
-    rig.operator.stop();
-    rig.operator.add_argument(STALLED_AFTER);
-    rig.operator.start_again()?;
-    rig.ready().await?;
+    let _operator = rig.replacement(STALLED_AFTER).await?;
     livez(rig, 200).await?;
     let started = Instant::now();
     let struck = rig.proxy.strike(&Match::verb("watch").resource("replicasets"), StreamFault::HalfOpen);

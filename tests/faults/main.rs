@@ -15,10 +15,6 @@
 //! for each template, never too few pods available nor too many asked for, a bounded number of
 //! writes, no request that a Deployment controller should not make, and no restart.
 
-#![expect(
-    clippy::cognitive_complexity,
-    reason = "a scenario is a list of steps; each `?` counts as a branch"
-)]
 #![expect(clippy::indexing_slicing, reason = "a missing field of a JSON document is a failed test")]
 
 #[path = "../e2e/failure.rs"]

@@ -7,6 +7,7 @@ use cluster::Component;
 use faultproxy::{Fault, Match, Rule};
 
 use crate::failure::Outcome;
+use crate::report::Row;
 use crate::rig::Rig;
 use crate::rollout::{Rollout, SOON};
 use crate::suite::{Scenario, scenarios};
@@ -21,7 +22,7 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 ];
 
 /// Of the writes of a rollout, each so many-th is one at which the operator is killed.
-const STRIDE: u32 = 2;
+const STRIDE: usize = 2;
 const WRITES: u32 = 24;
 const AWAY: Duration = Duration::from_secs(2);
 
@@ -29,19 +30,20 @@ const AWAY: Duration = Duration::from_secs(2);
 async fn killed(rig: &Rig, fault: &Fault, name: &str) -> Outcome {
     let mut rollout = Rollout::begin(rig).await?;
     rollout.allow_restart();
-    let mut version = 2;
-    for skip in (0..WRITES).step_by(STRIDE as usize) {
+    let mut worst: Option<Row> = None;
+    for (version, skip) in (2..).zip((0..WRITES).step_by(STRIDE)) {
         let rule = rig.proxy.arm(Rule::once(Match::writes(), fault.clone()).skip(skip));
         rollout.change(&format!("app:v{version}")).await?;
-        version += 1;
         rig.met(rule, 1).await?;
         rig.operator.kill();
         rig.proxy.heal();
         rig.operator.start_again()?;
         rollout.mark();
-        let place = format!("write {} of a rollout", skip + 1);
-        rollout.finish(name, &place, SOON).await?;
+        let row = rollout.measure(name, "every second write of a rollout; the worst", SOON).await?;
+        println!("write {}: {row}", skip + 1);
+        worst = Some(worst.map_or_else(|| row.clone(), |worst| worst.and(&row)));
     }
+    worst.into_iter().for_each(|row| rig.row(row));
     Ok(())
 }
 
@@ -69,7 +71,7 @@ async fn restarted(rig: &Rig, component: Component) -> Outcome {
     cluster.ready(Component::ApiServer).await?;
     rollout.mark();
     rollout.change("app:v3").await?;
-    rollout.finish("killed, away for 2 s", component.name(), SOON).await
+    happened(rig, &mut rollout, "killed, away for 2 s", component).await
 }
 
 async fn server_killed(rig: &Rig) -> Outcome {
@@ -92,5 +94,12 @@ async fn server_frozen(rig: &Rig) -> Outcome {
     cluster.ready(Component::ApiServer).await?;
     rollout.mark();
     rollout.change("app:v3").await?;
-    rollout.finish("stopped for 20 s (SIGSTOP)", "kube-apiserver", SOON).await
+    happened(rig, &mut rollout, "stopped for 20 s (SIGSTOP)", Component::ApiServer).await
+}
+
+/// Once, and not by the proxy.
+async fn happened(rig: &Rig, rollout: &mut Rollout<'_>, fault: &str, component: Component) -> Outcome {
+    let row = rollout.measure(fault, component.name(), SOON).await?;
+    rig.row(Row { injected: 1, ..row });
+    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::net::{Ipv4Addr, TcpListener};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -32,6 +32,8 @@ pub(crate) struct Rig {
     pub(crate) world: World,
     pub(crate) proxy: FaultProxy,
     pub(crate) operator: Operator,
+    kubeconfig: PathBuf,
+    arguments: Vec<String>,
     port: u16,
     findings: Arc<Mutex<Findings>>,
 }
@@ -50,16 +52,26 @@ impl Rig {
         let kubeconfig = file("kubeconfig");
         proxy.write_kubeconfig(&kubeconfig)?;
         let port = free_port()?;
-        let arguments = [
+        let arguments = vec![
             format!("--api={}", flavour.api_version()),
             format!("--bind-address=127.0.0.1:{port}"),
             "--log-level=info,rollwright=debug".to_owned(),
         ];
-        let operator =
-            Operator::start_with(Path::new(PROGRAM), &kubeconfig, &file("log"), arguments.to_vec())?;
-        let rig = Self { world, proxy, operator, port, findings };
+        let (program, log) = (Path::new(PROGRAM), file("log"));
+        let operator = Operator::start_with(program, &kubeconfig, &log, arguments.clone())?;
+        let rig = Self { world, proxy, operator, kubeconfig, arguments, port, findings };
         rig.ready().await?;
         Ok(rig)
+    }
+
+    /// Another operator, in the place of the first.
+    pub(crate) async fn replacement(&self, more: &str) -> Outcome<Operator> {
+        self.operator.stop();
+        let arguments = self.arguments.iter().cloned().chain([more.to_owned()]).collect();
+        let (program, log) = (Path::new(PROGRAM), self.operator.log());
+        let operator = Operator::start_with(program, &self.kubeconfig, log, arguments)?;
+        self.ready().await?;
+        Ok(operator)
     }
 
     /// Waits until the operator's caches are filled.

@@ -71,12 +71,14 @@ impl<'a> Rollout<'a> {
         self.rig.world.set_image(NAME, image).await
     }
 
-    /// Asks for the previous template, which is of this image.
+    /// Asks for the revision of this image. By its number, which differs each time: a request that
+    /// comes back again and again is refused.
     pub(crate) async fn roll_back(&mut self, image: &str) -> Outcome {
         self.rollouts += 1;
         image.clone_into(&mut self.image);
         self.since = Instant::now();
-        self.rig.world.roll_back(NAME, 0).await
+        let revision = self.rig.world.set(image).await?.revision();
+        self.rig.world.roll_back(NAME, revision).await
     }
 
     /// Waits until new pods have been asked for.
@@ -95,8 +97,15 @@ impl<'a> Rollout<'a> {
         self.pid = None;
     }
 
-    /// Waits for the end, and checks everything. The record starts anew.
+    /// Waits for the end, checks everything, and adds a row to the table.
     pub(crate) async fn finish(&mut self, fault: &str, place: &str, bound: Duration) -> Outcome {
+        let row = self.measure(fault, place, bound).await?;
+        self.rig.row(row);
+        Ok(())
+    }
+
+    /// Waits for the end, and checks everything. The record starts anew.
+    pub(crate) async fn measure(&mut self, fault: &str, place: &str, bound: Duration) -> Outcome<Row> {
         let rig = self.rig;
         let web = self.complete(bound).await?;
         let recovery = self.since.elapsed();
@@ -117,11 +126,9 @@ impl<'a> Rollout<'a> {
         let writes_max =
             WRITES_MAX * self.rollouts.max(1) + WRITES_PER_FAULT * faults + recovery.as_secs() as usize;
         ensure(writes <= writes_max, &format!("at most {writes_max} writes"), writes)?;
-        let place = place.to_owned();
-        rig.row(Row { fault: fault.to_owned(), place, injected, recovery, bound, writes });
         rig.proxy.clear_journal();
         self.rollouts = 0;
-        Ok(())
+        Ok(Row { fault: fault.to_owned(), place: place.to_owned(), injected, recovery, bound, writes })
     }
 
     async fn complete(&self, bound: Duration) -> Outcome<Deployment> {

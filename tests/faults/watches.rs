@@ -150,20 +150,20 @@ async fn held_replicasets(rig: &Rig) -> Outcome {
     held(rig, "replicasets").await
 }
 
-/// Neither a watch nor a list of a kind is let in.
-fn shut_out(rig: &Rig, resource: &str) {
+/// Neither the watch nor the list of a kind is let in.
+fn shut_out(rig: &Rig, select: impl Fn(&str) -> Match) {
     for verb in ["watch", "list"] {
-        let select = Match::verb(verb).resource(resource);
+        let select = select(verb);
         rig.proxy.arm(Rule::always(select, Fault::Answer(Answer::code(503))));
     }
-    rig.proxy.strike(&watch(resource), StreamFault::Reset);
+    rig.proxy.strike(&select("watch"), StreamFault::Reset);
 }
 
 /// Without the watch of Deployments, what happens to pods is still acted upon.
 async fn broken_deployments(rig: &Rig) -> Outcome {
     let mut rollout = Rollout::begin(rig).await?;
     rig.world.roll_out(&Manifest::new("other", 1)).await?;
-    shut_out(rig, "deployments");
+    shut_out(rig, |verb| Match::verb(verb).resource("deployments"));
     rig.proxy.clear_journal();
     // The set of a Deployment that is known gets another size: its watch tells, and it is undone.
     let sets = rig.world.sets().await?;
@@ -186,7 +186,8 @@ async fn broken_replicasets(rig: &Rig) -> Outcome {
     let mut rollout = Rollout::begin(rig).await?;
     rollout.change("app:v2").await?;
     rollout.half_way().await?;
-    shut_out(rig, "replicasets");
+    // A list in one namespace is not the watch's.
+    shut_out(rig, |verb| Match::verb(verb).resource("replicasets").whole_cluster());
     rig.proxy.clear_journal();
     rig.world.create(&neighbour("other")).await?;
     let seen = Match::verb("get").resource("deployments").name("other");
@@ -204,7 +205,7 @@ async fn broken_replicasets(rig: &Rig) -> Outcome {
 async fn broken_pods(rig: &Rig) -> Outcome {
     let mut rollout = Rollout::begin(rig).await?;
     rig.world.roll_out(&neighbour("anew")).await?;
-    shut_out(rig, "pods");
+    shut_out(rig, |verb| Match::verb(verb).resource("pods"));
     rig.world.set_image("anew", "app:v2").await?;
     rollout.change("app:v2").await?;
     rollout.finish("shut out, a rolling update meanwhile", "watch of pods", SOON).await?;

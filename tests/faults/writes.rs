@@ -5,7 +5,7 @@ use std::time::Duration;
 use faultproxy::{Answer, Fault, Match, Rule};
 use serde_json::json;
 
-use crate::failure::Outcome;
+use crate::failure::{Outcome, ensure};
 use crate::flavour::Flavour;
 use crate::manifest::Manifest;
 use crate::rig::Rig;
@@ -70,9 +70,21 @@ async fn each(rig: &Rig, select: &Match, skip: u32, place: &str) -> Outcome {
         rig.met(rule, times).await?;
         rollout.mark();
         rig.proxy.heal();
+        rested(rig)?;
         rollout.finish(name, place, SOON).await?;
     }
     Ok(())
+}
+
+/// Between a 429 and the next attempt there is the time that the server asked for.
+fn rested(rig: &Rig) -> Outcome {
+    let journal = rig.proxy.journal();
+    let refused = journal.exchanges().iter().filter(|seen| seen.client_code == Some(429));
+    let times: Vec<_> = refused.map(|seen| seen.at).collect();
+    let asked = Duration::from_secs(RETRY_AFTER.into());
+    let pauses = times.windows(2).map(|pair| pair[1].saturating_duration_since(pair[0]));
+    let pauses: Vec<_> = pauses.collect();
+    ensure(pauses.iter().all(|pause| *pause >= asked), "no attempt before the time asked for", pauses)
 }
 
 async fn create(rig: &Rig) -> Outcome {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use http_body::Frame;
 use http_body_util::BodyExt as _;
 use hyper::body::Bytes;
 use kube::client::Body;
@@ -51,21 +52,13 @@ impl Pump {
             let goes_on = tokio::select! {
                 biased;
                 () = out.closed() => false,
-                order = orders.recv() => match order {
-                    Some(order) => self.obey(order, &mut mode).await,
-                    None => false,
-                },
+                order = orders.recv() => self.ordered(order, &mut mode).await,
                 () = sleep_until(next_byte), if matches!(mode, Mode::Trickle(_)) => {
                     next_byte = Instant::now() + TRICKLE;
                     self.trickle(&mut mode).await
                 }
                 frame = upstream.frame(), if !matches!(mode, Mode::HalfOpen) => {
-                    match frame.and_then(Result::ok).map(http_body::Frame::into_data) {
-                        Some(Ok(bytes)) => self.forward(bytes, &mut mode).await,
-                        Some(Err(_)) => true,
-                        // The server ended it. A client that holds on to a trickle learns nothing.
-                        None => matches!(mode, Mode::Trickle(_)) && self.park().await,
-                    }
+                    self.arrived(frame.and_then(Result::ok), &mut mode).await
                 }
             };
             if !goes_on {
@@ -73,6 +66,22 @@ impl Pump {
             }
         }
         self.shared.close(self.id);
+    }
+
+    async fn ordered(&self, order: Option<Order>, mode: &mut Mode) -> GoesOn {
+        match order {
+            Some(order) => self.obey(order, mode).await,
+            None => false,
+        }
+    }
+
+    async fn arrived(&self, frame: Option<Frame<Bytes>>, mode: &mut Mode) -> GoesOn {
+        match frame.map(Frame::into_data) {
+            Some(Ok(bytes)) => self.forward(bytes, mode).await,
+            Some(Err(_)) => true,
+            // The server ended it. Who is held up by a trickle learns nothing of that.
+            None => matches!(mode, Mode::Trickle(_)) && self.park().await,
+        }
     }
 
     async fn park(&self) -> GoesOn {
