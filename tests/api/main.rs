@@ -9,6 +9,7 @@ mod corpus;
 mod install;
 mod invalid;
 mod kustomize;
+mod messages;
 mod selector;
 mod suite;
 mod verdicts;

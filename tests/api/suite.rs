@@ -43,7 +43,7 @@ impl Flavour {
 /// A namespace of the shared cluster.
 pub(crate) struct Suite {
     cluster: Arc<Cluster>,
-    client: Client,
+    pub(crate) client: Client,
     pub(crate) kubectl: Tool,
     pub(crate) namespace: String,
 }
@@ -107,10 +107,7 @@ pub(crate) fn golden(relative: &str, text: &str) {
         fs::write(&path, text).unwrap();
     }
     let stored = fs::read_to_string(Path::new(&path)).unwrap_or_default();
-    assert!(
-        stored == text,
-        "{relative} is not what the server's OpenAPI makes; run with UPDATE=1 and review"
-    );
+    assert!(stored == text, "{relative} is not what the server says; run with UPDATE=1 and review");
 }
 
 /// The template of a stored object.

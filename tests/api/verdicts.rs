@@ -6,7 +6,7 @@ use crate::suite::{Flavour, Suite, suite, template};
 
 /// How the verdicts on a spec compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Verdict {
+pub(crate) enum Verdict {
     /// Taken by both, with the same template.
     Taken,
     /// Refused by both.
@@ -20,7 +20,8 @@ enum Verdict {
 }
 use Verdict::{AppsOnly, OursOnly, Refused, Taken, Unlike};
 
-type Row = (&'static str, Verdict, Vec<Value>);
+/// A pointer into a spec, how the values there compare, and the values.
+pub(crate) type Row = (&'static str, Verdict, Vec<Value>);
 
 fn row(pointer: &'static str, verdict: Verdict, values: Value) -> Row {
     match values {
@@ -29,7 +30,8 @@ fn row(pointer: &'static str, verdict: Verdict, values: Value) -> Row {
     }
 }
 
-fn base() -> Value {
+/// The spec that a row changes.
+pub(crate) fn base() -> Value {
     json!({"selector": {"matchLabels": {"app": "p"}}, "template": {
         "metadata": {"labels": {"app": "p"}},
         "spec": {"containers": [{"name": "c", "image": "i"}]},
@@ -78,10 +80,29 @@ async fn check(rows: Vec<Row>) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// All rows, for the messages; see `messages.rs`.
+pub(crate) fn all_rows() -> Vec<Row> {
+    let tables = [
+        numbers_rows(),
+        strategies_rows(),
+        selectors_rows(),
+        label_keys_rows(),
+        templates_rows(),
+        lists_rows(),
+        quantities_and_ports_rows(),
+        what_only_pod_validation_finds_rows(),
+    ];
+    tables.into_iter().flatten().collect()
+}
+
 /// S1.21, S1.28.
 #[tokio::test(flavor = "multi_thread")]
 async fn numbers() {
-    check(vec![
+    check(numbers_rows()).await;
+}
+
+fn numbers_rows() -> Vec<Row> {
+    vec![
         row("/replicas", Taken, json!([0, 1, null, 1_000_000])),
         row("/replicas", Refused, json!([-1, 1.5, "1", 2_147_483_648_u32])),
         row("/replicas", AppsOnly, json!([1_000_001, i32::MAX])),
@@ -93,16 +114,19 @@ async fn numbers() {
         row("/progressDeadlineSeconds", Refused, json!([0, -1, 2_147_483_648_u32])),
         row("/paused", Taken, json!([true, false, null])),
         row("/paused", Refused, json!(["true", 1])),
-    ])
-    .await;
+    ]
 }
 
 /// S1.25–S1.27.
 #[tokio::test(flavor = "multi_thread")]
 async fn strategies() {
+    check(strategies_rows()).await;
+}
+
+fn strategies_rows() -> Vec<Row> {
     let both = |surge: Value, unavailable: Value| json!({"maxSurge": surge, "maxUnavailable": unavailable});
     let taken = json!([0, 1, i32::MAX, "0%", "25%", "100%", "00025%", null]);
-    check(vec![
+    vec![
         row(
             "/strategy",
             Taken,
@@ -142,15 +166,18 @@ async fn strategies() {
             Taken,
             json!([both(json!(0), json!("1%")), both(json!(1), json!("0%"))]),
         ),
-    ])
-    .await;
+    ]
 }
 
 /// S1.22, S1.23.
 #[tokio::test(flavor = "multi_thread")]
 async fn selectors() {
+    check(selectors_rows()).await;
+}
+
+fn selectors_rows() -> Vec<Row> {
     let with = |key: &str, operator: &str, values: &[&str]| json!({"key": key, "operator": operator, "values": values});
-    check(vec![
+    vec![
         row("/selector", OursOnly, json!([null])),
         row(
             "/selector",
@@ -198,8 +225,7 @@ async fn selectors() {
             ]),
         ),
         row("/selector/matchExpressions", AppsOnly, json!([vec![term("app", "Exists"); 65]])),
-    ])
-    .await;
+    ]
 }
 
 fn term(key: &str, operator: &str) -> Value {
@@ -214,10 +240,14 @@ fn expressions(terms: Vec<Value>) -> Value {
 /// S1.22: the keys of labels.
 #[tokio::test(flavor = "multi_thread")]
 async fn label_keys() {
+    check(label_keys_rows()).await;
+}
+
+fn label_keys_rows() -> Vec<Row> {
     let absent = |keys: &[&str]| expressions(keys.iter().map(|key| term(key, "DoesNotExist")).collect());
     let long = |n: usize| "c".repeat(n);
     let subdomain = format!("{}.{}.{}.{}", long(63), long(63), long(63), long(61));
-    check(vec![
+    vec![
         row(
             "/selector",
             Taken,
@@ -241,8 +271,7 @@ async fn label_keys() {
                 &format!("{subdomain}c/c"),
             ]),
         ),
-    ])
-    .await;
+    ]
 }
 
 /// A map of labels with this many entries, of which the template has one.
@@ -254,7 +283,11 @@ fn many(first: &str, count: usize) -> Value {
 /// S1.24, S1.32.
 #[tokio::test(flavor = "multi_thread")]
 async fn templates() {
-    check(vec![
+    check(templates_rows()).await;
+}
+
+fn templates_rows() -> Vec<Row> {
+    vec![
         row("/template", Refused, json!([null, {}, {"metadata": {"labels": {"app": "p"}}}])),
         row("/template/spec", Refused, json!([null, {}])),
         row("/template/metadata", Refused, json!([null, {}])),
@@ -278,18 +311,21 @@ async fn templates() {
         row("/template/metadata/annotations/x", Unlike, json!([null])),
         row("/template/spec/nodeSelector/x", Unlike, json!([null])),
         row("/template/spec/containers/0/resources/limits/cpu", Unlike, json!([null])),
-    ])
-    .await;
+    ]
 }
 
 /// Lists merged by key hold each key once; apps/v1 takes most duplicates with a warning.
 #[tokio::test(flavor = "multi_thread")]
 async fn lists() {
+    check(lists_rows()).await;
+}
+
+fn lists_rows() -> Vec<Row> {
     let env = |values: [&str; 2]| -> Value {
         values.map(|value| json!({"name": "A", "value": value})).to_vec().into()
     };
     let alias = |host: &str| json!({"ip": "192.0.2.1", "hostnames": [host]});
-    check(vec![
+    vec![
         row("/template/spec/containers/0/env", AppsOnly, json!([env(["1", "2"]), env(["1", "1"])])),
         row(
             "/template/spec/containers/0/ports",
@@ -318,15 +354,18 @@ async fn lists() {
             Refused,
             json!([[{"name": "a", "emptyDir": {}}, {"name": "a", "emptyDir": {}}]]),
         ),
-    ])
-    .await;
+    ]
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn quantities_and_ports() {
+    check(quantities_and_ports_rows()).await;
+}
+
+fn quantities_and_ports_rows() -> Vec<Row> {
     const CPU: &str = "/template/spec/containers/0/resources/limits/cpu";
     const PORT: &str = "/template/spec/containers/0/livenessProbe/tcpSocket/port";
-    check(vec![
+    vec![
         row(CPU, Taken, json!([0, 1, 0.5, 0.001, "0.5", "1", " 1 ", "+.5", "1.", ".", "Ki", "m", "+", "00"])),
         row(
             CPU,
@@ -343,15 +382,18 @@ async fn quantities_and_ports() {
         row(PORT, Taken, json!([80, "http"])),
         row(PORT, Refused, json!([null, 1.5, true])),
         row(PORT, OursOnly, json!(["", 0, 70_000])),
-    ])
-    .await;
+    ]
 }
 
 /// A value that is wrong only for Kubernetes' own validation is taken, and reported later.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_only_pod_validation_finds() {
+    check(what_only_pod_validation_finds_rows()).await;
+}
+
+fn what_only_pod_validation_finds_rows() -> Vec<Row> {
     const CONTAINER: &str = "/template/spec/containers/0";
-    check(vec![
+    vec![
         row("/template/spec/dnsPolicy", Taken, json!(["", "Default", null])),
         row("/template/spec/dnsPolicy", Refused, json!(["default"])),
         row("/template/spec/dnsPolicy", OursOnly, json!(["None"])),
@@ -368,6 +410,5 @@ async fn what_only_pod_validation_finds() {
         row(CONTAINER, OursOnly, json!([{"name": "A_", "image": "i"}])),
         row("/template/spec/terminationGracePeriodSeconds", Taken, json!([0, 1_099_511_627_776_u64])),
         row("/template/spec/securityContext/fsGroupChangePolicy", OursOnly, json!([""])),
-    ])
-    .await;
+    ]
 }

@@ -1,0 +1,189 @@
+//! The answers in `tests/messages` are those of this server. `crates/admission` is held to the same
+//! files, so that a cluster in memory refuses what a real one refuses, in its words.
+//!
+//! A file has a base object and cases. A case changes the base (`set`) or brings an object of its
+//! own; `old` changes the base to what is there before, and makes the request an update; `apply`
+//! makes it a server-side apply. The answer is the server's `Status`, or what of the object is stored otherwise than it was sent. To
+//! add a case, write it without an answer and run this test with `UPDATE=1`. The cases of
+//! `verdicts`, `invalid` and `corpus` come from the tests and manifests of these names.
+
+use std::fs;
+
+use http_body_util::BodyExt as _;
+use kube::client::Body;
+use serde_json::{Map, Value, json};
+
+use crate::suite::{Flavour, Suite, golden, manifests, path, suite, template};
+use crate::verdicts::{self, set};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_are_answered_as_the_files_say() {
+    let suite = suite().await;
+    for name in ["deployments", "applies", "replica-sets", "pods"] {
+        let text = fs::read_to_string(path(&format!("tests/messages/{name}.json"))).unwrap();
+        let file: Value = serde_json::from_str(&text).unwrap();
+        check(&suite, name, &file["base"], file["cases"].as_array().unwrap().clone()).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn specs_of_the_verdicts_are_answered_as_the_file_says() {
+    let suite = suite().await;
+    let base = Suite::deployment(Flavour::Ours, "probe", &verdicts::base());
+    let mut cases = Vec::new();
+    for (pointer, _, values) in verdicts::all_rows() {
+        cases.extend(values.into_iter().map(|value| json!({"set": {format!("/spec{pointer}"): value}})));
+    }
+    check(&suite, "verdicts", &base, cases).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn invalid_manifests_are_answered_as_the_file_says() {
+    let suite = suite().await;
+    let base = Suite::deployment(Flavour::Ours, "probe", &verdicts::base());
+    let mut cases = Vec::new();
+    for path in manifests("tests/invalid") {
+        let mut objects = suite.read(&fs::read_to_string(&path).unwrap()).await;
+        let file = path.file_name().unwrap().to_str().unwrap();
+        cases.push(json!({"file": file, "object": as_written(objects.remove(0))}));
+    }
+    check(&suite, "invalid", &base, cases).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn templates_of_the_corpus_are_stored_as_the_file_says() {
+    let suite = suite().await;
+    let base = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet"});
+    let mut cases = Vec::new();
+    for manifest in suite.corpus().await {
+        let template = template(&manifest);
+        let mut set = base.clone();
+        set["metadata"] = json!({"name": manifest["metadata"]["name"]});
+        set["spec"] =
+            json!({"selector": {"matchLabels": template["metadata"]["labels"]}, "template": template});
+        cases.push(json!({"object": set, "fieldValidation": "Ignore"}));
+    }
+    check(&suite, "corpus", &base, cases).await;
+}
+
+/// kubectl names the namespace of its context, which is another one in each run.
+fn as_written(mut object: Value) -> Value {
+    object["metadata"].as_object_mut().unwrap().remove("namespace");
+    object
+}
+
+/// Sends the requests of a file and compares it with what it says with these answers.
+async fn check(suite: &Suite, name: &str, base: &Value, cases: Vec<Value>) {
+    let mut lines = Vec::new();
+    for (i, mut case) in cases.into_iter().enumerate() {
+        case["answer"] = ask(suite, base, &case, &format!("{name}-{i}")).await;
+        lines.push(case.to_string());
+    }
+    let text = format!("{{\"base\":{base},\"cases\":[\n{}\n]}}\n", lines.join(",\n"));
+    golden(&format!("tests/messages/{name}.json"), &text);
+}
+
+async fn ask(suite: &Suite, base: &Value, case: &Value, name: &str) -> Value {
+    let mut object = changed(base, case, "set");
+    let validation = case["fieldValidation"].as_str().unwrap_or("Strict");
+    let query = format!("?dryRun=All&fieldValidation={validation}");
+    let (status, mut answer, warnings) = if case.get("old").is_some() {
+        let mut old = changed(base, case, "old");
+        old["metadata"]["name"] = json!(name);
+        let (status, stored, _) = send(suite, "POST", &url(suite, base, ""), &old.to_string()).await;
+        assert_eq!(status, 201, "{stored}");
+        object["metadata"]["name"] = json!(name);
+        object["metadata"]["resourceVersion"] = stored["metadata"]["resourceVersion"].clone();
+        let subresource = case["subresource"].as_str().map(|name| format!("/{name}")).unwrap_or_default();
+        let url = url(suite, base, &format!("/{name}{subresource}{query}"));
+        send(suite, "PUT", &url, &object.to_string()).await
+    } else if case.get("apply").is_some() {
+        let url = url(suite, base, &format!("/probe{query}&fieldManager=one"));
+        send(suite, "PATCH", &url, &object.to_string()).await
+    } else {
+        let body = case["body"].as_str().map_or_else(|| object.to_string(), str::to_owned);
+        send(suite, "POST", &url(suite, base, &query), &body).await
+    };
+    if status >= 400 {
+        answer = serde_json::from_str(&answer.to_string().replace(name, "probe")).unwrap();
+        return in_order(answer);
+    }
+    let part = if case.get("subresource").is_some() { "status" } else { "spec" };
+    let mut differences = Map::new();
+    if case.get("body").is_some() || there(&answer, part) != there(&object, part) {
+        differences.insert("stored".into(), answer[part].clone());
+    }
+    // What the server warns of in pods is not held to anything.
+    if !warnings.is_empty() && base["kind"] == "Deployment" {
+        differences.insert("warnings".into(), json!(warnings));
+    }
+    differences.into()
+}
+
+fn there<'a>(object: &'a Value, part: &str) -> Option<&'a Value> {
+    object.get(part).filter(|value| !value.is_null())
+}
+
+fn changed(base: &Value, case: &Value, changes: &str) -> Value {
+    let mut object = case.get("object").unwrap_or(base).clone();
+    for (pointer, value) in case[changes].as_object().into_iter().flatten() {
+        set(&mut object, pointer, value);
+    }
+    object
+}
+
+fn url(suite: &Suite, base: &Value, tail: &str) -> String {
+    let version = base["apiVersion"].as_str().unwrap();
+    let root = if version.contains('/') { "apis" } else { "api" };
+    let plural = format!("{}s", base["kind"].as_str().unwrap().to_lowercase());
+    format!("/{root}/{version}/namespaces/{}/{plural}{tail}", suite.namespace)
+}
+
+/// Sends a request; returns the code, the body and the warnings.
+async fn send(suite: &Suite, method: &str, url: &str, body: &str) -> (u16, Value, Vec<String>) {
+    let content_type = if method == "PATCH" { "application/apply-patch+yaml" } else { "application/json" };
+    let request = http::Request::builder()
+        .method(method)
+        .uri(url)
+        .header("content-type", content_type)
+        .body(Body::from(body.as_bytes().to_vec()))
+        .unwrap();
+    let response = suite.client.send(request).await.unwrap();
+    let status = response.status().as_u16();
+    let warnings = response.headers().get_all("warning").iter().map(|value| {
+        // 299 - "text"
+        let text = value.to_str().unwrap().splitn(3, ' ').nth(2).unwrap();
+        serde_json::from_str(text).unwrap()
+    });
+    let warnings = warnings.collect();
+    let bytes = response.into_body().collect().await.unwrap().to_bytes();
+    (status, serde_json::from_slice(&bytes).unwrap(), warnings)
+}
+
+/// A `Status` without what says nothing about the object. Its causes are sorted, since the server
+/// goes through an object in another order every time.
+fn in_order(mut status: Value) -> Value {
+    let entries = status.as_object_mut().unwrap();
+    for name in ["kind", "apiVersion", "metadata", "status"] {
+        entries.remove(name).unwrap();
+    }
+    let Some(causes) = status.pointer_mut("/details/causes").and_then(Value::as_array_mut) else {
+        return status;
+    };
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    causes.sort_by_key(|cause| (text(&cause["field"]), text(&cause["message"])));
+    let mut texts: Vec<String> = Vec::new();
+    for cause in causes {
+        let text = format!("{}: {}", text(&cause["field"]), text(&cause["message"]));
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    let message = text(&status["message"]);
+    let (head, _) = message.split_once(" is invalid").unwrap();
+    let tail = if texts.len() == 1 { texts.concat() } else { format!("[{}]", texts.join(", ")) };
+    let sorted = format!("{head} is invalid: {tail}");
+    assert_eq!(sorted.len(), message.len(), "{message}");
+    status["message"] = json!(sorted);
+    status
+}
