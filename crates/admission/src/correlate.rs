@@ -26,7 +26,7 @@ impl<'a> Correlated<'a> {
 
     pub(crate) fn index(self, index: usize) -> Option<Self> {
         let new = self.new.as_array()?.get(index)?;
-        let old = old_item(self.schema, new, self.old)?;
+        let old = old_item(self.schema, index, new, self.old)?;
         Some(Self { schema: self.schema.items.as_deref()?, new, old })
     }
 
@@ -46,12 +46,17 @@ impl<'a> Correlated<'a> {
     }
 }
 
-/// The old item with the keys of a new one; only lists merged by key have one.
-pub(crate) fn old_item<'a>(schema: &Schema, item: &Value, old: &'a Value) -> Option<&'a Value> {
+/// The old item with the keys of the new one at this index; only lists merged by key have one.
+pub(crate) fn old_item<'a>(schema: &Schema, index: usize, item: &Value, old: &'a Value) -> Option<&'a Value> {
     let ListType::Map(keys) = &schema.list_type else { return None };
-    let key = |item: &Value, name: &str| -> Option<Value> {
-        let given = item.get(name).cloned();
-        given.or_else(|| schema.items.as_deref()?.property(name)?.default.clone())
+    let items = schema.items.as_deref()?;
+    let default = |name: &str| items.property(name).and_then(|property| property.default.as_ref());
+    let wanted: Vec<(&String, Option<&Value>)> =
+        keys.iter().map(|name| (name, item.get(name).or_else(|| default(name)))).collect();
+    let same = |old: &&Value| {
+        wanted.iter().all(|(name, value)| old.get(name.as_str()).or_else(|| default(name)) == *value)
     };
-    old.as_array()?.iter().find(|old| keys.iter().all(|name| key(old, name) == key(item, name)))
+    let old = old.as_array()?;
+    // Items rarely move, so long lists need no search.
+    old.get(index).filter(same).or_else(|| old.iter().find(same))
 }

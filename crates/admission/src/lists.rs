@@ -1,5 +1,7 @@
 //! Lists whose items must be unique: sets, and lists merged by key.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 use crate::cause::Cause;
@@ -51,8 +53,11 @@ fn uniqueness(schema: &Schema, items: &[Value], path: &str, found: &mut Vec<Caus
 
 /// Reports each value that is there more than once, at its second place.
 fn duplicates(values: &[Value], path: &str, found: &mut Vec<Cause>) {
+    let mut times: BTreeMap<String, usize> = BTreeMap::new();
     for (i, value) in values.iter().enumerate() {
-        if values.iter().take(i).filter(|earlier| *earlier == value).count() == 1 {
+        let times = times.entry(value.to_string()).or_default();
+        *times += 1;
+        if *times == 2 {
             found.push(Cause::duplicate(format!("{path}[{i}]"), value));
         }
     }

@@ -145,7 +145,7 @@ fn walk(schema: &Schema, value: &Value, old: Old<'_>, path: &str, found: &mut Ve
             let Some(schema_of_item) = schema.items.as_deref() else { return };
             for (i, item) in items.iter().enumerate() {
                 let old = Old {
-                    value: old.value.and_then(|list| old_item(schema, item, list)),
+                    value: old.value.and_then(|list| old_item(schema, i, item, list)),
                     node: old.node.and_then(|node| node.index(i)),
                     above: old.node.or(old.above),
                 };

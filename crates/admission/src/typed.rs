@@ -1,6 +1,8 @@
 //! What server-side apply says of an object that does not fit the schema. It looks before all other
 //! checks, in words of its own, and stops at the first mistake.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 
 use crate::go_text;
@@ -48,7 +50,7 @@ fn fields(schema: &Schema, entries: &Map<String, Value>, path: &str) -> Option<S
 
 fn items(schema: &Schema, list: &[Value], path: &str) -> Option<String> {
     let item_schema = schema.items.as_deref()?;
-    let mut seen: Vec<String> = Vec::new();
+    let mut seen = BTreeSet::new();
     for (i, item) in list.iter().enumerate() {
         let place = match place(schema, item_schema, item, i) {
             Ok(place) => place,
@@ -60,7 +62,7 @@ fn items(schema: &Schema, list: &[Value], path: &str) -> Option<String> {
         if let Some(wrong) = mismatch(item_schema, item, &format!("{path}{place}")) {
             return Some(wrong);
         }
-        seen.push(place);
+        seen.insert(place);
     }
     None
 }

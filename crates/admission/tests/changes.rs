@@ -140,3 +140,30 @@ fn a_refused_patch_is_quoted() {
          decoding error: unknown field \"spec.foo\""
     );
 }
+
+/// Ten times the items may take ten times the time, not a hundred times.
+#[test]
+fn long_lists_take_no_quadratic_time() {
+    let schema = Schema::parse(&json!({
+        "type": "object",
+        "properties": {"env": {
+            "type": "array",
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["name"],
+            "items": {"type": "object", "properties": {"name": {"type": "string"}}},
+        }},
+    }))
+    .unwrap();
+    let items = |count: u32| (0..count).map(|i| json!({"name": format!("VARIABLE_{i}")})).collect::<Value>();
+    let best = |count: u32| {
+        let (old, new) = (json!({"env": items(count)}), json!({"env": items(count + 1)}));
+        let run = || {
+            let start = std::time::Instant::now();
+            assert_eq!(validate(&schema, &new, Some(&old)), []);
+            start.elapsed()
+        };
+        (0..3).map(|_| run()).min().unwrap()
+    };
+    let (short, long) = (best(1_000), best(10_000));
+    assert!(long < short * 40, "{short:?} for 1,000 items, {long:?} for 10,000");
+}
