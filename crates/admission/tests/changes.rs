@@ -141,7 +141,7 @@ fn a_refused_patch_is_quoted() {
     );
 }
 
-/// Ten times the items may take ten times the time, not a hundred times.
+/// A hundred times the items may take a hundred times the time, not ten thousand times.
 #[test]
 fn long_lists_take_no_quadratic_time() {
     let schema = Schema::parse(&json!({
@@ -155,15 +155,13 @@ fn long_lists_take_no_quadratic_time() {
     }))
     .unwrap();
     let items = |count: u32| (0..count).map(|i| json!({"name": format!("VARIABLE_{i}")})).collect::<Value>();
-    let best = |count: u32| {
+    let time = |count: u32| {
         let (old, new) = (json!({"env": items(count)}), json!({"env": items(count + 1)}));
-        let run = || {
-            let start = std::time::Instant::now();
-            assert_eq!(validate(&schema, &new, Some(&old)), []);
-            start.elapsed()
-        };
-        (0..3).map(|_| run()).min().unwrap()
+        let start = std::time::Instant::now();
+        assert_eq!(validate(&schema, &new, Some(&old)), []);
+        start.elapsed()
     };
-    let (short, long) = (best(1_000), best(10_000));
-    assert!(long < short * 40, "{short:?} for 1,000 items, {long:?} for 10,000");
+    let short = (0..10).map(|_| time(100)).min().unwrap();
+    let long = time(10_000);
+    assert!(long < short * 1_000, "{short:?} for 100 items, {long:?} for 10,000");
 }
