@@ -21,6 +21,34 @@ oracle: ## Compare our decisions with 4,000 recorded ones of Kubernetes' own con
 fault-proxy: ## Run the operator through faults on a real API server; takes half an hour
 	@$(CARGO) test --package rollwright --test faults -- $(FAULTS)
 
+SIM = $(CARGO) run --quiet --release --package sim --
+
+# SEED=17 plays one seed and prints its last events.
+.PHONY: sim
+sim: ## Play 200,000 rollouts in a cluster in memory, with faults, and check every write
+	@$(SIM) $(if $(SEED),--seed $(SEED),)
+
+N ?= 1000000
+.PHONY: sim-long
+sim-long: ## The same with N rollouts
+	@$(SIM) --rollouts $(N)
+
+.PHONY: sim-determinism
+sim-determinism: ## Play 1,000 seeds twice and compare
+	@$(SIM) --determinism 1000
+
+.PHONY: sim-crashes
+sim-crashes: ## Let the operator die around every write of a few scenarios
+	@$(SIM) --crash-matrix
+
+.PHONY: conformance
+conformance: ## Ask the sandbox's API server and a real one the same, and compare their answers
+	@$(CARGO) test --quiet --package rollwright --test conformance
+
+.PHONY: sandbox
+sandbox: ## Start a cluster in memory with Rollwright in it, for kubectl to try
+	@$(CARGO) run --quiet --release --package rollwright -- sandbox
+
 .PHONY: crd
 crd: ## Write the CRD from the code
 	@UPDATE=1 $(CARGO) test --quiet --package api

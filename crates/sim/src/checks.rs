@@ -10,12 +10,16 @@ mod identity;
 pub(crate) mod liveness;
 mod ownership;
 mod pause;
+pub(crate) mod progress;
+mod recreate;
+mod requests;
 mod scaling;
 mod status;
 mod surge;
 
 use std::collections::BTreeMap;
 
+use plan::Flavour;
 use world::Object;
 
 use crate::actor::Actor;
@@ -25,6 +29,7 @@ use crate::truth::Truth;
 use crate::view::View;
 
 pub(crate) use availability::Floor;
+use requests::Requests;
 
 /// What a check says: nothing, or what is wrong.
 pub(crate) type Verdict = Result<(), String>;
@@ -51,6 +56,7 @@ pub(crate) struct Accepted<'a> {
     pub(crate) truth: &'a Truth,
     /// Whether nobody else has changed sizes since the run began.
     pub(crate) is_alone: bool,
+    pub(crate) flavour: Flavour,
 }
 
 impl Accepted<'_> {
@@ -69,15 +75,19 @@ impl Accepted<'_> {
 type Check = fn(&Accepted<'_>) -> Verdict;
 
 /// Everything that looks at one write.
-const ON_WRITE: [(&str, Check); 14] = [
+const ON_WRITE: [(&str, Check); 18] = [
     ("AV-1", availability::decided),
     ("AV-3", availability::new_set_stays),
+    ("AV-4", recreate::no_overlap),
+    ("WA-1", progress::old_sets_shrink),
     ("SU-1", surge::decided),
     ("SU-1", surge::in_truth),
     ("UN-1", identity::unique),
     ("NS-2", identity::bounded),
     ("RV-1", history::revision_grows),
     ("HC-1", history::only_idle_sets),
+    ("HC-2", history::lowest_first),
+    ("PD-1", progress::starts_anew),
     ("OW-1", ownership::known_shapes),
     ("OW-2", ownership::preconditions),
     ("OW-3", ownership::own_objects),
@@ -91,6 +101,7 @@ const ON_WRITE: [(&str, Check); 14] = [
 pub(crate) struct Checks {
     pub(crate) found: Vec<Violation>,
     pub(crate) floor: Floor,
+    pub(crate) requests: Requests,
     creations: BTreeMap<(String, String), i64>,
     deletions: i64,
     /// How often each check had something to look at.
@@ -128,7 +139,12 @@ impl Checks {
     }
 
     fn count_creations(&mut self, write: &Accepted<'_>) -> Verdict {
-        let Some(plan::Action::CreateReplicaSet(_)) = write.action() else { return Ok(()) };
+        // Upstream has no such bound.
+        let Some(plan::Action::CreateReplicaSet(_)) =
+            write.action().filter(|_| write.flavour == Flavour::Rollwright)
+        else {
+            return Ok(());
+        };
         let workload = &write.view().workload;
         let key = (workload.uid.clone(), workload.template.fingerprint.as_str().to_owned());
         let count = self.creations.entry(key).or_default();

@@ -35,10 +35,8 @@ pub(crate) const NAME: &str = "web";
 pub(crate) enum Event {
     /// The ReplicaSet controller and the garbage collector look.
     Controllers,
-    /// A kubelet looks at a pod.
-    Pod(Key),
-    /// The ReplicaSet controller looks at a set again.
-    Set(Key),
+    /// A kubelet looks at a pod, or the ReplicaSet controller at a set again.
+    Look(Key),
     /// A watch of an operator gets news.
     News(u64, Watch),
     /// A watch of pods gets news.
@@ -109,6 +107,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) coverage: Coverage,
     seen: u64,
     controllers_due: bool,
+    /// When objects are looked at next.
+    looks: BTreeMap<Key, Time>,
     /// How many troubles hold each of these up.
     pub(crate) holds: Holds,
     /// Requests sent so far: writes, reads.
@@ -143,6 +143,8 @@ pub struct Counts {
     pub last_request: u64,
     /// Events of the simulator.
     pub events: u64,
+    /// Write requests that were sent.
+    pub sent_writes: u64,
 }
 
 impl<'a> Engine<'a> {
@@ -182,6 +184,7 @@ impl<'a> Engine<'a> {
             coverage: Coverage::default(),
             seen,
             controllers_due: false,
+            looks: BTreeMap::new(),
             holds: Holds::default(),
             sent: (0, 0),
             counts: Counts::default(),
@@ -247,9 +250,7 @@ impl<'a> Engine<'a> {
     fn handle(&mut self, event: Event) {
         match event {
             Event::Controllers => self.run_controllers(),
-            Event::Set(key) if self.holds.controllers == 0 => self.step_set(&key),
-            Event::Set(key) => self.after(SECOND, Event::Set(key)),
-            Event::Pod(key) => self.step_pod(&key),
+            Event::Look(key) => self.look(&key),
             Event::News(id, watch) => self.deliver(id, watch),
             Event::PodNews(id) => {
                 let now = self.instant();
@@ -261,7 +262,8 @@ impl<'a> Engine<'a> {
             Event::Alarm(id) => self.alarm(id),
             Event::Arrive(id, sent) => self.arrive(id, &sent),
             Event::Answer(id, reply) => self.answer(id, *reply),
-            Event::Start(back) => self.start_operator(back),
+            Event::Start(back) if self.operators.is_empty() => self.start_operator(back),
+            Event::Start(_) => {}
             Event::Step(index) => self.step(index),
             Event::Begin(index) => self.begin(index),
             Event::End(index) => self.end(index),
@@ -368,7 +370,7 @@ impl<'a> Engine<'a> {
             match change.object.resource {
                 Resource::Pods => {
                     *pods = true;
-                    self.after(0, Event::Pod(Key::of(&change.object)));
+                    self.look_at(self.now, Key::of(&change.object));
                 }
                 Resource::ReplicaSets => *sets = true,
                 _ => *workloads = true,
@@ -442,7 +444,7 @@ impl<'a> Engine<'a> {
         }
         if let Some(again) = step.again {
             let time = self.time_of(again);
-            self.at(time, Event::Set(key.clone()));
+            self.look_at(time.max(self.now + 1), key.clone());
         }
         self.settle(Actor::SetController);
     }
@@ -451,7 +453,7 @@ impl<'a> Engine<'a> {
         let step = self.kubelets.step(&mut self.store, key, &mut self.nature);
         if let Some(again) = step.again {
             let time = self.time_of(again).max(self.now + 1);
-            self.at(time, Event::Pod(key.clone()));
+            self.look_at(time, key.clone());
         }
         self.settle(Actor::Cluster);
     }
@@ -460,7 +462,28 @@ impl<'a> Engine<'a> {
     pub(crate) fn look_at_pods(&mut self) {
         let keys: Vec<Key> = self.store.list(Resource::Pods, None).map(Key::of).collect();
         for key in keys {
-            self.after(0, Event::Pod(key));
+            self.look_at(self.now, key);
+        }
+    }
+
+    /// An object is to be looked at by then, if that is sooner than planned.
+    pub(crate) fn look_at(&mut self, time: Time, key: Key) {
+        if self.looks.get(&key).is_none_or(|planned| *planned > time) {
+            self.looks.insert(key.clone(), time);
+            self.at(time, Event::Look(key));
+        }
+    }
+
+    fn look(&mut self, key: &Key) {
+        if self.looks.get(key) != Some(&self.now) {
+            // It was looked at sooner.
+            return;
+        }
+        self.looks.remove(key);
+        match key.resource {
+            Resource::Pods => self.step_pod(key),
+            _ if self.holds.controllers == 0 => self.step_set(key),
+            _ => self.look_at(self.now + SECOND, key.clone()),
         }
     }
 }

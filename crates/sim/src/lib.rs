@@ -101,7 +101,7 @@ fn bound(scenario: &Scenario) -> Time {
     let replicas = replicas.chain([scenario.start.replicas]).max().unwrap_or(1).max(1);
     let rounds = u64::try_from(replicas).unwrap_or(1) + 4;
     let pods = (scenario.pods.ready_max + scenario.pods.gone_max + 10_000) * MILLISECOND;
-    rounds * pods + 240 * SECOND
+    rounds * pods + 420 * SECOND
 }
 
 /// LV-1, and then quiet.

@@ -328,6 +328,7 @@ impl Link {
                 self.wrote_set(&live);
                 if let (Some(view), Some(set)) = (lock(&self.view).as_mut(), decode_set(flavour, &live)) {
                     view.found(set);
+                    view.is_created = true;
                 }
                 Ok(None)
             }
@@ -346,6 +347,13 @@ impl Link {
             }
         }
     }
+}
+
+/// The set of a pod that may still do work.
+fn runs_for(pod: &Object) -> Option<String> {
+    let phase = pod.status.get("phase").and_then(Value::as_str);
+    let is_running = !matches!(phase, Some("Failed" | "Succeeded"));
+    pod.controller_uid().filter(|_| is_running).map(str::to_owned)
 }
 
 impl Cluster for Link {
@@ -395,6 +403,9 @@ impl Cluster for Link {
             Ask::Pods => {
                 let listed = self.send(Request::List(Resource::Pods), None).await?;
                 lock(&self.brain).watches_pods = true;
+                if let Some(view) = lock(&self.view).as_mut() {
+                    view.running = Some(listed.iter().filter_map(runs_for).collect());
+                }
                 Answer::Pods(listed.iter().map(|pod| decode::pod(&pod.to_value())).collect())
             }
         })

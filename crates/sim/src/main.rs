@@ -31,6 +31,9 @@ struct Arguments {
     /// Plain rollouts of ten pods without faults, to measure speed.
     #[arg(long)]
     plain: bool,
+    /// Lets the operator die around every write of a few scenarios.
+    #[arg(long)]
+    crash_matrix: bool,
     /// Makes a failing scenario small, and prints it.
     #[arg(long)]
     shrink: bool,
@@ -41,6 +44,7 @@ fn main() -> ExitCode {
     let done = match (arguments.seed, arguments.determinism) {
         (Some(seed), _) => replay(seed, &arguments),
         (None, Some(count)) => compare(count, &arguments),
+        (None, None) if arguments.crash_matrix => matrix(),
         (None, None) => campaign(&arguments),
     };
     match done {
@@ -83,6 +87,27 @@ fn compare(count: u64, arguments: &Arguments) -> std::io::Result<bool> {
     let differ: Vec<u64> = differ.collect();
     writeln!(std::io::stdout(), "{count} seeds twice: {} differ {differ:?}", differ.len())?;
     Ok(differ.is_empty())
+}
+
+fn matrix() -> std::io::Result<bool> {
+    let mut out = std::io::stdout().lock();
+    let (mut runs, mut failures) = (0, 0);
+    for row in sim::matrix::all() {
+        let flavour = if row.is_apps { "apps/v1" } else { "rollwright" };
+        let count = row.failures.len();
+        writeln!(
+            out,
+            "{flavour:<11} {:<17} {:>3} writes {:>4} runs {count:>3} failures",
+            row.name, row.writes, row.runs
+        )?;
+        for (nth, mode, text) in row.failures.iter().take(5) {
+            writeln!(out, "    write {nth} {mode:?}: {text}")?;
+        }
+        runs += row.runs;
+        failures += count;
+    }
+    writeln!(out, "{runs} runs, {failures} failures")?;
+    Ok(failures == 0)
 }
 
 #[derive(Default)]

@@ -1,2 +1,113 @@
 //! Every write of a scenario, and the operator dies around it: before it is sent, after it was
-//! carried out, after it was answered. The end has to be the same.
+//! carried out, after it was answered. The end has to be the same, and so has what was created
+//! and deleted on the way (CR-1).
+
+use crate::scenario::{Act, Fault, Millis, Pods, Rollout, Share, Start, Step, WriteFault};
+use crate::{Report, Scenario, Settings, play};
+
+/// The three ways to die around a write.
+pub const MODES: [WriteFault; 3] =
+    [WriteFault::CrashBefore, WriteFault::CrashCommitted, WriteFault::CrashAfter];
+
+/// What came of a scenario: how many writes it has, and what differed.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it is an apps/v1 Deployment.
+    pub is_apps: bool,
+    /// Writes without faults.
+    pub writes: u32,
+    /// Runs with a fault.
+    pub runs: u32,
+    /// Which write, which way, and what was wrong.
+    pub failures: Vec<(u32, WriteFault, String)>,
+}
+
+/// Plays all of it.
+#[must_use]
+pub fn all() -> Vec<Row> {
+    let flavours = [false, true].into_iter();
+    flavours
+        .flat_map(|is_apps| scenarios(is_apps).into_iter().map(|(name, scenario)| row(name, &scenario)))
+        .collect()
+}
+
+fn row(name: &'static str, scenario: &Scenario) -> Row {
+    let reference = play(scenario, &Settings::default());
+    let writes = u32::try_from(reference.counts.sent_writes).unwrap_or(0);
+    let mut row = Row { name, is_apps: scenario.is_apps, writes, runs: 0, failures: Vec::new() };
+    if let Some(violation) = &reference.violation {
+        row.failures.push((0, WriteFault::Slow(0), format!("without faults: {violation:?}")));
+        return row;
+    }
+    for nth in 0..writes {
+        for mode in MODES {
+            let faulty = Scenario { faults: vec![Fault::Write(nth, mode)], ..scenario.clone() };
+            row.runs += 1;
+            let found = difference(&reference, &play(&faulty, &Settings::default()));
+            row.failures.extend(found.map(|text| (nth, mode, text)));
+        }
+    }
+    row
+}
+
+fn difference(reference: &Report, report: &Report) -> Option<String> {
+    if let Some(violation) = &report.violation {
+        return Some(format!("{}: {}", violation.check, violation.text));
+    }
+    if reference.end != report.end {
+        return Some(format!("ends with {:?} instead of {:?}", report.end, reference.end));
+    }
+    let summary = |report: &Report| (report.counts.creations, report.counts.deletions);
+    let (wanted, is) = (summary(reference), summary(report));
+    (wanted != is).then(|| format!("sets created and deleted: {is:?} instead of {wanted:?}"))
+}
+
+fn step(at: Millis, act: Act) -> Step {
+    Step { at, act }
+}
+
+/// The scenarios, with enough time between steps for an operator to be born again.
+fn scenarios(is_apps: bool) -> Vec<(&'static str, Scenario)> {
+    let gradual = Rollout::Rolling(Share::Pods(1), Share::Pods(0));
+    let quarter = Rollout::Rolling(Share::Percent(25), Share::Percent(25));
+    let with = |salt: u64, strategy: Rollout, steps: Vec<Step>| Scenario {
+        is_apps,
+        salt,
+        start: Start { replicas: 4, strategy, min_ready_seconds: 0, history_limit: 2, deadline_seconds: 600 },
+        pods: Pods { ready_max: 8000, gone_max: 2000, flaky_percent: 0, nodes: 3 },
+        steps,
+        faults: Vec::new(),
+    };
+    let (first, second, later) = (60_000, 68_000, 200_000);
+    vec![
+        ("create", with(1, quarter, Vec::new())),
+        ("roll", with(2, quarter, vec![step(first, Act::Template(1))])),
+        ("roll over", with(3, gradual, vec![step(first, Act::Template(1)), step(second, Act::Template(2))])),
+        ("roll back", with(4, quarter, vec![step(first, Act::Template(1)), step(later, Act::RollBack(0))])),
+        ("scale", with(5, gradual, vec![step(first, Act::Template(1)), step(second, Act::Scale(7))])),
+        (
+            "pause and resume",
+            with(
+                6,
+                gradual,
+                vec![
+                    step(first, Act::Template(1)),
+                    step(second, Act::Pause(true)),
+                    step(second + 20_000, Act::Pause(false)),
+                ],
+            ),
+        ),
+        ("recreate", with(7, Rollout::Recreate, vec![step(first, Act::Template(1))])),
+        ("orphan and adopt", with(8, quarter, vec![step(first, Act::OrphanAndReturn)])),
+        (
+            "history",
+            with(
+                9,
+                quarter,
+                (1..5).map(|number| step(first * u64::from(number), Act::Template(number))).collect(),
+            ),
+        ),
+    ]
+}

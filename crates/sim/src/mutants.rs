@@ -62,7 +62,8 @@ fn main() -> ExitCode {
 
 fn check_all(arguments: &Arguments) -> std::io::Result<bool> {
     let mut out = std::io::stdout().lock();
-    let is_wanted = |bug: &&Bug| arguments.only.as_ref().is_none_or(|only| bug.name().contains(only.as_str()));
+    let is_wanted =
+        |bug: &&Bug| arguments.only.as_ref().is_none_or(|only| bug.name().contains(only.as_str()));
     let bugs: Vec<Bug> = Bug::ALL.iter().filter(is_wanted).copied().collect();
     writeln!(out, "| bug | had by | found by | seed | seconds | rollouts | as |")?;
     writeln!(out, "|---|---|---|---|---|---|---|")?;
@@ -73,7 +74,10 @@ fn check_all(arguments: &Arguments) -> std::io::Result<bool> {
         match find {
             Some(Find { seed, check, text }) => {
                 let text = text.replace('|', "/");
-                writeln!(out, "| {name} | {source} | {check} | {seed} | {seconds:.1} | {rollouts} | {text} |")?;
+                writeln!(
+                    out,
+                    "| {name} | {source} | {check} | {seed} | {seconds:.1} | {rollouts} | {text} |"
+                )?;
             }
             None => {
                 missed.push(name);

@@ -175,9 +175,7 @@ impl Engine<'_> {
                 self.after(delay * MILLISECOND, Event::Arrive(id, sent));
             }
             Some(Trick::Write(fault)) => {
-                self.now += latency;
                 self.strike(id, &sent, fault);
-                self.now -= latency;
             }
         }
     }
@@ -208,16 +206,18 @@ impl Engine<'_> {
 
     fn fault_of(&mut self, request: &Request) -> Option<Trick> {
         let (writes, reads) = self.sent;
+        let faults = if self.nature.is_healed { &[] } else { self.scenario.faults.as_slice() };
         if request.is_write() {
             self.sent.0 += 1;
-            self.scenario.faults.iter().find_map(|fault| match fault {
+            self.counts.sent_writes += 1;
+            faults.iter().find_map(|fault| match fault {
                 Fault::Write(nth, WriteFault::Refused(code)) if *nth == writes => Some(Trick::Refuse(*code)),
                 Fault::Write(nth, fault) if *nth == writes => Some(Trick::Write(*fault)),
                 _ => None,
             })
         } else {
             self.sent.1 += 1;
-            self.scenario.faults.iter().find_map(|fault| match fault {
+            faults.iter().find_map(|fault| match fault {
                 Fault::Read(nth, code) if *nth == reads => Some(Trick::Refuse(*code)),
                 _ => None,
             })
@@ -228,6 +228,11 @@ impl Engine<'_> {
         let reply = self.carry_out(id, sent);
         if !self.operators.contains_key(&id) && sent.request.is_write() {
             self.coverage.hit(if reply.is_ok() { "zombie accepted" } else { "zombie rejected" });
+        }
+        if let Some(object) = reply.as_ref().ok().and_then(|objects| objects.first())
+            && sent.decision.is_some()
+        {
+            self.checks.requests.answered(id, object);
         }
         let latency = self.delay(MILLISECOND / 2, 10 * MILLISECOND);
         self.after(latency, Event::Answer(id, Box::new(reply)));
@@ -241,11 +246,15 @@ impl Engine<'_> {
 
     /// The server does what it is asked, and everybody looks at it.
     fn carry_out(&mut self, id: u64, sent: &Sent) -> Reply {
-        self.counts.requests += 1;
-        self.counts.last_request = self.now;
+        if self.operators.contains_key(&id) {
+            self.counts.requests += 1;
+            self.counts.last_request = self.now;
+        }
         self.trace.note(&[self.now, 5, id, u64::from(sent.request.is_write())]);
-        if let Some(code) = self.outages.last() {
-            return Err(refusal(*code));
+        if let Some(code) = self.outages.last().copied() {
+            let verdict = self.checks.requests.refused(id, self.now);
+            self.checks.fail("WA-2", verdict);
+            return Err(refusal(code));
         }
         let key = self.key_of(&sent.request);
         let before = key.as_ref().and_then(|key| self.store.get(key)).cloned();
@@ -265,10 +274,15 @@ impl Engine<'_> {
                     let after = after.first();
                     self.check(sent, decision, before.as_ref(), after, total_before);
                 }
-                Err(refused) if refused.reason == "Conflict" => self.coverage.hit(kind.conflict),
+                Err(refused) if refused.reason == "Conflict" => {
+                    self.coverage.hit(kind.conflict);
+                    self.tripped(id, before.as_ref(), false);
+                }
                 Err(refused) if refused.reason == "AlreadyExists" => {
                     self.coverage.hit("collision");
                     self.coverage.hit(kind.conflict);
+                    let there = self.named_by(&sent.request);
+                    self.tripped(id, there.as_ref(), true);
                 }
                 Err(_) => {}
             }
@@ -282,6 +296,21 @@ impl Engine<'_> {
         result.map_err(translate)
     }
 
+    /// RW-1: was it this operator's own write that it did not know of?
+    fn tripped(&mut self, id: u64, there: Option<&Object>, is_creation: bool) {
+        if let Some(there) = there {
+            let verdict = self.checks.requests.tripped(id, there, is_creation);
+            self.checks.fail("RW-1", verdict);
+        }
+    }
+
+    /// The object that has the name of one that was to be created.
+    fn named_by(&self, request: &Request) -> Option<Object> {
+        let Request::Create { object, .. } = request else { return None };
+        let name = object.pointer("/metadata/name")?.as_str()?;
+        self.store.get(&Key::new(Resource::ReplicaSets, NAMESPACE, name)).cloned()
+    }
+
     fn check(
         &mut self,
         sent: &Sent,
@@ -290,10 +319,10 @@ impl Engine<'_> {
         after: Option<&Object>,
         total_before: i64,
     ) {
-        let Self { truth, history, checks, is_alone, .. } = self;
+        let Self { truth, history, checks, is_alone, flavour, .. } = self;
         let request = &sent.request;
-        let is_alone = *is_alone;
-        let accepted = Accepted { request, decision, before, after, total_before, truth, is_alone };
+        let (is_alone, flavour) = (*is_alone, *flavour);
+        let accepted = Accepted { request, decision, before, after, total_before, truth, is_alone, flavour };
         checks.write(&accepted, history);
     }
 
@@ -335,8 +364,8 @@ impl Engine<'_> {
             }
             Request::Delete { name, uid, version } => {
                 let key = Key::new(Resource::ReplicaSets, NAMESPACE, name);
-                let preconditions =
-                    Preconditions { uid: Some(uid.clone()), resource_version: Some(version.clone()) };
+                let given = |text: &String| (!text.is_empty()).then(|| text.clone());
+                let preconditions = Preconditions { uid: given(uid), resource_version: given(version) };
                 let deletion = Deletion { preconditions, ..Deletion::default() };
                 self.store.delete(&key, &deletion).map(|object| vec![object])
             }

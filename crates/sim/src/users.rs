@@ -74,6 +74,7 @@ impl Engine<'_> {
 
     pub(crate) fn step(&mut self, index: usize) {
         let Some(step) = self.scenario.steps.get(index) else { return };
+        self.deadline_is_told();
         let act = step.act.clone();
         self.trace.note(&[self.now, 6, index as u64]);
         let now = self.now / crate::engine::MILLISECOND;
@@ -98,6 +99,14 @@ impl Engine<'_> {
             }
             Act::OrphanAndReturn => self.orphan(),
             other => self.meddle(&other),
+        }
+    }
+
+    /// PD-1, where nothing goes wrong with operators.
+    pub(crate) fn deadline_is_told(&mut self) {
+        if let Some(workload) = self.truth.workload.clone().filter(|_| self.scenario.faults.is_empty()) {
+            let verdict = crate::checks::progress::is_told(&workload, self.wall());
+            self.checks.fail("PD-1", verdict);
         }
     }
 
@@ -190,7 +199,7 @@ impl Engine<'_> {
             Act::Restart(which) => {
                 if let Some(key) = self.pick(Resource::Pods, *which) {
                     self.kubelets.restart(&key, self.wall());
-                    self.after(0, Event::Pod(key));
+                    self.look_at(self.now, key);
                 }
             }
             _ => {}

@@ -32,6 +32,10 @@ pub(crate) struct View {
     pub(crate) may_adopt: Option<bool>,
     /// Whether a rollback was carried out.
     pub(crate) is_rolled_back: bool,
+    /// Whether this pass created the new set.
+    pub(crate) is_created: bool,
+    /// Sets of which pods run, if the pass looked.
+    pub(crate) running: Option<Vec<String>>,
 }
 
 impl View {
@@ -44,7 +48,15 @@ impl View {
             set: Arc::new(set.clone()),
         });
         let sets = sets.collect();
-        Self { workload, sets, stored: None, may_adopt: None, is_rolled_back: false }
+        Self {
+            workload,
+            sets,
+            stored: None,
+            may_adopt: None,
+            is_rolled_back: false,
+            is_created: false,
+            running: None,
+        }
     }
 
     pub(crate) fn claimed(&self) -> impl Iterator<Item = &SetView> {

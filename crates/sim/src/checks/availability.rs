@@ -52,6 +52,8 @@ pub(crate) struct Floor {
     established: i64,
     /// The pods that the oldest decision about a cut knew of, by set.
     bases: BTreeMap<String, u64>,
+    /// How many losses had been made good when enough pods were available last.
+    healed: usize,
     /// The lowest that it ever was below the minimum by others' doing, for coverage.
     pub(crate) deepest: i64,
 }
@@ -82,7 +84,8 @@ impl Floor {
             return Ok(());
         };
         if self.workload != workload.uid {
-            *self = Self { workload: workload.uid.clone(), ..Self::default() };
+            let (workload, healed) = (workload.uid.clone(), truth.losses.len());
+            *self = Self { workload, healed, ..Self::default() };
         }
         let floor = floor(workload);
         self.established = self.established.min(floor);
@@ -95,14 +98,13 @@ impl Floor {
             if condemned == 0 {
                 self.bases.clear();
             }
+            self.healed = truth.losses.len();
             return Ok(());
         }
         let missing = self.established - available;
-        let excused = truth
-            .losses
-            .iter()
-            .rev()
-            .filter(|loss| self.bases.get(&loss.set).is_none_or(|basis| loss.version > *basis));
+        let excused = truth.losses.iter().enumerate().filter(|(index, loss)| {
+            *index >= self.healed || self.bases.get(&loss.set).is_some_and(|basis| loss.version > *basis)
+        });
         let excused = i64::try_from(excused.count()).unwrap_or(i64::MAX);
         self.deepest = self.deepest.max(missing);
         if missing > excused {

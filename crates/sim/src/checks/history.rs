@@ -33,6 +33,33 @@ pub(super) fn revision_grows(write: &Accepted<'_>) -> Verdict {
     Ok(())
 }
 
+/// HC-2: of idle old sets those with the lowest revisions go first; the one that a rollback asks
+/// for stays.
+pub(super) fn lowest_first(write: &Accepted<'_>) -> Verdict {
+    let Request::Delete { name, uid, .. } = write.request else { return Ok(()) };
+    let view = write.view();
+    let number = |set: &plan::ReplicaSet| {
+        let number = set.annotations.get(REVISION).and_then(|text| text.parse::<i64>().ok());
+        number.filter(|number| (1..i64::MAX - 1).contains(number))
+    };
+    let Some(gone) = view.find(uid).and_then(|set| number(&set.set)) else { return Ok(()) };
+    let new = view.new_set().map(|new| new.set.uid.as_str());
+    let mut lower = view.claimed().filter(|other| {
+        let (set, status) = (&other.set, &other.set.status);
+        let is_counted = status.observed_generation >= set.generation && status.replicas == 0;
+        let is_idle = set.size == 0 && other.size == 0 && is_counted && !set.deleting && !other.is_written;
+        let is_wanted = view.workload.rollback_to.is_some_and(|wanted| Some(wanted) == number(set));
+        is_idle
+            && !is_wanted
+            && Some(set.uid.as_str()) != new
+            && number(set).is_some_and(|number| number < gone)
+    });
+    match lower.next() {
+        Some(other) => Err(format!("{name} of revision {gone} was deleted, and {} stays", other.set.name)),
+        None => Ok(()),
+    }
+}
+
 /// HC-1: what is deleted is empty, counted, and not the new set.
 pub(super) fn only_idle_sets(write: &Accepted<'_>) -> Verdict {
     let Request::Delete { name, uid, .. } = write.request else { return Ok(()) };

@@ -1,6 +1,6 @@
 //! UN-1, NS-1, NS-2: one set per template, and not more and more of them.
 
-use plan::Action;
+use plan::{Action, Flavour};
 
 use crate::checks::{Accepted, Verdict};
 
@@ -39,7 +39,7 @@ pub(super) fn not_again_and_again(creations: i64, deletions: i64) -> Verdict {
 pub(super) fn bounded(write: &Accepted<'_>) -> Verdict {
     let (Some(Action::CreateReplicaSet(_)), view) = (write.action(), write.view()) else { return Ok(()) };
     let Some(limit) = view.workload.revision_history_limit else { return Ok(()) };
-    if !write.is_alone || view.workload.rollback_to.is_some() {
+    if write.flavour != Flavour::Rollwright || !write.is_alone || view.workload.rollback_to.is_some() {
         return Ok(());
     }
     let idle = view.claimed().filter(|set| {

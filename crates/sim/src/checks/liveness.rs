@@ -30,7 +30,17 @@ pub(crate) fn converged(truth: &Truth) -> Verdict {
     if counters.iter().any(|count| *count != replicas) || status.unavailable_replicas != 0 {
         return Err(format!("counters {counters:?}, unavailable {}", status.unavailable_replicas));
     }
+    annotations_are_copied(workload, &new.set)?;
     revision_is_highest(truth)
+}
+
+/// S4.13: the new set has the annotations of the Deployment.
+fn annotations_are_copied(workload: &plan::Workload, set: &plan::ReplicaSet) -> Verdict {
+    let missing = workload
+        .annotations
+        .iter()
+        .find(|(key, value)| !plan::keys::is_never_copied(key) && set.annotations.get(*key) != Some(*value));
+    missing.map_or(Ok(()), |(key, value)| Err(format!("{} lacks the annotation {key}={value}", set.name)))
 }
 
 /// RV-1 at rest.

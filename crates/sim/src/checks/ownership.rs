@@ -102,10 +102,25 @@ pub(super) fn foreign_fields(write: &Accepted<'_>) -> Verdict {
     if !is_rollback && !is_selector && before.spec != after.spec {
         return Err("the spec of the Deployment was changed".to_owned());
     }
+    annotations_are_kept(before, after)?;
     if before.metadata.get("labels") != after.metadata.get("labels") {
         return Err("the labels of the Deployment were changed".to_owned());
     }
     Ok(())
+}
+
+/// On our kind nothing but a rollback's change-cause is written to the Deployment's annotations.
+fn annotations_are_kept(before: &Object, after: &Object) -> Verdict {
+    if before.resource != Resource::Deployments {
+        return Ok(());
+    }
+    let others = |object: &Object| {
+        let all = object.metadata.get("annotations").and_then(Value::as_object).into_iter().flatten();
+        let all = all.filter(|(key, _)| *key != plan::keys::CHANGE_CAUSE);
+        all.map(|(key, value)| (key.clone(), value.clone())).collect::<std::collections::BTreeMap<_, _>>()
+    };
+    let (before, after) = (others(before), others(after));
+    if before == after { Ok(()) } else { Err(format!("annotations {before:?} became {after:?}")) }
 }
 
 fn set_is_kept(write: &Accepted<'_>, before: &Object, after: &Object) -> Verdict {

@@ -32,7 +32,24 @@ pub(super) fn makes_sense(write: &Accepted<'_>) -> Verdict {
     if write.before.is_some_and(|before| number(before, "observedGeneration") > observed) {
         return Err(format!("observedGeneration went back to {observed}"));
     }
+    if write.before.is_some_and(|before| number(before, "observedGeneration") < observed) {
+        counters_belong(write, &status.status)?;
+    }
     available_is_true(write, &status.status)
+}
+
+/// Counters under a new generation are those that the pass of that generation saw.
+fn counters_belong(write: &Accepted<'_>, status: &plan::Status) -> Verdict {
+    let sum = |count: fn(&plan::SetStatus) -> i64| {
+        write.view().claimed().map(|set| count(&set.set.status)).sum::<i64>()
+    };
+    let seen = (sum(|set| set.replicas), sum(|set| set.ready), sum(|set| set.available));
+    let told = (status.replicas, status.ready_replicas, status.available_replicas);
+    if seen == told {
+        Ok(())
+    } else {
+        Err(format!("counters {told:?} of a generation in which {seen:?} were seen"))
+    }
 }
 
 /// The condition says what the counters say.
@@ -44,9 +61,10 @@ fn available_is_true(write: &Accepted<'_>, status: &plan::Status) -> Verdict {
     if view.workload.deleting || before.condition(AVAILABLE) == Some(condition) {
         return Ok(());
     }
-    let is_enough = view.available() >= view.floor();
-    if (condition.status == "True") != is_enough {
-        let (available, floor) = (view.available(), view.floor());
+    // S9.8: what may be missing counts in rolling updates only.
+    let floor = if view.is_rolling() { view.floor() } else { view.workload.replicas };
+    let available = view.available();
+    if (condition.status == "True") != (available >= floor) {
         return Err(format!("Available={}, with {available} of at least {floor} pods", condition.status));
     }
     Ok(())

@@ -1,0 +1,37 @@
+//! AV-4: under Recreate the new set gets pods only when no pod of an old one runs any more.
+
+use plan::Action;
+
+use crate::checks::{Accepted, Verdict};
+
+/// The set that a write gives pods to; `None` inside for one that it creates.
+fn grown<'a>(write: &'a Accepted<'_>) -> Option<Option<&'a str>> {
+    match write.action()? {
+        Action::CreateReplicaSet(set) if set.size > 0 => Some(None),
+        Action::UpdateReplicaSet(update) if update.size_to > update.size_from => {
+            Some(Some(update.target.uid.as_str()))
+        }
+        _ => None,
+    }
+}
+
+/// By what the pass knew. Scaling (S8.3) is another matter, and so is a rollback on apps/v1 (S10.3).
+pub(super) fn no_overlap(write: &Accepted<'_>) -> Verdict {
+    let view = write.view();
+    let is_upstreams = (write.flavour == plan::Flavour::AppsV1) && view.workload.rollback_to.is_some();
+    if view.is_rolling() || view.is_scaling() || is_upstreams {
+        return Ok(());
+    }
+    let Some(grown) = grown(write) else { return Ok(()) };
+    let mut olds = view.claimed().filter(|set| Some(set.set.uid.as_str()) != grown).peekable();
+    if olds.peek().is_none() {
+        return Ok(());
+    }
+    let Some(running) = &view.running else {
+        return Err("the new set got pods, and nobody looked whether old ones run".to_owned());
+    };
+    match olds.find(|set| set.set.status.replicas > 0 || running.contains(&set.set.uid)) {
+        Some(old) => Err(format!("the new set got pods while some of {} ran", old.set.name)),
+        None => Ok(()),
+    }
+}

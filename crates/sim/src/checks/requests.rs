@@ -1,0 +1,60 @@
+//! WA-2: a Deployment that nobody can help costs few requests. RW-1: no operator trips over what
+//! it wrote itself.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use world::Object;
+
+use crate::checks::Verdict;
+use crate::engine::{SECOND, Time};
+
+/// Requests within [`WINDOW`] that may be refused to one operator by an outage: one or two a
+/// second, and those before it slows down.
+const REFUSED_MAX: usize = 200;
+const WINDOW: Time = 60 * SECOND;
+
+/// What operators asked and wrote.
+#[derive(Debug, Default)]
+pub(crate) struct Requests {
+    refused: BTreeMap<u64, VecDeque<Time>>,
+    /// By object: who wrote it last and knows so, and what became of it.
+    written: BTreeMap<String, Written>,
+}
+
+#[derive(Debug)]
+struct Written {
+    operator: u64,
+    uid: String,
+    version: u64,
+}
+
+impl Requests {
+    /// An outage refused a request.
+    pub(crate) fn refused(&mut self, operator: u64, now: Time) -> Verdict {
+        let times = self.refused.entry(operator).or_default();
+        times.push_back(now);
+        while times.front().is_some_and(|first| first + WINDOW < now) {
+            times.pop_front();
+        }
+        if times.len() > REFUSED_MAX {
+            return Err(format!("{} requests within a minute of an outage", times.len()));
+        }
+        Ok(())
+    }
+
+    /// A write was answered.
+    pub(crate) fn answered(&mut self, operator: u64, object: &Object) {
+        let written = Written { operator, uid: object.uid().to_owned(), version: object.version() };
+        self.written.insert(format!("{:?}/{}", object.resource, object.name()), written);
+    }
+
+    /// A write was refused, since the object is not what it was taken for.
+    pub(crate) fn tripped(&self, operator: u64, object: &Object, is_creation: bool) -> Verdict {
+        let key = format!("{:?}/{}", object.resource, object.name());
+        let Some(written) = self.written.get(&key).filter(|written| written.operator == operator) else {
+            return Ok(());
+        };
+        let is_own = written.uid == object.uid() && (is_creation || written.version == object.version());
+        if is_own { Err(format!("{key} was written by the one that does not know it")) } else { Ok(()) }
+    }
+}
