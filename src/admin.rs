@@ -24,7 +24,12 @@ pub(crate) struct Pages {
     /// Whether all caches have been filled.
     pub(crate) ready: signal::Receiver<bool>,
     pub(crate) health: Arc<Health>,
+    /// Further pages.
+    pub(crate) more: Option<More>,
 }
+
+/// The JSON document at a path, if there is one.
+pub(crate) type More = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// Opens the port.
 pub(crate) async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> {
@@ -70,7 +75,15 @@ fn answer(pages: &Pages, request: &Request<Incoming>) -> Response<Full<Bytes>> {
         "/readyz" if *pages.ready.borrow() => text(StatusCode::OK, "ok"),
         "/readyz" => text(StatusCode::SERVICE_UNAVAILABLE, "caches are not filled yet"),
         "/metrics" => metrics(pages),
-        _ => text(StatusCode::NOT_FOUND, "try /livez, /readyz or /metrics"),
+        path => match pages.more.as_ref().and_then(|more| more(path)) {
+            Some(document) => {
+                let mut response = text(StatusCode::OK, &document);
+                let json = http::HeaderValue::from_static("application/json");
+                response.headers_mut().insert(http::header::CONTENT_TYPE, json);
+                response
+            }
+            None => text(StatusCode::NOT_FOUND, "try /livez, /readyz or /metrics"),
+        },
     }
 }
 

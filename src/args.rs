@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use plan::Flavour;
@@ -23,6 +24,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Run the operator.
     Run(RunArguments),
+    /// Compare our decisions with those of the controller in charge; nothing is written.
+    Shadow(ShadowArguments),
     /// Print the CustomResourceDefinition.
     Crd(CrdArguments),
     /// Print the version.
@@ -124,6 +127,60 @@ pub(crate) struct RunArguments {
     pub(crate) workers: u16,
 }
 
+/// `rollwright shadow`.
+#[derive(Debug, Args)]
+pub(crate) struct ShadowArguments {
+    #[command(flatten)]
+    pub(crate) client: ClientArguments,
+    /// Whose Deployments to look at: apps/v1 or rollwright.dev/v1.
+    #[arg(long, value_name = "API", env = "ROLLWRIGHT_API", default_value = "apps/v1", value_parser = flavour)]
+    pub(crate) api: Flavour,
+    /// Look at one namespace only.
+    #[arg(long, short, value_name = "NAME", env = "ROLLWRIGHT_NAMESPACE")]
+    pub(crate) namespace: Option<String>,
+    /// What metadata.managedFields calls the controller in charge [default: kube-controller-manager
+    /// for apps/v1, rollwright for rollwright.dev/v1].
+    #[arg(long, value_name = "NAME", env = "ROLLWRIGHT_MANAGER")]
+    pub(crate) manager: Option<String>,
+    /// Where to serve /livez, /readyz, /metrics, /why and /report: ADDRESS:PORT, :PORT, or 0 for
+    /// nowhere.
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        env = "ROLLWRIGHT_BIND_ADDRESS",
+        default_value = ":8080",
+        value_parser = bind_address
+    )]
+    pub(crate) bind_address: Bind,
+    /// How often to report: 30s, 5m, 1h; 0 for once, at the end.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = interval)]
+    pub(crate) report_every: Interval,
+    /// Form of the reports on standard output.
+    #[arg(long, value_name = "FORM", default_value = "text")]
+    pub(crate) output: Report,
+    /// End after this time: 30s, 5m, 1h [default: run on].
+    #[arg(long = "for", value_name = "TIME", default_value = "0", hide_default_value = true, value_parser = interval)]
+    pub(crate) duration: Interval,
+    /// Save each divergence in this directory, as a case of the oracle.
+    #[arg(long, value_name = "DIR", env = "ROLLWRIGHT_DIVERGENCES")]
+    pub(crate) divergences: Option<PathBuf>,
+    /// Hash names, images and whatever else is yours in these cases.
+    #[arg(long, requires = "divergences")]
+    pub(crate) hash_names: bool,
+}
+
+/// A time span; `None` stands for 0.
+pub(crate) type Interval = Option<Duration>;
+
+/// Form of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Report {
+    /// A line of text.
+    Text,
+    /// A line of JSON.
+    Json,
+}
+
 /// `rollwright crd`.
 #[derive(Debug, Args)]
 pub(crate) struct CrdArguments {
@@ -147,6 +204,22 @@ fn flavour(text: &str) -> Result<Flavour, String> {
     let all = [Flavour::Rollwright, Flavour::AppsV1];
     let known = all.into_iter().find(|flavour| flavour.api_version() == text);
     known.ok_or_else(|| "must be rollwright.dev/v1 or apps/v1".to_owned())
+}
+
+fn interval(text: &str) -> Result<Interval, String> {
+    let (digits, unit) = match text.strip_suffix(['s', 'm', 'h']) {
+        Some(digits) => (digits, text.chars().last().unwrap_or('s')),
+        None => (text, 's'),
+    };
+    let factor = match unit {
+        'h' => 3600,
+        'm' => 60,
+        _ => 1,
+    };
+    let count: u64 = digits.parse().map_err(|_| "must be a time such as 30s, 5m or 1h".to_owned())?;
+    let seconds = count.checked_mul(factor).filter(|seconds| *seconds <= 366 * 24 * 3600);
+    let seconds = seconds.ok_or_else(|| "must be a year at most".to_owned())?;
+    Ok((seconds > 0).then(|| Duration::from_secs(seconds)))
 }
 
 fn bind_address(text: &str) -> Result<Bind, String> {

@@ -23,6 +23,7 @@ mod requests;
 mod rivalry;
 mod schema;
 mod scout;
+mod shadow;
 mod watch;
 mod wire;
 mod worker;
@@ -43,6 +44,8 @@ const _: () = assert!(!plan::bug::REINJECTABLE, "the operator is built without r
 enum Failure {
     #[error(transparent)]
     Run(#[from] wire::RunError),
+    #[error(transparent)]
+    Shadow(#[from] shadow::ShadowError),
     #[error(transparent)]
     Schema(#[from] schema::SchemaError),
     #[error(transparent)]
@@ -68,6 +71,7 @@ fn carry_out(arguments: &Arguments) -> Result<(), Failure> {
     let result = runtime.block_on(async {
         match &arguments.command {
             Command::Run(arguments) => wire::run(arguments).await.map_err(Failure::from),
+            Command::Shadow(arguments) => shadow::run(arguments).await.map_err(Failure::from),
             Command::Crd(arguments) => print(&schema::print(arguments).await?),
             Command::Version => print(concat!("rollwright ", env!("CARGO_PKG_VERSION"), "\n")),
         }

@@ -1,8 +1,8 @@
 //! What the operator counts. Labels are bounded: no object names.
 
 use prometheus::{
-    Encoder, GaugeVec, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
-    Registry, TextEncoder,
+    Encoder, Gauge, GaugeVec, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec,
+    Opts, Registry, TextEncoder,
 };
 
 /// All metrics; cheap to clone.
@@ -113,6 +113,21 @@ impl Metrics {
             registry,
         };
         Ok(metrics)
+    }
+
+    /// Registers a further counter.
+    pub(crate) fn counters(
+        &self,
+        name: &str,
+        help: &str,
+        labels: &[&str],
+    ) -> Result<IntCounterVec, prometheus::Error> {
+        counters(&self.registry, name, help, labels)
+    }
+
+    /// Registers a further gauge.
+    pub(crate) fn gauge(&self, name: &str, help: &str) -> Result<Gauge, prometheus::Error> {
+        add(&self.registry, Gauge::new(name, help)?)
     }
 
     /// The text that Prometheus reads.

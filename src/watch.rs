@@ -1,5 +1,6 @@
 //! One task per watch, each with its own backoff: one watch's trouble never stops another.
 
+use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use futures::StreamExt as _;
 use kube::Api;
 use kube::runtime::watcher;
 use kube::runtime::watcher::Event;
+use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 use tracing::{debug, warn};
 
@@ -29,12 +31,12 @@ const BACKOFF_MISSING: Duration = Duration::from_secs(2);
 /// on a quiet watch, so these alone would not tell.
 const WELL_AFTER: Duration = Duration::from_secs(60);
 
-/// What a watch feeds.
-pub(crate) trait Sink {
+/// What a watch feeds; `O` is how much of an object it needs.
+pub(crate) trait Sink<O = Object> {
     /// What is kept of an object; small, since a whole list of them is held.
     type Item;
     /// Reads an object; `None` sets it aside.
-    fn read(&self, object: Object) -> Option<Self::Item>;
+    fn read(&self, object: O) -> Option<Self::Item>;
     /// All objects are about to be read anew.
     fn begin(&self) {}
     /// These are all objects there are.
@@ -42,7 +44,7 @@ pub(crate) trait Sink {
     /// An object was added or changed.
     fn apply(&self, item: Self::Item);
     /// An object left the watch.
-    fn delete(&self, object: &Object);
+    fn delete(&self, object: &O);
     /// The watch failed, for the given time in a row; it is tried again.
     fn failed(&self, error: &watcher::Error, failures: u32);
 }
@@ -57,16 +59,19 @@ pub(crate) fn config(labels: Option<&str>) -> watcher::Config {
 }
 
 /// Watches until the task is dropped.
-pub(crate) async fn watch<S: Sink>(
-    api: Api<Object>,
-    config: watcher::Config,
-    pulse: Option<Arc<Pulse>>,
-    sink: S,
-) {
+pub(crate) async fn watch<O, S>(api: Api<O>, config: watcher::Config, pulse: Option<Arc<Pulse>>, sink: S)
+where
+    O: kube::Resource + Clone + Debug + DeserializeOwned + Send + 'static,
+    S: Sink<O>,
+{
     listening(follow(api, config, pulse, sink)).await;
 }
 
-async fn follow<S: Sink>(api: Api<Object>, config: watcher::Config, pulse: Option<Arc<Pulse>>, sink: S) {
+async fn follow<O, S>(api: Api<O>, config: watcher::Config, pulse: Option<Arc<Pulse>>, sink: S)
+where
+    O: kube::Resource + Clone + Debug + DeserializeOwned + Send + 'static,
+    S: Sink<O>,
+{
     let start = || watcher(api.clone(), config.clone()).boxed();
     let mut events = start();
     let mut listed = Vec::new();

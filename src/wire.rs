@@ -73,7 +73,10 @@ pub(crate) async fn run(arguments: &RunArguments) -> Result<(), RunError> {
         let listener = admin::listen(address).await.map_err(|source| RunError::Bind { address, source })?;
         let stalled_after = Duration::from_secs(arguments.stalled_after.into());
         let health = Arc::new(health(&controllers, stalled_after));
-        tasks.spawn(admin::serve(listener, Pages { metrics: metrics.clone(), ready: is_ready, health }));
+        tasks.spawn(admin::serve(
+            listener,
+            Pages { metrics: metrics.clone(), ready: is_ready, health, more: None },
+        ));
     }
     let workers = start(&controllers, arguments.workers, ready, &mut tasks);
     let ended = tokio::select! {

@@ -1,0 +1,254 @@
+//! What was seen of Deployments and ReplicaSets of late: every version, and who belongs to whom.
+//!
+//! Versions are ordered by resourceVersion over both kinds, so the state at any moment of the last
+//! seconds can be put together, as a controller may have seen it whose caches lag a little.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use plan::{Flavour, ReplicaSet, Workload};
+use serde_json::Value;
+
+/// How far back a controller's view may lie: its caches lag, and its writes may be throttled.
+const WINDOW: SignedDuration = SignedDuration::from_secs(20);
+/// How many versions of one object are kept at most.
+const VERSIONS_MAX: usize = 48;
+/// How many states of the ReplicaSets a write is compared with at most, and of the Deployment.
+const SET_MOMENTS_MAX: usize = 24;
+const WORKLOAD_MOMENTS_MAX: usize = 6;
+
+/// Name of a Deployment.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Key {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+}
+
+impl std::fmt::Display for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+/// An object, decoded, and as it came.
+#[derive(Debug)]
+pub(crate) struct Item<T> {
+    pub(crate) decoded: T,
+    pub(crate) body: Value,
+}
+
+#[derive(Debug)]
+struct Version<T> {
+    number: u64,
+    at: Timestamp,
+    /// `None`: from here on it is gone.
+    item: Option<Arc<Item<T>>>,
+}
+
+/// The versions of one object, oldest first.
+#[derive(Debug)]
+pub(crate) struct Track<T> {
+    versions: VecDeque<Version<T>>,
+}
+
+impl<T> Track<T> {
+    fn new() -> Self {
+        Self { versions: VecDeque::new() }
+    }
+
+    fn push(&mut self, number: u64, at: Timestamp, item: Option<Arc<Item<T>>>) {
+        self.versions.push_back(Version { number, at, item });
+        // The state at the start of the window is needed too: the last one before it stays.
+        let is_over = |versions: &VecDeque<Version<T>>| {
+            versions.len() > VERSIONS_MAX || versions.get(1).is_some_and(|next| next.at + WINDOW < at)
+        };
+        while is_over(&self.versions) {
+            self.versions.pop_front();
+        }
+    }
+
+    /// The object at that moment.
+    fn at(&self, number: u64) -> Option<&Arc<Item<T>>> {
+        self.versions.iter().rev().find(|version| version.number <= number)?.item.as_ref()
+    }
+
+    pub(crate) fn newest(&self) -> Option<&Arc<Item<T>>> {
+        self.versions.back()?.item.as_ref()
+    }
+
+    fn is_forgotten(&self, now: Timestamp) -> bool {
+        self.versions.back().is_none_or(|last| last.item.is_none() && last.at + WINDOW < now)
+    }
+}
+
+#[derive(Debug)]
+struct Placed {
+    namespace: String,
+    track: Track<ReplicaSet>,
+}
+
+/// A Deployment and its sets as a controller may have seen them.
+#[derive(Clone, Debug)]
+pub(crate) struct View {
+    pub(crate) workload: Arc<Item<Workload>>,
+    pub(crate) sets: Vec<Arc<Item<ReplicaSet>>>,
+}
+
+/// All Deployments and ReplicaSets.
+#[derive(Debug)]
+pub(crate) struct Fleet {
+    pub(crate) flavour: Flavour,
+    workloads: BTreeMap<Key, Track<Workload>>,
+    keys: HashMap<String, Key>,
+    sets: HashMap<String, Placed>,
+    /// By uid of a Deployment: the sets that it controls, or did so within the window.
+    owned: HashMap<String, BTreeSet<String>>,
+    /// By namespace: the sets that nobody controls, or did so within the window.
+    orphans: HashMap<String, BTreeSet<String>>,
+    /// Whether all synced sets report how many pods terminate: the cluster's feature gate (S9.4).
+    pub(crate) reports_terminating: bool,
+}
+
+impl Fleet {
+    pub(crate) fn new(flavour: Flavour) -> Self {
+        Self {
+            flavour,
+            workloads: BTreeMap::new(),
+            keys: HashMap::new(),
+            sets: HashMap::new(),
+            owned: HashMap::new(),
+            orphans: HashMap::new(),
+            reports_terminating: true,
+        }
+    }
+
+    pub(crate) fn workload(&self, key: &Key) -> Option<&Arc<Item<Workload>>> {
+        self.workloads.get(key)?.newest()
+    }
+
+    pub(crate) fn set(&self, uid: &str) -> Option<&Arc<Item<ReplicaSet>>> {
+        self.sets.get(uid)?.track.newest()
+    }
+
+    /// The Deployment with this uid, while it is there.
+    pub(crate) fn key_of(&self, uid: &str) -> Option<&Key> {
+        self.keys.get(uid)
+    }
+
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &Key> {
+        self.workloads.iter().filter(|(_, track)| track.newest().is_some()).map(|(key, _)| key)
+    }
+
+    pub(crate) fn set_uids(&self) -> impl Iterator<Item = &String> {
+        self.sets.iter().filter(|(_, placed)| placed.track.newest().is_some()).map(|(uid, _)| uid)
+    }
+
+    /// A Deployment has become this; `None`: it is gone.
+    pub(crate) fn put_workload(
+        &mut self,
+        key: &Key,
+        version: u64,
+        at: Timestamp,
+        item: Option<Arc<Item<Workload>>>,
+    ) {
+        if let Some(old) = self.workload(key).map(|old| old.decoded.uid.clone()) {
+            self.keys.remove(&old);
+        }
+        if let Some(item) = &item {
+            self.keys.insert(item.decoded.uid.clone(), key.clone());
+        }
+        self.workloads.entry(key.clone()).or_insert_with(Track::new).push(version, at, item);
+    }
+
+    /// A ReplicaSet has become this; `None`: it is gone.
+    pub(crate) fn put_set(
+        &mut self,
+        namespace: &str,
+        uid: &str,
+        (version, at): (u64, Timestamp),
+        item: Option<Arc<Item<ReplicaSet>>>,
+    ) {
+        if let Some(item) = &item {
+            self.link(namespace, &item.decoded);
+            let status = &item.decoded.status;
+            self.reports_terminating &= status.observed_generation == 0 || status.terminating.is_some();
+        }
+        let placed = || Placed { namespace: namespace.to_owned(), track: Track::new() };
+        self.sets.entry(uid.to_owned()).or_insert_with(placed).track.push(version, at, item);
+    }
+
+    fn link(&mut self, namespace: &str, set: &ReplicaSet) {
+        let group = match &set.controller_uid {
+            Some(owner) => self.owned.entry(owner.clone()).or_default(),
+            None => self.orphans.entry(namespace.to_owned()).or_default(),
+        };
+        group.insert(set.uid.clone());
+    }
+
+    /// Forgets what has been gone for longer than any cache may lag.
+    pub(crate) fn sweep(&mut self, now: Timestamp) {
+        self.workloads.retain(|_, track| !track.is_forgotten(now));
+        self.sets.retain(|_, placed| !placed.track.is_forgotten(now));
+        self.owned.clear();
+        self.orphans.clear();
+        let mut links = Vec::new();
+        for placed in self.sets.values() {
+            let items = placed.track.versions.iter().filter_map(|version| version.item.as_ref());
+            let owners: BTreeSet<_> = items.map(|item| item.decoded.controller_uid.clone()).collect();
+            let uid = placed.track.versions.iter().rev().find_map(|version| version.item.as_ref());
+            let Some(uid) = uid.map(|item| item.decoded.uid.clone()) else { continue };
+            links.extend(owners.into_iter().map(|owner| (owner, placed.namespace.clone(), uid.clone())));
+        }
+        for (owner, namespace, uid) in links {
+            match owner {
+                Some(owner) => self.owned.entry(owner).or_default().insert(uid),
+                None => self.orphans.entry(namespace).or_default().insert(uid),
+            };
+        }
+    }
+
+    /// Sets that may have to do with a Deployment.
+    fn candidates<'a>(&'a self, key: &'a Key, uid: &'a str) -> impl Iterator<Item = &'a Placed> + 'a {
+        let owned = self.owned.get(uid).into_iter().flatten();
+        let orphans = self.orphans.get(&key.namespace).into_iter().flatten();
+        let uids: BTreeSet<&String> = owned.chain(orphans).collect();
+        uids.into_iter().filter_map(|uid| self.sets.get(uid))
+    }
+
+    /// The state as of these moments: what the Deployment controls, and orphans it may see.
+    pub(crate) fn view(&self, key: &Key, workload_at: u64, sets_at: u64) -> Option<View> {
+        let workload = self.workloads.get(key)?.at(workload_at)?.clone();
+        let seen = &workload.decoded;
+        let belongs = |set: &&Arc<Item<ReplicaSet>>| match &set.decoded.controller_uid {
+            Some(owner) => *owner == seen.uid,
+            None => seen
+                .selector
+                .as_ref()
+                .is_some_and(|selector| !selector.is_empty() && selector.matches(&set.decoded.labels)),
+        };
+        let sets = self.candidates(key, &seen.uid).filter_map(|placed| placed.track.at(sets_at));
+        let sets = sets.filter(belongs).cloned().collect();
+        Some(View { workload, sets })
+    }
+
+    /// The state as it is now.
+    pub(crate) fn newest(&self, key: &Key) -> Option<View> {
+        self.view(key, u64::MAX, u64::MAX)
+    }
+
+    /// Moments before `version` at which the sets of a Deployment changed, the last one first;
+    /// the one before all of them is the last.
+    pub(crate) fn set_moments(&self, key: &Key, uid: &str, version: u64) -> Vec<u64> {
+        let versions = self.candidates(key, uid).flat_map(|placed| &placed.track.versions);
+        let mut moments: BTreeSet<u64> = versions.map(|it| it.number).filter(|it| *it < version).collect();
+        moments.insert(0);
+        moments.into_iter().rev().take(SET_MOMENTS_MAX).collect()
+    }
+
+    /// Versions of a Deployment before `version`, the last one first.
+    pub(crate) fn workload_moments(&self, key: &Key, version: u64) -> Vec<u64> {
+        let versions = self.workloads.get(key).into_iter().flat_map(|track| track.versions.iter().rev());
+        versions.map(|it| it.number).filter(|it| *it < version).take(WORKLOAD_MOMENTS_MAX).collect()
+    }
+}

@@ -1,0 +1,306 @@
+//! Whole stories, as the watches tell them.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::metrics::Metrics;
+use crate::shadow::tally::Tally;
+
+const KCM: &str = "kube-controller-manager";
+
+/// A Deployment `web` under kube-controller-manager, and what is seen of it.
+struct Story {
+    observer: Observer,
+    version: u64,
+    directory: PathBuf,
+}
+
+use std::path::PathBuf;
+
+impl Story {
+    fn new(name: &str) -> Self {
+        let directory = std::env::temp_dir().join(format!("shadow-{name}-{}", std::process::id()));
+        let tally = Tally::new("apps/v1", &Metrics::new().unwrap()).unwrap();
+        let keep = Keep::new(Some(&directory), false).unwrap();
+        let mut observer = Observer::new(Flavour::AppsV1, KCM.to_owned(), tally, keep, Reasons::default());
+        for which in Which::ALL {
+            observer.list(which, Timestamp::now(), Vec::new());
+        }
+        Self { observer, version: 100, directory }
+    }
+
+    fn tell(&mut self, which: Which, object: &Value, author: Value, is_gone: bool) {
+        self.version += 1;
+        let mut object = object.clone();
+        object["metadata"]["resourceVersion"] = json!(self.version.to_string());
+        object["metadata"]["managedFields"] = json!([author]);
+        let signed: Signed = serde_json::from_value(object).unwrap();
+        let news = News::Object { which, at: Timestamp::now(), is_gone, object: Box::new(signed) };
+        self.observer.see(self.version, news);
+    }
+
+    fn user(&mut self, deployment: &Value) {
+        self.tell(Which::Deployments, deployment, by("kubectl", "", "spec"), false);
+    }
+
+    fn status(&mut self, deployment: &Value) {
+        self.tell(Which::Deployments, deployment, by(KCM, "status", "status"), false);
+    }
+
+    fn set(&mut self, set: &Value) {
+        self.tell(Which::ReplicaSets, set, by(KCM, "", "spec"), false);
+    }
+
+    fn set_status(&mut self, set: &Value) {
+        self.tell(Which::ReplicaSets, set, by(KCM, "status", "status"), false);
+    }
+
+    fn counts(mut self) -> Value {
+        self.observer.tick(Timestamp::now(), true);
+        let _ = std::fs::remove_dir_all(&self.directory);
+        self.observer.tally.json(1, 0)
+    }
+}
+
+/// An entry of managed fields that owns everything below one member, and annotations.
+fn by(manager: &str, subresource: &str, member: &str) -> Value {
+    let fields = json!({ format!("f:{member}"): {}, "f:metadata": {} });
+    json!({"manager": manager, "operation": "Update", "subresource": subresource, "fieldsV1": fields,
+           "time": "2026-01-01T00:00:00Z"})
+}
+
+fn template(image: &str) -> Value {
+    json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "app", "image": image}]}})
+}
+
+fn deployment(replicas: i64) -> Value {
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "n", "uid": "d-1", "generation": 1},
+        "spec": {
+            "replicas": replicas, "progressDeadlineSeconds": 600, "revisionHistoryLimit": 10,
+            "selector": {"matchLabels": {"app": "web"}},
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
+            "template": template("app:v1"),
+        },
+    })
+}
+
+/// The set that kube-controller-manager makes of a Deployment; its hash is not ours.
+fn set(replicas: i64) -> Value {
+    let mut template = template("app:v1");
+    template["metadata"]["labels"]["pod-template-hash"] = json!("7d9f6b5c4");
+    json!({
+        "apiVersion": "apps/v1", "kind": "ReplicaSet",
+        "metadata": {
+            "name": "web-7d9f6b5c4", "namespace": "n", "uid": "s-1", "generation": 1,
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+            "labels": {"app": "web", "pod-template-hash": "7d9f6b5c4"},
+            "annotations": {"deployment.kubernetes.io/revision": "1",
+                "deployment.kubernetes.io/desired-replicas": replicas.to_string(),
+                "deployment.kubernetes.io/max-replicas": (replicas + 1).to_string()},
+            "ownerReferences": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "d-1",
+                "controller": true, "blockOwnerDeletion": true}],
+        },
+        "spec": {"replicas": replicas, "template": template,
+            "selector": {"matchLabels": {"app": "web", "pod-template-hash": "7d9f6b5c4"}}},
+        "status": {"replicas": 0},
+    })
+}
+
+fn condition(kind: &str, status: &str, reason: &str, message: &str) -> Value {
+    let time = "2026-01-01T00:00:00Z";
+    json!({"type": kind, "status": status, "reason": reason, "message": message,
+           "lastUpdateTime": time, "lastTransitionTime": time})
+}
+
+/// The status that upstream writes right after it has created the set.
+fn created_status() -> Value {
+    json!({"conditions": [condition("Progressing", "True", "NewReplicaSetCreated",
+        "Created new replica set \"web-7d9f6b5c4\"")]})
+}
+
+/// And the next one, while no pod is there.
+fn counted_status(unavailable: i64) -> Value {
+    let mut status = created_status();
+    status["observedGeneration"] = json!(1);
+    status["unavailableReplicas"] = json!(unavailable);
+    status["terminatingReplicas"] = json!(0);
+    let available = condition(
+        "Available",
+        "False",
+        "MinimumReplicasUnavailable",
+        "Deployment does not have minimum availability.",
+    );
+    status["conditions"].as_array_mut().unwrap().push(available);
+    status
+}
+
+fn with_status(mut deployment: Value, status: Value) -> Value {
+    deployment["metadata"]["annotations"]["deployment.kubernetes.io/revision"] = json!("1");
+    deployment["status"] = status;
+    deployment
+}
+
+/// Creation, write by write, as upstream makes it, each of them changed by one of these.
+fn creation(name: &str, change: impl Fn(&str, &mut Value)) -> Value {
+    let mut story = Story::new(name);
+    story.user(&deployment(3));
+    let changed = |step: &str, mut object: Value| {
+        change(step, &mut object);
+        object
+    };
+    story.set(&changed("create", set(3)));
+    story.status(&changed("early", with_status(deployment(3), created_status())));
+    story.status(&changed("counters", with_status(deployment(3), counted_status(3))));
+    story.counts()
+}
+
+#[test]
+fn upstreams_writes_one_by_one_agree_with_our_one_plan() {
+    let counts = creation("agree", |_, _| {});
+    assert_eq!(counts["writes"], json!({"create": 1, "status": 2}), "{counts}");
+    assert_eq!(counts["agreed"], 3, "{counts}");
+    assert_eq!(counts["diverged"], json!({}), "{counts}");
+    assert_eq!(counts["agreement"], 1.0, "{counts}");
+}
+
+#[test]
+fn every_wrong_detail_of_a_write_is_a_divergence() {
+    let annotation = |key: &str| format!("/metadata/annotations/deployment.kubernetes.io~1{key}");
+    let wrong: [(&str, String, Value); 11] = [
+        ("create", "/spec/replicas".to_owned(), json!(2)),
+        ("create", annotation("max-replicas"), json!("5")),
+        ("create", annotation("revision"), json!("2")),
+        ("create", "/metadata/name".to_owned(), json!("web-else")),
+        ("create", "/metadata/labels/app".to_owned(), json!("other")),
+        ("create", "/spec/template/spec/containers/0/image".to_owned(), json!("app:v2")),
+        ("create", "/spec/selector/matchLabels/app".to_owned(), json!("other")),
+        ("early", "/status/conditions/0/reason".to_owned(), json!("FoundNewReplicaSet")),
+        ("early", "/status/conditions/0/message".to_owned(), json!("Created new replica set \"x\"")),
+        ("counters", "/status/unavailableReplicas".to_owned(), json!(2)),
+        ("counters", "/status/conditions/1/status".to_owned(), json!("True")),
+    ];
+    for (number, (step, pointer, value)) in wrong.into_iter().enumerate() {
+        let counts = creation(&format!("wrong-{number}"), |now, object| {
+            if now == step {
+                *object.pointer_mut(&pointer).unwrap_or_else(|| panic!("{pointer}")) = value.clone();
+            }
+        });
+        let diverged = counts["diverged"].as_object().map_or(0, |kinds| kinds.len());
+        assert!(diverged > 0, "{step} {pointer}: {counts}");
+        assert!(counts["agreement"].as_f64().unwrap() < 1.0, "{counts}");
+    }
+}
+
+#[test]
+fn times_and_the_order_of_conditions_are_apart() {
+    let counts = creation("apart", |step, object| {
+        if step == "counters" {
+            let conditions = object["status"]["conditions"].as_array_mut().unwrap();
+            conditions.reverse();
+            conditions[0]["lastUpdateTime"] = json!("2026-01-01T00:05:05Z");
+        }
+    });
+    assert_eq!(counts["agreed"], 3, "{counts}");
+}
+
+#[test]
+fn what_others_write_is_ignored_by_kind() {
+    let mut story = Story::new("others");
+    story.user(&deployment(3));
+    story.set(&set(3));
+    let mut scaled = set(3);
+    scaled["spec"]["replicas"] = json!(7);
+    story.tell(Which::ReplicaSets, &scaled, by("kubectl", "scale", "spec"), false);
+    scaled["status"]["replicas"] = json!(3);
+    story.set_status(&scaled);
+    story.tell(Which::ReplicaSets, &scaled, by("kubectl", "", "spec"), true);
+    let mut stray = with_status(deployment(3), json!({"replicas": 70}));
+    story.tell(Which::Deployments, &stray, by("somebody", "status", "status"), false);
+    stray["status"]["collisionCount"] = json!(1);
+    story.status(&stray);
+    story.tell(Which::Deployments, &stray, by("kubectl", "", "spec"), true);
+    let counts = story.counts();
+    assert_eq!(counts["compared"], 1, "{counts}");
+    let expected = json!({
+        "collision": 1, "deleted-by-others": 1, "deployment-by-others": 2, "replicaset-by-others": 1,
+        "replicaset-status": 1, "status-by-others": 1,
+    });
+    assert_eq!(counts["ignored"], expected, "{counts}");
+}
+
+#[test]
+fn a_divergence_is_saved_as_a_case() {
+    let mut story = Story::new("case");
+    story.user(&deployment(3));
+    story.set(&set(2));
+    story.observer.tick(Timestamp::now(), true);
+    let text = std::fs::read_to_string(story.directory.join("create-102.jsonl")).unwrap();
+    let case: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(case["input"]["deployment"]["metadata"]["name"], "web");
+    assert_eq!(case["input"]["replicaSets"], json!([]));
+    assert_eq!(case["expected"]["writes"][0]["replicas"], 2);
+    assert_eq!(case["expected"]["writes"][0]["name"], "web-<hash>");
+    assert_eq!(case["sequence"][0]["sets"]["web-<hash>"]["owned"], true);
+    assert!(!text.contains("managedFields"));
+    story.counts();
+}
+
+#[test]
+fn nothing_is_said_of_what_happened_before_the_start() {
+    let mut story = Story::new("start");
+    let mut listed = deployment(3);
+    listed["metadata"]["resourceVersion"] = json!("500");
+    let listed: Signed = serde_json::from_value(listed).unwrap();
+    story.observer.list(Which::Deployments, Timestamp::now(), vec![listed]);
+    story.version = 400;
+    story.set(&set(1));
+    let counts = story.counts();
+    assert_eq!(counts["compared"], 0, "{counts}");
+    assert_eq!(counts["ignored"]["missed"], 2, "{counts}");
+}
+
+/// Two cuts in one of our plans are two writes of upstream's (S6.10, S6.11).
+#[test]
+fn sizes_on_the_way_agree() {
+    for (sizes, agreed) in [(vec![8, 5], 2), (vec![5], 1), (vec![7], 0), (vec![8, 4], 1), (vec![6], 0)] {
+        let mut story = Story::new(&format!("way-{sizes:?}"));
+        rolling(&mut story);
+        for size in &sizes {
+            let mut old = old_set();
+            old["spec"]["replicas"] = json!(size);
+            old["metadata"]["annotations"]["deployment.kubernetes.io/max-replicas"] = json!("10");
+            story.set(&old);
+        }
+        let counts = story.counts();
+        assert_eq!(counts["compared"], sizes.len(), "{counts}");
+        assert_eq!(counts["agreed"], agreed, "{sizes:?}: {counts}");
+    }
+}
+
+/// Ten wanted, three may be missing: an old set of ten with two unhealthy pods, and a new one.
+fn rolling(story: &mut Story) {
+    let mut changed = deployment(10);
+    changed["spec"]["strategy"]["rollingUpdate"] = json!({"maxSurge": 0, "maxUnavailable": 5});
+    changed["spec"]["template"] = template("app:v2");
+    let mut new = set(0);
+    new["metadata"]["name"] = json!("web-4455");
+    new["metadata"]["uid"] = json!("s-2");
+    new["metadata"]["creationTimestamp"] = json!("2026-01-02T00:00:00Z");
+    new["metadata"]["annotations"]["deployment.kubernetes.io/revision"] = json!("2");
+    new["spec"]["template"]["spec"]["containers"][0]["image"] = json!("app:v2");
+    story.observer.list(Which::ReplicaSets, Timestamp::now(), Vec::new());
+    for object in [old_set(), new] {
+        story.tell(Which::ReplicaSets, &object, by("nobody", "", "spec"), false);
+    }
+    story.user(&changed);
+}
+
+fn old_set() -> Value {
+    let mut old = set(10);
+    old["metadata"]["annotations"]["deployment.kubernetes.io/max-replicas"] = json!("10");
+    old["status"] = json!({"replicas": 10, "readyReplicas": 8, "availableReplicas": 8, "observedGeneration": 1,
+        "terminatingReplicas": 0});
+    old
+}

@@ -1,0 +1,188 @@
+//! Counts what was seen, and says so: a line of text or JSON, and metrics.
+
+use std::collections::BTreeMap;
+
+use prometheus::{Gauge, IntCounterVec};
+use serde_json::{Value, json};
+
+use crate::metrics::Metrics;
+use crate::shadow::judge::Verdict;
+use crate::shadow::sight::Ignored;
+
+type Counts = BTreeMap<&'static str, u64>;
+
+/// Counts since the start.
+pub(crate) struct Tally {
+    api: &'static str,
+    /// Writes of the controller in charge by kind.
+    writes: Counts,
+    agreed: u64,
+    /// Divergences by kind.
+    diverged: Counts,
+    /// Wanted deviations by rule.
+    wanted: Counts,
+    /// What was not compared, by kind.
+    ignored: Counts,
+    /// Deployments at rest that were looked at.
+    rests: u64,
+    rests_agreed: u64,
+    meters: Meters,
+}
+
+/// What Prometheus reads.
+struct Meters {
+    writes: IntCounterVec,
+    wanted: IntCounterVec,
+    ignored: IntCounterVec,
+    agreement: Gauge,
+}
+
+impl Meters {
+    fn new(metrics: &Metrics) -> Result<Self, prometheus::Error> {
+        let counters = |name, help, labels: &[&str]| metrics.counters(name, help, labels);
+        Ok(Self {
+            writes: counters(
+                "shadow_writes_total",
+                "Writes of the controller in charge, and deployments found at rest.",
+                &["kind", "verdict"],
+            )?,
+            wanted: counters("shadow_wanted_deviations_total", "Divergences on purpose.", &["rule"])?,
+            ignored: counters("shadow_ignored_total", "Changes that were not compared.", &["kind"])?,
+            agreement: metrics.gauge(
+                "shadow_agreement_ratio",
+                "Agreed writes among those compared, wanted deviations aside.",
+            )?,
+        })
+    }
+}
+
+/// The kind under which states without a write are counted.
+const AT_REST: &str = "at-rest";
+
+impl Tally {
+    pub(crate) fn new(api: &'static str, metrics: &Metrics) -> Result<Self, prometheus::Error> {
+        let meters = Meters::new(metrics)?;
+        meters.agreement.set(1.0);
+        Ok(Self {
+            api,
+            writes: Counts::new(),
+            agreed: 0,
+            diverged: Counts::new(),
+            wanted: Counts::new(),
+            ignored: Counts::new(),
+            rests: 0,
+            rests_agreed: 0,
+            meters,
+        })
+    }
+
+    pub(crate) fn ignored(&mut self, ignored: Ignored) {
+        *self.ignored.entry(ignored.word()).or_default() += 1;
+        self.meters.ignored.with_label_values(&[ignored.word()]).inc();
+    }
+
+    /// A write was compared.
+    pub(crate) fn write(&mut self, kind: &'static str, verdict: &Verdict) {
+        if matches!(verdict, Verdict::Unknown) {
+            return self.ignored(Ignored::Missed);
+        }
+        *self.writes.entry(kind).or_default() += 1;
+        if matches!(verdict, Verdict::Agreed) {
+            self.agreed += 1;
+        }
+        self.note(kind, verdict);
+        self.meters.agreement.set(self.agreement());
+    }
+
+    /// A Deployment at rest was looked at.
+    pub(crate) fn rest(&mut self, verdict: &Verdict) {
+        self.rests += 1;
+        if matches!(verdict, Verdict::Agreed) {
+            self.rests_agreed += 1;
+        }
+        self.note(AT_REST, verdict);
+    }
+
+    fn note(&mut self, kind: &'static str, verdict: &Verdict) {
+        let word = match verdict {
+            Verdict::Agreed => "agreed",
+            Verdict::Wanted(rule) => {
+                *self.wanted.entry(*rule).or_default() += 1;
+                self.meters.wanted.with_label_values(&[*rule]).inc();
+                "wanted"
+            }
+            Verdict::Diverged(_) => {
+                *self.diverged.entry(kind).or_default() += 1;
+                "diverged"
+            }
+            Verdict::Unknown => return,
+        };
+        self.meters.writes.with_label_values(&[kind, word]).inc();
+    }
+
+    fn compared(&self) -> u64 {
+        self.writes.values().sum()
+    }
+
+    /// Whether nothing of the controller in charge was seen although statuses change.
+    pub(crate) fn sees_only_others(&self) -> bool {
+        self.compared() == 0
+            && self.ignored.get(Ignored::StatusByOthers.word()).is_some_and(|count| *count > 0)
+    }
+
+    /// Agreed writes among all compared, wanted deviations aside.
+    fn agreement(&self) -> f64 {
+        let diverged = self.diverged.iter().filter(|(kind, _)| **kind != AT_REST);
+        let diverged: u64 = diverged.map(|(_, count)| count).sum();
+        let judged = self.agreed + diverged;
+        if judged == 0 {
+            return 1.0;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "nobody counts to 2^52")]
+        let ratio = self.agreed as f64 / judged as f64;
+        ratio
+    }
+
+    /// Everything, for machines.
+    pub(crate) fn json(&self, deployments: usize, seconds: u64) -> Value {
+        json!({
+            "api": self.api,
+            "seconds": seconds,
+            "deployments": deployments,
+            "writes": self.writes,
+            "compared": self.compared(),
+            "agreed": self.agreed,
+            "diverged": self.diverged,
+            "wanted": self.wanted,
+            "ignored": self.ignored,
+            "atRest": { "looks": self.rests, "agreed": self.rests_agreed },
+            "agreement": self.agreement(),
+        })
+    }
+
+    /// The same in a line.
+    pub(crate) fn line(&self, deployments: usize, seconds: u64) -> String {
+        let percent = self.agreement() * 100.0;
+        format!(
+            "{api} after {seconds} s: {deployments} deployments; writes {compared} ({writes}), agreed {agreed}, \
+             diverged {diverged}, wanted {wanted}; at rest {rests_agreed} of {rests} agree; \
+             ignored {ignored}; agreement {percent:.3} %",
+            api = self.api,
+            compared = self.compared(),
+            writes = list(&self.writes),
+            agreed = self.agreed,
+            diverged = list(&self.diverged),
+            wanted = list(&self.wanted),
+            rests_agreed = self.rests_agreed,
+            rests = self.rests,
+            ignored = list(&self.ignored),
+        )
+    }
+}
+
+fn list(counts: &Counts) -> String {
+    if counts.is_empty() {
+        return "none".to_owned();
+    }
+    counts.iter().map(|(kind, count)| format!("{kind} {count}")).collect::<Vec<_>>().join(", ")
+}
