@@ -53,6 +53,11 @@ sandbox: ## Start a cluster in memory with Rollwright in it, for kubectl to try
 crd: ## Write the CRD from the code
 	@UPDATE=1 $(CARGO) test --quiet --package api
 
+# An hour's worth of a busy cluster in minutes; docs/shadow.md has the last result.
+.PHONY: shadow-churn
+shadow-churn: ## Compare our decisions with those of kube-controller-manager, 3,000 writes long
+	@SHADOW_CHURN=hour E2E_DEADLINE=1200 $(CARGO) test --package rollwright --test e2e shadow_churn::apps
+
 # Usage: eval "$(make cluster)". Flags of the program go into CLUSTER_FLAGS.
 .PHONY: cluster
 cluster: ## Start a local control plane; prints the line that points kubectl at it

@@ -36,6 +36,7 @@
 #![expect(clippy::indexing_slicing, reason = "a missing field of a JSON document is a failed test")]
 
 mod bad_input;
+mod churn;
 mod clients;
 mod deletion;
 mod diagnosis;
@@ -60,6 +61,7 @@ mod rollout;
 mod scaling;
 mod scenario;
 mod selector;
+mod shadow;
 mod stage;
 mod stock_kubectl;
 mod suite;
@@ -77,6 +79,7 @@ use scenario::Scenario;
 const SCENARIOS: &[&[Scenario]] = &[
     webhooks::SCENARIOS,
     rivalry::SCENARIOS,
+    shadow::SCENARIOS,
     interruptions::SCENARIOS,
     handover::SCENARIOS,
     quiet::SCENARIOS,

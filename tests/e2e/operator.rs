@@ -22,6 +22,8 @@ const WATCHDOG: &str = r#"read -r line; kill -9 "$1" 2>/dev/null"#;
 #[derive(Debug)]
 pub(crate) struct Operator {
     program: PathBuf,
+    /// `run` or `shadow`.
+    command: &'static str,
     kubeconfig: PathBuf,
     log: PathBuf,
     arguments: Vec<String>,
@@ -61,9 +63,20 @@ impl Operator {
         log: &Path,
         arguments: Vec<String>,
     ) -> io::Result<Self> {
+        Self::start_command("run", program, kubeconfig, log, arguments)
+    }
+
+    /// The same for any command of the program.
+    pub(crate) fn start_command(
+        command: &'static str,
+        program: &Path,
+        kubeconfig: &Path,
+        log: &Path,
+        arguments: Vec<String>,
+    ) -> io::Result<Self> {
         let (program, kubeconfig) = (program.to_owned(), kubeconfig.to_owned());
-        let operator =
-            Self { program, kubeconfig, log: log.to_owned(), arguments, running: Mutex::new(None) };
+        let running = Mutex::new(None);
+        let operator = Self { program, command, kubeconfig, log: log.to_owned(), arguments, running };
         operator.start_again()?;
         Ok(operator)
     }
@@ -73,7 +86,7 @@ impl Operator {
         self.stop();
         let log = File::options().create(true).append(true).open(&self.log)?;
         let mut child = Command::new(&self.program)
-            .arg("run")
+            .arg(self.command)
             .arg("--kubeconfig")
             .arg(&self.kubeconfig)
             .args(&self.arguments)

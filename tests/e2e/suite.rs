@@ -19,6 +19,8 @@ use crate::world::World;
 /// Scenarios mostly wait, so many run side by side on few cores.
 const PARALLEL: usize = 12;
 const SCENARIO_DEADLINE: Duration = Duration::from_secs(300);
+/// Those that `make` starts by itself may take longer: seconds, in the environment.
+const DEADLINE_VARIABLE: &str = "E2E_DEADLINE";
 
 /// All that scenarios share.
 struct Suite {
@@ -99,7 +101,9 @@ fn end(stage: Arc<Stage>, passed: bool) {
 
 async fn perform(run: Run, world: &World) -> Result<(), String> {
     let scenario = AssertUnwindSafe(run(world.clone())).catch_unwind();
-    let failure = match tokio::time::timeout(SCENARIO_DEADLINE, scenario).await {
+    let given = std::env::var(DEADLINE_VARIABLE).ok().and_then(|text| text.parse().ok());
+    let deadline = given.map_or(SCENARIO_DEADLINE, Duration::from_secs);
+    let failure = match tokio::time::timeout(deadline, scenario).await {
         Ok(Ok(Ok(()))) => match world.stage.check_operators() {
             Ok(()) => {
                 tidy(world).await;
@@ -109,7 +113,7 @@ async fn perform(run: Run, world: &World) -> Result<(), String> {
         },
         Ok(Ok(Err(failure))) => failure.0,
         Ok(Err(_)) => "the scenario panicked; see above".to_owned(),
-        Err(_) => format!("the scenario did not end within {SCENARIO_DEADLINE:?}"),
+        Err(_) => format!("the scenario did not end within {deadline:?}"),
     };
     let report = diagnosis::report(world).await;
     Err(format!("{failure}\n{report}"))
