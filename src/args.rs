@@ -24,6 +24,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Run the operator.
     Run(RunArguments),
+    /// Run a cluster in memory with the operator in it, for kubectl to try.
+    Sandbox(SandboxArguments),
     /// Compare our decisions with those of the controller in charge; nothing is written.
     Shadow(ShadowArguments),
     /// Print the CustomResourceDefinition.
@@ -125,6 +127,35 @@ pub(crate) struct RunArguments {
         value_parser = clap::value_parser!(u16).range(1..=256)
     )]
     pub(crate) workers: u16,
+}
+
+/// `rollwright sandbox`.
+#[derive(Debug, Args)]
+pub(crate) struct SandboxArguments {
+    /// Port on the loopback interface; 0 takes a free one.
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    pub(crate) port: u16,
+    /// Where to write the kubeconfig [default: among the temporary files].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig_out: Option<PathBuf>,
+    /// Whose Deployments the operator manages.
+    #[arg(
+        long,
+        value_name = "API",
+        value_delimiter = ',',
+        default_value = "rollwright.dev/v1,apps/v1",
+        value_parser = flavour
+    )]
+    pub(crate) api: Vec<Flavour>,
+    /// Time from a pod's start to its readiness, unless its annotations say otherwise.
+    #[arg(long, value_name = "MILLISECONDS", default_value_t = 800)]
+    pub(crate) ready_after_ms: u64,
+    /// Time that a pod takes to end, unless its annotations say otherwise.
+    #[arg(long, value_name = "MILLISECONDS", default_value_t = 200)]
+    pub(crate) terminate_after_ms: u64,
+    /// A command to run with KUBECONFIG set; the sandbox ends with it.
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<std::ffi::OsString>,
 }
 
 /// `rollwright shadow`.

@@ -8,6 +8,8 @@ use crate::args::{LogArguments, LogFormat};
 
 /// kube logs every failed request as an error by itself; we decide what one means.
 const DEFAULT_FILTER: &str = "info,kube_client=off,kube_runtime=off";
+/// In a terminal that somebody works in, only what goes wrong.
+const QUIET_FILTER: &str = "error,kube_client=off,kube_runtime=off";
 
 /// Why nothing can be logged.
 #[derive(Debug, thiserror::Error)]
@@ -18,10 +20,11 @@ pub(crate) enum LoggingError {
     Start(String),
 }
 
-/// Starts logging to standard error.
-pub(crate) fn init(arguments: &LogArguments) -> Result<(), LoggingError> {
+/// Starts logging to standard error; quietly, unless told how much.
+pub(crate) fn init(arguments: &LogArguments, is_quiet: bool) -> Result<(), LoggingError> {
     let level = arguments.log_level.clone().or_else(|| std::env::var("RUST_LOG").ok());
     let directives = match level.as_deref() {
+        None | Some("") if is_quiet => QUIET_FILTER.to_owned(),
         None | Some("") => DEFAULT_FILTER.to_owned(),
         // A bare level is ours; the libraries below stay quiet.
         Some(level) if !level.contains([',', '=']) => {

@@ -21,6 +21,7 @@ mod quarantine;
 mod queue;
 mod requests;
 mod rivalry;
+mod sandbox;
 mod schema;
 mod scout;
 mod shadow;
@@ -45,6 +46,8 @@ enum Failure {
     #[error(transparent)]
     Run(#[from] wire::RunError),
     #[error(transparent)]
+    Sandbox(#[from] sandbox::SandboxError),
+    #[error(transparent)]
     Shadow(#[from] shadow::ShadowError),
     #[error(transparent)]
     Schema(#[from] schema::SchemaError),
@@ -56,7 +59,7 @@ enum Failure {
 
 fn main() -> ExitCode {
     match carry_out(&Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(failure) => {
             eprintln!("error: {failure}");
             ExitCode::FAILURE
@@ -64,17 +67,19 @@ fn main() -> ExitCode {
     }
 }
 
-fn carry_out(arguments: &Arguments) -> Result<(), Failure> {
-    logging::init(&arguments.log)?;
+fn carry_out(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    logging::init(&arguments.log, matches!(arguments.command, Command::Sandbox(_)))?;
     std::panic::set_hook(Box::new(|panic| tracing::error!(%panic, "a bug in rollwright")));
     let runtime = tokio::runtime::Runtime::new()?;
     let result = runtime.block_on(async {
         match &arguments.command {
-            Command::Run(arguments) => wire::run(arguments).await.map_err(Failure::from),
-            Command::Shadow(arguments) => shadow::run(arguments).await.map_err(Failure::from),
-            Command::Crd(arguments) => print(&schema::print(arguments).await?),
-            Command::Version => print(concat!("rollwright ", env!("CARGO_PKG_VERSION"), "\n")),
+            Command::Run(arguments) => wire::run(arguments).await?,
+            Command::Sandbox(arguments) => return Ok(sandbox::run(arguments).await?),
+            Command::Shadow(arguments) => shadow::run(arguments).await?,
+            Command::Crd(arguments) => print(&schema::print(arguments).await?)?,
+            Command::Version => print(concat!("rollwright ", env!("CARGO_PKG_VERSION"), "\n"))?,
         }
+        Ok(ExitCode::SUCCESS)
     });
     // Nothing that is still under way is worth waiting for.
     runtime.shutdown_background();

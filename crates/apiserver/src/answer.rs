@@ -38,9 +38,9 @@ pub(crate) fn typed(code: u16, content_type: HeaderValue, body: Bytes) -> Respon
 /// A refusal, as a `Status`.
 pub(crate) fn refusal(refused: &Refused) -> Response<Body> {
     let mut status = refused.to_status();
-    if refused.details.is_null()
-        && let Some(members) = status.as_object_mut()
-    {
+    if let Some(details) = status.get_mut("details").and_then(Value::as_object_mut) {
+        details.retain(|_, value| *value != "");
+    } else if let Some(members) = status.as_object_mut() {
         members.remove("details");
     }
     json(refused.code, &status)

@@ -5,6 +5,7 @@ use world::{Deletion, Key, Mode, Object, Preconditions, Propagation, Refused, Re
 
 use crate::criteria::Criteria;
 use crate::member::put;
+use crate::protobuf;
 use crate::query::Query;
 use crate::read::of_objects;
 
@@ -13,7 +14,8 @@ pub(crate) fn options(body: &[u8], query: &Query) -> Result<Deletion, Refused> {
     let options: Value = if body.is_empty() {
         Value::Null
     } else {
-        serde_json::from_slice(body).map_err(|error| Refused::bad_request(error.to_string()))?
+        let read = serde_json::from_slice(body).map_err(|error| Refused::bad_request(error.to_string()));
+        protobuf::decode(body).map_or(read, Ok)?
     };
     let text = |pointer: &str| options.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
     let policy = text("/propagationPolicy").or_else(|| query.text("propagationPolicy").map(str::to_owned));
@@ -45,6 +47,30 @@ pub(crate) fn options(body: &[u8], query: &Query) -> Result<Deletion, Refused> {
     })
 }
 
+/// What must be true of the object, in the words of a deletion.
+fn check(store: &Store, key: &Key, preconditions: &Preconditions) -> Result<(), Refused> {
+    let Some(object) = store.get(key) else { return Ok(()) };
+    let version = object.version().to_string();
+    let why = match (&preconditions.uid, &preconditions.resource_version) {
+        (Some(uid), _) if uid != object.uid() => format!(
+            "the UID in the precondition ({uid}) does not match the UID in record ({}). The object might have \
+             been deleted and then recreated",
+            object.uid()
+        ),
+        (_, Some(expected)) if *expected != version => format!(
+            "the ResourceVersion in the precondition ({expected}) does not match the ResourceVersion in record \
+             ({version}). The object might have been modified"
+        ),
+        _ => return Ok(()),
+    };
+    let (group, kind) = (key.resource.group(), key.resource.kind());
+    let qualified = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
+    let message = format!("Operation cannot be fulfilled on {qualified} \"{}\": {why}", key.name);
+    let mut refused = Refused::new(409, "Conflict", message);
+    refused.details = json!({ "name": key.name, "group": group, "kind": kind });
+    Err(refused)
+}
+
 /// Deletes an object; answers the object, or that it is gone.
 pub(crate) fn delete(store: &mut Store, key: &Key, deletion: &Deletion) -> Result<Value, Refused> {
     if key.resource == Resource::CustomResourceDefinitions && deletion.mode == Mode::Store {
@@ -53,6 +79,7 @@ pub(crate) fn delete(store: &mut Store, key: &Key, deletion: &Deletion) -> Resul
             store.delete(&key_of(&object), &Deletion::default())?;
         }
     }
+    check(store, key, &deletion.preconditions)?;
     let deleted = store.delete(key, deletion)?;
     let is_gone = deletion.mode == Mode::DryRun || store.get(key).is_none();
     if is_gone && !answers_the_object(key.resource) {

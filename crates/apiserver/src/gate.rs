@@ -77,6 +77,9 @@ impl Gate {
         let sent = value.clone();
         let unknown = crd.decode(&mut value).map_err(|why| refused(&crd.undecodable(&why)))?;
         self.complain(crd, &sent, unknown)?;
+        if request.stored.is_none() {
+            crd.prepare_create(&mut value);
+        }
         let name = object.name().to_owned();
         let causes = match (request.stored, request.subresource) {
             (None, _) => crd.create(&value),
@@ -86,6 +89,8 @@ impl Gate {
         if !causes.is_empty() {
             return Err(refused(&crd.invalid(&name, &causes)));
         }
+        // Defaults are not validated: that of the status would be refused.
+        admission::default(crd.schema(), &mut value);
         replace(object, Object::from_value(object.resource, value));
         if let Some(stored) = request.stored
             && stored.spec == object.spec
@@ -143,7 +148,7 @@ fn built_in(request: &Request<'_>, object: &mut Object) -> Result<(), Refused> {
         let metadata = Value::clone(&object.metadata);
         serde_json::json!({ "metadata": metadata })
     };
-    let causes = match request.stored {
+    let mut causes = match request.stored {
         None => admission::metadata::on_create(&value()),
         Some(stored) if stored.metadata != object.metadata => {
             let old = Value::clone(&stored.metadata);
@@ -151,6 +156,7 @@ fn built_in(request: &Request<'_>, object: &mut Object) -> Result<(), Refused> {
         }
         Some(_) => Vec::new(),
     };
+    causes.retain(|cause| object.resource.is_namespaced() || cause.field != "metadata.namespace");
     if causes.is_empty() {
         return Ok(());
     }

@@ -133,7 +133,7 @@ impl Fields {
                 )));
             };
             if !is_supported(resource, field) {
-                return Err(Refused::bad_request(format!("field label not supported: {field}")));
+                return Err(unsupported(resource, field));
             }
             requirements.push((field.to_owned(), value.to_owned(), is_equal));
         }
@@ -147,6 +147,19 @@ impl Fields {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+}
+
+fn unsupported(resource: Resource, field: &str) -> Refused {
+    let has_fields_of_its_own = matches!(
+        resource,
+        Resource::Pods | Resource::Events | Resource::Namespaces | Resource::Nodes | Resource::ReplicaSets
+    );
+    if resource == Resource::Deployments || has_fields_of_its_own {
+        return Refused::bad_request(format!("field label not supported: {field}"));
+    }
+    let message =
+        format!("\"{field}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"");
+    Refused::bad_request(message)
 }
 
 fn is_supported(resource: Resource, field: &str) -> bool {

@@ -6,6 +6,7 @@ use world::{Key, Mode, Object, Patch, Refused, Resource, Store, Subresource};
 use crate::apply;
 use crate::definition;
 use crate::member::put;
+use crate::protobuf;
 use crate::query::Query;
 
 /// A write as it was asked for.
@@ -34,7 +35,10 @@ impl Call<'_> {
 
     /// The body as JSON.
     pub(crate) fn json(&self) -> Result<Value, Refused> {
-        if self.content_type.contains("protobuf") || self.content_type.contains("cbor") {
+        if self.content_type.contains("protobuf") {
+            return protobuf::decode(self.body).ok_or_else(|| unsupported("application/json"));
+        }
+        if self.content_type.contains("cbor") {
             return Err(unsupported("application/json"));
         }
         serde_json::from_slice(self.body).map_err(|error| {

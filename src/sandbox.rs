@@ -1,0 +1,110 @@
+//! `rollwright sandbox`: a cluster in memory and the operator, in one process.
+//!
+//! The cluster is the world's store with its controllers and kubelets, on the wall clock; the
+//! operator talks to it over the loopback port that kubectl talks to as well.
+
+mod kubeconfig;
+
+use std::ffi::OsString;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser as _;
+use plan::Flavour;
+use tokio::net::TcpListener;
+use tracing::warn;
+use world::Conventions;
+
+use crate::args::{Arguments, Command, RunArguments, SandboxArguments};
+use crate::wire::{self, RunError};
+
+/// One user at a time: fewer than in a cluster are plenty.
+const WORKERS: &str = "4";
+/// What a shell says of a program that it could not run.
+const NOT_RUN: u8 = 127;
+
+/// Why there is no sandbox.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SandboxError {
+    #[error("port {port}: {source}")]
+    Bind { port: u16, source: std::io::Error },
+    #[error("writing {path}: {source}")]
+    Kubeconfig { path: String, source: std::io::Error },
+    #[error(transparent)]
+    Definition(#[from] api::crd::SchemaError),
+    #[error("filling the cluster: {0}")]
+    Fill(#[from] world::Refused),
+    #[error(transparent)]
+    Arguments(#[from] clap::Error),
+    #[error(transparent)]
+    Run(#[from] RunError),
+    #[error("{program}: {source}")]
+    Command { program: String, source: std::io::Error },
+}
+
+/// Runs the sandbox until it is told to stop, or until the command ends.
+pub(crate) async fn run(arguments: &SandboxArguments) -> Result<ExitCode, SandboxError> {
+    let bind = |source| SandboxError::Bind { port: arguments.port, source };
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, arguments.port)).await.map_err(bind)?;
+    let port = listener.local_addr().map_err(bind)?.port();
+    let policy = Conventions {
+        ready_after: Duration::from_millis(arguments.ready_after_ms),
+        terminate_after: Duration::from_millis(arguments.terminate_after_ms),
+        ..Conventions::default()
+    };
+    let cluster = apiserver::embed(api::crd::crd(None)?, Box::new(policy))?;
+    tokio::spawn(apiserver::serve(listener, apiserver::ApiServer::new(&cluster)));
+    tokio::spawn(apiserver::live(cluster));
+    let file = kubeconfig::File::write(arguments.kubeconfig_out.as_deref(), port)?;
+    let operator = operator(&arguments.api, file.path())?;
+    match arguments.command.split_first() {
+        None => {
+            announce(file.path(), port);
+            wire::run(&operator).await?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Some((program, rest)) => {
+            let operator = wire::run(&operator);
+            tokio::select! {
+                code = accompany(program, rest, file.path()) => code,
+                ended = operator => ended.map(|()| ExitCode::SUCCESS).map_err(SandboxError::from),
+            }
+        }
+    }
+}
+
+/// The operator as on a command line, with its own defaults.
+fn operator(api: &[Flavour], kubeconfig: &Path) -> Result<RunArguments, SandboxError> {
+    let api = api.iter().map(|flavour| flavour.api_version()).collect::<Vec<_>>().join(",");
+    let words =
+        ["rollwright", "run", "--bind-address=0", "--api", &api, "--workers", WORKERS, "--kubeconfig"];
+    let words = words.map(OsString::from).into_iter().chain([kubeconfig.into()]);
+    match Arguments::try_parse_from(words)?.command {
+        Command::Run(operator) => Ok(operator),
+        _ => Err(SandboxError::Arguments(clap::Error::new(clap::error::ErrorKind::InvalidSubcommand))),
+    }
+}
+
+/// How to get in.
+fn announce(path: &Path, port: u16) {
+    let lines = format!(
+        "A cluster in memory is up at http://127.0.0.1:{port}, with Rollwright in it. Ctrl-C ends it.\n\n  \
+         export KUBECONFIG={}\n  kubectl apply -f examples/\n  kubectl get rwd -w\n",
+        path.display()
+    );
+    if let Err(error) = crate::print(&lines) {
+        warn!(%error, "nobody reads what is printed");
+    }
+}
+
+async fn accompany(program: &OsString, rest: &[OsString], path: &Path) -> Result<ExitCode, SandboxError> {
+    let mut command = tokio::process::Command::new(program);
+    command.args(rest).env("KUBECONFIG", path).kill_on_drop(true);
+    let status = command.status().await.map_err(|source| SandboxError::Command {
+        program: PathBuf::from(program).display().to_string(),
+        source,
+    })?;
+    Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(NOT_RUN).into())
+}

@@ -1,0 +1,145 @@
+//! A sandbox of a test's own, and kubectl for it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use cluster::{NotYet, Tool, wait_for};
+use tokio::io::AsyncReadExt as _;
+use tokio::process::{Child, Command};
+
+const DEADLINE: Duration = Duration::from_secs(60);
+
+/// The program under test.
+pub(crate) fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rollwright"));
+    command.kill_on_drop(true);
+    command
+}
+
+/// A path in the repository.
+pub(crate) fn path(relative: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(relative).display().to_string()
+}
+
+/// A manifest among the examples.
+pub(crate) fn manifest(name: &str) -> String {
+    path(&format!("examples/{name}.yaml"))
+}
+
+/// A sandbox; dropping it ends it.
+pub(crate) struct Sandbox {
+    child: Child,
+    kubeconfig: PathBuf,
+    pub(crate) kubectl: Tool,
+    /// From its start until the server answered.
+    pub(crate) up_after: Duration,
+}
+
+impl Drop for Sandbox {
+    fn drop(&mut self) {
+        let _ = self.child.start_kill();
+        let _ = fs::remove_file(&self.kubeconfig);
+    }
+}
+
+impl Sandbox {
+    pub(crate) async fn start(arguments: &[&str]) -> Self {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("sandbox-{}-{number}.kubeconfig", std::process::id());
+        let kubeconfig = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = fs::remove_file(&kubeconfig);
+        let kubectl = Tool::kubectl(&kubeconfig).unwrap();
+        let begin = Instant::now();
+        let child = program()
+            .arg("sandbox")
+            .arg("--kubeconfig-out")
+            .arg(&kubeconfig)
+            .args(arguments)
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        while !is_up(&kubeconfig).await {
+            assert!(begin.elapsed() < DEADLINE, "the sandbox is not up");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        Self { child, kubeconfig, kubectl, up_after: begin.elapsed() }
+    }
+
+    /// Runs kubectl, which has to succeed.
+    pub(crate) async fn ok(&self, arguments: &[&str]) -> String {
+        self.kubectl.run(arguments).await.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Waits until kubectl prints something with this text in it.
+    pub(crate) async fn shows(&self, arguments: &[&str], text: &str) {
+        self.until(arguments, text, |output| output.contains(text)).await;
+    }
+
+    /// Waits until kubectl prints exactly this.
+    pub(crate) async fn is_exactly(&self, arguments: &[&str], text: &str) {
+        self.until(arguments, text, |output| output == text).await;
+    }
+
+    async fn until(&self, arguments: &[&str], text: &str, is_enough: impl Fn(&str) -> bool) {
+        wait_for(&format!("{arguments:?} to print {text:?}"), DEADLINE, async || {
+            let output = self.kubectl.run(arguments).await?;
+            if is_enough(&output) { Ok(()) } else { Err(NotYet(output)) }
+        })
+        .await
+        .unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    /// Runs kubectl in the background.
+    pub(crate) fn watch(&self, arguments: &[&str]) -> Watch {
+        // The object may come later: kubectl must not look before there is one to find.
+        let script = r#"until "$0" "$@" 2>/dev/null; do :; done"#;
+        let child = Command::new("sh")
+            .args(["-c", script])
+            .arg(self.kubectl.program())
+            .args(arguments)
+            .env("KUBECONFIG", &self.kubeconfig)
+            .stdout(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        Watch(child)
+    }
+
+    /// The memory that the process holds, where the system tells it.
+    pub(crate) fn resident_kilobytes(&self) -> Option<u64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()?)).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        line.split_whitespace().next()?.parse().ok()
+    }
+}
+
+/// A kubectl that prints what it sees.
+pub(crate) struct Watch(Child);
+
+impl Watch {
+    /// Ends it; what has it printed?
+    pub(crate) async fn end(mut self) -> String {
+        let mut output = Vec::new();
+        let mut pipe = self.0.stdout.take().unwrap();
+        let silence = Duration::from_secs(2);
+        while let Ok(Ok(1..)) = tokio::time::timeout(silence, pipe.read_buf(&mut output)).await {}
+        if let Some(group) = self.0.id() {
+            let _ = Command::new("kill").args(["--", &format!("-{group}")]).status().await;
+        }
+        String::from_utf8_lossy(&output).into_owned()
+    }
+}
+
+async fn is_up(kubeconfig: &Path) -> bool {
+    let Ok(text) = fs::read_to_string(kubeconfig) else { return false };
+    let address = text.split("http://").nth(1).and_then(|rest| rest.split('"').next());
+    match address {
+        Some(address) => tokio::net::TcpStream::connect(address).await.is_ok(),
+        None => false,
+    }
+}
