@@ -82,7 +82,7 @@ impl Crd {
 
     /// Decodes an object in place: unknown fields and meaningless nulls are dropped, then defaults
     /// filled in. Returns what a strict decoder complains of, such as `unknown field "spec.foo"`;
-    /// see [`crate::strict`].
+    /// see [`crate::strict_error`].
     ///
     /// # Errors
     ///
