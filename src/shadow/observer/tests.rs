@@ -304,3 +304,47 @@ fn old_set() -> Value {
         "terminatingReplicas": 0});
     old
 }
+
+/// What is sent on must still show the same: the oracle's input is decoded, and planned once more.
+#[test]
+fn a_masked_case_leads_to_the_same_plan() {
+    let mut story = Story::new("masked");
+    rolling(&mut story);
+    let key = Key { namespace: "n".to_owned(), name: "web".to_owned() };
+    let view = story.observer.fleet.newest(&key).unwrap();
+    let mut wrong = old_set();
+    wrong["spec"]["replicas"] = json!(9);
+    story.set(&wrong);
+    story.observer.tick(Timestamp::now(), true);
+    let file = story.directory.join(format!("scale-{}.jsonl", story.version));
+    let mut case: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    crate::shadow::mask::Mask::default().case(&mut case);
+    assert!(!case.to_string().contains("\"web"), "{case}");
+    let items = |pointer: &str| case.pointer(pointer).unwrap().as_array().unwrap().clone();
+    let body = case.pointer("/input/deployment").unwrap().clone();
+    let decoded = caches::workload(Flavour::AppsV1, &body).unwrap();
+    let workload = Arc::new(Item { decoded, body });
+    let sets = items("/input/replicaSets")
+        .into_iter()
+        .map(|body| Arc::new(Item { decoded: decode::replica_set(Flavour::AppsV1, &body).unwrap(), body }));
+    let masked = crate::shadow::fleet::View { workload, sets: sets.collect() };
+    let sizes = |view: &crate::shadow::fleet::View| {
+        let circumstances = crate::shadow::intent::Circumstances {
+            flavour: Flavour::AppsV1,
+            now: Timestamp::now(),
+            terminating_replicas: true,
+            old_pods: false,
+            dry_run: None,
+            refusal: None,
+        };
+        let intent = crate::shadow::intent::intend(view, &circumstances);
+        let size = |action: &plan::Action| match action {
+            plan::Action::UpdateReplicaSet(update) => Some((update.size_from, update.size_to)),
+            _ => None,
+        };
+        (intent.actions.len(), intent.actions.iter().filter_map(size).collect::<Vec<_>>())
+    };
+    assert_eq!(sizes(&masked), sizes(&view));
+    assert_eq!(sizes(&masked).1, [(10, 5)]);
+    story.counts();
+}
