@@ -361,7 +361,11 @@ impl<'a> Draft<'a> {
     pub(crate) fn delete(&mut self, index: usize) {
         let Some(set) = self.sets.get_mut(index) else { return };
         set.is_deleted = true;
-        let target = set.target();
+        let mut target = set.target();
+        if has(Bug::DeleteUnconditional) {
+            target.uid.clear();
+            target.resource_version.clear();
+        }
         self.defer_report();
         self.push(Action::DeleteReplicaSet(target), Vec::new());
     }
