@@ -282,6 +282,8 @@ impl Engine<'_> {
                     self.coverage.hit("collision");
                     self.coverage.hit(kind.conflict);
                     let there = self.named_by(&sent.request);
+                    // What others took away or garbled may be in the way with good reason.
+                    let there = there.filter(|_| self.is_alone);
                     self.tripped(id, there.as_ref(), true);
                 }
                 Err(_) => {}
