@@ -214,8 +214,7 @@ impl<'a> Engine<'a> {
 
     /// The server's clock.
     pub(crate) fn wall(&self) -> Timestamp {
-        let since = SignedDuration::from_nanos(i64::try_from(self.now).unwrap_or(i64::MAX));
-        self.epoch.checked_add(since).unwrap_or(self.epoch)
+        self.epoch.checked_add(since(self.now)).unwrap_or(self.epoch)
     }
 
     /// The clock of the operators' machine.
@@ -309,7 +308,8 @@ impl<'a> Engine<'a> {
                     _ => self.last_basis(change),
                 };
                 if let Some(entry) = self.history.note_set(self.flavour, change, basis) {
-                    self.truth.note_set(&entry.set, is_deleted, change.version, actor);
+                    let now = self.epoch.checked_add(since(self.now)).unwrap_or(self.epoch);
+                    self.truth.note_set(&entry.set, is_deleted, change.version, actor, now);
                 }
             }
             _ => {
@@ -486,4 +486,9 @@ impl<'a> Engine<'a> {
             _ => self.look_at(self.now + SECOND, key.clone()),
         }
     }
+}
+
+/// A time as a duration since the start.
+fn since(now: Time) -> SignedDuration {
+    SignedDuration::from_nanos(i64::try_from(now).unwrap_or(i64::MAX))
 }

@@ -421,11 +421,14 @@ impl Cluster for Link {
     }
 
     async fn act(&self, workload: &Workload, action: &Action) -> Result<Option<String>, Refusal> {
-        let result = self.request(workload, action).await?;
-        if let Some(view) = lock(&self.view).as_mut() {
+        let result = self.request(workload, action).await;
+        // What was to be deleted and is not there is gone as well.
+        let is_gone = matches!(&result, Err(refusal) if refusal.is_not_found());
+        let is_done = result.is_ok() || (is_gone && matches!(action, Action::DeleteReplicaSet(_)));
+        if let Some(view) = lock(&self.view).as_mut().filter(|_| is_done) {
             view.acted(action);
         }
-        Ok(result)
+        result
     }
 
     fn record(&self, _workload: &Workload, event: &Event) {

@@ -27,8 +27,19 @@ pub(crate) struct SetTruth {
 struct PodTruth {
     set: String,
     is_active: bool,
+    ready_since: Option<Timestamp>,
     available_from: Option<Timestamp>,
     is_available: bool,
+}
+
+impl PodTruth {
+    /// Whether it is available, if that takes so many seconds.
+    fn judge(&mut self, lasting: i64, now: Timestamp) {
+        let since = self.ready_since.filter(|_| self.is_active);
+        self.available_from =
+            since.and_then(|since| since.checked_add(SignedDuration::from_secs(lasting)).ok());
+        self.is_available = self.available_from.is_some_and(|from| lasting == 0 || from <= now);
+    }
 }
 
 /// An available pod that was lost through no write of an operator.
@@ -85,8 +96,16 @@ impl Truth {
     }
 
     /// A set was written.
-    pub(crate) fn note_set(&mut self, set: &Arc<ReplicaSet>, is_deleted: bool, version: u64, actor: Actor) {
+    pub(crate) fn note_set(
+        &mut self,
+        set: &Arc<ReplicaSet>,
+        is_deleted: bool,
+        version: u64,
+        actor: Actor,
+        now: Timestamp,
+    ) {
         let before = self.available_by_set();
+        let lasting = self.sets.get(&set.uid).map(|truth| truth.set.min_ready_seconds);
         if is_deleted {
             self.sets.remove(&set.uid);
         } else {
@@ -104,6 +123,9 @@ impl Truth {
                 truth.foreign_cut = 0;
             }
             truth.set = set.clone();
+        }
+        if !is_deleted && lasting != Some(set.min_ready_seconds) {
+            self.judge_anew(&set.uid, version, now);
         }
         self.note_leavers(&before, version);
     }
@@ -176,15 +198,26 @@ impl Truth {
         let phase = pod.status.get("phase").and_then(Value::as_str);
         let is_active = !pod.is_deleting() && !matches!(phase, Some("Failed" | "Succeeded"));
         let lasting = self.sets.get(&set).map_or(0, |truth| truth.set.min_ready_seconds);
-        let available_from = if is_active { ready_since(pod) } else { None }.and_then(|since| {
-            if lasting == 0 {
-                Some(since)
-            } else {
-                since.checked_add(SignedDuration::from_secs(lasting)).ok()
+        let ready_since = ready_since(pod);
+        let mut pod = PodTruth { set, is_active, ready_since, available_from: None, is_available: false };
+        pod.judge(lasting, now);
+        Some(pod)
+    }
+
+    /// It takes more or fewer seconds now until a pod of this set is available.
+    fn judge_anew(&mut self, set: &str, version: u64, now: Timestamp) {
+        let Some(truth) = self.sets.get_mut(set) else { return };
+        let lasting = truth.set.min_ready_seconds;
+        for pod in self.pods.values_mut().filter(|pod| pod.set == set) {
+            let (was_expectant, was_available) = (is_expectant(pod), pod.is_available);
+            pod.judge(lasting, now);
+            self.expectant -= usize::from(was_expectant);
+            self.expectant += usize::from(is_expectant(pod));
+            truth.available += i64::from(pod.is_available) - i64::from(was_available);
+            if was_available && !pod.is_available {
+                self.losses.push(Loss { set: set.to_owned(), version });
             }
-        });
-        let is_available = available_from.is_some_and(|from| lasting == 0 || from <= now);
-        Some(PodTruth { set, is_active, available_from, is_available })
+        }
     }
 
     /// Time passes: pods become available without a write.

@@ -14,7 +14,12 @@ const SLACK: SignedDuration = SignedDuration::from_secs(10);
 pub(super) fn starts_anew(write: &Accepted<'_>) -> Verdict {
     let Some(Action::WriteStatus(status)) = write.action() else { return Ok(()) };
     let is_late = |one: &plan::Condition| one.reason == reason::PROGRESS_DEADLINE_EXCEEDED;
-    let has_begun = write.view().is_created && write.view().workload.progress_deadline_seconds.is_some();
+    let view = write.view();
+    // A set that is created while the one before has shown nothing yet finds the condition that
+    // it would set, with its old time, as upstream does (S9.7); docs/invariants.md has a seed.
+    let before = view.workload.status.condition(condition::PROGRESSING);
+    let is_inherited = before.is_some_and(|before| before.reason == reason::NEW_REPLICA_SET_CREATED);
+    let has_begun = view.is_created && !is_inherited && view.workload.progress_deadline_seconds.is_some();
     if has_begun && status.status.condition(condition::PROGRESSING).is_some_and(is_late) {
         return Err("the rollout has just begun, and its deadline has passed".to_owned());
     }
