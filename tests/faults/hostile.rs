@@ -171,7 +171,7 @@ async fn judge(
     there
         .wait("the big one being seen to", async || {
             let big = there.get("big").await.map_err(|failure| NotYet(failure.0))?;
-            until(big.is_observed() && big.revision() == 6, big.summary())
+            until(big.is_observed() && big.status("availableReplicas") == 1, big.summary())
         })
         .await?;
     let text = |seen: &[Duration]| {

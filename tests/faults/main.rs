@@ -7,9 +7,9 @@
 //! UPDATE=1 cargo test -p rollwright --test faults       # and write the table of docs/reliability.md
 //! ```
 //!
-//! Not a part of `make test`: half-open connections take minutes to be noticed. Scenarios run one
-//! after the other, on one control plane, each with a proxy and an operator process of its own:
-//! two operators of one API would be in each other's way.
+//! Not a part of `make test`: half-open connections take minutes to be noticed. Each scenario has a
+//! proxy and an operator process of its own. Two operators of one API would be in each other's way,
+//! so there are two control planes, each with one scenario at a time.
 //!
 //! What must hold during and after each fault is in [`rollout`]: the end as asked, one ReplicaSet
 //! for each template, never too few pods available nor too many asked for, a bounded number of

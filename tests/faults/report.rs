@@ -31,8 +31,10 @@ pub(crate) struct Row {
 /// All that was measured.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
-    pub(crate) rows: Vec<Row>,
-    pub(crate) notes: Vec<String>,
+    /// With the place of its scenario among all.
+    pub(crate) rows: Vec<(usize, Row)>,
+    /// The same.
+    pub(crate) notes: Vec<(usize, String)>,
 }
 
 impl Row {
@@ -68,9 +70,15 @@ pub(crate) fn publish(Findings { rows, notes }: &Findings, is_whole: bool) -> Ou
     let text = fs::read_to_string(path)?;
     let (before, rest) = text.split_once(BEGIN).ok_or_else(|| Failure::new(format!("no {BEGIN}")))?;
     let (_, after) = rest.split_once(END).ok_or_else(|| Failure::new(format!("no {END}")))?;
-    let (table, notes) = (table(rows), notes.join("\n- "));
+    let (table, notes) = (table(&in_order(rows)), in_order(notes).join("\n- "));
     fs::write(path, format!("{before}{BEGIN}\n{table}\n\n- {notes}\n{END}{after}"))?;
     Ok(())
+}
+
+fn in_order<T: Clone>(found: &[(usize, T)]) -> Vec<T> {
+    let mut found = found.to_vec();
+    found.sort_by_key(|(order, _)| *order);
+    found.into_iter().map(|(_, found)| found).collect()
 }
 
 fn table(rows: &[Row]) -> String {

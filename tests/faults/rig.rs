@@ -35,6 +35,8 @@ pub(crate) struct Rig {
     kubeconfig: PathBuf,
     arguments: Vec<String>,
     port: u16,
+    /// Place of the scenario among all.
+    order: usize,
     findings: Arc<Mutex<Findings>>,
 }
 
@@ -43,7 +45,7 @@ impl Rig {
         stage: Arc<Stage>,
         flavour: Flavour,
         name: &str,
-        findings: Arc<Mutex<Findings>>,
+        (order, findings): (usize, Arc<Mutex<Findings>>),
     ) -> Outcome<Self> {
         let world = World::new(stage, Controller::Operator, flavour, name).await?;
         let cluster = &world.stage.cluster;
@@ -59,7 +61,7 @@ impl Rig {
         ];
         let (program, log) = (Path::new(PROGRAM), file("log"));
         let operator = Operator::start_with(program, &kubeconfig, &log, arguments.clone())?;
-        let rig = Self { world, proxy, operator, kubeconfig, arguments, port, findings };
+        let rig = Self { world, proxy, operator, kubeconfig, arguments, port, order, findings };
         rig.ready().await?;
         Ok(rig)
     }
@@ -130,13 +132,13 @@ impl Rig {
 
     pub(crate) fn row(&self, row: Row) {
         println!("{row}");
-        self.findings().rows.push(row);
+        self.findings().rows.push((self.order, row));
     }
 
     /// Something measured that is no row of the table.
     pub(crate) fn note(&self, note: String) {
         println!("{note}");
-        self.findings().notes.push(note);
+        self.findings().notes.push((self.order, note));
     }
 
     fn findings(&self) -> std::sync::MutexGuard<'_, Findings> {

@@ -1,9 +1,9 @@
-//! Runs scenarios one after the other on one control plane.
+//! Runs scenarios on two control planes, each with one scenario at a time.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::FutureExt as _;
@@ -17,6 +17,8 @@ use crate::report::{self, Findings};
 use crate::rig::Rig;
 use crate::stage::{Controller, Stage};
 
+/// Most scenarios wait most of the time; two fit on two cores.
+const LANES: usize = 2;
 const SCENARIO_DEADLINE: Duration = Duration::from_secs(1500);
 /// Long enough for faults to meet a rollout half way.
 const READY_AFTER: Duration = Duration::from_millis(300);
@@ -47,7 +49,9 @@ pub(crate) use scenarios;
 
 struct Suite {
     runtime: Runtime,
-    stage: OnceCell<Result<Arc<Stage>, String>>,
+    stages: [OnceCell<Result<Arc<Stage>, String>>; LANES],
+    /// Those that no scenario is on; as many as the runner has threads.
+    free: Mutex<Vec<usize>>,
     findings: Arc<Mutex<Findings>>,
 }
 
@@ -56,20 +60,24 @@ pub(crate) fn run(
     mut arguments: Arguments,
     scenarios: &'static [&'static [Scenario]],
 ) -> Outcome<Conclusion> {
-    arguments.test_threads = Some(1);
+    arguments.test_threads = Some(LANES);
     let findings = Arc::new(Mutex::new(Findings::default()));
-    let suite =
-        Arc::new(Suite { runtime: Runtime::new()?, stage: OnceCell::new(), findings: findings.clone() });
-    let trial = |scenario: &'static Scenario| {
+    let suite = Arc::new(Suite {
+        runtime: Runtime::new()?,
+        stages: std::array::from_fn(|_| OnceCell::new()),
+        free: Mutex::new((0..LANES).collect()),
+        findings: findings.clone(),
+    });
+    let trial = |(order, scenario): (usize, &'static Scenario)| {
         let name = scenario.name.split_once("::").map_or(scenario.name, |(_, name)| name);
         let suite = suite.clone();
-        Trial::test(format!("{name}::{}", scenario.flavour.name()), move || suite.run(scenario))
+        Trial::test(format!("{name}::{}", scenario.flavour.name()), move || suite.run(order, scenario))
     };
-    let trials = scenarios.iter().copied().flatten().map(trial).collect();
+    let trials = scenarios.iter().copied().flatten().enumerate().map(trial).collect();
     let conclusion = libtest_mimic::run(&arguments, trials);
-    let stage = Arc::into_inner(suite).and_then(|suite| suite.stage.into_inner());
-    if let Some(Ok(stage)) = stage
-        && let Some(stage) = Arc::into_inner(stage)
+    let stages = Arc::into_inner(suite).map(|suite| suite.stages);
+    for stage in
+        stages.into_iter().flatten().filter_map(|cell| cell.into_inner()?.ok()).filter_map(Arc::into_inner)
     {
         stage.end(!conclusion.has_failed());
     }
@@ -80,12 +88,21 @@ pub(crate) fn run(
 }
 
 impl Suite {
-    fn run(&self, scenario: &'static Scenario) -> Result<(), Failed> {
-        let stage = self.runtime.block_on(self.stage()).map_err(|failure| Failed::from(failure.0))?;
-        self.runtime.block_on(self.perform(scenario, stage)).map_err(Failed::from)
+    fn run(&self, order: usize, scenario: &'static Scenario) -> Result<(), Failed> {
+        let lane = self.free().pop().ok_or("more threads than control planes")?;
+        let result = self.runtime.block_on(async {
+            let stage = self.stage(lane).await.map_err(|failure| failure.0)?;
+            self.perform(order, scenario, stage).await
+        });
+        self.free().push(lane);
+        result.map_err(Failed::from)
     }
 
-    async fn stage(&self) -> Outcome<Arc<Stage>> {
+    fn free(&self) -> MutexGuard<'_, Vec<usize>> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn stage(&self, lane: usize) -> Outcome<Arc<Stage>> {
         let start = async || {
             let stage = Stage::start(Controller::Operator, &[], &[]).await.map_err(|failure| failure.0)?;
             if let Some(kubelet) = stage.cluster.kubelet() {
@@ -93,12 +110,13 @@ impl Suite {
             }
             Ok(Arc::new(stage))
         };
-        self.stage.get_or_init(start).await.clone().map_err(Failure)
+        let stage = self.stages.get(lane).ok_or_else(|| Failure::new("no such lane"))?;
+        stage.get_or_init(start).await.clone().map_err(Failure)
     }
 
-    async fn perform(&self, scenario: &Scenario, stage: Arc<Stage>) -> Result<(), String> {
+    async fn perform(&self, order: usize, scenario: &Scenario, stage: Arc<Stage>) -> Result<(), String> {
         let name = scenario.name.rsplit("::").next().unwrap_or_default().replace('_', "-");
-        let rig = Rig::start(stage, scenario.flavour, &name, self.findings.clone()).await;
+        let rig = Rig::start(stage, scenario.flavour, &name, (order, self.findings.clone())).await;
         let rig = rig.map_err(|failure| failure.0)?;
         let run = AssertUnwindSafe((scenario.run)(&rig)).catch_unwind();
         let failure = match tokio::time::timeout(SCENARIO_DEADLINE, run).await {

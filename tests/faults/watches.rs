@@ -208,7 +208,8 @@ async fn broken_pods(rig: &Rig) -> Outcome {
     shut_out(rig, |verb| Match::verb(verb).resource("pods"));
     rig.world.set_image("anew", "app:v2").await?;
     rollout.change("app:v2").await?;
-    rollout.finish("shut out, a rolling update meanwhile", "watch of pods", SOON).await?;
+    let row = rollout.measure("shut out, a rolling update meanwhile", "watch of pods", SOON).await?;
+    rig.row(row.clone());
     let started = std::time::Instant::now();
     rig.proxy.heal();
     let anew = tokio::time::timeout(SOON, rig.world.complete("anew")).await??;
@@ -216,7 +217,7 @@ async fn broken_pods(rig: &Rig) -> Outcome {
     rig.row(Row {
         fault: "shut out, until now".to_owned(),
         place: "watch of pods, a Recreate".to_owned(),
-        injected: rig.proxy.journal().faults(),
+        injected: row.injected + rig.proxy.journal().faults(),
         recovery: started.elapsed(),
         bound: SOON,
         writes: rig.proxy.journal().writes().count(),

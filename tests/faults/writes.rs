@@ -106,21 +106,20 @@ async fn delete(rig: &Rig) -> Outcome {
     each(rig, &Match::verb("delete").resource("replicasets"), 0, "delete of an old ReplicaSet").await
 }
 
-/// Back and forth between two templates.
+/// Each time to another template: one that comes back again and again is refused.
 async fn rollback(rig: &Rig) -> Outcome {
     let mut rollout = Rollout::begin(rig).await?;
-    rollout.change("app:v2").await?;
-    rollout.finish("none", "before the rollbacks", SOON).await?;
     let select = Match::verb("patch").resource("deployments").subresource("");
-    let place = if rig.world.flavour == Flavour::AppsV1 {
-        "patch of a rollback, apps/v1"
-    } else {
-        "patch of a rollback"
+    let place = match rig.world.flavour {
+        Flavour::Rollwright => "patch of a rollback",
+        Flavour::AppsV1 => "patch of a rollback, apps/v1",
     };
     for (index, (name, fault, times)) in faults().into_iter().enumerate() {
+        rollout.change(&format!("app:v{}", index + 2)).await?;
+        rollout.measure("none", "before the rollback", SOON).await?;
         let times = repeats(&fault, times, true);
         let rule = rig.proxy.arm(Rule::always(select.clone(), fault).times(times));
-        rollout.roll_back(if index % 2 == 0 { "app:v1" } else { "app:v2" }).await?;
+        rollout.roll_back(&format!("app:v{}", index + 1)).await?;
         rig.met(rule, times).await?;
         rollout.mark();
         rig.proxy.heal();
