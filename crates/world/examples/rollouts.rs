@@ -14,12 +14,15 @@ use world::{Cluster, Defaults, Deletion, Key, Mode, Object, Patch, Refused, Reso
 const SIZE: i64 = 10;
 const SURGE: i64 = 3;
 const UNAVAILABLE: i64 = 2;
-const ROLLOUTS: usize = 2000;
+/// How many, unless the first argument says otherwise.
+const ROLLOUTS: u64 = 2000;
 
 fn main() -> ExitCode {
+    let asked = std::env::args().nth(1).and_then(|count| count.parse().ok());
+    let count = asked.unwrap_or(ROLLOUTS).max(1);
     let started = Instant::now();
     let mut versions = 0;
-    for _ in 0..ROLLOUTS {
+    for _ in 0..count {
         match rollout() {
             Ok(count) => versions += count,
             Err(refused) => {
@@ -28,9 +31,8 @@ fn main() -> ExitCode {
             }
         }
     }
-    let micros = started.elapsed().as_micros();
-    let count = u128::try_from(ROLLOUTS).unwrap_or(1);
-    println!("{} µs per rollout, {} writes", micros / count, u128::from(versions) / count);
+    let micros = started.elapsed().as_micros() / u128::from(count);
+    println!("{micros} µs per rollout, {} writes", versions / count);
     ExitCode::SUCCESS
 }
 
@@ -38,20 +40,19 @@ fn key(name: &str) -> Key {
     Key::new(Resource::ReplicaSets, "shop", name)
 }
 
-fn set(name: &str, size: i64) -> Object {
+fn set(owner: &Object, name: &str, size: i64) -> Object {
     let labels = json!({"app": "web", "pod-template-hash": name});
     let owner = json!({"apiVersion": "rollwright.dev/v1", "kind": "Deployment", "name": "web",
-        "uid": "u", "controller": true, "blockOwnerDeletion": true});
+        "uid": owner.uid(), "controller": true, "blockOwnerDeletion": true});
     Object::from_value(
         Resource::ReplicaSets,
         json!({
-            "metadata": {"name": name, "namespace": "shop", "labels": labels},
+            "metadata": {"name": name, "namespace": "shop", "labels": labels, "ownerReferences": [owner]},
             "spec": {"replicas": size, "selector": {"matchLabels": labels}, "template": {
                 "metadata": {"labels": labels},
                 "spec": {"containers": [{"name": "main", "image": format!("app:{name}"),
                     "ports": [{"containerPort": 8080}]}]},
             }},
-            "owner": owner,
         }),
     )
 }
@@ -71,9 +72,11 @@ fn counts(cluster: &Cluster, name: &str) -> (i64, i64) {
 fn rollout() -> Result<u64, Refused> {
     let mut cluster = Cluster::new(Timestamp::UNIX_EPOCH);
     cluster.store.add_admission(Arc::new(Defaults::default()));
-    cluster.store.create(set("old", SIZE), Mode::Store)?;
+    let web = json!({"metadata": {"name": "web", "namespace": "shop"}});
+    let web = cluster.store.create(Object::from_value(Resource::Deployments, web), Mode::Store)?;
+    cluster.store.create(set(&web, "old", SIZE), Mode::Store)?;
     pass_time(&mut cluster);
-    cluster.store.create(set("new", 0), Mode::Store)?;
+    cluster.store.create(set(&web, "new", 0), Mode::Store)?;
     loop {
         let ((old, old_available), (new, available)) = (counts(&cluster, "old"), counts(&cluster, "new"));
         if new == SIZE && old == 0 && available == SIZE {

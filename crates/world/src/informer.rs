@@ -1,6 +1,6 @@
 //! What one watch has shown so far: the cache of a controller, as old as its driver wants it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use crate::log::{Change, ChangeKind, Expired};
 use crate::object::Object;
@@ -13,7 +13,8 @@ pub struct Informer {
     resource: Resource,
     version: u64,
     objects: BTreeMap<Key, Object>,
-    controlled: BTreeMap<String, BTreeSet<Key>>,
+    /// The same objects once more, so that the pods of a set are read without looking each up.
+    controlled: BTreeMap<String, BTreeMap<Key, Object>>,
 }
 
 impl Informer {
@@ -42,8 +43,7 @@ impl Informer {
 
     /// The objects that a controller is in charge of, as last seen, by name.
     pub fn controlled_by(&self, uid: &str) -> impl Iterator<Item = (&Key, &Object)> {
-        let keys = self.controlled.get(uid).into_iter().flatten();
-        keys.filter_map(|key| Some((key, self.objects.get(key)?)))
+        self.controlled.get(uid).into_iter().flatten()
     }
 
     /// Takes in the changes up to and with a version, and shows each to `seen`.
@@ -101,11 +101,12 @@ impl Informer {
         let controller = object.controller_uid();
         if controller != controller_before {
             self.release(controller_before, &key);
-            if let Some(uid) = controller {
-                match self.controlled.get_mut(uid) {
-                    Some(keys) => _ = keys.insert(key.clone()),
-                    None => _ = self.controlled.insert(uid.to_owned(), BTreeSet::from([key.clone()])),
-                }
+        }
+        if let Some(uid) = controller {
+            let (key, object) = (key.clone(), object.clone());
+            match self.controlled.get_mut(uid) {
+                Some(objects) => _ = objects.insert(key, object),
+                None => _ = self.controlled.insert(uid.to_owned(), BTreeMap::from([(key, object)])),
             }
         }
         self.objects.insert(key, object);
@@ -113,9 +114,9 @@ impl Informer {
 
     fn release(&mut self, controller: Option<&str>, key: &Key) {
         let Some(uid) = controller else { return };
-        let Some(keys) = self.controlled.get_mut(uid) else { return };
-        keys.remove(key);
-        if keys.is_empty() {
+        let Some(objects) = self.controlled.get_mut(uid) else { return };
+        objects.remove(key);
+        if objects.is_empty() {
             self.controlled.remove(uid);
         }
     }

@@ -93,6 +93,19 @@ impl Memory {
             address,
         }
     }
+
+    /// Takes in what others did to the pod.
+    fn note(&mut self, pod: &Object, now: Timestamp) {
+        if self.bound.is_none() && !bound_to(pod).is_empty() {
+            // After a restart of the kubelet a pod is as old as its status says.
+            let start = pod.status.get("startTime").and_then(Value::as_str).and_then(|at| at.parse().ok());
+            self.bound = Some(start.unwrap_or(now));
+            self.started = self.bound;
+        }
+        if pod.is_deleting() {
+            self.deleting.get_or_insert(now);
+        }
+    }
 }
 
 /// The next thing to do about a pod.
@@ -132,18 +145,22 @@ impl Kubelets {
             return PodStep::default();
         };
         let now = store.now();
-        let mut memory = self.recall(key, &pod, now);
+        let Self { nodes, memory, addresses } = self;
+        if memory.get(key).is_none_or(|memory| memory.uid != pod.uid()) {
+            *addresses += 1;
+            memory.insert(key.clone(), Memory::new(&pod, now, *addresses));
+        }
+        let Some(memory) = memory.get_mut(key) else { return PodStep::default() };
+        memory.note(&pod, now);
         let course = policy.course(&pod, memory.course.as_ref());
         memory.course = Some(course);
-        let step = match self.next(&pod, &memory, &course, now) {
+        match next(nodes, &pod, memory, &course, now) {
             Action::Wait(again) => PodStep { wrote: false, again },
-            action => match self.act(store, &pod, &mut memory, &action) {
+            action => match act(nodes, store, &pod, memory, &action) {
                 Ok(()) => PodStep { wrote: true, again: None },
                 Err(_) => PodStep { wrote: false, again: Some(after(now, RETRY)) },
             },
-        };
-        self.memory.insert(key.clone(), memory);
-        step
+        }
     }
 
     /// A container of a running pod ends and is started again: the pod is not ready until it is.
@@ -154,99 +171,80 @@ impl Kubelets {
             memory.started = Some(now);
         }
     }
+}
 
-    fn recall(&mut self, key: &Key, pod: &Object, now: Timestamp) -> Memory {
-        let known = self.memory.remove(key).filter(|memory| memory.uid == pod.uid());
-        let mut memory = known.unwrap_or_else(|| {
-            self.addresses += 1;
-            Memory::new(pod, now, self.addresses)
-        });
-        if !bound_to(pod).is_empty() && memory.bound.is_none() {
-            // After a restart of the kubelet a pod is as old as its status says.
-            let start = pod.status.get("startTime").and_then(Value::as_str).and_then(|at| at.parse().ok());
-            memory.bound = Some(start.unwrap_or(now));
-            memory.started = memory.bound;
-        }
-        if pod.is_deleting() {
-            memory.deleting.get_or_insert(now);
-        }
-        memory
+fn next(nodes: &[Node], pod: &Object, memory: &Memory, course: &Course, now: Timestamp) -> Action {
+    if is_lost(nodes, bound_to(pod)) {
+        return Action::Wait(None);
     }
+    if let Some(deleting) = memory.deleting {
+        let gone = after(deleting, course.gone_after);
+        return if now >= gone { Action::Remove } else { Action::Wait(Some(gone)) };
+    }
+    let phase = pod.status.get("phase").and_then(Value::as_str);
+    let is_gated = pod.spec.get("schedulingGates").and_then(Value::as_array);
+    if matches!(phase, Some("Succeeded" | "Failed")) || is_gated.is_some_and(|gates| !gates.is_empty()) {
+        return Action::Wait(None);
+    }
+    let Some(bound) = memory.bound else { return schedule(nodes, memory, course, now) };
+    let (shape, until) = shape(memory, course, bound, now);
+    let Some(shape) = shape else { return Action::Wait(until) };
+    let restarts = match shape {
+        Shape::Crashing => crashes(course, bound, now),
+        _ => memory.restarts,
+    };
+    let shown = Shown { shape, gates_met: gates_are_met(pod), restarts };
+    if memory.shown == Some(shown) { Action::Wait(until) } else { Action::Show(shown) }
+}
 
-    fn next(&self, pod: &Object, memory: &Memory, course: &Course, now: Timestamp) -> Action {
-        if self.is_lost(bound_to(pod)) {
-            return Action::Wait(None);
-        }
-        if let Some(deleting) = memory.deleting {
-            let gone = after(deleting, course.gone_after);
-            return if now >= gone { Action::Remove } else { Action::Wait(Some(gone)) };
-        }
-        let phase = pod.status.get("phase").and_then(Value::as_str);
-        let is_gated = pod.spec.get("schedulingGates").and_then(Value::as_array);
-        if matches!(phase, Some("Succeeded" | "Failed")) || is_gated.is_some_and(|gates| !gates.is_empty()) {
-            return Action::Wait(None);
-        }
-        let Some(bound) = memory.bound else { return self.schedule(memory, course, now) };
-        let (shape, until) = shape(memory, course, bound, now);
-        let Some(shape) = shape else { return Action::Wait(until) };
-        let restarts = match shape {
-            Shape::Crashing => crashes(course, bound, now),
-            _ => memory.restarts,
-        };
-        let shown = Shown { shape, gates_met: gates_are_met(pod), restarts };
-        if memory.shown == Some(shown) { Action::Wait(until) } else { Action::Show(shown) }
+fn schedule(nodes: &[Node], memory: &Memory, course: &Course, now: Timestamp) -> Action {
+    let at = after(memory.seen, course.bound_after);
+    if now < at {
+        return Action::Wait(Some(at));
     }
+    let alive = |index: usize| nodes.get(index).is_some_and(|node| !node.is_lost);
+    let wanted = course.node.map(|node| node % nodes.len().max(1));
+    let node = wanted.and_then(|wanted| {
+        let elsewhere = (0..nodes.len()).find(|index| alive(*index));
+        if alive(wanted) { Some(wanted) } else { elsewhere }
+    });
+    let shown = Shown { shape: Shape::Unschedulable, gates_met: true, restarts: 0 };
+    match node {
+        Some(node) => Action::Bind(node),
+        None if memory.shown == Some(shown) => Action::Wait(None),
+        None => Action::Show(shown),
+    }
+}
 
-    fn schedule(&self, memory: &Memory, course: &Course, now: Timestamp) -> Action {
-        let at = after(memory.seen, course.bound_after);
-        if now < at {
-            return Action::Wait(Some(at));
+fn act(
+    nodes: &[Node],
+    store: &mut Store,
+    pod: &Object,
+    memory: &mut Memory,
+    action: &Action,
+) -> Result<(), Refused> {
+    let now = store.now();
+    match action {
+        Action::Bind(index) => {
+            let Some(node) = nodes.get(*index) else { return Ok(()) };
+            store.bind(&Key::of(pod), &node.name)?;
+            memory.bound = Some(now);
+            memory.started = Some(now);
+            memory.shown = None;
+            memory.transitions.set_scheduled(now);
         }
-        let alive = |index: usize| self.nodes.get(index).is_some_and(|node| !node.is_lost);
-        let wanted = course.node.map(|node| node % self.nodes.len().max(1));
-        let node = wanted.and_then(|wanted| {
-            let elsewhere = (0..self.nodes.len()).find(|index| alive(*index));
-            if alive(wanted) { Some(wanted) } else { elsewhere }
-        });
-        let shown = Shown { shape: Shape::Unschedulable, gates_met: true, restarts: 0 };
-        match node {
-            Some(node) => Action::Bind(node),
-            None if memory.shown == Some(shown) => Action::Wait(None),
-            None => Action::Show(shown),
+        Action::Show(shown) => {
+            let status = status::of(pod, *shown, &mut memory.transitions, memory.address, nodes.len(), now);
+            let sent = Object { status: Arc::new(status), ..pod.clone() };
+            store.replace(sent, Subresource::Status, Mode::Store)?;
+            memory.shown = Some(*shown);
         }
+        Action::Remove => {
+            store.delete(&Key::of(pod), &at_once(pod))?;
+        }
+        Action::Wait(_) => {}
     }
-
-    fn act(
-        &self,
-        store: &mut Store,
-        pod: &Object,
-        memory: &mut Memory,
-        action: &Action,
-    ) -> Result<(), Refused> {
-        let now = store.now();
-        match action {
-            Action::Bind(index) => {
-                let Some(node) = self.nodes.get(*index) else { return Ok(()) };
-                store.bind(&Key::of(pod), &node.name)?;
-                memory.bound = Some(now);
-                memory.started = Some(now);
-                memory.shown = None;
-                memory.transitions.set_scheduled(now);
-            }
-            Action::Show(shown) => {
-                let status =
-                    status::of(pod, *shown, &mut memory.transitions, memory.address, self.nodes.len(), now);
-                let sent = Object { status: Arc::new(status), ..pod.clone() };
-                store.replace(sent, Subresource::Status, Mode::Store)?;
-                memory.shown = Some(*shown);
-            }
-            Action::Remove => {
-                store.delete(&Key::of(pod), &at_once(pod))?;
-            }
-            Action::Wait(_) => {}
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// The name of a pod's node; empty when it has none.
@@ -322,6 +320,11 @@ fn at_once(pod: &Object) -> Deletion {
     };
     let preconditions = Preconditions { uid: Some(pod.uid().to_owned()), resource_version: None };
     Deletion { preconditions, propagation, grace_seconds: Some(0), mode: Mode::Store }
+}
+
+/// Whether a node is not heard of.
+fn is_lost(nodes: &[Node], name: &str) -> bool {
+    nodes.iter().any(|node| node.is_lost && node.name == name)
 }
 
 /// Every pod on a node.

@@ -12,7 +12,7 @@ use crate::object::Object;
 use crate::patch::Patch;
 use crate::refusal::Refused;
 use crate::resource::Resource;
-use crate::write::{self, Deletion, Mode, Preconditions, Propagation, Subresource};
+use crate::write::{self, Bindings, Deletion, Mode, Preconditions, Propagation, Subresource};
 
 /// The finalizer of a foreground deletion.
 pub(crate) const FOREGROUND: &str = "foregroundDeletion";
@@ -53,6 +53,7 @@ pub struct Store {
     objects: BTreeMap<Key, Object>,
     /// Objects by the uids of their owners.
     owned: BTreeMap<String, BTreeSet<Key>>,
+    bindings: Bindings,
     log: Log,
     version: u64,
     born: u64,
@@ -67,6 +68,7 @@ impl Store {
         Self {
             objects: BTreeMap::new(),
             owned: BTreeMap::new(),
+            bindings: Bindings::default(),
             log: Log::default(),
             // As in a cluster that has lived a little: 0 has a meaning of its own in the API.
             version: 100,
@@ -300,6 +302,9 @@ impl Store {
             object.set_metadata("resourceVersion", version);
         }
         self.admit(Operation::Update, subresource, mode, Some(stored), &mut object)?;
+        if subresource != Subresource::Status {
+            write::count_generation(stored, &mut object);
+        }
         if object == *stored || mode == Mode::DryRun {
             // A write that changes nothing is no write.
             return Ok(object);
@@ -378,7 +383,9 @@ impl Store {
             let why = format!("pod {name} is already assigned to node \"{present}\"");
             return Err(Refused::conflict(key.resource, name, &why));
         }
-        let object = write::bound(stored.clone(), node, self.now);
+        let pod = stored.clone();
+        let spec = self.bindings.spec(&pod.spec, node);
+        let object = write::bound(pod, spec, self.now);
         Ok(self.put(key, object, ChangeKind::Modified))
     }
 
@@ -407,14 +414,9 @@ impl Store {
 
     /// Keeps [`Self::owned_by`] up with a write.
     fn index(&mut self, key: &Key, before: Option<&Object>, after: Option<&Object>) {
-        let owners = |object: Option<&Object>| object?.metadata.get("ownerReferences").cloned();
-        let same = match (before, after) {
-            (Some(before), Some(after)) => {
-                before.metadata.get("ownerReferences") == after.metadata.get("ownerReferences")
-            }
-            _ => owners(before).is_none() && owners(after).is_none(),
-        };
-        if same {
+        if let (Some(before), Some(after)) = (before, after)
+            && before.owner_uids().eq(after.owner_uids())
+        {
             return;
         }
         for uid in before.into_iter().flat_map(Object::owner_uids) {

@@ -78,7 +78,8 @@ fn merge_list(target: &mut Value, changes: &[Value], name: &str) {
         None if MERGED_SETS.contains(&name) => {
             let missing = changes.iter().filter(|change| !entries.contains(change));
             let missing: Vec<_> = missing.cloned().collect();
-            entries.extend(missing);
+            // New ones come first.
+            entries.splice(0..0, missing);
         }
         None => *entries = changes.to_vec(),
     }

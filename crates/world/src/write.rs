@@ -1,5 +1,6 @@
 //! How objects are written: what may be asked for, and what the server makes of it.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -152,11 +153,37 @@ pub(crate) fn is_emptied(object: &Object) -> bool {
     object.resource != Resource::Namespaces || finalizers.is_none_or(Vec::is_empty)
 }
 
-/// A pod with a node.
-pub(crate) fn bound(mut pod: Object, node: &str, now: Timestamp) -> Object {
-    if let Some(spec) = Arc::make_mut(&mut pod.spec).as_object_mut() {
-        spec.insert("nodeName".to_owned(), Value::from(node));
+/// Pod specs with and without a node. Pods of a set share their spec, and go on to share it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Bindings(VecDeque<(Arc<Value>, Arc<Value>)>);
+
+impl Bindings {
+    const REMEMBERED: usize = 32;
+
+    /// A spec with its node.
+    pub(crate) fn spec(&mut self, spec: &Arc<Value>, node: &str) -> Arc<Value> {
+        let is_it = |(before, after): &&(Arc<Value>, Arc<Value>)| {
+            Arc::ptr_eq(before, spec) && after.get("nodeName").and_then(Value::as_str) == Some(node)
+        };
+        if let Some((_, after)) = self.0.iter().find(is_it) {
+            return Arc::clone(after);
+        }
+        let mut after = Value::clone(spec);
+        if let Some(members) = after.as_object_mut() {
+            members.insert("nodeName".to_owned(), Value::from(node));
+        }
+        let after = Arc::new(after);
+        if self.0.len() >= Self::REMEMBERED {
+            self.0.pop_front();
+        }
+        self.0.push_back((Arc::clone(spec), Arc::clone(&after)));
+        after
     }
+}
+
+/// A pod with a node.
+pub(crate) fn bound(mut pod: Object, spec: Arc<Value>, now: Timestamp) -> Object {
+    pod.spec = spec;
     let scheduled = json!({ "type": "PodScheduled", "status": "True", "lastTransitionTime": stamp(now) });
     if let Some(status) = Arc::make_mut(&mut pod.status).as_object_mut() {
         let conditions = status.entry("conditions").or_insert_with(|| json!([]));
@@ -196,9 +223,6 @@ pub(crate) fn merged(stored: &Object, mut sent: Object, subresource: Subresource
             for field in SERVER_FIELDS {
                 keep(&mut sent, stored, field);
             }
-            if stored.resource.has_generation() && has_new_spec(stored, &sent) {
-                sent.set_metadata("generation", Value::from(stored.generation() + 1));
-            }
             sent
         }
         Subresource::Status => {
@@ -213,6 +237,15 @@ pub(crate) fn merged(stored: &Object, mut sent: Object, subresource: Subresource
             }
             object
         }
+    }
+}
+
+/// Counts a change of the spec, as admission leaves it.
+pub(crate) fn count_generation(stored: &Object, object: &mut Object) {
+    let is_new = stored.resource.has_generation() && has_new_spec(stored, object);
+    let generation = stored.generation() + i64::from(is_new);
+    if object.generation() != generation {
+        object.set_metadata("generation", Value::from(generation));
     }
 }
 

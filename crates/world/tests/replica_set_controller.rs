@@ -213,6 +213,20 @@ fn finished_and_terminating_pods_do_not_count() {
 }
 
 #[test]
+fn a_pod_that_lost_a_label_of_the_template_still_counts() {
+    let mut web = set("web", 2);
+    Arc::make_mut(&mut web.spec)["template"]["metadata"]["labels"]["tier"] = json!("front");
+    let mut world = World::new(&[web]);
+    world.settle("web");
+    assert_eq!(world.status("web")["fullyLabeledReplicas"], 2);
+    let pod = world.pods().remove(0);
+    world.change(&pod, json!({"metadata": {"labels": {"tier": null}}}), Subresource::Main);
+    world.settle("web");
+    let status = world.status("web");
+    assert_eq!((&status["replicas"], &status["fullyLabeledReplicas"]), (&json!(2), &json!(1)));
+}
+
+#[test]
 fn pods_become_available_after_a_while() {
     let mut web = set("web", 2);
     Arc::make_mut(&mut web.spec)["minReadySeconds"] = json!(10);

@@ -12,10 +12,6 @@ use crate::store::{Key, Store};
 use crate::write::{Deletion, Mode, Subresource, stamp};
 
 impl Kubelets {
-    pub(super) fn is_lost(&self, name: &str) -> bool {
-        self.nodes.iter().any(|node| node.name == name && node.is_lost)
-    }
-
     /// Creates the objects of the nodes.
     ///
     /// # Errors

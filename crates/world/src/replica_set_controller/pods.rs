@@ -27,13 +27,18 @@ pub(super) fn count<'a>(set: &Object, pods: impl Iterator<Item = &'a Object>, no
     let selector = set.spec.get("selector").unwrap_or(&Value::Null);
     let labels = set.spec.pointer("/template/metadata/labels").and_then(Value::as_object);
     let lasting = SignedDuration::from_secs(set.spec_number("minReadySeconds").unwrap_or(0));
-    for pod in pods.filter(|pod| !is_finished(pod) && is_selected(pod, selector)) {
+    for pod in pods.filter(|pod| !is_finished(pod)) {
+        // A selector always selects the labels of its template; most pods have just these.
+        let is_fully_labeled = labels.is_none_or(|labels| has_labels(pod, labels));
+        if !is_fully_labeled && !is_selected(pod, selector) {
+            continue;
+        }
         if pod.is_deleting() {
             census.terminating += 1;
             continue;
         }
         census.active.push(pod);
-        census.fully_labeled += usize::from(labels.is_none_or(|labels| has_labels(pod, labels)));
+        census.fully_labeled += usize::from(is_fully_labeled);
         let Some(ready) = ready_condition(pod) else { continue };
         census.ready += 1;
         let available_at = if lasting.is_zero() {

@@ -24,6 +24,9 @@ pub(super) fn next(
     failure: Option<&Failure>,
     now: Timestamp,
 ) -> Option<Value> {
+    if failure.is_none() && is_shown(set, census) {
+        return None;
+    }
     let mut status = Map::new();
     status.insert("replicas".to_owned(), Value::from(census.active.len()));
     status.insert("terminatingReplicas".to_owned(), Value::from(census.terminating));
@@ -42,6 +45,20 @@ pub(super) fn next(
     }
     let status = Value::Object(status);
     (*set.status != status).then_some(status)
+}
+
+/// Whether the stored status says just what is counted.
+fn is_shown(set: &Object, census: &Census<'_>) -> bool {
+    let says = |field: &str, count: usize| {
+        set.status_number(field).unwrap_or(0) == i64::try_from(count).unwrap_or(i64::MAX)
+    };
+    says("replicas", census.active.len())
+        && says("fullyLabeledReplicas", census.fully_labeled)
+        && says("readyReplicas", census.ready)
+        && says("availableReplicas", census.available)
+        && set.status_number("terminatingReplicas") == i64::try_from(census.terminating).ok()
+        && set.status_number("observedGeneration") == Some(set.generation())
+        && set.status.get("conditions").is_none()
 }
 
 /// A failure is told once and not refreshed, and is gone with the first step that does not fail (S9.19).
