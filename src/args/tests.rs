@@ -46,3 +46,38 @@ fn errors_name_the_flag() {
         assert!(error.contains(flag) && error.contains(words), "{line}: {error}");
     }
 }
+
+fn parse_shadow(line: &str) -> Result<ShadowArguments, String> {
+    let arguments = Arguments::try_parse_from(line.split_whitespace()).map_err(|error| error.to_string())?;
+    match arguments.command {
+        Command::Shadow(arguments) => Ok(arguments),
+        other => Err(format!("{other:?}")),
+    }
+}
+
+#[test]
+fn shadow_looks_at_the_built_in_kind_for_ever_unless_told_otherwise() {
+    let arguments = parse_shadow("rollwright shadow").expect("valid");
+    assert_eq!(arguments.api, Flavour::AppsV1);
+    assert_eq!((arguments.report_every, arguments.duration), (Some(Duration::from_secs(60)), None));
+    let line =
+        "rollwright shadow --api rollwright.dev/v1 --for 2h --report-every=0 --divergences d --hash-names";
+    let arguments = parse_shadow(line).expect("valid");
+    assert_eq!(arguments.api, Flavour::Rollwright);
+    assert_eq!((arguments.report_every, arguments.duration), (None, Some(Duration::from_secs(7200))));
+}
+
+#[test]
+fn errors_of_shadow_name_the_flag() {
+    for (line, flag, words) in [
+        ("rollwright shadow --api apps/v1,rollwright.dev/v1", "--api", "rollwright.dev/v1 or apps/v1"),
+        ("rollwright shadow --for soon", "--for", "30s, 5m or 1h"),
+        ("rollwright shadow --report-every=99999999999999999999h", "--report-every", "30s, 5m or 1h"),
+        ("rollwright shadow --report-every=9999999999h", "--report-every", "a year at most"),
+        ("rollwright shadow --hash-names", "--divergences", "required"),
+        ("rollwright shadow --output=yaml", "--output", "json"),
+    ] {
+        let error = parse_shadow(line).expect_err(line);
+        assert!(error.contains(flag) && error.contains(words), "{line}: {error}");
+    }
+}

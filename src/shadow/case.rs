@@ -1,7 +1,7 @@
 //! A divergence as a case of the oracle (tests/oracle/FORMAT.md), to be replayed and sent on.
 
 use plan::keys::{HASH_LABEL, LAST_APPLIED};
-use plan::{Action, Flavour, ReplicaSet};
+use plan::{Action, Flavour, ReplicaSet, Status};
 use serde_json::{Map, Value, json};
 
 use crate::shadow::author;
@@ -208,13 +208,26 @@ pub(crate) fn brief(action: &Action) -> String {
             format!("update {name} from {} to {}, {:?}", update.size_from, update.size_to, update.annotations)
         }
         Action::DeleteReplicaSet(target) => format!("delete {}", target.name),
-        Action::WriteStatus(write) => {
-            let revision = write.revision_annotation.as_ref();
-            format!("write status {}, revision {revision:?}", write.status.to_json(Flavour::AppsV1))
-        }
+        Action::WriteStatus(write) => brief_status(&write.status),
         Action::RollBack(write) if write.template.is_some() => "roll back".to_owned(),
         Action::RollBack(_) => "clear the rollback request".to_owned(),
     }
+}
+
+fn brief_status(status: &Status) -> String {
+    let conditions = status.conditions.iter().map(|it| format!("{}={} {}", it.kind, it.status, it.reason));
+    format!(
+        "write status: observed {}, replicas {}, updated {}, ready {}, available {}, unavailable {}, \
+         terminating {:?}, {}",
+        status.observed_generation,
+        status.replicas,
+        status.updated_replicas,
+        status.ready_replicas,
+        status.available_replicas,
+        status.unavailable_replicas,
+        status.terminating_replicas,
+        conditions.collect::<Vec<_>>().join(", "),
+    )
 }
 
 /// A write in a few words: what changed.

@@ -108,12 +108,16 @@ pub(crate) struct Fleet {
     orphans: HashMap<String, BTreeSet<String>>,
     /// Whether all synced sets report how many pods terminate: the cluster's feature gate (S9.4).
     pub(crate) reports_terminating: bool,
+    /// Whether the controller in charge carries on from one write of its own to the next in the same
+    /// pass, as ours does (S4.5).
+    pub(crate) carries_on: bool,
 }
 
 impl Fleet {
-    pub(crate) fn new(flavour: Flavour) -> Self {
+    pub(crate) fn new(flavour: Flavour, carries_on: bool) -> Self {
         Self {
             flavour,
+            carries_on,
             workloads: BTreeMap::new(),
             keys: HashMap::new(),
             sets: HashMap::new(),

@@ -178,18 +178,14 @@ fn name_of_new(fleet: &Fleet, sighting: &Sighting) -> Option<String> {
     }
 }
 
-/// The versions of the Deployment that the write can have been decided from. A status has the
-/// version that was seen as its precondition; our own operator carries on from one write of its
-/// own to the next (S4.5).
+/// The versions of the Deployment that the write can have been decided from. A write to it has the
+/// version that was seen as its precondition, or the one that a write of the same pass came to.
 fn workload_moments(fleet: &Fleet, sighting: &Sighting) -> Vec<u64> {
-    let all = fleet.workload_moments(&sighting.key, sighting.version);
-    let is_bound = matches!(sighting.write, Write::Status { .. } | Write::Workload { .. });
-    let count = match (is_bound, fleet.flavour) {
-        (true, Flavour::AppsV1) => 1,
-        (true, Flavour::Rollwright) => 2,
-        (false, _) => all.len(),
-    };
-    all.into_iter().take(count).collect()
+    let mut all = fleet.workload_moments(&sighting.key, sighting.version);
+    if matches!(sighting.write, Write::Status { .. } | Write::Workload { .. }) {
+        all.truncate(if fleet.carries_on { 2 } else { 1 });
+    }
+    all
 }
 
 /// Times that the controller may have taken for now: when the write was seen, what it wrote as

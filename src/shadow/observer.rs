@@ -10,6 +10,7 @@ use plan::{Flavour, ReplicaSet, Workload};
 use tracing::{debug, info, warn};
 
 use crate::caches;
+use crate::live;
 use crate::shadow::fleet::{Fleet, Item, Key};
 use crate::shadow::follow::{News, Signed, Which};
 use crate::shadow::judge::{self, Divergence, Verdict};
@@ -49,7 +50,7 @@ impl Observer {
     pub(crate) fn new(flavour: Flavour, manager: String, tally: Tally, keep: Keep, reasons: Reasons) -> Self {
         Self {
             flavour,
-            fleet: Fleet::new(flavour),
+            fleet: Fleet::new(flavour, manager == live::FIELD_MANAGER),
             in_charge: InCharge { manager },
             tally,
             keep,
