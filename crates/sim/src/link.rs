@@ -144,7 +144,11 @@ impl Link {
 
     /// One pass, as `src/worker.rs` makes it after the ledger was asked.
     pub(crate) async fn pass(self, is_overdue: bool) -> Ended {
-        if let Err(refusal) = self.settle_strays().await {
+        let looked = match self.settle_strays().await {
+            Ok(()) => self.look_for_orphans().await,
+            Err(refusal) => Err(refusal),
+        };
+        if let Err(refusal) = looked {
             return Ended { next: Next::Failed(refusal.into()), outcome: None, view: None };
         }
         let seen = if is_overdue {
@@ -184,6 +188,7 @@ impl Link {
     }
 
     async fn read_live(&self) -> Result<Option<(Workload, Vec<ReplicaSet>)>, Refusal> {
+        lock(&self.brain).events.push("read live");
         let Some(live) = self.workload().await? else { return Ok(None) };
         let workload = decode_workload(self.flavour, &live).ok_or_else(unreadable)?;
         let listed = self.send(Request::List(Resource::ReplicaSets), None).await?;
@@ -198,6 +203,35 @@ impl Link {
             self.bring_back(&stray.name, &stray.uid).await?;
             lock(&self.brain).index.settle_stray(&self.key, &stray.uid);
         }
+        Ok(())
+    }
+
+    /// As `src/scout.rs`: once per Deployment and process, sets without our label are looked for.
+    async fn look_for_orphans(&self) -> Result<(), Refusal> {
+        if self.flavour.set_labels().is_none() {
+            return Ok(());
+        }
+        let workload = {
+            let mut brain = lock(&self.brain);
+            let Some((workload, _)) = brain.index.first_seen(&self.key) else { return Ok(()) };
+            if workload.deleting || brain.memory.has_scouted(&self.key, &workload.uid) {
+                return Ok(());
+            }
+            workload
+        };
+        let Some(selector) = workload.selector.as_ref() else { return Ok(()) };
+        let found = self.send(Request::List(Resource::ReplicaSets), None).await?;
+        let found = found.iter().filter_map(|object| decode_set(self.flavour, object));
+        let mut orphans = Vec::new();
+        for set in found.filter(|set| !is_marked(set) && !set.deleting) {
+            match &set.controller_uid {
+                Some(uid) if *uid == workload.uid => self.bring_back(&set.name, &set.uid).await?,
+                Some(_) => {}
+                None if selector.matches(&set.labels) => orphans.push(set.name),
+                None => {}
+            }
+        }
+        lock(&self.brain).memory.note_scouted(&self.key, &workload.uid, orphans);
         Ok(())
     }
 

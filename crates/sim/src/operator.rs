@@ -43,8 +43,6 @@ struct Running {
 
 /// One operator process.
 pub(crate) struct Operator {
-    /// Which one since the start of the run.
-    pub(crate) id: u64,
     pub(crate) brain: Shared<Brain>,
     queue: Queue<Key>,
     pub(crate) workloads: Cursor,
@@ -62,7 +60,7 @@ pub(crate) enum Polled {
 }
 
 impl Operator {
-    pub(crate) fn new(id: u64, flavour: Flavour, now: Instant, wall: Timestamp) -> Self {
+    pub(crate) fn new(flavour: Flavour, now: Instant, wall: Timestamp) -> Self {
         let sight = if flavour.set_labels().is_some() { Sight::ByLabel } else { Sight::Whole };
         let brain = Brain {
             flavour,
@@ -76,7 +74,6 @@ impl Operator {
             woken: Vec::new(),
         };
         Self {
-            id,
             brain: Arc::new(Mutex::new(brain)),
             queue: Queue::new(now),
             workloads: Cursor::default(),

@@ -52,6 +52,9 @@ pub(crate) struct Floor {
     established: i64,
     /// The pods that the oldest decision about a cut knew of, by set.
     bases: BTreeMap<String, u64>,
+    /// Pods that a decision counted although the sizes had no room for them any more: what a set
+    /// last reported counts (S6.10), before its controller has followed its size.
+    overcounted: i64,
     /// How many losses had been made good when enough pods were available last.
     healed: usize,
     /// The lowest that it ever was below the minimum by others' doing, for coverage.
@@ -71,6 +74,8 @@ impl Floor {
             let known = self.bases.entry(set.set.uid.clone()).or_insert(basis);
             *known = basis.min(*known);
         }
+        let surplus = view.claimed().map(|set| (set.set.status.available - set.set.size).max(0));
+        self.overcounted = self.overcounted.max(surplus.sum());
         // The minimum that it went by may be an older one than that of the Deployment as it is:
         // no precondition of a set tells.
         let is_rollout = view.is_rolling() && !view.is_scaling();
@@ -94,18 +99,22 @@ impl Floor {
         if available.min(reported) - condemned >= floor {
             self.established = floor;
         }
-        if available >= self.established {
+        if available - condemned >= self.established {
             if condemned == 0 {
                 self.bases.clear();
+                self.overcounted = 0;
             }
             self.healed = truth.losses.len();
+            return Ok(());
+        }
+        if available >= self.established {
             return Ok(());
         }
         let missing = self.established - available;
         let excused = truth.losses.iter().enumerate().filter(|(index, loss)| {
             *index >= self.healed || self.bases.get(&loss.set).is_some_and(|basis| loss.version > *basis)
         });
-        let excused = i64::try_from(excused.count()).unwrap_or(i64::MAX);
+        let excused = i64::try_from(excused.count()).unwrap_or(i64::MAX).saturating_add(self.overcounted);
         self.deepest = self.deepest.max(missing);
         if missing > excused {
             let established = self.established;
