@@ -49,6 +49,10 @@ conformance: ## Ask the sandbox's API server and a real one the same, and compar
 sandbox: ## Start a cluster in memory with Rollwright in it, for kubectl to try
 	@$(CARGO) run --quiet --release --package rollwright -- sandbox
 
+.PHONY: explore
+explore: ## Visit every state of small Deployments; EXPLORE='--replicas 3 --edits 2' takes another world
+	@$(CARGO) run --quiet --release --package explore -- $(EXPLORE)
+
 .PHONY: crd
 crd: ## Write the CRD from the code
 	@UPDATE=1 $(CARGO) test --quiet --package api

@@ -1,0 +1,120 @@
+//! From every state, without faults and with everybody doing their part, the right state is
+//! reached and nothing is written any more (LV-1).
+
+use std::collections::HashSet;
+
+use crate::search::fingerprint;
+use crate::state::State;
+use crate::steps::{Model, Step};
+
+/// More steps than any way to rest takes; beyond it there is none.
+const STEPS_MAX: usize = 2000;
+
+/// Two fixed orders in which everybody gets their turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Schedule {
+    /// The operator acts when all else is done.
+    OperatorLast,
+    /// The operator acts before the next pod becomes ready.
+    PodsLast,
+}
+
+/// States of which it is known that they come to rest.
+#[derive(Debug, Default)]
+pub(crate) struct Fair {
+    known: [HashSet<u64>; 2],
+    pub(crate) longest: usize,
+}
+
+impl Fair {
+    /// Why a state does not come to rest, or not in the right way, and the steps that show it.
+    pub(crate) fn broken(&mut self, model: &mut Model, state: &State) -> Option<(String, Vec<Step>)> {
+        let [first, second] = &mut self.known;
+        for (schedule, known) in [(Schedule::OperatorLast, first), (Schedule::PodsLast, second)] {
+            let mut way = Vec::new();
+            match run(model, state, schedule, known, &mut way) {
+                Ok(steps) => self.longest = self.longest.max(steps),
+                Err(broken) => return Some((broken, way)),
+            }
+        }
+        None
+    }
+}
+
+fn run(
+    model: &mut Model,
+    from: &State,
+    schedule: Schedule,
+    known: &mut HashSet<u64>,
+    way: &mut Vec<Step>,
+) -> Result<usize, String> {
+    let mut state = from.clone();
+    let mut visited = Vec::new();
+    for steps in 0..STEPS_MAX {
+        let print = fingerprint(&state);
+        if known.contains(&print) {
+            known.extend(visited);
+            return Ok(steps);
+        }
+        visited.push(print);
+        let mut options = Model::regular(&state);
+        options.sort_by_key(|step| rank(*step, schedule));
+        let next = options.into_iter().find_map(|step| Some((step, model.take(&state, step)?)));
+        match next {
+            Some((step, outcome)) => {
+                way.push(step);
+                // The search comes by here too, and by a shortest way; but it never resumes beyond
+                // the budget.
+                match outcome.broken {
+                    Some(broken) if way.contains(&Step::EditPause) => {
+                        return Err(format!("after resuming: {broken}"));
+                    }
+                    Some(_) => return Ok(steps),
+                    None => {}
+                }
+                state = outcome.state;
+            }
+            None if state.deployment.paused => {
+                way.push(Step::EditPause);
+                state = model.resumed(&state);
+            }
+            None => {
+                right(model, &state)?;
+                known.extend(visited);
+                return Ok(steps);
+            }
+        }
+    }
+    Err(format!("LV-1: no rest after {STEPS_MAX} steps: {state:?}"))
+}
+
+fn rank(step: Step, schedule: Schedule) -> u8 {
+    match (step, schedule) {
+        (Step::Write, _) => 0,
+        (Step::DeliverDeployment | Step::DeliverSet, _) => 1,
+        (Step::Manage(_), _) => 2,
+        (Step::Report(_), _) => 3,
+        (Step::Ready(_), Schedule::OperatorLast) => 4,
+        (Step::Begin, _) => 5,
+        _ => 6,
+    }
+}
+
+/// LV-1: all pods are of the present template, as many as wanted, and the status says so.
+fn right(model: &Model, state: &State) -> Result<(), String> {
+    let wanted = &state.deployment;
+    let replicas = wanted.replicas;
+    let count = i64::from(replicas);
+    let sizes_are_right =
+        state.sets.iter().all(|set| set.size == if set.template == wanted.template { replicas } else { 0 });
+    let has_new = state.sets.iter().any(|set| set.template == wanted.template);
+    let status = model.passes.statuses.get(wanted.status);
+    let is_told = status.observed_generation == i64::from(wanted.generation)
+        && [status.replicas, status.updated_replicas, status.ready_replicas, status.available_replicas]
+            == [count; 4];
+    if sizes_are_right && has_new && is_told && state.available() == replicas {
+        Ok(())
+    } else {
+        Err(format!("LV-1: at rest, and not as wanted: {state:?}, {status:?}"))
+    }
+}

@@ -1,0 +1,140 @@
+//! What a pass begins with, as the planner takes it.
+
+use jiff::Timestamp;
+use plan::keys::{
+    DESIRED_REPLICAS, FINGERPRINTS, HASH_LABEL, MANAGED_LABEL, MANAGED_VALUE, MAX_REPLICAS, REVISION,
+};
+use plan::selector::LabelSelector;
+use plan::template::{Fingerprint, digest, pod_template_hash};
+use plan::{Answers, Flavour, Map, Observed, Options, Pod, ReplicaSet, SetStatus, TemplateSummary, Workload};
+use serde_json::{Value, json};
+
+use crate::scope::{Breakage, Scope};
+use crate::state::{Deployment, Set, Statuses};
+
+const OWNER: &str = "owner";
+const NAME: &str = "web";
+/// The version of every object in a snapshot; the model knows whether it is the newest.
+pub(crate) const VERSION: &str = "1";
+
+/// A snapshot: the cache, and the pods that are there in truth (for Recreate, which asks).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct View {
+    pub(crate) deployment: Deployment,
+    pub(crate) sets: Vec<Set>,
+    /// uids of sets that have pods.
+    pub(crate) with_pods: Vec<u8>,
+}
+
+pub(crate) fn now() -> Timestamp {
+    Timestamp::UNIX_EPOCH
+}
+
+pub(crate) fn template(number: u8) -> Value {
+    let image = char::from(b'a' + number).to_string();
+    json!({
+        "metadata": { "labels": { "app": NAME } },
+        "spec": { "containers": [{ "name": "app", "image": image }] },
+    })
+}
+
+/// Which template it is.
+pub(crate) fn template_number(template: &Value) -> u8 {
+    let image = template.pointer("/spec/containers/0/image").and_then(Value::as_str);
+    image.and_then(|image| image.bytes().next()).map_or(0, |letter| letter - b'a')
+}
+
+pub(crate) fn set_name(number: u8, collisions: u8) -> String {
+    let count = (collisions > 0).then_some(i32::from(collisions));
+    plan::set_name(NAME, &pod_template_hash(&template(number), count))
+}
+
+pub(crate) fn uid_text(uid: u8) -> String {
+    format!("set-{uid}")
+}
+
+fn labels() -> Map {
+    Map::from([("app".to_owned(), NAME.to_owned())])
+}
+
+/// The snapshot as the planner takes it.
+pub(crate) fn observed(view: &View, scope: &Scope, statuses: &Statuses) -> Observed {
+    let pods = view
+        .with_pods
+        .iter()
+        .map(|uid| Pod { controller_uid: Some(uid_text(*uid)), phase: "Running".to_owned() });
+    let answers = Answers { pods: Some(pods.collect()), ..Answers::default() };
+    Observed {
+        flavour: Flavour::Rollwright,
+        workload: workload(&view.deployment, scope, statuses),
+        sets: view.sets.iter().map(replica_set).collect(),
+        answers,
+        options: Options::default(),
+    }
+}
+
+fn workload(deployment: &Deployment, scope: &Scope, statuses: &Statuses) -> Workload {
+    let template = template(deployment.template);
+    Workload {
+        namespace: "default".to_owned(),
+        name: NAME.to_owned(),
+        uid: OWNER.to_owned(),
+        resource_version: VERSION.to_owned(),
+        generation: i64::from(deployment.generation),
+        deleting: false,
+        annotations: Map::new(),
+        replicas: i64::from(deployment.replicas),
+        selector: Some(LabelSelector { match_labels: labels(), ..LabelSelector::default() }),
+        strategy: scope.told_strategy(),
+        min_ready_seconds: 0,
+        revision_history_limit: Some(i64::from(scope.history)),
+        progress_deadline_seconds: None,
+        paused: deployment.paused && scope.breakage != Breakage::Pause,
+        rollback_to: None,
+        template: TemplateSummary {
+            fingerprint: Fingerprint::of(&template),
+            labels: labels(),
+            containers: String::new(),
+            images: String::new(),
+        },
+        status: statuses.get(deployment.status),
+    }
+}
+
+/// A set as the planner takes it.
+pub(crate) fn replica_set(set: &Set) -> ReplicaSet {
+    let template = template(set.template);
+    let fingerprint = Fingerprint::of(&template);
+    let mut labels = labels();
+    labels.insert(HASH_LABEL.to_owned(), pod_template_hash(&template, None));
+    labels.insert(MANAGED_LABEL.to_owned(), MANAGED_VALUE.to_owned());
+    let mut annotations = Map::from([
+        (REVISION.to_owned(), set.revision.to_string()),
+        (FINGERPRINTS.to_owned(), fingerprint.as_str().to_owned()),
+    ]);
+    annotations.extend(set.desired.map(|count| (DESIRED_REPLICAS.to_owned(), count.to_string())));
+    annotations.extend(set.max.map(|count| (MAX_REPLICAS.to_owned(), count.to_string())));
+    ReplicaSet {
+        name: set_name(set.template, set.collisions),
+        uid: uid_text(set.uid),
+        resource_version: VERSION.to_owned(),
+        generation: 2,
+        created: Timestamp::from_second(i64::from(set.uid)).unwrap_or_default(),
+        deleting: false,
+        labels,
+        annotations,
+        controller_uid: Some(OWNER.to_owned()),
+        size: i64::from(set.size),
+        min_ready_seconds: 0,
+        fingerprints: vec![fingerprint],
+        stored: digest(&template),
+        status: SetStatus {
+            replicas: i64::from(set.reported.replicas),
+            ready: i64::from(set.reported.available),
+            available: i64::from(set.reported.available),
+            terminating: Some(0),
+            observed_generation: if set.reported.is_observed { 2 } else { 1 },
+            failure: None,
+        },
+    }
+}
