@@ -106,6 +106,11 @@ impl Talk<'_> {
         self.ask_as("PATCH", path, &content_type, body.to_string()).await
     }
 
+    /// Asks for a change whose answer is not kept.
+    pub(crate) async fn patch_unseen(&mut self, path: &str, body: &Value) -> Value {
+        self.send("PATCH", path, "application/merge-patch+json", body.to_string()).await.1
+    }
+
     pub(crate) async fn ask_as(
         &mut self,
         method: &str,
@@ -157,13 +162,14 @@ impl Talk<'_> {
         let tool = self.server.kubectl.in_namespace(&self.namespace);
         let output = tool.output(arguments, input).await.unwrap();
         let text = format!("{}{}", output.stdout, output.stderr).replace(&self.namespace, "NS");
+        let text = with_sorted_causes(&text);
         self.lines.push(format!("kubectl {}: {}\n{text}", arguments.join(" "), output.success));
         output.stdout
     }
 
     /// Keeps a line of the scenario's own.
     pub(crate) fn note(&mut self, line: String) {
-        self.lines.push(line);
+        self.lines.push(line.replace(&self.namespace, "NS"));
     }
 
     /// An answer without what differs between any two servers.
@@ -188,6 +194,7 @@ impl Talk<'_> {
         match value {
             Value::Object(members) => {
                 members.remove("managedFields");
+                members.remove("storageVersionHash");
                 // Of a list it is that of the whole cluster, in which others write too.
                 let is_list =
                     members.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"));
@@ -223,4 +230,11 @@ impl Talk<'_> {
         let count = self.chance.values().filter(|known| known.starts_with(kind)).count();
         self.chance.entry(text.to_owned()).or_insert_with(|| format!("{kind}-{count}")).clone()
     }
+}
+
+/// Several causes come in the order of a Go map.
+fn with_sorted_causes(text: &str) -> String {
+    let (mut causes, rest): (Vec<&str>, Vec<&str>) = text.lines().partition(|line| line.starts_with("* "));
+    causes.sort_unstable();
+    [rest, causes].concat().join("\n")
 }

@@ -2,17 +2,18 @@
 //! owns which field is not kept, so there are no conflicts, and nothing is removed because it is
 //! applied no more.
 
+use admission::Cause;
 use serde_json::Value;
 use world::{Mode, Object, Patch, Refused, Store, Subresource};
 
+use crate::invalid;
 use crate::write::{Call, Written, create_object};
 
 /// A PATCH of type apply.
 pub(crate) fn apply(store: &mut Store, call: &Call<'_>, mode: Mode) -> Result<Written, Refused> {
     if call.query.text("fieldManager").is_none() {
-        let cause = "fieldManager: Required value: is required for apply patch";
-        let message = format!("PatchOptions.meta.k8s.io \"\" is invalid: {cause}");
-        return Err(Refused::new(422, "Invalid", message));
+        let cause = Cause::required("fieldManager", "is required for apply patch");
+        return Err(invalid::options("PatchOptions", cause));
     }
     let mut configuration = call.json()?;
     without_nulls(&mut configuration);

@@ -1,9 +1,11 @@
 //! delete, of an object or of a collection.
 
+use admission::Cause;
 use serde_json::{Value, json};
 use world::{Deletion, Key, Mode, Object, Preconditions, Propagation, Refused, Resource, Store};
 
 use crate::criteria::Criteria;
+use crate::invalid;
 use crate::member::put;
 use crate::protobuf;
 use crate::query::Query;
@@ -25,12 +27,9 @@ pub(crate) fn options(body: &[u8], query: &Query) -> Result<Deletion, Refused> {
         (Some("Orphan"), _) | (None, Some(true)) => Propagation::Orphan,
         (Some("Background") | None, _) => Propagation::Background,
         (Some(other), _) => {
-            let cause = format!(
-                "propagationPolicy: Unsupported value: \"{other}\": supported values: \"Foreground\", \
-                 \"Background\", \"Orphan\", \"nil\""
-            );
-            let message = format!("DeleteOptions.meta.k8s.io \"\" is invalid: {cause}");
-            return Err(Refused::new(422, "Invalid", message));
+            let known = ["Foreground", "Background", "Orphan", "nil"].map(str::to_owned);
+            let cause = Cause::not_supported("propagationPolicy", &other.into(), &known);
+            return Err(invalid::options("DeleteOptions", cause));
         }
     };
     let is_dry_run = options.get("dryRun").and_then(Value::as_array).is_some_and(|all| !all.is_empty());
@@ -120,7 +119,10 @@ pub(crate) fn collection(
         store.list(resource, namespace).filter(|object| criteria.matches(object)).cloned().collect();
     let mut deleted = Vec::new();
     for object in selected {
-        deleted.push(store.delete(&key_of(&object), deletion)?);
+        let key = key_of(&object);
+        let marked = store.delete(&key, deletion)?;
+        // What is gone at once is answered as it was.
+        deleted.push(if store.get(&key).is_some() { marked } else { object });
     }
     let metadata = json!({ "resourceVersion": store.version().to_string() });
     Ok(of_objects(resource, &deleted, &metadata))

@@ -13,6 +13,9 @@ pub(crate) const VERSION: &str = "v1.36.2";
 const GROUPS: [&str; 4] = ["apps", "coordination.k8s.io", "apiextensions.k8s.io", "rollwright.dev"];
 
 const VERBS: [&str; 8] = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+/// The same as the server of custom kinds puts them.
+const CUSTOM_VERBS: [&str; 8] =
+    ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
 const PART_VERBS: [&str; 3] = ["get", "patch", "update"];
 
 /// What a kind is called.
@@ -109,7 +112,7 @@ pub(crate) fn resources(store: &Store, group: &str) -> Option<Value> {
         let Names { singular, short, categories } = names(store, resource);
         let mut entry = json!({
             "name": resource.plural(), "singularName": singular, "namespaced": resource.is_namespaced(),
-            "kind": resource.kind(), "verbs": VERBS, "shortNames": short, "categories": categories,
+            "kind": resource.kind(), "verbs": verbs(resource), "shortNames": short, "categories": categories,
         });
         without_nulls(&mut entry);
         entries.push(entry);
@@ -131,9 +134,16 @@ pub(crate) fn resources(store: &Store, group: &str) -> Option<Value> {
     }))
 }
 
+const fn verbs(resource: Resource) -> [&'static str; 8] {
+    if matches!(resource, Resource::Deployments) { CUSTOM_VERBS } else { VERBS }
+}
+
 fn parts(resource: Resource) -> impl Iterator<Item = &'static str> {
     let scale = resource.has_scale().then_some("scale");
-    scale.into_iter().chain(resource.has_status().then_some("status"))
+    let status = resource.has_status().then_some("status");
+    let is_custom = resource == Resource::Deployments;
+    let (first, second) = if is_custom { (status, scale) } else { (scale, status) };
+    first.into_iter().chain(second)
 }
 
 /// `/api` or `/apis`, with all resources in it.
@@ -171,7 +181,7 @@ fn aggregated_resource(store: &Store, resource: Resource) -> Value {
     let mut entry = json!({
         "resource": resource.plural(), "responseKind": kind,
         "scope": if resource.is_namespaced() { "Namespaced" } else { "Cluster" },
-        "singularResource": singular, "verbs": VERBS, "shortNames": short, "categories": categories,
+        "singularResource": singular, "verbs": verbs(resource), "shortNames": short, "categories": categories,
     });
     without_nulls(&mut entry);
     if let Some(members) = entry.as_object_mut().filter(|_| !subresources.is_empty()) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use world::{Cluster, Controllers, First, Mode, Object, Policy, Refused, Resource, Store};
+use world::{Cluster, Controllers, Defaults, First, Mode, Object, Policy, Refused, Resource, Store};
 
 use crate::definition::establish;
 use crate::shared::Shared;
@@ -25,6 +25,7 @@ const TICK: Duration = Duration::from_millis(1);
 pub fn embed(definition: Value, policy: Box<dyn Policy + Send>) -> Result<Arc<Shared<Cluster>>, Refused> {
     let mut controllers = Controllers::new(policy, Box::new(First));
     let mut store = Store::new(Timestamp::now());
+    store.add_admission(Arc::new(Defaults::default()));
     for name in NAMESPACES {
         let namespace = json!({
             "metadata": { "name": name, "labels": { "kubernetes.io/metadata.name": name } },

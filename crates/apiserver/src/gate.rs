@@ -6,6 +6,8 @@ use admission::{Crd, FieldValidation};
 use serde_json::Value;
 use world::{Admission, Object, Operation, Refused, Request, Resource, Store, Subresource};
 
+use crate::invalid::{self, refused};
+use crate::member::put;
 use crate::{defaults, definition, managed};
 
 /// How the request that is carried out now writes.
@@ -74,7 +76,11 @@ impl Gate {
     /// Decodes and validates an object of the custom kind.
     fn custom(&self, crd: &Crd, request: &Request<'_>, object: &mut Object) -> Result<(), Refused> {
         let mut value = object.to_value();
-        let sent = value.clone();
+        let mut sent = value.clone();
+        if let (Some(stored), Some(metadata)) = (request.stored, sent.get_mut("metadata")) {
+            // It is counted later.
+            put(metadata, "generation", stored.generation());
+        }
         let unknown = crd.decode(&mut value).map_err(|why| refused(&crd.undecodable(&why)))?;
         self.complain(crd, &sent, unknown)?;
         if request.stored.is_none() {
@@ -122,6 +128,10 @@ impl Admission for Gate {
         if request.operation == Operation::Delete {
             return Ok(());
         }
+        defaults::drop_empty(object);
+        if request.operation == Operation::Create {
+            defaults::complete(object);
+        }
         if request.resource == Resource::Deployments {
             if let Some(crd) = self.crd(store) {
                 self.custom(&crd, request, object)?;
@@ -139,11 +149,8 @@ impl Admission for Gate {
     }
 }
 
-/// Defaults of a built-in kind, and what holds for the metadata of all.
+/// What holds for the metadata of all built-in kinds.
 fn built_in(request: &Request<'_>, object: &mut Object) -> Result<(), Refused> {
-    if request.subresource != Subresource::Status {
-        defaults::fill(object);
-    }
     let value = || {
         let metadata = Value::clone(&object.metadata);
         serde_json::json!({ "metadata": metadata })
@@ -160,8 +167,7 @@ fn built_in(request: &Request<'_>, object: &mut Object) -> Result<(), Refused> {
     if causes.is_empty() {
         return Ok(());
     }
-    let (group, kind) = (object.resource.group(), object.resource.kind());
-    Err(refused(&admission::invalid(group, kind, object.name(), &causes)))
+    Err(invalid::object(object.resource, object.name(), &causes))
 }
 
 /// Takes over what differs; the rest stays shared with the stored version.
@@ -178,13 +184,4 @@ fn replace(object: &mut Object, admitted: Object) {
     if *object.rest != *admitted.rest {
         object.rest = admitted.rest;
     }
-}
-
-/// A refusal from the `Status` that it is answered with.
-fn refused(status: &Value) -> Refused {
-    let text = |field: &str| status.get(field).and_then(Value::as_str).unwrap_or_default();
-    let code = status.get("code").and_then(Value::as_u64).and_then(|code| code.try_into().ok());
-    let mut refused = Refused::new(code.unwrap_or(500), text("reason"), text("message"));
-    refused.details = status.get("details").cloned().unwrap_or(Value::Null);
-    refused
 }

@@ -17,6 +17,7 @@ mod discovery;
 mod duration;
 mod embedded;
 mod gate;
+mod invalid;
 mod managed;
 mod media;
 mod member;

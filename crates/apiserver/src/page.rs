@@ -32,14 +32,23 @@ impl Token {
 
     fn decode(text: &str) -> Result<Self, Refused> {
         let bytes = URL_SAFE_NO_PAD.decode(text).ok();
-        let value: Option<Value> = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let value: Option<Value> = bytes.as_deref().and_then(|bytes| serde_json::from_slice(bytes).ok());
         let token = value.as_ref().and_then(|value| {
             let (namespace, name) =
                 value.get("start")?.as_str()?.trim_end_matches('\u{0}').split_once('/')?;
             let start = (namespace.to_owned(), name.to_owned());
             Some(Self { version: value.get("rv")?.as_u64()?, start })
         });
-        token.ok_or_else(|| Refused::bad_request("continue key is not valid: illegal base64 data"))
+        token.ok_or_else(|| {
+            let why = match bytes.as_deref().and_then(<[u8]>::first) {
+                None => "illegal base64 data at input byte 0".to_owned(),
+                Some(first) if first.is_ascii_graphic() => {
+                    format!("invalid character '{}' looking for beginning of value", char::from(*first))
+                }
+                Some(first) => format!("invalid character '\\u{first:04x}' looking for beginning of value"),
+            };
+            Refused::bad_request(format!("invalid continue token: continue key is not valid: {why}"))
+        })
     }
 }
 

@@ -2,7 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use admission::Cause;
+use serde_json::json;
 use world::{Mode, Refused};
+
+use crate::invalid;
 
 /// What comes after the `?`; of a repeated parameter the first counts.
 #[derive(Clone, Debug, Default)]
@@ -36,10 +40,8 @@ impl Query {
             None => Ok(Mode::Store),
             Some("All") => Ok(Mode::DryRun),
             Some(other) => {
-                let message = format!(
-                    "Invalid value: \"{other}\": dryRun: Unsupported value: \"{other}\": supported values: \"All\""
-                );
-                Err(Refused::new(422, "Invalid", message))
+                let cause = Cause::not_supported("dryRun", &json!([other]), &["All".to_owned()]);
+                Err(invalid::options("CreateOptions", cause))
             }
         }
     }
@@ -52,7 +54,7 @@ impl Query {
                 Ok(version) => Ok(Some(version)),
                 Err(_) => {
                     let cause = format!(
-                        "resourceVersion: Invalid value: \"{text}\": strconv.ParseUint: parsing \"{text}\": invalid syntax"
+                        "invalid resource version: resourceVersion: Invalid value: \"{text}\": strconv.ParseUint: parsing \"{text}\": invalid syntax"
                     );
                     Err(Refused::bad_request(cause))
                 }

@@ -39,7 +39,11 @@ pub(crate) fn list(
 ) -> Result<Value, Refused> {
     let criteria = Criteria::of(resource, query)?;
     let page = page::page(store, resource, namespace, &criteria, query)?;
-    let metadata = metadata(&page);
+    let mut metadata = metadata(&page);
+    if form == Form::Whole && resource == Resource::Deployments && page.token.is_none() {
+        // Lists of custom kinds say that there is no more.
+        put(&mut metadata, "continue", "");
+    }
     match form {
         Form::Table => {
             let printer = Printer::new(store, resource, Include::of(query)?);

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use admission::FieldValidation;
+use admission::{Cause, FieldValidation};
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, header};
@@ -18,6 +18,7 @@ use crate::definition;
 use crate::delete;
 use crate::discovery;
 use crate::gate::{Gate, Scope, Verb};
+use crate::invalid;
 use crate::media::{Form, negotiate};
 use crate::openapi;
 use crate::path::{Part, Path};
@@ -242,11 +243,10 @@ impl Asked {
         };
         let validation = self.query.text("fieldValidation").unwrap_or_default();
         let validation = FieldValidation::parse(validation).ok_or_else(|| {
-            let cause = format!(
-                "fieldValidation: Unsupported value: \"{validation}\": supported values: \"\", \"Ignore\", \
-                 \"Strict\", \"Warn\""
-            );
-            Refused::new(422, "Invalid", format!("CreateOptions.meta.k8s.io \"\" is invalid: {cause}"))
+            let known = ["Ignore", "Strict", "Warn"].map(str::to_owned);
+            let cause = Cause::not_supported("fieldValidation", &validation.into(), &known);
+            let kind = if self.method == Method::PATCH { "PatchOptions" } else { "CreateOptions" };
+            invalid::options(kind, cause)
         })?;
         let complaints = admission::duplicate_fields(&self.body);
         Ok(Scope { manager: manager.to_owned(), verb, validation, complaints })

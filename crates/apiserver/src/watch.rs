@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use admission::Cause;
 use bytes::Bytes;
 use futures::Stream;
 use serde_json::{Value, json};
@@ -11,6 +12,7 @@ use tokio::time::Instant;
 use world::{Change, ChangeKind, Object, Refused, Resource, Store};
 
 use crate::criteria::Criteria;
+use crate::invalid;
 use crate::media::Form;
 use crate::member::put;
 use crate::query::Query;
@@ -59,9 +61,8 @@ impl Watch {
         let (now, wants_bookmarks) = (Instant::now(), query.is_set("allowWatchBookmarks"));
         let sends_initial = query.text("sendInitialEvents").map(|_| query.is_set("sendInitialEvents"));
         if sends_initial.is_some() && query.text("resourceVersionMatch") != Some("NotOlderThan") {
-            let cause = "resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
-            let message = format!("ListOptions.meta.k8s.io \"\" is invalid: {cause}");
-            return Err(Refused::new(422, "Invalid", message));
+            let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+            return Err(invalid::options("ListOptions", Cause::forbidden("resourceVersionMatch", why)));
         }
         let from = query.version()?;
         let life = life.max(Duration::from_millis(1));

@@ -1,10 +1,12 @@
 //! create, update and patch.
 
-use serde_json::Value;
+use admission::Cause;
+use serde_json::{Value, json};
 use world::{Key, Mode, Object, Patch, Refused, Resource, Store, Subresource};
 
 use crate::apply;
 use crate::definition;
+use crate::invalid;
 use crate::member::put;
 use crate::protobuf;
 use crate::query::Query;
@@ -111,6 +113,10 @@ pub(crate) fn create_object(
         check_namespace(store, call.namespace)?;
         object.set_metadata("namespace", call.namespace.into());
     }
+    if object.name().is_empty() && object.metadata.get("generateName").is_none() {
+        let cause = Cause::required("metadata.name", "name or generateName is required");
+        return Err(invalid::object(call.resource, "", &[cause]));
+    }
     // Only the server says what belongs to it.
     for field in ["resourceVersion", "managedFields"] {
         object.set_metadata(field, Value::Null);
@@ -137,15 +143,16 @@ pub(crate) fn update(store: &mut Store, call: &Call<'_>) -> Result<Written, Refu
     let mode = call.query.mode()?;
     if call.subresource == Subresource::Scale {
         let scale = call.json()?;
+        check_size(store, call, mode, &scale)?;
         return size(store, call, mode, |store, mode| store.replace_scale(&call.key(), &scale, mode));
     }
     let object = call.object()?;
     if call.resource == Resource::Deployments && object.version() == 0 && store.get(&call.key()).is_some() {
-        let cause = "metadata.resourceVersion: Invalid value: 0: must be specified for an update";
-        return Err(Refused::invalid(call.resource, call.name, cause));
+        let cause = Cause::invalid("metadata.resourceVersion", &json!(0), "must be specified for an update");
+        let (group, plural) = (call.resource.group(), call.resource.plural());
+        return Err(invalid::refused(&admission::invalid(group, plural, call.name, &[cause])));
     }
-    let written = store.replace(object, call.subresource, mode)?;
-    Ok(Written::Object(200, written))
+    changed(store, call, |store| store.replace(object, call.subresource, mode))
 }
 
 /// PATCH of an object or a part of it.
@@ -171,12 +178,66 @@ pub(crate) fn patch(store: &mut Store, call: &Call<'_>) -> Result<Written, Refus
         }
     };
     if call.subresource == Subresource::Scale {
+        if let Patch::Merge(scale) = &patch {
+            check_size(store, call, mode, scale)?;
+        }
         return size(store, call, mode, |store, mode| {
             store.patch(&call.key(), &patch, Subresource::Scale, mode)
         });
     }
-    let written = store.patch(&call.key(), &patch, call.subresource, mode)?;
+    check_uid(store, call, &patch)?;
+    changed(store, call, |store| store.patch(&call.key(), &patch, call.subresource, mode))
+        .map_err(inapplicable)
+}
+
+/// Answers what became of an object; one that is gone by the write, in its last version.
+fn changed(
+    store: &mut Store,
+    call: &Call<'_>,
+    write: impl FnOnce(&mut Store) -> Result<Object, Refused>,
+) -> Result<Written, Refused> {
+    let before = store.get(&call.key()).map(Object::version);
+    let mut written = write(store)?;
+    if let (None, Some(version)) = (store.get(&call.key()), before) {
+        written.set_metadata("resourceVersion", version.to_string().into());
+    }
     Ok(Written::Object(200, written))
+}
+
+/// A patch may not make another object of it.
+fn check_uid(store: &Store, call: &Call<'_>, patch: &Patch) -> Result<(), Refused> {
+    let (Patch::Merge(change) | Patch::Strategic(change)) = patch else { return Ok(()) };
+    let (Some(uid), Some(stored)) = (change.pointer("/metadata/uid"), store.get(&call.key())) else {
+        return Ok(());
+    };
+    if *uid == stored.uid() {
+        return Ok(());
+    }
+    // The server checks it for every resource, and again for the kind.
+    let cause = Cause::invalid("metadata.uid", uid, "field is immutable");
+    Err(invalid::object(call.resource, call.name, &[cause.clone(), cause]))
+}
+
+/// Why a JSON patch does not fit is not told.
+fn inapplicable(mut refused: Refused) -> Refused {
+    const MESSAGE: &str = "the server rejected our request due to an error in our request";
+    if refused.message.starts_with(MESSAGE) {
+        MESSAGE.clone_into(&mut refused.message);
+        refused.details = json!({});
+    }
+    refused
+}
+
+/// A size below zero is for the definition to refuse, if there is one.
+fn check_size(store: &mut Store, call: &Call<'_>, mode: Mode, scale: &Value) -> Result<(), Refused> {
+    let size = scale.pointer("/spec/replicas").and_then(Value::as_i64);
+    match size.filter(|size| *size < 0 && call.resource == Resource::Deployments) {
+        None => Ok(()),
+        Some(size) => {
+            let patch = Patch::Merge(json!({ "spec": { "replicas": size } }));
+            store.patch(&call.key(), &patch, Subresource::Main, mode).map(drop)
+        }
+    }
 }
 
 /// A write to the size; a dry run is made on a copy, to know what the Scale would be.
