@@ -2,7 +2,7 @@
 //! cuts, refuses, and loses, and processes that are killed in the middle of a rollout.
 //!
 //! ```text
-//! make fault-proxy                                      # everything, some twenty minutes
+//! make fault-proxy                                      # everything, a quarter of an hour
 //! cargo test -p rollwright --test faults writes         # names that contain `writes`
 //! UPDATE=1 cargo test -p rollwright --test faults       # and write the table of docs/reliability.md
 //! ```

@@ -55,6 +55,8 @@ async fn cut(rig: &Rig, resource: &str) -> Outcome {
         ("ERROR event 410", StreamFault::Expire),
         ("a line that is no JSON", StreamFault::Garbage),
     ];
+    let suffix = if rig.world.flavour.is_ours() { "" } else { ", apps/v1" };
+    let place = format!("watch of {resource}{suffix}");
     let mut rollout = Rollout::begin(rig).await?;
     for (index, (name, fault)) in faults.into_iter().enumerate() {
         rollout.change(&format!("app:v{}", 2 * index + 2)).await?;
@@ -63,7 +65,7 @@ async fn cut(rig: &Rig, resource: &str) -> Outcome {
         ensure(struck > 0, "a watch to strike", resource)?;
         rollout.change(&format!("app:v{}", 2 * index + 3)).await?;
         rollout.mark();
-        rollout.finish(name, &format!("watch of {resource}"), SOON).await?;
+        rollout.finish(name, &place, SOON).await?;
     }
     Ok(())
 }
