@@ -38,9 +38,11 @@ enum Habit {
     Percent,
     /// To nothing and back.
     Sleep,
+    /// A default that is spelled out, and left out again: another text, the same template.
+    SpellOut,
 }
 
-const HABITS: [Habit; 12] = [
+const HABITS: [Habit; 13] = [
     Habit::RollOut,
     Habit::Scale,
     Habit::RollOutAndScale,
@@ -53,6 +55,7 @@ const HABITS: [Habit; 12] = [
     Habit::Annotate,
     Habit::Percent,
     Habit::Sleep,
+    Habit::SpellOut,
 ];
 
 /// So many Deployments, each of them changed in so many rounds.
@@ -88,7 +91,7 @@ fn manifest(name: &str, habit: Habit) -> Manifest {
         Habit::Forget => Manifest::new(name, 2).spec("revisionHistoryLimit", &json!(1)),
         Habit::Percent => Manifest::new(name, 10).rolling(&json!("40%"), &json!("30%")),
         Habit::Annotate => plain.annotation("example.com/round", "0"),
-        Habit::Scale | Habit::RollBack | Habit::Pause | Habit::Sleep => plain,
+        Habit::Scale | Habit::RollBack | Habit::Pause | Habit::Sleep | Habit::SpellOut => plain,
     }
 }
 
@@ -139,6 +142,11 @@ async fn act(world: &World, name: &str, habit: Habit, round: usize, image: &str)
                 "spec": {"minReadySeconds": i32::from(odd)},
             });
             world.patch(name, &patch).await?;
+        }
+        Habit::SpellOut => {
+            let seconds = if odd { Value::Null } else { json!(30) };
+            let pod = json!({"terminationGracePeriodSeconds": seconds});
+            world.patch(name, &json!({"spec": {"template": {"spec": pod}}})).await?;
         }
         Habit::Sleep => {
             world.scale(name, 0).await?;

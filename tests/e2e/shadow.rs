@@ -46,8 +46,8 @@ struct Size {
 impl Size {
     fn from_environment() -> Self {
         match std::env::var("SHADOW_CHURN").as_deref() {
-            Ok("hour") => Self { deployments: 24, rounds: 12, writes: 3000 },
-            _ => Self { deployments: 12, rounds: 2, writes: 150 },
+            Ok("hour") => Self { deployments: 26, rounds: 12, writes: 3000 },
+            _ => Self { deployments: 13, rounds: 2, writes: 150 },
         }
     }
 }

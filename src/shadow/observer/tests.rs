@@ -29,7 +29,7 @@ impl Story {
         Self { observer, version: 100, directory }
     }
 
-    fn tell(&mut self, which: Which, object: &Value, author: Value, is_gone: bool) {
+    fn tell(&mut self, which: Which, object: &Value, author: &Value, is_gone: bool) {
         self.version += 1;
         let mut object = object.clone();
         object["metadata"]["resourceVersion"] = json!(self.version.to_string());
@@ -40,19 +40,19 @@ impl Story {
     }
 
     fn user(&mut self, deployment: &Value) {
-        self.tell(Which::Deployments, deployment, by("kubectl", "", "spec"), false);
+        self.tell(Which::Deployments, deployment, &by("kubectl", "", "spec"), false);
     }
 
     fn status(&mut self, deployment: &Value) {
-        self.tell(Which::Deployments, deployment, by(KCM, "status", "status"), false);
+        self.tell(Which::Deployments, deployment, &by(KCM, "status", "status"), false);
     }
 
     fn set(&mut self, set: &Value) {
-        self.tell(Which::ReplicaSets, set, by(KCM, "", "spec"), false);
+        self.tell(Which::ReplicaSets, set, &by(KCM, "", "spec"), false);
     }
 
     fn set_status(&mut self, set: &Value) {
-        self.tell(Which::ReplicaSets, set, by(KCM, "status", "status"), false);
+        self.tell(Which::ReplicaSets, set, &by(KCM, "status", "status"), false);
     }
 
     fn counts(mut self) -> Value {
@@ -187,7 +187,7 @@ fn every_wrong_detail_of_a_write_is_a_divergence() {
                 *object.pointer_mut(&pointer).unwrap_or_else(|| panic!("{pointer}")) = value.clone();
             }
         });
-        let diverged = counts["diverged"].as_object().map_or(0, |kinds| kinds.len());
+        let diverged = counts["diverged"].as_object().map_or(0, serde_json::Map::len);
         assert!(diverged > 0, "{step} {pointer}: {counts}");
         assert!(counts["agreement"].as_f64().unwrap() < 1.0, "{counts}");
     }
@@ -212,15 +212,15 @@ fn what_others_write_is_ignored_by_kind() {
     story.set(&set(3));
     let mut scaled = set(3);
     scaled["spec"]["replicas"] = json!(7);
-    story.tell(Which::ReplicaSets, &scaled, by("kubectl", "scale", "spec"), false);
+    story.tell(Which::ReplicaSets, &scaled, &by("kubectl", "scale", "spec"), false);
     scaled["status"]["replicas"] = json!(3);
     story.set_status(&scaled);
-    story.tell(Which::ReplicaSets, &scaled, by("kubectl", "", "spec"), true);
+    story.tell(Which::ReplicaSets, &scaled, &by("kubectl", "", "spec"), true);
     let mut stray = with_status(deployment(3), json!({"replicas": 70}));
-    story.tell(Which::Deployments, &stray, by("somebody", "status", "status"), false);
+    story.tell(Which::Deployments, &stray, &by("somebody", "status", "status"), false);
     stray["status"]["collisionCount"] = json!(1);
     story.status(&stray);
-    story.tell(Which::Deployments, &stray, by("kubectl", "", "spec"), true);
+    story.tell(Which::Deployments, &stray, &by("kubectl", "", "spec"), true);
     let counts = story.counts();
     assert_eq!(counts["compared"], 1, "{counts}");
     let expected = json!({
@@ -292,7 +292,7 @@ fn rolling(story: &mut Story) {
     new["spec"]["template"]["spec"]["containers"][0]["image"] = json!("app:v2");
     story.observer.list(Which::ReplicaSets, Timestamp::now(), Vec::new());
     for object in [old_set(), new] {
-        story.tell(Which::ReplicaSets, &object, by("nobody", "", "spec"), false);
+        story.tell(Which::ReplicaSets, &object, &by("nobody", "", "spec"), false);
     }
     story.user(&changed);
 }
@@ -347,4 +347,73 @@ fn a_masked_case_leads_to_the_same_plan() {
     assert_eq!(sizes(&masked), sizes(&view));
     assert_eq!(sizes(&masked).1, [(10, 5)]);
     story.counts();
+}
+
+#[test]
+fn a_wanted_deviation_is_counted_by_its_rule() {
+    let mut story = Story::new("wanted");
+    story.user(&deployment(3));
+    story.set(&set(3));
+    let mut deleting = deployment(3);
+    deleting["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    deleting["metadata"]["annotations"]["example.com/a"] = json!("1");
+    story.user(&deleting);
+    let mut annotated = set(3);
+    annotated["metadata"]["annotations"]["example.com/a"] = json!("1");
+    story.set(&annotated);
+    let counts = story.counts();
+    assert_eq!(counts["wanted"], json!({"S3.5": 1}), "{counts}");
+    assert_eq!((&counts["diverged"], &counts["agreement"]), (&json!({}), &json!(1.0)), "{counts}");
+}
+
+/// What the controller does not do is seen once nothing happens any more, and looked at twice.
+#[test]
+fn something_left_undone_is_a_divergence_at_rest() {
+    let mut story = Story::new("rest");
+    story.user(&deployment(3));
+    let after = |seconds| Timestamp::now() + SignedDuration::from_secs(seconds);
+    story.observer.tick(after(6), false);
+    assert_eq!(story.observer.tally.json(1, 0)["diverged"], json!({}));
+    story.observer.tick(after(12), false);
+    let counts = story.counts();
+    assert_eq!(counts["diverged"], json!({"at-rest": 1}), "{counts}");
+    assert_eq!(counts["atRest"], json!({"looks": 1, "agreed": 0}), "{counts}");
+}
+
+#[test]
+fn a_refused_creation_agrees_by_what_its_status_says() {
+    for (words, agreed) in [("Failed to create new replica set \"web-7d9f\": quota", 1), ("Failed: quota", 0)]
+    {
+        let mut story = Story::new(&format!("refused-{agreed}"));
+        story.user(&deployment(3));
+        let mut failed = deployment(3);
+        failed["status"] =
+            json!({"conditions": [condition("Progressing", "False", "ReplicaSetCreateError", words)]});
+        story.status(&failed);
+        let counts = story.counts();
+        assert_eq!(counts["agreed"], agreed, "{words}: {counts}");
+        assert_eq!(counts["compared"], 1, "{words}: {counts}");
+    }
+}
+
+#[test]
+fn adoptions_and_releases_are_compared() {
+    for (label, agreed) in [("web", 1), ("other", 0)] {
+        let mut story = Story::new(&format!("adopt-{label}"));
+        let mut orphan = set(3);
+        orphan["metadata"]["labels"]["app"] = json!(label);
+        orphan["metadata"].as_object_mut().unwrap().remove("ownerReferences");
+        story.tell(Which::ReplicaSets, &orphan, &by("nobody", "", "spec"), false);
+        story.user(&deployment(3));
+        let mut owned = orphan.clone();
+        owned["metadata"]["ownerReferences"] = set(3)["metadata"]["ownerReferences"].clone();
+        story.set(&owned);
+        // The other way round it is a release, of a set that matches and of one that does not.
+        story.set(&orphan);
+        let counts = story.counts();
+        assert_eq!(counts["writes"], json!({"adopt": 1, "release": 1}), "{counts}");
+        assert_eq!(counts["agreed"], 1, "{label}: {counts}");
+        let expected = if agreed == 1 { json!({"release": 1}) } else { json!({"adopt": 1}) };
+        assert_eq!(counts["diverged"], expected, "{counts}");
+    }
 }
