@@ -291,6 +291,8 @@ impl Engine<'_> {
         } else {
             match &sent.request {
                 Request::Create { .. } => self.coverage.hit("dry run"),
+                Request::Patch { .. } if result.is_ok() => self.coverage.hit("accepted mark"),
+                Request::List(Resource::ReplicaSets) => self.checks.requests.forget(id),
                 _ => {}
             }
         }
