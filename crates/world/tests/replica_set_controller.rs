@@ -2,12 +2,13 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use world::{
-    Chance, Deletion, First, Key, Mode, Object, Patch, Quota, ReplicaSetController, Resource, SetStep, Store,
-    Subresource,
+    Admission, Chance, Deletion, First, Key, Mode, Object, Operation, Patch, Quota, Refused,
+    ReplicaSetController, Request, Resource, SetStep, Store, Subresource,
 };
 
 fn start() -> Timestamp {
@@ -248,6 +249,19 @@ fn pods_become_available_after_a_while() {
     assert_eq!(step.again, Some(start() + SignedDuration::from_secs(14)));
 }
 
+/// Counts pods that are asked for.
+#[derive(Default)]
+struct Attempts(AtomicUsize);
+
+impl Admission for Attempts {
+    fn admit(&self, _: &Store, request: &Request<'_>, _: &mut Object) -> Result<(), Refused> {
+        if request.resource == Resource::Pods && request.operation == Operation::Create {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+}
+
 #[test]
 fn creation_starts_slowly_and_a_refusal_is_told_once() {
     let mut world = World::new(&[set("web", 10)]);
@@ -259,10 +273,12 @@ fn creation_starts_slowly_and_a_refusal_is_told_once() {
             hard,
         })
     };
+    let attempts = Arc::new(Attempts::default());
+    world.store.add_admission(attempts.clone());
     world.store.add_admission(quota(4));
     let step = world.step("web");
     // One, two, and then four of which one is allowed.
-    assert_eq!(world.pods().len(), 4);
+    assert_eq!((world.pods().len(), attempts.0.load(Ordering::Relaxed)), (4, 7));
     let refused = step.refused.unwrap();
     assert!(
         refused.message.ends_with("exceeded quota: small, requested: pods=1, used: pods=4, limited: pods=4"),
