@@ -53,6 +53,12 @@ sandbox: ## Start a cluster in memory with Rollwright in it, for kubectl to try
 explore: ## Visit every state of small Deployments; EXPLORE='--replicas 3 --edits 2' takes another world
 	@$(CARGO) run --quiet --release --package explore -- $(EXPLORE)
 
+# Every target for TIME seconds; what is found lands in target/fuzz. Needs a C++ compiler.
+TIME ?= 60
+.PHONY: fuzz
+fuzz: ## Feed every parser and the planner with what libFuzzer finds, for TIME seconds each
+	@fuzz/run $(TIME) $(TARGETS)
+
 .PHONY: crd
 crd: ## Write the CRD from the code
 	@UPDATE=1 $(CARGO) test --quiet --package api

@@ -261,13 +261,13 @@ impl World {
 
     /// Answers questions and makes claims until there is a plan. The answers are forgotten.
     pub(crate) fn plan(&mut self) -> Plan {
-        self.plan_and_log(&mut Vec::new())
+        self.plan_and_tell(|_, _| ())
     }
 
-    fn plan_and_log(&mut self, log: &mut Vec<String>) -> Plan {
+    fn plan_and_tell(&mut self, mut tell: impl FnMut(&Self, &Step)) -> Plan {
         for _ in 0..12 {
             let step = self.step();
-            log.extend(render(self, &step));
+            tell(self, &step);
             match step {
                 Step::Ask(ask) => self.answer(&ask),
                 Step::Claim(claims) => claims.iter().for_each(|claim| self.claim(claim)),
@@ -283,7 +283,8 @@ impl World {
     /// One pass, carried out. Returns what happened, line by line.
     pub(crate) fn pass(&mut self) -> Vec<String> {
         let mut log = Vec::new();
-        let plan = self.plan_and_log(&mut log);
+        // Rendering takes more time than planning: only who reads it pays for it.
+        let plan = self.plan_and_tell(|world, step| log.extend(render(world, step)));
         self.apply(&plan);
         log
     }

@@ -1,0 +1,37 @@
+//! The stored status, and what is decided from it (S9).
+
+use plan::progress::{is_progressing, is_timed_out, wake_after};
+use plan::{Flavour, Status, set_condition};
+
+use crate::input;
+
+/// A JSON list: a status before and after.
+pub(crate) fn run(data: &[u8]) {
+    let Some((old, new)) = input::pair(data) else { return };
+    let (Ok(old), Ok(new)) = (Status::read(&old), Status::read(&new)) else { return };
+    for status in [&old, &new] {
+        settled(status);
+    }
+    let now = "2026-04-01T12:00:00Z".parse().unwrap();
+    let _total = is_progressing(&old, &new);
+    for condition in &new.conditions {
+        for deadline in [0, new.replicas, i64::from(i32::MAX)] {
+            let _total = is_timed_out(Some(condition), deadline, now);
+            let _total = wake_after(&new, (old.replicas, old.observed_generation), deadline, now);
+        }
+        let mut conditions = old.conditions.clone();
+        set_condition(&mut conditions, condition.clone());
+        let again = conditions.clone();
+        set_condition(&mut conditions, condition.clone());
+        assert_eq!(again, conditions);
+    }
+}
+
+/// What was written is read back as it was.
+fn settled(status: &Status) {
+    let written = status.to_json(Flavour::Rollwright);
+    let read = Status::read(&written).unwrap();
+    assert_eq!(read.to_json(Flavour::Rollwright), written);
+    let plain = status.to_json(Flavour::AppsV1);
+    assert_eq!(Status::read(&plain).unwrap().to_json(Flavour::AppsV1), plain);
+}
