@@ -13,9 +13,9 @@ use serde_json::Value;
 /// How far back a controller's view may lie: its caches lag, and its writes may be throttled.
 const WINDOW: SignedDuration = SignedDuration::from_secs(20);
 /// How many versions of one object are kept at most.
-const VERSIONS_MAX: usize = 48;
+const VERSIONS_MAX: usize = 64;
 /// How many states of the ReplicaSets a write is compared with at most, and of the Deployment.
-const SET_MOMENTS_MAX: usize = 24;
+const SET_MOMENTS_MAX: usize = 64;
 const WORKLOAD_MOMENTS_MAX: usize = 6;
 
 /// Name of a Deployment.

@@ -23,6 +23,9 @@ use crate::shadow::tally::Tally;
 const SECOND_LOOK: SignedDuration = SignedDuration::from_secs(2);
 /// A Deployment at which nothing happens for this long is at rest.
 const REST: SignedDuration = SignedDuration::from_secs(5);
+/// And what has not been done after this time will not be: a controller that is busy, or that backs
+/// off, is late and not wrong.
+const PATIENCE: SignedDuration = SignedDuration::from_secs(120);
 const SWEEP: SignedDuration = SignedDuration::from_secs(60);
 
 /// Why each rollout is where it is, for the page `/why`.
@@ -40,8 +43,8 @@ pub(crate) struct Observer {
     baseline: u64,
     listed: BTreeSet<Which>,
     doubtful: Vec<Sighting>,
-    /// Deployments at which something happened, when, and how often they were looked at since.
-    stirred: HashMap<Key, (Timestamp, u8)>,
+    /// Deployments at which something happened: when, and when they are looked at next.
+    stirred: HashMap<Key, (Timestamp, Timestamp)>,
     touched: BTreeSet<Key>,
     swept: Timestamp,
 }
@@ -212,7 +215,7 @@ impl Observer {
 
     fn stir(&mut self, key: &Key, at: Timestamp) {
         self.touched.insert(key.clone());
-        self.stirred.insert(key.clone(), (at, 0));
+        self.stirred.insert(key.clone(), (at, at + REST));
     }
 
     /// What is due: second looks, Deployments at rest, reasons, forgetting. At the `end`, second
@@ -245,16 +248,16 @@ impl Observer {
         }
     }
 
-    /// Each Deployment once after something happened; what looks wrong is looked at twice.
+    /// Each Deployment once after something happened; what looks wrong is looked at again.
     fn look_at_rest(&mut self, now: Timestamp) {
-        let at_rest = self.stirred.iter().filter(|(_, (at, _))| *at + REST < now);
-        let at_rest: Vec<Key> = at_rest.map(|(key, _)| key.clone()).collect();
-        for key in at_rest {
-            let Some((_, looks)) = self.stirred.remove(&key) else { continue };
+        let due = self.stirred.iter().filter(|(_, (_, look))| *look < now);
+        let due: Vec<Key> = due.map(|(key, _)| key.clone()).collect();
+        for key in due {
+            let Some((at, _)) = self.stirred.remove(&key) else { continue };
             let Some(verdict) = judge::judge_rest(&self.fleet, &key, now) else { continue };
             match verdict {
-                Verdict::Diverged(_) if looks == 0 => {
-                    self.stirred.insert(key, (now, 1));
+                Verdict::Diverged(_) if now < at + PATIENCE => {
+                    self.stirred.insert(key, (at, now + REST));
                 }
                 Verdict::Diverged(divergence) => {
                     self.report(&divergence);
