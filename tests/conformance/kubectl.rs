@@ -41,14 +41,14 @@ async fn table(talk: &mut Talk<'_>, arguments: &[&str]) {
         line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).map(str::to_owned).collect::<Vec<_>>()
     };
     let names = words(&header);
-    talk.note(format!("{arguments:?}: {names:?}"));
+    talk.note(&format!("{arguments:?}: {names:?}"));
     for line in lines {
         let cells = words(line);
         let kept = names.iter().zip(&cells).filter(|(name, _)| {
             !matches!(name.as_str(), "AGE" | "LAST SEEN" | "FIRST SEEN" | "CREATED AT" | "IP")
         });
         let kept: Vec<_> = kept.map(|(_, cell)| cell.replace(&talk.namespace, "NS")).collect();
-        talk.note(format!("{kept:?}"));
+        talk.note(&format!("{kept:?}"));
     }
 }
 
@@ -94,7 +94,7 @@ async fn columns_of_sets_and_pods(talk: &mut Talk<'_>) {
         let output = tool.run(wide).await.unwrap();
         let mut lines: Vec<Vec<String>> = output.lines().map(cells_of_pod).collect();
         lines.sort();
-        talk.note(format!("{lines:?}"));
+        talk.note(&format!("{lines:?}"));
     }
 }
 
@@ -141,7 +141,7 @@ async fn described(talk: &mut Talk<'_>, arguments: &[&str]) {
     let output = tool.run(arguments).await.unwrap();
     let names = output.lines().filter(|line| !line.starts_with(' ')).filter_map(|line| line.split_once(':'));
     let names: Vec<&str> = names.map(|(name, _)| name).collect();
-    talk.note(format!("{arguments:?}: {names:?}"));
+    talk.note(&format!("{arguments:?}: {names:?}"));
 }
 
 async fn descriptions(talk: &mut Talk<'_>) {

@@ -39,7 +39,7 @@ async fn preconditions(talk: &mut Talk<'_>) {
     talk.patch("merge-patch", &web, &json!({ "spec": { "replicas": 9 } })).await;
     let answer =
         talk.ask("DELETE", &web, &on("resourceVersion", &object["metadata"]["resourceVersion"])).await;
-    talk.note(format!("{}", answer["reason"]));
+    talk.note(&format!("{}", answer["reason"]));
     talk.ask("DELETE", &web, &on("uid", &object["metadata"]["uid"])).await;
     talk.ask("DELETE", &web, &Value::Null).await;
 }
@@ -68,7 +68,7 @@ async fn what_is_orphaned_stays(talk: &mut Talk<'_>) {
     talk.ask("POST", &maps, &owned("owned", &owner, true)).await;
     let orphan = json!({ "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": "Orphan" });
     let answer = talk.ask("DELETE", &format!("{maps}/owner"), &orphan).await;
-    talk.note(format!("{}", answer["metadata"]["finalizers"]));
+    talk.note(&format!("{}", answer["metadata"]["finalizers"]));
     talk.until(&format!("{maps}/owner"), |answer| answer["code"] == 404).await;
     talk.until(&format!("{maps}/owned"), |answer| answer["metadata"]["ownerReferences"].is_null()).await;
 }

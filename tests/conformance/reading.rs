@@ -32,7 +32,7 @@ async fn pages(talk: &mut Talk<'_>) {
     talk.ask("GET", &format!("{all}?limit=2&continue={}", token(&second)), &Value::Null).await;
     talk.ask("GET", &all, &Value::Null).await;
     let selected = talk.ask("GET", &format!("{all}?limit=1&labelSelector=app"), &Value::Null).await;
-    talk.note(format!("{}", selected["metadata"]["remainingItemCount"]));
+    talk.note(&format!("{}", selected["metadata"]["remainingItemCount"]));
 }
 
 async fn selections(talk: &mut Talk<'_>) {
@@ -126,6 +126,6 @@ async fn documents(talk: &mut Talk<'_>) {
         let found = apps["resources"].as_array().unwrap().iter().find(|resource| resource["name"] == name);
         let mut found = found.unwrap().clone();
         found.as_object_mut().unwrap().remove("storageVersionHash");
-        talk.note(found.to_string());
+        talk.note(&found.to_string());
     }
 }

@@ -168,7 +168,7 @@ impl Talk<'_> {
     }
 
     /// Keeps a line of the scenario's own.
-    pub(crate) fn note(&mut self, line: String) {
+    pub(crate) fn note(&mut self, line: &str) {
         self.lines.push(line.replace(&self.namespace, "NS"));
     }
 

@@ -12,6 +12,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         scenario!(patches),
         scenario!(dry_runs),
         scenario!(refusals),
+        scenario!(bodies_that_do_not_fit),
         scenario!(unknown_fields),
         scenario!(applied),
     ]
@@ -128,11 +129,15 @@ async fn dry_runs(talk: &mut Talk<'_>) {
 }
 
 async fn refusals(talk: &mut Talk<'_>) {
-    let (all, maps) = (talk.ours(""), talk.core("configmaps"));
+    let maps = talk.core("configmaps");
     talk.ask("GET", &talk.ours("/nobody"), &Value::Null).await;
     talk.ask("GET", &talk.core("pods/nobody"), &Value::Null).await;
     talk.ask("DELETE", &talk.apps("replicasets/nobody"), &Value::Null).await;
     talk.ask("PUT", &format!("{maps}/nobody"), &config_map("nobody", "red")).await;
+}
+
+async fn bodies_that_do_not_fit(talk: &mut Talk<'_>) {
+    let (all, maps) = (talk.ours(""), talk.core("configmaps"));
     talk.ask("POST", &maps, &json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": {} })).await;
     talk.ask("POST", &all, &config_map("a", "red")).await;
     talk.ask("POST", &maps, &config_map("Not_A_Name", "red")).await;
@@ -166,7 +171,7 @@ async fn unknown_fields(talk: &mut Talk<'_>) {
     let refused = talk.patch_unseen(&strict, &json!({ "spec": { "colour": "red" } })).await;
     let message = refused["message"].as_str().unwrap();
     let (_, complaint) = message.rsplit_once("strict decoding error").unwrap();
-    talk.note(format!("{} {} {complaint}", refused["code"], refused["reason"]));
+    talk.note(&format!("{} {} {complaint}", refused["code"], refused["reason"]));
     // Dropped again, so nothing changes.
     talk.patch("merge-patch", &web, &json!({ "spec": { "colour": "red" } })).await;
 }
