@@ -18,7 +18,7 @@ oracle: ## Compare our decisions with 4,000 recorded ones of Kubernetes' own con
 
 # Flags of the test program go into FAULTS, for example FAULTS=watches::cut.
 .PHONY: fault-proxy
-fault-proxy: ## Run the operator through faults on a real API server; takes half an hour
+fault-proxy: ## Run the operator through faults on a real API server; takes a quarter of an hour
 	@$(CARGO) test --package rollwright --test faults -- $(FAULTS)
 
 SIM = $(CARGO) run --quiet --release --package sim --
@@ -36,6 +36,10 @@ sim-long: ## The same with N rollouts
 .PHONY: sim-determinism
 sim-determinism: ## Play 1,000 seeds twice and compare
 	@$(SIM) --determinism 1000
+
+.PHONY: mutants-check
+mutants-check: ## Put bugs of the past back in; the simulator has to find each (ONLY=name for one)
+	@$(CARGO) run --quiet --release --package sim --features mutants --bin mutants -- $(if $(ONLY),--only $(ONLY)) $(MUTANTS_FLAGS)
 
 .PHONY: sim-crashes
 sim-crashes: ## Let the operator die around every write of a few scenarios

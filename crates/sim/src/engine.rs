@@ -117,6 +117,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) is_alone: bool,
     pub(crate) clock_off: i64,
     pub(crate) outages: Vec<u16>,
+    /// A set that its controller does not look at.
+    pub(crate) slow_set: Option<Key>,
 }
 
 /// What is held up, by how many troubles.
@@ -191,6 +193,7 @@ impl<'a> Engine<'a> {
             is_alone: true,
             clock_off: 0,
             outages: Vec::new(),
+            slow_set: None,
         }
     }
 
@@ -438,6 +441,9 @@ impl<'a> Engine<'a> {
     }
 
     fn step_set(&mut self, key: &Key) {
+        if self.slow_set.as_ref() == Some(key) {
+            return self.look_at(self.now + SECOND, key.clone());
+        }
         let step = self.sets.step(&mut self.store, key, &mut self.victims);
         if step.refused.is_some() {
             self.coverage.hit("pod refused");

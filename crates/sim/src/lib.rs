@@ -19,6 +19,7 @@ mod record;
 mod requests;
 pub mod scenario;
 pub mod shrink;
+pub mod themes;
 mod troubles;
 mod truth;
 mod users;
@@ -109,6 +110,13 @@ fn come_to_rest(engine: &mut Engine<'_>, healed: Time) {
     let bound = healed + bound(engine.scenario);
     engine.run_until(bound);
     if !engine.checks.found.is_empty() || !engine.has_workload() {
+        return;
+    }
+    // NS-1: nothing helps but a person, or another template.
+    let status = engine.truth.workload.as_ref().map(|workload| &workload.status);
+    let limit = plan::keys::condition::COLLISION_LIMIT_REACHED;
+    if status.is_some_and(|status| status.condition(limit).is_some()) {
+        engine.coverage.hit("gave up on names");
         return;
     }
     let verdict = checks::liveness::converged(&engine.truth);

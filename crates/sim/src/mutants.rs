@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 use plan::bug::{self, Bug};
-use sim::Settings;
+use sim::{Scenario, Settings};
 
 /// Puts bugs of the past back in, and says which check finds each.
 #[derive(Debug, Parser)]
@@ -127,7 +127,9 @@ fn try_seed(bug: Bug, seed: u64, rollouts: &AtomicU64) -> Option<Find> {
 /// Plays the scenario of a seed; the check that failed, and its words.
 fn play(bug: Option<Bug>, seed: u64, rollouts: &AtomicU64) -> Option<(String, String)> {
     bug::inject(bug);
-    let played = std::panic::catch_unwind(AssertUnwindSafe(|| sim::run(seed, &Settings::default())));
+    // Every other scenario has a theme.
+    let scenario = if seed % 2 == 1 { Scenario::themed(seed) } else { Scenario::of(seed) };
+    let played = std::panic::catch_unwind(AssertUnwindSafe(|| sim::play(&scenario, &Settings::default())));
     bug::inject(None);
     match played {
         Ok(report) => {

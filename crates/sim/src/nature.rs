@@ -61,6 +61,8 @@ pub(crate) struct Switches {
     pub(crate) sets: AtomicI64,
     /// A webhook changes the template of every new ReplicaSet.
     pub(crate) webhook: AtomicI64,
+    /// A webhook makes every new ReplicaSet unrecognisable; counts them.
+    pub(crate) stripping: AtomicI64,
 }
 
 /// The step of admission that obeys the switches.
@@ -85,6 +87,10 @@ impl Admission for Gate {
                 return Err(Refused::forbidden(request.resource, object.name(), &why));
             }
         }
+        if request.resource == Resource::ReplicaSets && self.0.stripping.load(Ordering::Relaxed) > 0 {
+            let count = self.0.stripping.fetch_add(1, Ordering::Relaxed);
+            strip(object, count);
+        }
         if request.resource == Resource::ReplicaSets && self.0.webhook.load(Ordering::Relaxed) > 0 {
             let spec = Arc::make_mut(&mut object.spec);
             if let Some(metadata) = spec.pointer_mut("/template/metadata").and_then(Value::as_object_mut) {
@@ -92,5 +98,17 @@ impl Admission for Gate {
             }
         }
         Ok(())
+    }
+}
+
+/// Takes our annotation off a set, and numbers its template.
+fn strip(object: &mut Object, count: i64) {
+    let metadata = Arc::make_mut(&mut object.metadata);
+    if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {
+        annotations.remove(plan::keys::FINGERPRINTS);
+    }
+    let spec = Arc::make_mut(&mut object.spec);
+    if let Some(metadata) = spec.pointer_mut("/template/metadata").and_then(Value::as_object_mut) {
+        metadata.insert("annotations".to_owned(), json!({ "number": count.to_string() }));
     }
 }

@@ -118,6 +118,9 @@ pub enum Act {
     DeleteSet(u8),
     /// Somebody deletes a pod.
     DeletePod(u8),
+    /// Somebody's set gets the name that the set of this template would get: nobody's, another
+    /// owner's, or another owner's that claims to be of this template.
+    TakeName(u8, u8),
     /// A container restarts.
     Restart(u8),
 }
@@ -175,10 +178,15 @@ pub enum Trouble {
     SetQuota,
     /// A webhook changes every ReplicaSet that is created.
     Webhook,
+    /// A webhook takes our annotation off every ReplicaSet that is created, and changes its
+    /// template, each time in another way.
+    Stripping,
     /// A node is not heard of.
     NodeLoss(u8),
     /// The ReplicaSet controller does nothing.
     SlowSets,
+    /// It does nothing about one set: which.
+    SlowSet(u8),
     /// A second operator runs as well.
     Twin,
     /// The operator is killed, and comes back at the end.

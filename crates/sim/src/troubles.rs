@@ -2,6 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
+use plan::Flavour;
+use plan::keys::ROLLBACK_TO;
 use serde_json::json;
 use world::{Object, Resource};
 
@@ -48,11 +50,13 @@ impl Engine<'_> {
                 self.switches.sets.store(there(Resource::ReplicaSets, self), Ordering::Relaxed)
             }
             Trouble::Webhook => self.switches.webhook.store(1, Ordering::Relaxed),
+            Trouble::Stripping => self.switches.stripping.store(1, Ordering::Relaxed),
             Trouble::NodeLoss(which) => {
                 self.kubelets.lose_node(&mut self.store, &node(which));
                 self.settle(Actor::Cluster);
             }
             Trouble::SlowSets => self.holds.controllers += 1,
+            Trouble::SlowSet(which) => self.slow_set = self.pick(Resource::ReplicaSets, which),
             Trouble::Twin => {
                 self.is_alone = false;
                 self.start_operator(0);
@@ -93,6 +97,7 @@ impl Engine<'_> {
             Trouble::PodQuota => self.switches.pods.store(0, Ordering::Relaxed),
             Trouble::SetQuota => self.switches.sets.store(0, Ordering::Relaxed),
             Trouble::Webhook => self.switches.webhook.store(0, Ordering::Relaxed),
+            Trouble::Stripping => self.switches.stripping.store(0, Ordering::Relaxed),
             Trouble::NodeLoss(which) => {
                 self.kubelets.restore_node(&mut self.store, &node(which));
                 self.settle(Actor::Cluster);
@@ -102,6 +107,7 @@ impl Engine<'_> {
                 self.holds.controllers = self.holds.controllers.saturating_sub(1);
                 self.tell_controllers();
             }
+            Trouble::SlowSet(_) => self.slow_set = None,
             Trouble::Twin => {
                 // The older one goes, as if the lease had changed hands for good.
                 if self.operators.len() > 1 {
@@ -139,7 +145,10 @@ impl Engine<'_> {
         self.nature.is_healed = true;
         self.outages.clear();
         self.clock_off = 0;
-        for switch in [&self.switches.pods, &self.switches.sets, &self.switches.webhook] {
+        self.slow_set = None;
+        for switch in
+            [&self.switches.pods, &self.switches.sets, &self.switches.webhook, &self.switches.stripping]
+        {
             switch.store(0, Ordering::Relaxed);
         }
         for which in 0..3 {
@@ -158,7 +167,21 @@ impl Engine<'_> {
         if bad.iter().any(|bad| Some(bad.as_str()) == image) {
             spec = json!({ "paused": false, "template": { "spec": { "containers": [{ "name": "app", "image": "app:9" }] } } });
         }
-        if !workload.is_deleting() {
+        // An edit is an event, and would wake an operator that has forgotten the Deployment.
+        let is_paused = workload.spec.get("paused").and_then(serde_json::Value::as_bool) == Some(true);
+        // A rollback that is still to come could bring the image back that cannot start.
+        let request = match self.flavour {
+            Flavour::Rollwright => workload.spec.get("rollbackTo").is_some(),
+            Flavour::AppsV1 => workload.annotation(ROLLBACK_TO).is_some(),
+        };
+        if request && let Some(members) = spec.as_object_mut() {
+            members.insert("rollbackTo".to_owned(), serde_json::Value::Null);
+        }
+        if request && self.flavour == Flavour::AppsV1 {
+            self.edit(&key, json!({ "metadata": { "annotations": { ROLLBACK_TO: null } } }));
+        }
+        let Some(workload) = self.store.get(&key) else { return };
+        if !workload.is_deleting() && (is_paused || request || spec.get("template").is_some()) {
             self.edit(&key, json!({ "spec": spec }));
         }
         if self.operators.is_empty() {
@@ -187,8 +210,10 @@ fn name(trouble: Trouble) -> &'static str {
         Trouble::PodQuota => "trouble pod quota",
         Trouble::SetQuota => "trouble set quota",
         Trouble::Webhook => "trouble webhook",
+        Trouble::Stripping => "trouble stripping",
         Trouble::NodeLoss(_) => "trouble node loss",
         Trouble::SlowSets => "trouble slow sets",
+        Trouble::SlowSet(_) => "trouble slow set",
         Trouble::Twin => "trouble twin",
         Trouble::Down => "trouble down",
         Trouble::TimeTravel(_) => "trouble time travel",

@@ -1,7 +1,7 @@
 //! What others do: users, autoscalers, people who edit what they should not.
 
-use plan::Flavour;
-use plan::keys::{MANAGED_LABEL, REVISION, ROLLBACK_TO};
+use plan::keys::{FINGERPRINTS, HASH_LABEL, MANAGED_LABEL, REVISION, ROLLBACK_TO};
+use plan::{Flavour, set_name};
 use serde_json::{Value, json};
 use world::{Deletion, Key, Mode, Object, Propagation, Resource};
 
@@ -146,7 +146,7 @@ impl Engine<'_> {
     }
 
     /// The k-th object of a kind, around.
-    fn pick(&self, resource: Resource, which: u8) -> Option<Key> {
+    pub(crate) fn pick(&self, resource: Resource, which: u8) -> Option<Key> {
         let keys: Vec<Key> = self.store.list(resource, Some(NAMESPACE)).map(Key::of).collect();
         keys.get(usize::from(which) % keys.len().max(1)).cloned()
     }
@@ -174,6 +174,9 @@ impl Engine<'_> {
                     self.edit(&key, json!({ "metadata": { "labels": { "app": null } } }));
                 }
             }
+            // While the watch of sets stands still or breaks, a set of ours could leave it before it
+            // was ever shown; then nobody looks for it before the next start (docs/invariants.md).
+            Act::Unmark(_) if self.holds.sets > 0 => {}
             Act::Unmark(which) => {
                 if let Some(key) = set(which) {
                     self.edit(&key, json!({ "metadata": { "labels": { MANAGED_LABEL: null } } }));
@@ -196,6 +199,7 @@ impl Engine<'_> {
                     self.settle(Actor::Foreign);
                 }
             }
+            Act::TakeName(number, whose) => self.take_name(*number, *whose),
             Act::Restart(which) => {
                 if let Some(key) = self.pick(Resource::Pods, *which) {
                     self.kubelets.restart(&key, self.wall());
@@ -204,6 +208,49 @@ impl Engine<'_> {
             }
             _ => {}
         }
+    }
+}
+
+impl Engine<'_> {
+    /// A set with the name that the set of a template would get.
+    fn take_name(&mut self, number: u8, whose: u8) {
+        let Some(workload) = self.store.get(&self.workload_key()) else { return };
+        let mut template = workload.spec.get("template").cloned().unwrap_or_default();
+        if let Some(known) = template.pointer_mut("/spec/containers/0/image") {
+            *known = json!(image(number));
+        }
+        let collisions = workload.status_number("collisionCount").and_then(|count| i32::try_from(count).ok());
+        let hash = plan::template::pod_template_hash(&template, collisions);
+        let fingerprint = self.flavour.fingerprint(&template);
+        let labels = json!({ "app": if whose == 0 { "other" } else { "web" }, HASH_LABEL: "squatter", MANAGED_LABEL: "true" });
+        let mut metadata = json!({ "name": set_name(NAME, &hash), "namespace": NAMESPACE, "labels": labels });
+        if whose > 0 {
+            // A kind that nobody serves: the garbage collector leaves it alone.
+            let owner = json!([{ "apiVersion": "example.com/v1", "kind": "Other", "name": "other", "uid": "other", "controller": true }]);
+            insert(&mut metadata, "ownerReferences", owner);
+        }
+        if whose > 1 {
+            insert(&mut metadata, "annotations", json!({ FINGERPRINTS: fingerprint.as_str() }));
+        }
+        let object = json!({
+            "metadata": metadata,
+            "spec": {
+                "replicas": 1,
+                "selector": { "matchLabels": { HASH_LABEL: "squatter" } },
+                "template": {
+                    "metadata": { "labels": labels },
+                    "spec": { "containers": [{ "name": "app", "image": "other" }] },
+                },
+            },
+        });
+        _ = self.store.create(Object::from_value(Resource::ReplicaSets, object), Mode::Store);
+        self.settle(Actor::Foreign);
+    }
+}
+
+fn insert(object: &mut Value, field: &str, value: Value) {
+    if let Some(members) = object.as_object_mut() {
+        members.insert(field.to_owned(), value);
     }
 }
 
@@ -230,6 +277,7 @@ fn name(act: &Act) -> &'static str {
         Act::Disown(_) => "act disown",
         Act::DeleteSet(_) => "act delete set",
         Act::DeletePod(_) => "act delete pod",
+        Act::TakeName(..) => "act take name",
         Act::Restart(_) => "act restart",
     }
 }
