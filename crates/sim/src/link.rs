@@ -240,7 +240,7 @@ impl Link {
         let Some(mut set) = live.and_then(|live| decode_set(self.flavour, &live)) else { return Ok(()) };
         if !is_marked(&set) {
             let owner = set.controller_uid.as_ref();
-            if !owner.is_some_and(|owner| lock(&self.brain).index.key_of(owner).is_some()) {
+            if owner.is_none_or(|owner| lock(&self.brain).index.key_of(owner).is_none()) {
                 return Ok(());
             }
             let patch = json!({ "metadata": {

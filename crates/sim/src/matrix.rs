@@ -27,13 +27,21 @@ pub struct Row {
 /// Plays all of it.
 #[must_use]
 pub fn all() -> Vec<Row> {
+    every(1)
+}
+
+/// Plays one write in so many, another one in each scenario.
+#[must_use]
+pub fn every(stride: u32) -> Vec<Row> {
     let flavours = [false, true].into_iter();
     flavours
-        .flat_map(|is_apps| scenarios(is_apps).into_iter().map(|(name, scenario)| row(name, &scenario)))
+        .flat_map(|is_apps| {
+            scenarios(is_apps).into_iter().map(|(name, scenario)| row(name, &scenario, stride))
+        })
         .collect()
 }
 
-fn row(name: &'static str, scenario: &Scenario) -> Row {
+fn row(name: &'static str, scenario: &Scenario, stride: u32) -> Row {
     let reference = play(scenario, &Settings::default());
     let writes = u32::try_from(reference.counts.sent_writes).unwrap_or(0);
     let mut row = Row { name, is_apps: scenario.is_apps, writes, runs: 0, failures: Vec::new() };
@@ -41,7 +49,8 @@ fn row(name: &'static str, scenario: &Scenario) -> Row {
         row.failures.push((0, WriteFault::Slow(0), format!("without faults: {violation:?}")));
         return row;
     }
-    for nth in 0..writes {
+    let first = u32::try_from(scenario.salt).unwrap_or(0) % stride.max(1);
+    for nth in (first..writes).step_by(usize::try_from(stride.max(1)).unwrap_or(1)) {
         for mode in MODES {
             let faulty = Scenario { faults: vec![Fault::Write(nth, mode)], ..scenario.clone() };
             row.runs += 1;

@@ -55,7 +55,7 @@ pub(crate) struct Operator {
 /// What polling a pass came to.
 pub(crate) enum Polled {
     Sends(Sent),
-    Ended(Key, Ended),
+    Ended(Key, Box<Ended>),
     Idle,
 }
 
@@ -220,7 +220,7 @@ impl Operator {
                 let key = running.key.clone();
                 debug_assert!(lock(&running.view).is_none(), "the view goes with the pass");
                 self.running = None;
-                Polled::Ended(key, ended)
+                Polled::Ended(key, Box::new(ended))
             }
         }
     }

@@ -243,7 +243,7 @@ impl Scenario {
         let is_apps = dice.percent(25);
         // Upstream creates set after set under a webhook, and so do we on its API (S4.15).
         faults.retain(|fault| !is_apps || !matches!(fault, Fault::During(_, _, Trouble::Webhook)));
-        Self { is_apps, salt: dice.next(), start, pods, steps, faults }
+        Self { is_apps, salt: dice.draw(), start, pods, steps, faults }
     }
 
     /// A plain rollout of ten pods, to measure speed.
@@ -305,7 +305,7 @@ fn start(dice: &mut Dice) -> Start {
 
 /// Which kinds of steps a seed knows: a random part of all.
 fn steps(dice: &mut Dice, start: &Start) -> Vec<Step> {
-    let known = dice.next();
+    let known = dice.draw();
     let pace = dice.one_of(&[500, 3000, 10_000, 40_000], 3000);
     let count = dice.between(1, 7);
     let mut at = 0;
@@ -375,10 +375,10 @@ fn faults(dice: &mut Dice, end: Millis) -> Vec<Fault> {
     if dice.percent(15) {
         return faults;
     }
-    let known = dice.next();
+    let known = dice.draw();
     if known & 1 == 0 {
         let rate = dice.one_of(&[3, 10, 30], 10);
-        let modes = dice.next() | 1;
+        let modes = dice.draw() | 1;
         for nth in 0..80 {
             if dice.percent(rate) {
                 faults.extend(write_fault(dice, modes).map(|fault| Fault::Write(nth, fault)));

@@ -47,7 +47,7 @@ impl Engine<'_> {
             Trouble::Clock(seconds) => self.clock_off = seconds,
             Trouble::PodQuota => self.switches.pods.store(there(Resource::Pods, self), Ordering::Relaxed),
             Trouble::SetQuota => {
-                self.switches.sets.store(there(Resource::ReplicaSets, self), Ordering::Relaxed)
+                self.switches.sets.store(there(Resource::ReplicaSets, self), Ordering::Relaxed);
             }
             Trouble::Webhook => self.switches.webhook.store(1, Ordering::Relaxed),
             Trouble::Stripping => self.switches.stripping.store(1, Ordering::Relaxed),

@@ -81,17 +81,17 @@ impl Engine<'_> {
         self.trace.say(|| format!("{now:>8} ms step {index}: {act:?}"));
         self.coverage.hit(name(&act));
         match act {
-            Act::Template(number) => self.edit_spec(json!({ "template": template(number) })),
-            Act::Scale(size) => self.edit_spec(json!({ "replicas": size })),
+            Act::Template(number) => self.edit_spec(&json!({ "template": template(number) })),
+            Act::Scale(size) => self.edit_spec(&json!({ "replicas": size })),
             Act::TemplateAndScale(number, size) => {
-                self.edit_spec(json!({ "template": template(number), "replicas": size }));
+                self.edit_spec(&json!({ "template": template(number), "replicas": size }));
             }
-            Act::Pause(paused) => self.edit_spec(json!({ "paused": paused })),
+            Act::Pause(paused) => self.edit_spec(&json!({ "paused": paused })),
             Act::RollBack(revision) => self.ask_for_rollback(revision),
-            Act::Strategy(rollout) => self.edit_spec(json!({ "strategy": strategy(rollout) })),
-            Act::HistoryLimit(limit) => self.edit_spec(json!({ "revisionHistoryLimit": limit })),
+            Act::Strategy(rollout) => self.edit_spec(&json!({ "strategy": strategy(rollout) })),
+            Act::HistoryLimit(limit) => self.edit_spec(&json!({ "revisionHistoryLimit": limit })),
             Act::MinReady(seconds) => {
-                self.edit_spec(json!({ "minReadySeconds": seconds }));
+                self.edit_spec(&json!({ "minReadySeconds": seconds }));
             }
             Act::Annotate(value) => {
                 let key = self.workload_key();
@@ -110,14 +110,14 @@ impl Engine<'_> {
         }
     }
 
-    fn edit_spec(&mut self, spec: Value) {
+    fn edit_spec(&mut self, spec: &Value) {
         let key = self.workload_key();
         self.edit(&key, json!({ "spec": spec }));
     }
 
     fn ask_for_rollback(&mut self, revision: i64) {
         match self.flavour {
-            Flavour::Rollwright => self.edit_spec(json!({ "rollbackTo": { "revision": revision } })),
+            Flavour::Rollwright => self.edit_spec(&json!({ "rollbackTo": { "revision": revision } })),
             Flavour::AppsV1 => {
                 let key = self.workload_key();
                 let annotations = json!({ ROLLBACK_TO: revision.to_string() });
