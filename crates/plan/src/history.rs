@@ -6,6 +6,7 @@ use crate::bug::{Bug, has};
 use crate::conditions::{Condition, set_condition};
 use crate::draft::{Draft, SetDraft};
 use crate::keys::{condition, reason};
+use crate::observed::ReplicaSet;
 use crate::revision::{self, Revision};
 use crate::rollback;
 
@@ -98,10 +99,12 @@ fn surplus(draft: &Draft<'_>, candidates: &[usize]) -> usize {
 
 /// As it was seen: a set that this pass takes down to 0 still has its pods (S11.5).
 fn is_idle(set: &SetDraft<'_>) -> bool {
-    set.seen.size == 0
-        && (set.seen.status.replicas == 0 || has(Bug::BusySetDeleted))
-        && set.seen.generation <= set.seen.status.observed_generation
-        && !set.seen.deleting
+    set.seen.size == 0 && (has(Bug::BusySetDeleted) || is_empty(set.seen)) && !set.seen.deleting
+}
+
+/// Whether its controller has counted, and counted none.
+fn is_empty(set: &ReplicaSet) -> bool {
+    set.status.replicas == 0 && set.generation <= set.status.observed_generation
 }
 
 /// By revision; without one first (S11.4). Garbage counts as absent (deviation from S5.3):

@@ -119,6 +119,9 @@ fn step_down(draft: &mut Draft<'_>) -> bool {
         // behind an earlier cut. Nothing more is cut before it has caught up.
         return false;
     };
+    if has(Bug::OldSetGrows) && unhealthy < 0 {
+        return true;
+    }
     // S6.11: pods cut above were not available, so the budget is what it was.
     let available = olds.iter().map(|index| draft.available_of(*index)).sum::<i64>() + new_available;
     let cut = cut_available(draft, &olds, available - draft.min_available());
