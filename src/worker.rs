@@ -116,10 +116,9 @@ async fn pass_over(controller: &Arc<Controller>, key: &Key) -> Next {
         controller.metrics.ledger_overdue.inc();
         warn!(%key, "the cache does not show our last write; reading live");
         match live::read(controller, key).await {
-            Ok(seen) => {
-                controller.ledger().clear(key);
-                seen
-            }
+            // The ledger keeps its entry: the cache is as old as it was, and the next pass must not
+            // plan from it either. A set of ours that it does not show would not be counted.
+            Ok(seen) => seen,
             Err(error) => return Next::Failed(error.into()),
         }
     } else {

@@ -86,7 +86,7 @@ impl Ledger {
         if now < deadline { Readiness::Wait(deadline) } else { Readiness::Overdue }
     }
 
-    /// The Deployment is gone, or was read live: nothing is waited for.
+    /// The Deployment is gone: nothing is waited for.
     pub fn clear(&mut self, key: &Key) {
         self.entries.remove(key);
     }

@@ -153,10 +153,7 @@ impl Link {
         }
         let seen = if is_overdue {
             match self.read_live().await {
-                Ok(seen) => {
-                    lock(&self.brain).ledger.clear(&self.key);
-                    seen
-                }
+                Ok(seen) => seen,
                 Err(refusal) => {
                     return Ended { next: Next::Failed(refusal.into()), outcome: None, view: None };
                 }

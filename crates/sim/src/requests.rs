@@ -292,7 +292,6 @@ impl Engine<'_> {
             match &sent.request {
                 Request::Create { .. } => self.coverage.hit("dry run"),
                 Request::Patch { .. } if result.is_ok() => self.coverage.hit("accepted mark"),
-                Request::List(Resource::ReplicaSets) => self.checks.requests.forget(id),
                 _ => {}
             }
         }

@@ -48,12 +48,6 @@ impl Requests {
         self.written.insert(format!("{:?}/{}", object.resource, object.name()), written);
     }
 
-    /// It has read the sets past its cache. After that it plans from the cache again, however old
-    /// that is (docs/invariants.md has a seed).
-    pub(crate) fn forget(&mut self, operator: u64) {
-        self.written.retain(|_, written| written.operator != operator);
-    }
-
     /// A write was refused, since the object is not what it was taken for.
     pub(crate) fn tripped(&self, operator: u64, object: &Object, is_creation: bool) -> Verdict {
         let key = format!("{:?}/{}", object.resource, object.name());
