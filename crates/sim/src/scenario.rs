@@ -322,6 +322,11 @@ fn steps(dice: &mut Dice, start: &Start) -> Vec<Step> {
             other_act(dice, kind, &mut image, &mut replicas)
         };
         let is_pause = act == Act::Pause(true);
+        if matches!(act, Act::RollBack(_)) && dice.percent(25) {
+            // Back and forth, until it is refused.
+            let again = (1..4).map(|times| Step { at: at + times * pace, act: Act::RollBack(0) });
+            steps.extend(again);
+        }
         steps.push(Step { at, act });
         if is_pause {
             steps.push(Step { at: at + dice.between(1, 2 * pace), act: Act::Pause(false) });
