@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use world::{Cluster, Controllers, Defaults, First, Mode, Object, Policy, Refused, Resource, Store};
 
 use crate::definition::establish;
-use crate::shared::Shared;
+use crate::holder::Shared;
 
 /// Namespaces that every cluster has.
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];

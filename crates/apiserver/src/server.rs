@@ -18,13 +18,13 @@ use crate::definition;
 use crate::delete;
 use crate::discovery;
 use crate::gate::{Gate, Scope, Verb};
+use crate::holder::{Door, Holder, Shared, enter};
 use crate::invalid;
 use crate::media::{Form, negotiate};
 use crate::openapi;
 use crate::path::{Part, Path};
 use crate::query::Query;
 use crate::read;
-use crate::shared::{Door, Holder, Shared, enter};
 use crate::watch::Watch;
 use crate::write::{self, Call, Written};
 

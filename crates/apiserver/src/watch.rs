@@ -12,12 +12,12 @@ use tokio::time::Instant;
 use world::{Change, ChangeKind, Object, Refused, Resource, Store};
 
 use crate::criteria::Criteria;
+use crate::holder::{Door, enter};
 use crate::invalid;
 use crate::media::Form;
 use crate::member::put;
 use crate::query::Query;
 use crate::read::table_of_one;
-use crate::shared::{Door, enter};
 use crate::table::{Include, Printer, partial};
 
 /// How long a watch lasts that does not say.
