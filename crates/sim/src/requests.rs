@@ -225,6 +225,8 @@ impl Engine<'_> {
     }
 
     pub(crate) fn arrive(&mut self, id: u64, sent: &Sent) {
+        // The write of somebody who has died meanwhile.
+        self.is_alone &= self.operators.contains_key(&id) || !sent.request.is_write();
         let reply = self.carry_out(id, sent);
         if !self.operators.contains_key(&id) && sent.request.is_write() {
             self.coverage.hit(if reply.is_ok() { "zombie accepted" } else { "zombie rejected" });
