@@ -10,6 +10,12 @@ use crate::revision::{self, Revision};
 use crate::template::{Fingerprint, pod_template_hash, with_hash_label, without_hash_label};
 use crate::{collision, history};
 
+/// What the API server lets all annotations of an object come to, in bytes of keys and values.
+const ANNOTATIONS_MAX: usize = 256 * 1024;
+/// What of it is kept free for the annotations that we add to a set: revision, history, sizes and
+/// fingerprints.
+const ROOM_FOR_OURS: usize = 8 * 1024;
+
 /// Finds the new set and keeps it in step (S4.1–S4.4).
 pub(crate) fn find(draft: &mut Draft<'_>) -> Result<(), Ask> {
     look_up(draft)?;
@@ -92,7 +98,7 @@ fn changes(draft: &mut Draft<'_>, index: usize) -> Map {
     let Some(set) = draft.sets.get(index) else { return Map::new() };
     let current = set.annotation(REVISION);
     let parsed = revision::parse(current);
-    let mut wanted = copied(&workload.annotations);
+    let mut wanted = copied(draft, set.seen.annotations.iter());
     if parsed == Revision::Garbage && has(Bug::RevisionGarbageKept) {
         return Map::new();
     }
@@ -118,10 +124,27 @@ fn changes(draft: &mut Draft<'_>, index: usize) -> Map {
     wanted
 }
 
-/// What of the Deployment's annotations its new set gets (S4.13).
-fn copied(annotations: &Map) -> Map {
+/// What of the Deployment's annotations its new set gets, beside those that it has (S4.13). On our
+/// kind, what has no room there is left out: a rollout does not fail for want of a copy.
+fn copied<'a>(draft: &Draft<'_>, present: impl Iterator<Item = (&'a String, &'a String)>) -> Map {
+    let annotations = &draft.workload.annotations;
     let copied = annotations.iter().filter(|(key, _)| !is_never_copied(key));
-    copied.map(|(key, value)| (key.clone(), value.clone())).collect()
+    let copied: Map = copied.map(|(key, value)| (key.clone(), value.clone())).collect();
+    if !draft.observed.flavour.has_safeguards() {
+        return copied;
+    }
+    let length = |key: &str, value: &str| key.len().saturating_add(value.len());
+    let stays = present.filter(|(key, _)| !copied.contains_key(*key));
+    let mut used = stays.fold(ROOM_FOR_OURS, |used, (key, value)| used.saturating_add(length(key, value)));
+    let mut fitting = Map::new();
+    for (key, value) in copied {
+        let with_it = used.saturating_add(length(&key, &value));
+        if with_it <= ANNOTATIONS_MAX {
+            used = with_it;
+            fitting.insert(key, value);
+        }
+    }
+    fitting
 }
 
 /// The Deployment takes over the set's revision, and says that it found it (S4.4).
@@ -200,7 +223,7 @@ fn describe(draft: &Draft<'_>, size: i64, revision: i64) -> Result<NewReplicaSet
     }
     let mut selector = workload.selector.clone().unwrap_or_default();
     selector.match_labels.insert(HASH_LABEL.to_owned(), hash.clone());
-    let mut annotations = copied(&workload.annotations);
+    let mut annotations = copied(draft, std::iter::empty());
     annotations.insert(REVISION.to_owned(), revision.to_string());
     annotations.extend(draft.replicas_annotations());
     if draft.observed.flavour.marks_sets() {

@@ -1,9 +1,9 @@
 //! A name that is taken is settled by a live read (S4.15).
 
-use plan::{Action, Failure, Verdict};
+use plan::{Action, Failure, Flavour, Map, Verdict};
 
 use crate::check;
-use crate::world::{Set, World, ours, set};
+use crate::world::{Set, World, ours, set, world};
 
 fn rolling_out() -> World {
     ours().that(|it| it.progress_deadline_seconds = Some(600))
@@ -87,4 +87,43 @@ fn a_collision_takes_another_name() {
     assert_eq!(world.observed.workload.status.collision_count, Some(1));
     assert_eq!(world.observed.sets.len(), 2);
     assert_eq!(world.find(&wanted.name).annotations, set("a", 3).annotations, "not ours to change");
+}
+
+/// Annotations of a Deployment that leave no room for ours in a set.
+fn bulky(flavour: Flavour) -> World {
+    world(flavour).that(|it| {
+        it.annotations = Map::from([
+            ("a".to_owned(), "small".to_owned()),
+            ("b".to_owned(), "x".repeat(200 * 1024)),
+            ("c".to_owned(), "x".repeat(60 * 1024)),
+            ("d".to_owned(), "small".to_owned()),
+        ]);
+    })
+}
+
+fn keys_of_new_set(mut world: World) -> Vec<String> {
+    let plan = world.plan();
+    let created = plan.actions.iter().find_map(|planned| match &planned.action {
+        Action::CreateReplicaSet(new) => Some(new.annotations.keys().cloned().collect::<Vec<_>>()),
+        _ => None,
+    });
+    created.unwrap().into_iter().filter(|key| key.len() == 1).collect()
+}
+
+#[test]
+fn an_annotation_that_has_no_room_in_the_set_is_not_copied() {
+    assert_eq!(keys_of_new_set(bulky(Flavour::Rollwright)), ["a", "b", "d"]);
+    assert_eq!(keys_of_new_set(bulky(Flavour::AppsV1)), ["a", "b", "c", "d"], "as upstream");
+}
+
+#[test]
+fn an_annotation_that_has_no_room_beside_those_of_the_set_is_not_copied_later() {
+    let mut world = bulky(Flavour::Rollwright);
+    world.pass();
+    world.observed.workload.annotations.insert("e".to_owned(), "x".repeat(50 * 1024));
+    assert!(world.clone().plan().actions.is_empty(), "and nobody tries again and again");
+    world.observed.workload.annotations.insert("f".to_owned(), "small".to_owned());
+    world.pass();
+    let set = world.observed.sets.first().unwrap();
+    assert!(set.annotations.contains_key("f") && !set.annotations.contains_key("e"));
 }
