@@ -10,6 +10,9 @@ use clap::Parser;
 use sim::coverage::WANTED;
 use sim::{Coverage, Report, Scenario, Settings};
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Plays rollouts in a cluster in memory, with faults, and checks every write.
 #[derive(Debug, Parser)]
 struct Arguments {
