@@ -6,7 +6,7 @@
 
 mod availability;
 mod history;
-mod identity;
+pub(crate) mod identity;
 pub(crate) mod liveness;
 mod ownership;
 mod pause;
@@ -17,7 +17,7 @@ mod scaling;
 mod status;
 mod surge;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plan::Flavour;
 use world::Object;
@@ -75,8 +75,9 @@ impl Accepted<'_> {
 type Check = fn(&Accepted<'_>) -> Verdict;
 
 /// Everything that looks at one write.
-const ON_WRITE: [(&str, Check); 18] = [
+const ON_WRITE: [(&str, Check); 19] = [
     ("AV-1", availability::decided),
+    ("AV-1", availability::waits_for_status),
     ("AV-3", availability::new_set_stays),
     ("AV-4", recreate::no_overlap),
     ("WA-1", progress::old_sets_shrink),
@@ -103,6 +104,8 @@ pub(crate) struct Checks {
     pub(crate) floor: Floor,
     pub(crate) requests: Requests,
     creations: BTreeMap<(String, String), i64>,
+    /// Names of sets that were to be created and were there already.
+    pub(crate) taken: BTreeSet<String>,
     deletions: i64,
     /// How often each check had something to look at.
     pub(crate) writes: u64,

@@ -117,6 +117,8 @@ fn come_to_rest(engine: &mut Engine<'_>, healed: Time) {
     let limit = plan::keys::condition::COLLISION_LIMIT_REACHED;
     if status.is_some_and(|status| status.condition(limit).is_some()) {
         engine.coverage.hit("gave up on names");
+        let verdict = checks::identity::gave_up_late(engine.checks.taken.len());
+        engine.checks.fail("NS-1", verdict);
         return;
     }
     let verdict = checks::liveness::converged(&engine.truth);

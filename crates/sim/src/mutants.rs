@@ -30,6 +30,9 @@ struct Arguments {
     /// Only bugs whose name contains this.
     #[arg(long)]
     only: Option<String>,
+    /// Plays this seed only, with each bug and without one, and prints the last events.
+    #[arg(long)]
+    seed: Option<u64>,
 }
 
 /// What found a bug.
@@ -65,6 +68,9 @@ fn check_all(arguments: &Arguments) -> std::io::Result<bool> {
     let is_wanted =
         |bug: &&Bug| arguments.only.as_ref().is_none_or(|only| bug.name().contains(only.as_str()));
     let bugs: Vec<Bug> = Bug::ALL.iter().filter(is_wanted).copied().collect();
+    if let Some(seed) = arguments.seed {
+        return show(&bugs, seed, &mut out);
+    }
     writeln!(out, "| bug | had by | found by | seed | seconds | rollouts | as |")?;
     writeln!(out, "|---|---|---|---|---|---|---|")?;
     let mut missed = Vec::new();
@@ -118,6 +124,28 @@ fn search(bug: Bug, arguments: &Arguments) -> Search {
     Search { find, seconds: started.elapsed().as_secs_f64(), rollouts: rollouts.into_inner() }
 }
 
+/// Prints what happens in the scenario of a seed, with each of the bugs and without one.
+fn show(bugs: &[Bug], seed: u64, out: &mut impl std::io::Write) -> std::io::Result<bool> {
+    let scenario = scenario(seed);
+    writeln!(out, "{scenario:#?}")?;
+    for bug in bugs.iter().copied().map(Some).chain([None]) {
+        bug::inject(bug);
+        let report = sim::play(&scenario, &Settings { verbose: true, ..Settings::default() });
+        bug::inject(None);
+        writeln!(out, "with {}:", bug.map_or("no bug", Bug::name))?;
+        for line in &report.lines {
+            writeln!(out, "{line}")?;
+        }
+        writeln!(out, "{:?}", report.violation)?;
+    }
+    Ok(true)
+}
+
+/// Every other scenario has a theme.
+fn scenario(seed: u64) -> Scenario {
+    if seed % 2 == 1 { Scenario::themed(seed) } else { Scenario::of(seed) }
+}
+
 /// What finds the bug in the scenario of a seed, if that scenario is clean without it.
 fn try_seed(bug: Bug, seed: u64, rollouts: &AtomicU64) -> Option<Find> {
     let (check, text) = play(Some(bug), seed, rollouts)?;
@@ -127,8 +155,7 @@ fn try_seed(bug: Bug, seed: u64, rollouts: &AtomicU64) -> Option<Find> {
 /// Plays the scenario of a seed; the check that failed, and its words.
 fn play(bug: Option<Bug>, seed: u64, rollouts: &AtomicU64) -> Option<(String, String)> {
     bug::inject(bug);
-    // Every other scenario has a theme.
-    let scenario = if seed % 2 == 1 { Scenario::themed(seed) } else { Scenario::of(seed) };
+    let scenario = scenario(seed);
     let played = std::panic::catch_unwind(AssertUnwindSafe(|| sim::play(&scenario, &Settings::default())));
     bug::inject(None);
     match played {

@@ -284,8 +284,9 @@ impl Engine<'_> {
                     self.coverage.hit("collision");
                     self.coverage.hit(kind.conflict);
                     let there = self.named_by(&sent.request);
+                    self.checks.taken.extend(there.iter().map(|there| there.name().to_owned()));
                     // What others took away or garbled may be in the way with good reason.
-                    let there = there.filter(|_| self.is_alone);
+                    let there = there.filter(|there| self.is_alone && !self.is_stripped(there, decision));
                     self.tripped(id, there.as_ref(), true);
                 }
                 Err(_) => {}
@@ -298,6 +299,14 @@ impl Engine<'_> {
             }
         }
         result.map_err(translate)
+    }
+
+    /// Whether a webhook took our mark off a set, and the pass that runs into it had seen it: it is
+    /// known, but cannot be told from a set of others (NS-1).
+    fn is_stripped(&self, there: &Object, decision: &Decision) -> bool {
+        self.flavour.marks_sets()
+            && there.annotation(plan::keys::FINGERPRINTS).is_none()
+            && decision.view.find(there.uid()).is_some()
     }
 
     /// RW-1: was it this operator's own write that it did not know of?

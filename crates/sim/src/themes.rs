@@ -13,7 +13,7 @@ impl Scenario {
     pub fn themed(seed: u64) -> Self {
         let mut dice = Dice::new(seed, 7);
         let mut scenario = Self::of(seed);
-        let themes: [fn(&mut Dice, &mut Self); 13] = [
+        let themes: [fn(&mut Dice, &mut Self); 16] = [
             burst,
             taken_name,
             stripped,
@@ -27,6 +27,9 @@ impl Scenario {
             outage,
             paused_early,
             lagging,
+            paused_busy,
+            garbled_maximum,
+            cut_late,
         ];
         let index = usize::try_from(dice.below(themes.len() as u64)).unwrap_or(0);
         if let Some(theme) = themes.get(index) {
@@ -218,4 +221,52 @@ fn paused_early(dice: &mut Dice, scenario: &mut Scenario) {
         scenario.act(at + dice.below(2), Act::Scale(small(dice, 1, 12)));
     }
     scenario.act(at + dice.between(1000, 60_000), Act::Pause(false));
+}
+
+/// Paused when the old set has size 0 already, and its controller has not followed (S11.5).
+fn paused_busy(dice: &mut Dice, scenario: &mut Scenario) {
+    scenario.bare();
+    scenario.start.history_limit = 0;
+    scenario.start.replicas = small(dice, 1, 6);
+    scenario.start.min_ready_seconds = 0;
+    scenario.start.strategy = Rollout::Rolling(Share::Percent(100), Share::Percent(100));
+    scenario.pods.ready_max = 1000;
+    let until = dice.between(8000, 20_000);
+    scenario.faults.push(Fault::During(SETTLED - 1, until, Trouble::SlowSet(0)));
+    scenario.act(SETTLED, Act::Template(1));
+    scenario.act(SETTLED + dice.between(500, 5000), Act::Pause(true));
+    scenario.act(SETTLED + 2 * until, Act::Pause(false));
+}
+
+/// A maximum of 0 on an active old set, and at once another size (kubernetes PR #128535).
+fn garbled_maximum(dice: &mut Dice, scenario: &mut Scenario) {
+    scenario.bare();
+    let replicas = small(dice, 4, 12);
+    scenario.start.replicas = replicas;
+    scenario.start.strategy = Rollout::Rolling(Share::Pods(1), Share::Pods(1));
+    scenario.pods.ready_max = 20_000;
+    scenario.act(SETTLED, Act::Template(1));
+    let at = SETTLED + dice.between(500, 4000);
+    // Which one is first of the two is chance: the name decides.
+    scenario.act(at, Act::Garbage(dice.one_of(&[2, 5], 2), 1));
+    scenario.act(at + dice.below(20), Act::Scale(replicas + small(dice, 1, 6)));
+}
+
+/// Two old sets, and the status of one lags behind its cuts while another is not ready: what was
+/// spent on the first is not spent again on the second (S6.10).
+fn cut_late(dice: &mut Dice, scenario: &mut Scenario) {
+    scenario.bare();
+    scenario.start.replicas = small(dice, 4, 12);
+    scenario.start.min_ready_seconds = 0;
+    scenario.start.strategy =
+        Rollout::Rolling(Share::Pods(small(dice, 0, 3)), Share::Pods(small(dice, 1, 3)));
+    scenario.pods.ready_max = dice.one_of(&[2000, 5000, 20_000], 5000);
+    scenario.pods.gone_max = 0;
+    let from = SETTLED - 1;
+    let which = u8::try_from(dice.below(2)).unwrap_or(0);
+    scenario.act(SETTLED, Act::Template(1));
+    let second = SETTLED + dice.between(100, 10_000);
+    scenario.act(second, Act::Template(2));
+    let begin = if dice.percent(50) { from } else { second + dice.below(5000) };
+    scenario.faults.push(Fault::During(begin, dice.between(5000, 40_000), Trouble::SlowSet(which)));
 }

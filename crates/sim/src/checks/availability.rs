@@ -28,6 +28,31 @@ pub(super) fn decided(write: &Accepted<'_>) -> Verdict {
     Ok(())
 }
 
+/// AV-1: pods are not counted twice. While an old set reports more available pods than it has room
+/// for, its controller has not followed a cut, and nothing more is cut (S6.10). Where another old
+/// set has pods that are not available, the rule lets those go first, and is not judged here.
+pub(super) fn waits_for_status(write: &Accepted<'_>) -> Verdict {
+    let Some(Action::UpdateReplicaSet(update)) = write.action() else { return Ok(()) };
+    let view = write.view();
+    let is_cut = update.purpose == Purpose::ScaleDownOld && update.size_to < update.size_from;
+    if !is_cut || view.is_scaling() || !view.is_rolling() {
+        return Ok(());
+    }
+    let new = view.new_set().map(|new| new.set.uid.as_str());
+    let olds =
+        || view.claimed().map(|old| &old.set).filter(|set| set.size > 0 && Some(set.uid.as_str()) != new);
+    if olds().any(|set| set.status.available < set.size) {
+        return Ok(());
+    }
+    match olds().find(|set| set.status.available > set.size) {
+        Some(late) => Err(format!(
+            "{} from {} to {}, although {} still reports {} pods of {}",
+            update.target.name, update.size_from, update.size_to, late.name, late.status.available, late.size
+        )),
+        None => Ok(()),
+    }
+}
+
 /// AV-3: in a rollout the new set shrinks only when it is larger than wanted.
 pub(super) fn new_set_stays(write: &Accepted<'_>) -> Verdict {
     let Some(Action::UpdateReplicaSet(update)) = write.action() else { return Ok(()) };

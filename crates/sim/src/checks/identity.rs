@@ -35,6 +35,12 @@ pub(super) fn not_again_and_again(creations: i64, deletions: i64) -> Verdict {
     Ok(())
 }
 
+/// NS-1: who gives up has tried other names before.
+pub(crate) fn gave_up_late(names: usize) -> Verdict {
+    let most = usize::try_from(COLLISIONS_MAX).unwrap_or(0);
+    if names <= most { Err(format!("no more names are tried after {names}")) } else { Ok(()) }
+}
+
 /// NS-2: after a creation there are not too many idle sets.
 pub(super) fn bounded(write: &Accepted<'_>) -> Verdict {
     let (Some(Action::CreateReplicaSet(_)), view) = (write.action(), write.view()) else { return Ok(()) };
