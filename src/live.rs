@@ -151,8 +151,11 @@ impl Live<'_> {
     async fn create_set(&self, body: Value) -> Result<(), Refusal> {
         let (api, params, body) = (self.sets(), post_params(false), Object::new(body));
         let request = api.create(&params, &body);
-        let set = self.controller.server.send("create", "replicasets", request).await?;
-        self.wrote_set(&set);
+        let sent = self.controller.server.send("create", "replicasets", request).await;
+        if sent.as_ref().is_err_and(Refusal::leaves_doubt) {
+            self.controller.ledger().doubts(self.key, clock::now());
+        }
+        self.wrote_set(&sent?);
         Ok(())
     }
 

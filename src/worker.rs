@@ -114,11 +114,17 @@ async fn pass_over(controller: &Arc<Controller>, key: &Key) -> Next {
     }
     let seen = if is_overdue {
         controller.metrics.ledger_overdue.inc();
-        warn!(%key, "the cache does not show our last write; reading live");
+        warn!(%key, "the cache may lack a write of ours; reading live");
         match live::read(controller, key).await {
             // The ledger keeps its entry: the cache is as old as it was, and the next pass must not
             // plan from it either. A set of ours that it does not show would not be counted.
-            Ok(seen) => seen,
+            Ok(seen) => {
+                if let Some((_, sets)) = &seen {
+                    let versions = sets.iter().map(|set| set.resource_version.as_str());
+                    controller.ledger().saw(key, versions, clock::now());
+                }
+                seen
+            }
             Err(error) => return Next::Failed(error.into()),
         }
     } else {

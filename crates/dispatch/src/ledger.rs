@@ -28,6 +28,8 @@ struct Entry {
     workload: Option<u64>,
     set: Option<u64>,
     gone: Vec<String>,
+    /// Whether a ReplicaSet may have been created that nobody has seen.
+    is_doubtful: bool,
 }
 
 /// Whether a pass may start from the cache.
@@ -37,7 +39,7 @@ pub enum Readiness {
     Ready,
     /// Not yet; look again then at the latest.
     Wait(Instant),
-    /// It had time enough.
+    /// It had time enough, or nobody can say what it would have to show.
     Overdue,
 }
 
@@ -63,8 +65,26 @@ impl Ledger {
         self.entry(key, now).gone.push(uid.to_owned());
     }
 
+    /// Nobody knows what came of the creation of a ReplicaSet. Its size would not be counted by who
+    /// plans from a cache without it, so the next pass reads live.
+    pub fn doubts(&mut self, key: &Key, now: Instant) {
+        self.entry(key, now).is_doubtful = true;
+    }
+
+    /// A live read showed these versions of the Deployment's ReplicaSets: the cache has to show what
+    /// was in doubt as well.
+    pub fn saw<'a>(&mut self, key: &Key, versions: impl Iterator<Item = &'a str>, now: Instant) {
+        if let Some(entry) = self.entries.get_mut(key)
+            && entry.is_doubtful
+        {
+            entry.is_doubtful = false;
+            entry.since = now;
+            entry.set = entry.set.max(versions.filter_map(|version| version.parse().ok()).max());
+        }
+    }
+
     fn entry(&mut self, key: &Key, now: Instant) -> &mut Entry {
-        let entry = || Entry { since: now, workload: None, set: None, gone: Vec::new() };
+        let entry = || Entry { since: now, workload: None, set: None, gone: Vec::new(), is_doubtful: false };
         let entry = self.entries.entry(key.clone()).or_insert_with(entry);
         entry.since = now;
         entry
@@ -78,6 +98,9 @@ impl Ledger {
     /// The same, and it is given so much time.
     pub fn check_within(&mut self, patience: Duration, key: &Key, index: &Index, now: Instant) -> Readiness {
         let Some(entry) = self.entries.get(key) else { return Readiness::Ready };
+        if entry.is_doubtful {
+            return Readiness::Overdue;
+        }
         if entry.is_shown_by(index) || has(Bug::LedgerIgnored) {
             self.entries.remove(key);
             return Readiness::Ready;

@@ -90,6 +90,12 @@ impl Refusal {
         self.reason == "AlreadyExists"
     }
 
+    /// Of a creation: the object may be there all the same, and nobody has seen it.
+    #[must_use]
+    pub fn leaves_doubt(&self) -> bool {
+        self.code == 0 || self.code >= 500 || self.is_already_exists()
+    }
+
     /// The object is gone.
     #[must_use]
     pub fn is_not_found(&self) -> bool {

@@ -153,7 +153,15 @@ impl Link {
         }
         let seen = if is_overdue {
             match self.read_live().await {
-                Ok(seen) => seen,
+                Ok(seen) => {
+                    if let Some((_, sets)) = &seen {
+                        let mut brain = lock(&self.brain);
+                        let now = brain.now;
+                        let versions = sets.iter().map(|set| set.resource_version.as_str());
+                        brain.ledger.saw(&self.key, versions, now);
+                    }
+                    seen
+                }
                 Err(refusal) => {
                     return Ended { next: Next::Failed(refusal.into()), outcome: None, view: None };
                 }
@@ -355,7 +363,13 @@ impl Link {
             }
             Action::CreateReplicaSet(set) => {
                 let object = encode::replica_set(flavour, workload, set);
-                let live = self.one(Request::Create { object, is_dry_run: false }, Some(why)).await?;
+                let sent = self.one(Request::Create { object, is_dry_run: false }, Some(why)).await;
+                if sent.as_ref().is_err_and(Refusal::leaves_doubt) {
+                    let mut brain = lock(&self.brain);
+                    let now = brain.now;
+                    brain.ledger.doubts(&self.key, now);
+                }
+                let live = sent?;
                 self.wrote_set(&live);
                 if let (Some(view), Some(set)) = (lock(&self.view).as_mut(), decode_set(flavour, &live)) {
                     view.found(set);

@@ -75,3 +75,22 @@ fn patience_ends_sooner_when_a_watch_is_broken() {
     assert_eq!(check(&mut ledger, PATIENCE, soon), Readiness::Wait(start + PATIENCE));
     assert_eq!(check(&mut ledger, PATIENCE_WITHOUT_WATCH, soon), Readiness::Overdue);
 }
+
+#[test]
+fn a_creation_of_which_nobody_knows_makes_the_next_pass_read_live() {
+    let (mut index, mut ledger) = (index(), Ledger::default());
+    let now = Instant::now();
+    ledger.doubts(&key("web"), now);
+    assert_eq!(ledger.check(&key("web"), &index, now), Readiness::Overdue, "at once");
+    ledger.saw(&key("web"), ["11", "40"].into_iter(), now);
+    assert!(is_waiting(&mut ledger, &index, now), "the cache lacks what the read showed");
+    index.apply_set(set("web-2", Some("w"), "web", 40));
+    assert_eq!(ledger.check(&key("web"), &index, now), Readiness::Ready);
+}
+
+#[test]
+fn a_live_read_without_doubt_adds_nothing_to_wait_for() {
+    let (index, mut ledger) = (index(), Ledger::default());
+    ledger.saw(&key("web"), ["40"].into_iter(), Instant::now());
+    assert_eq!(ledger.check(&key("web"), &index, Instant::now()), Readiness::Ready);
+}
