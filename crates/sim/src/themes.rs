@@ -13,7 +13,7 @@ impl Scenario {
     pub fn themed(seed: u64) -> Self {
         let mut dice = Dice::new(seed, 7);
         let mut scenario = Self::of(seed);
-        let themes: [fn(&mut Dice, &mut Self); 16] = [
+        let themes: [fn(&mut Dice, &mut Self); 19] = [
             burst,
             taken_name,
             stripped,
@@ -23,6 +23,10 @@ impl Scenario {
             recreated,
             rolled_back,
             lost_answer,
+            // Of its many ways, each needs its turn.
+            meddled_with,
+            meddled_with,
+            meddled_with,
             meddled_with,
             outage,
             paused_early,
