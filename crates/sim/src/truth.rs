@@ -14,6 +14,8 @@ use crate::actor::Actor;
 #[derive(Clone, Debug)]
 pub(crate) struct SetTruth {
     pub(crate) set: Arc<ReplicaSet>,
+    /// uid of the Deployment that it was created for.
+    pub(crate) made_for: Option<String>,
     /// Pods that are neither finished nor terminating.
     pub(crate) active: i64,
     /// Those that are available.
@@ -111,6 +113,7 @@ impl Truth {
         } else {
             let truth = self.sets.entry(set.uid.clone()).or_insert_with(|| SetTruth {
                 set: set.clone(),
+                made_for: set.controller_uid.clone(),
                 active: 0,
                 available: 0,
                 foreign_cut: 0,

@@ -9,12 +9,14 @@ const COLLISIONS_MAX: i64 = 3;
 /// Sets of size 0 beyond the limit (NS-2).
 const SPARE: usize = 5;
 
-/// UN-1: of the sets that are there, no two were made from the same template.
+/// UN-1: of the sets that were created for a Deployment, no two were made from the same template.
+/// One that was adopted was created for another: while it was nobody's, it took the name.
 pub(super) fn unique(write: &Accepted<'_>) -> Verdict {
     let Some(Action::CreateReplicaSet(new)) = write.action() else { return Ok(()) };
     let (uid, fingerprint) = (&write.view().workload.uid, &write.view().workload.template.fingerprint);
     let same = write.truth.sets.values().filter(|truth| {
         truth.set.controller_uid.as_ref() == Some(uid)
+            && truth.made_for.as_ref() == Some(uid)
             && truth.set.carries(fingerprint)
             && !truth.set.deleting
     });
