@@ -64,9 +64,19 @@ pub(crate) async fn read(
         None => ListParams::default(),
     };
     let listed = server.send("list", "replicasets", sets.list(&params)).await?;
-    let sets = listed.items.iter().map(|set| decode::replica_set(flavour, &set.body));
-    let sets = sets.collect::<Result<Vec<_>, _>>().map_err(|error| unreadable(&error))?;
-    Ok(Some((workload, sets)))
+    // S17.3: what cannot be decoded is set aside, as by the watch.
+    let sets = listed.items.iter().filter_map(|set| decode::replica_set(flavour, &set.body).ok());
+    Ok(Some((workload, sets.collect())))
+}
+
+/// Looks at the ReplicaSet of a write whose answer never came (S14.4), so that the ledger knows
+/// what the cache has to show.
+pub(crate) async fn settle_doubt(controller: &Controller, key: &Key) -> Result<(), Refusal> {
+    let Some(name) = controller.ledger().in_doubt(key).map(str::to_owned) else { return Ok(()) };
+    let api = controller.server.objects(Kind::ReplicaSet, &key.namespace);
+    let live = controller.server.send("get", "replicasets", api.get_opt(&name)).await?;
+    controller.ledger().settled(key, live.as_ref().map(Object::resource_version), clock::now());
+    Ok(())
 }
 
 impl Live<'_> {
@@ -94,6 +104,13 @@ impl Live<'_> {
         version
     }
 
+    /// What came of a write to this ReplicaSet may be known to nobody.
+    fn note_doubt(&self, sent: &Result<Object, Refusal>, name: &str) {
+        if sent.as_ref().is_err_and(Refusal::leaves_doubt) {
+            self.controller.ledger().doubts(self.key, name, clock::now());
+        }
+    }
+
     async fn patch_set(&self, target: &Target, patch: &Patch<Value>) -> Result<String, Refusal> {
         let (api, params) = (self.sets(), patch_params());
         let request = api.patch(&target.name, &params, patch);
@@ -101,6 +118,7 @@ impl Live<'_> {
         if sent.as_ref().is_err_and(Refusal::is_conflict) {
             self.refresh(target).await;
         }
+        self.note_doubt(&sent, &target.name);
         let set = sent?;
         self.wrote_set(&set);
         Ok(set.resource_version().to_owned())
@@ -113,15 +131,9 @@ impl Live<'_> {
         let request = api.get_opt(&target.name);
         let Ok(Some(live)) = self.controller.server.send("get", "replicasets", request).await else { return };
         let Ok(set) = decode::replica_set(self.flavour(), &live.body) else { return };
-        let mut index = self.controller.index();
-        let known = index.snapshot(self.key).map(|snapshot| snapshot.sets).unwrap_or_default();
-        // One that left the cache meanwhile must not come back: nobody would take it out again.
-        if known.iter().any(|known| known.uid == set.uid) {
-            let placed = Placed { namespace: self.key.namespace.clone(), set: Arc::new(set) };
-            let woken = index.put_set(placed);
-            drop(index);
-            self.controller.queue.wake(woken.into_iter().filter(|other| other != self.key));
-        }
+        let placed = Placed { namespace: self.key.namespace.clone(), set: Arc::new(set) };
+        let woken = self.controller.index().refresh_set(placed);
+        self.controller.queue.wake(woken.into_iter().filter(|other| other != self.key));
     }
 
     async fn patch_workload(&self, patch: &Patch<Value>) -> Result<String, Refusal> {
@@ -152,9 +164,7 @@ impl Live<'_> {
         let (api, params, body) = (self.sets(), post_params(false), Object::new(body));
         let request = api.create(&params, &body);
         let sent = self.controller.server.send("create", "replicasets", request).await;
-        if sent.as_ref().is_err_and(Refusal::leaves_doubt) {
-            self.controller.ledger().doubts(self.key, clock::now());
-        }
+        self.note_doubt(&sent, body.name());
         self.wrote_set(&sent?);
         Ok(())
     }

@@ -93,6 +93,9 @@ async fn pass_over(controller: &Arc<Controller>, key: &Key) -> Next {
     if let Some(until) = controller.rivalry().yields_until(key) {
         return Next::Yielded(until.into_std());
     }
+    if let Err(error) = live::settle_doubt(controller, key).await {
+        return Next::Failed(error.into());
+    }
     let is_overdue = {
         let mut ledger = controller.ledger();
         let patience =
@@ -114,17 +117,11 @@ async fn pass_over(controller: &Arc<Controller>, key: &Key) -> Next {
     }
     let seen = if is_overdue {
         controller.metrics.ledger_overdue.inc();
-        warn!(%key, "the cache may lack a write of ours; reading live");
+        warn!(%key, "the cache does not show our last write; reading live");
         match live::read(controller, key).await {
             // The ledger keeps its entry: the cache is as old as it was, and the next pass must not
             // plan from it either. A set of ours that it does not show would not be counted.
-            Ok(seen) => {
-                if let Some((_, sets)) = &seen {
-                    let versions = sets.iter().map(|set| set.resource_version.as_str());
-                    controller.ledger().saw(key, versions, clock::now());
-                }
-                seen
-            }
+            Ok(seen) => seen,
             Err(error) => return Next::Failed(error.into()),
         }
     } else {

@@ -200,6 +200,12 @@ impl Index {
         self.replace_set(placed)
     }
 
+    /// Takes over a live read of a set that the cache has; one that left it must not come back,
+    /// since nobody would take it out again.
+    pub fn refresh_set(&mut self, placed: Placed) -> Vec<Key> {
+        if self.sets.contains_key(&placed.set.uid) { self.put_set(placed) } else { Vec::new() }
+    }
+
     fn replace_set(&mut self, placed: Placed) -> Vec<Key> {
         let uid = placed.set.uid.clone();
         let old = self.sets.get(&uid).map(|known| known.set.clone());

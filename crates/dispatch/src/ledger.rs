@@ -1,8 +1,9 @@
 //! Read-your-writes: a Deployment is not planned anew before the cache shows what the last
 //! pass wrote.
 //!
-//! Preconditions on every write keep a stale cache from doing harm; this keeps it from doing
-//! work in vain. Versions are compared within one kind only, and only as numbers; whatever
+//! Preconditions on every write keep a stale cache from overwriting anything; this keeps it from
+//! doing work in vain, and from making a new set too large: the sizes of other sets are part of
+//! that decision and of no precondition (SU-1). Versions are compared within one kind only, and only as numbers; whatever
 //! cannot be compared is not waited for.
 
 use std::collections::HashMap;
@@ -28,8 +29,8 @@ struct Entry {
     workload: Option<u64>,
     set: Option<u64>,
     gone: Vec<String>,
-    /// Whether a ReplicaSet may have been created that nobody has seen.
-    is_doubtful: bool,
+    /// The ReplicaSet of a write of which nobody knows.
+    doubtful: Option<String>,
 }
 
 /// Whether a pass may start from the cache.
@@ -39,7 +40,7 @@ pub enum Readiness {
     Ready,
     /// Not yet; look again then at the latest.
     Wait(Instant),
-    /// It had time enough, or nobody can say what it would have to show.
+    /// It had time enough.
     Overdue,
 }
 
@@ -65,26 +66,30 @@ impl Ledger {
         self.entry(key, now).gone.push(uid.to_owned());
     }
 
-    /// Nobody knows what came of the creation of a ReplicaSet. Its size would not be counted by who
-    /// plans from a cache without it, so the next pass reads live.
-    pub fn doubts(&mut self, key: &Key, now: Instant) {
-        self.entry(key, now).is_doubtful = true;
+    /// Nobody knows what came of a write to this ReplicaSet. Who plans from a cache without it would
+    /// count sizes wrong, so it is looked at before the next pass.
+    pub fn doubts(&mut self, key: &Key, set: &str, now: Instant) {
+        self.entry(key, now).doubtful = Some(set.to_owned());
     }
 
-    /// A live read showed these versions of the Deployment's ReplicaSets: the cache has to show what
-    /// was in doubt as well.
-    pub fn saw<'a>(&mut self, key: &Key, versions: impl Iterator<Item = &'a str>, now: Instant) {
-        if let Some(entry) = self.entries.get_mut(key)
-            && entry.is_doubtful
-        {
-            entry.is_doubtful = false;
-            entry.since = now;
-            entry.set = entry.set.max(versions.filter_map(|version| version.parse().ok()).max());
+    /// The name of the ReplicaSet to look at first.
+    #[must_use]
+    pub fn in_doubt(&self, key: &Key) -> Option<&str> {
+        self.entries.get(key)?.doubtful.as_deref()
+    }
+
+    /// It was looked at, and has this version if it is there: as if the answer had come now.
+    pub fn settled(&mut self, key: &Key, version: Option<&str>, now: Instant) {
+        if let Some(entry) = self.entries.get_mut(key) {
+            entry.doubtful = None;
+        }
+        if let Some(version) = version {
+            self.wrote_set(key, version, now);
         }
     }
 
     fn entry(&mut self, key: &Key, now: Instant) -> &mut Entry {
-        let entry = || Entry { since: now, workload: None, set: None, gone: Vec::new(), is_doubtful: false };
+        let entry = || Entry { since: now, workload: None, set: None, gone: Vec::new(), doubtful: None };
         let entry = self.entries.entry(key.clone()).or_insert_with(entry);
         entry.since = now;
         entry
@@ -95,12 +100,9 @@ impl Ledger {
         self.check_within(PATIENCE, key, index, now)
     }
 
-    /// The same, and it is given so much time.
+    /// The same, and it is given so much time (S14.4).
     pub fn check_within(&mut self, patience: Duration, key: &Key, index: &Index, now: Instant) -> Readiness {
         let Some(entry) = self.entries.get(key) else { return Readiness::Ready };
-        if entry.is_doubtful {
-            return Readiness::Overdue;
-        }
         if entry.is_shown_by(index) || has(Bug::LedgerIgnored) {
             self.entries.remove(key);
             return Readiness::Ready;

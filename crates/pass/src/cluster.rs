@@ -90,10 +90,10 @@ impl Refusal {
         self.reason == "AlreadyExists"
     }
 
-    /// Of a creation: the object may be there all the same, and nobody has seen it.
+    /// Of a write: it may have been carried out all the same.
     #[must_use]
     pub fn leaves_doubt(&self) -> bool {
-        self.code == 0 || self.code >= 500 || self.is_already_exists()
+        self.code == 0 || self.code >= 500
     }
 
     /// The object is gone.

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use api::{decode, encode};
 use dispatch::index::{Index, Key, Placed};
-use dispatch::ledger::Ledger;
+use dispatch::ledger::{Ledger, Readiness};
 use dispatch::memory::Memory;
 use dispatch::next::Next;
 use jiff::Timestamp;
@@ -142,29 +142,32 @@ impl Link {
         self.get(workloads_of(self.flavour), &self.key.name).await
     }
 
-    /// One pass, as `src/worker.rs` makes it after the ledger was asked.
-    pub(crate) async fn pass(self, is_overdue: bool) -> Ended {
+    /// One pass, as `src/worker.rs` makes it.
+    pub(crate) async fn pass(self) -> Ended {
+        let without_pass = |next| Ended { next, outcome: None, view: None };
+        if let Err(refusal) = self.settle_doubt().await {
+            return without_pass(Next::Failed(refusal.into()));
+        }
+        let readiness = {
+            let mut brain = lock(&self.brain);
+            let Brain { ledger, index, now, .. } = &mut *brain;
+            ledger.check(&self.key, index, *now)
+        };
+        if let Readiness::Wait(until) = readiness {
+            return without_pass(Next::Parked(until));
+        }
+        let is_overdue = readiness == Readiness::Overdue;
         let looked = match self.settle_strays().await {
             Ok(()) => self.look_for_orphans().await,
             Err(refusal) => Err(refusal),
         };
         if let Err(refusal) = looked {
-            return Ended { next: Next::Failed(refusal.into()), outcome: None, view: None };
+            return without_pass(Next::Failed(refusal.into()));
         }
         let seen = if is_overdue {
             match self.read_live().await {
-                Ok(seen) => {
-                    if let Some((_, sets)) = &seen {
-                        let mut brain = lock(&self.brain);
-                        let now = brain.now;
-                        let versions = sets.iter().map(|set| set.resource_version.as_str());
-                        brain.ledger.saw(&self.key, versions, now);
-                    }
-                    seen
-                }
-                Err(refusal) => {
-                    return Ended { next: Next::Failed(refusal.into()), outcome: None, view: None };
-                }
+                Ok(seen) => seen,
+                Err(refusal) => return without_pass(Next::Failed(refusal.into())),
             }
         } else {
             dispatch::from_cache(&lock(&self.brain).index, &self.key)
@@ -280,9 +283,44 @@ impl Link {
     }
 
     async fn patch_set(&self, name: &str, patch: Patch, why: Decided) -> Result<Object, Refusal> {
-        let live = self.patch(Resource::ReplicaSets, name, patch, Subresource::Main, why).await?;
+        let sent = self.patch(Resource::ReplicaSets, name, patch, Subresource::Main, why).await;
+        if sent.as_ref().is_err_and(Refusal::is_conflict) {
+            self.refresh(name).await;
+        }
+        self.note_doubt(&sent, name);
+        let live = sent?;
         self.wrote_set(&live);
         Ok(live)
+    }
+
+    /// Brings a set in the cache up to date after a conflict.
+    async fn refresh(&self, name: &str) {
+        let Ok(Some(live)) = self.get(Resource::ReplicaSets, name).await else { return };
+        let Some(set) = decode_set(self.flavour, &live) else { return };
+        let placed = Placed { namespace: self.key.namespace.clone(), set: Arc::new(set) };
+        let mut brain = lock(&self.brain);
+        let woken = brain.index.refresh_set(placed);
+        brain.woken.extend(woken.into_iter().filter(|other| *other != self.key));
+    }
+
+    fn note_doubt(&self, sent: &Result<Object, Refusal>, name: &str) {
+        if sent.as_ref().is_err_and(Refusal::leaves_doubt) {
+            let mut brain = lock(&self.brain);
+            let now = brain.now;
+            brain.ledger.doubts(&self.key, name, now);
+        }
+    }
+
+    async fn settle_doubt(&self) -> Result<(), Refusal> {
+        let Some(name) = lock(&self.brain).ledger.in_doubt(&self.key).map(str::to_owned) else {
+            return Ok(());
+        };
+        let live = self.get(Resource::ReplicaSets, &name).await?;
+        let version = live.map(|live| live.version().to_string());
+        let mut brain = lock(&self.brain);
+        let now = brain.now;
+        brain.ledger.settled(&self.key, version.as_deref(), now);
+        Ok(())
     }
 
     fn wrote_set(&self, live: &Object) {
@@ -314,6 +352,9 @@ impl Link {
         };
         if let Err(refusal) = self.send(request, Some(why)).await {
             lock(&self.brain).index.expect_no_more(&target.uid);
+            if refusal.is_conflict() {
+                self.refresh(&target.name).await;
+            }
             return Err(refusal);
         }
         let mut brain = lock(&self.brain);
@@ -364,11 +405,7 @@ impl Link {
             Action::CreateReplicaSet(set) => {
                 let object = encode::replica_set(flavour, workload, set);
                 let sent = self.one(Request::Create { object, is_dry_run: false }, Some(why)).await;
-                if sent.as_ref().is_err_and(Refusal::leaves_doubt) {
-                    let mut brain = lock(&self.brain);
-                    let now = brain.now;
-                    brain.ledger.doubts(&self.key, now);
-                }
+                self.note_doubt(&sent, &set.name);
                 let live = sent?;
                 self.wrote_set(&live);
                 if let (Some(view), Some(set)) = (lock(&self.view).as_mut(), decode_set(flavour, &live)) {

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use dispatch::index::{Index, Key, Placed, Sight};
-use dispatch::ledger::{Ledger, Readiness};
+use dispatch::ledger::Ledger;
 use dispatch::memory::Memory;
 use dispatch::next::{Next, Scheduled};
 use dispatch::queue::Queue;
@@ -167,22 +167,12 @@ impl Operator {
         if self.queue.depth() > 0 { Some(now) } else { self.queue.next_due() }
     }
 
-    /// Takes a key and starts a pass, if one is due. True if the key has to wait for the cache.
-    pub(crate) fn start(&mut self, now: Instant) -> Option<Scheduled> {
+    /// Takes a key and starts a pass, if one is due.
+    pub(crate) fn start(&mut self, now: Instant) {
         if self.running.is_some() || !self.workloads.is_synced || !self.sets.is_synced {
-            return None;
+            return;
         }
-        let key = self.queue.take(now)?;
-        let readiness = {
-            let mut brain = lock(&self.brain);
-            let Brain { ledger, index, .. } = &mut *brain;
-            ledger.check(&key, index, now)
-        };
-        if let Readiness::Wait(until) = readiness {
-            let scheduled = Next::Parked(until).apply(&mut self.queue, &key, now);
-            self.queue.done(&key);
-            return Some(scheduled);
-        }
+        let Some(key) = self.queue.take(now) else { return };
         let wire = Shared::<Wire>::default();
         let view = Shared::<Option<View>>::default();
         let flavour = lock(&self.brain).flavour;
@@ -193,9 +183,8 @@ impl Operator {
             wire: wire.clone(),
             view: view.clone(),
         };
-        let future = Box::pin(link.pass(readiness == Readiness::Overdue));
+        let future = Box::pin(link.pass());
         self.running = Some(Running { key, future, wire, view });
-        None
     }
 
     /// Whether it is in a pass.

@@ -100,9 +100,7 @@ impl Engine<'_> {
         if operator.is_busy() {
             return;
         }
-        if operator.start(now) == Some(Scheduled::Parked) {
-            self.coverage.hit("parked");
-        }
+        operator.start(now);
         self.go_on(id);
     }
 
@@ -127,8 +125,10 @@ impl Engine<'_> {
     }
 
     fn ended(&mut self, ended: &Ended, scheduled: Scheduled) {
-        if matches!(scheduled, Scheduled::Retry(..)) {
-            self.coverage.hit("retry");
+        match scheduled {
+            Scheduled::Retry(..) => self.coverage.hit("retry"),
+            Scheduled::Parked => self.coverage.hit("parked"),
+            _ => {}
         }
         let (Some(outcome), Some(view)) = (&ended.outcome, &ended.view) else { return };
         let text = || format!("{:>8} ms pass: {:?} {:?}", self.now / MILLISECOND, outcome.error, outcome.why);

@@ -77,20 +77,24 @@ fn patience_ends_sooner_when_a_watch_is_broken() {
 }
 
 #[test]
-fn a_creation_of_which_nobody_knows_makes_the_next_pass_read_live() {
+fn a_write_of_which_nobody_knows_is_looked_at_and_then_waited_for() {
     let (mut index, mut ledger) = (index(), Ledger::default());
     let now = Instant::now();
-    ledger.doubts(&key("web"), now);
-    assert_eq!(ledger.check(&key("web"), &index, now), Readiness::Overdue, "at once");
-    ledger.saw(&key("web"), ["11", "40"].into_iter(), now);
-    assert!(is_waiting(&mut ledger, &index, now), "the cache lacks what the read showed");
+    assert_eq!(ledger.in_doubt(&key("web")), None);
+    ledger.doubts(&key("web"), "web-2", now);
+    assert_eq!(ledger.in_doubt(&key("web")), Some("web-2"));
+    ledger.settled(&key("web"), Some("40"), now);
+    assert_eq!(ledger.in_doubt(&key("web")), None);
+    assert!(is_waiting(&mut ledger, &index, now), "the cache lacks what was found");
     index.apply_set(set("web-2", Some("w"), "web", 40));
     assert_eq!(ledger.check(&key("web"), &index, now), Readiness::Ready);
 }
 
 #[test]
-fn a_live_read_without_doubt_adds_nothing_to_wait_for() {
+fn a_write_that_was_not_carried_out_is_not_waited_for() {
     let (index, mut ledger) = (index(), Ledger::default());
-    ledger.saw(&key("web"), ["40"].into_iter(), Instant::now());
-    assert_eq!(ledger.check(&key("web"), &index, Instant::now()), Readiness::Ready);
+    let now = Instant::now();
+    ledger.doubts(&key("web"), "web-2", now);
+    ledger.settled(&key("web"), None, now);
+    assert_eq!(ledger.check(&key("web"), &index, now), Readiness::Ready);
 }
