@@ -65,6 +65,9 @@ pub(crate) struct ClientArguments {
     pub(crate) context: Option<String>,
 }
 
+/// Seconds without a sign of life after which /livez fails.
+pub(crate) const STALLED_AFTER: u16 = 180;
+
 /// `rollwright run`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
@@ -98,7 +101,7 @@ pub(crate) struct RunArguments {
         long,
         value_name = "SECONDS",
         env = "ROLLWRIGHT_STALLED_AFTER",
-        default_value_t = 180,
+        default_value_t = STALLED_AFTER,
         value_parser = clap::value_parser!(u16).range(30..)
     )]
     pub(crate) stalled_after: u16,

@@ -11,17 +11,17 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::Parser as _;
 use plan::Flavour;
 use tokio::net::TcpListener;
 use tracing::warn;
 use world::Conventions;
 
-use crate::args::{Arguments, Command, RunArguments, SandboxArguments};
+use crate::args::{Bind, ClientArguments, RunArguments, STALLED_AFTER, SandboxArguments};
+use crate::controller::Adoption;
 use crate::wire::{self, RunError};
 
 /// One user at a time: fewer than in a cluster are plenty.
-const WORKERS: &str = "4";
+const WORKERS: u16 = 4;
 /// What a shell says of a program that it could not run.
 const NOT_RUN: u8 = 127;
 
@@ -36,8 +36,6 @@ pub(crate) enum SandboxError {
     Definition(#[from] api::crd::SchemaError),
     #[error("filling the cluster: {0}")]
     Fill(#[from] world::Refused),
-    #[error(transparent)]
-    Arguments(#[from] clap::Error),
     #[error(transparent)]
     Run(#[from] RunError),
     #[error("{program}: {source}")]
@@ -58,7 +56,7 @@ pub(crate) async fn run(arguments: &SandboxArguments) -> Result<ExitCode, Sandbo
     tokio::spawn(apiserver::serve(listener, apiserver::ApiServer::new(&cluster)));
     tokio::spawn(apiserver::live(cluster));
     let file = kubeconfig::File::write(arguments.kubeconfig_out.as_deref(), port)?;
-    let operator = operator(&arguments.api, file.path())?;
+    let operator = operator(&arguments.api, file.path());
     match arguments.command.split_first() {
         None => {
             announce(file.path(), port);
@@ -75,15 +73,17 @@ pub(crate) async fn run(arguments: &SandboxArguments) -> Result<ExitCode, Sandbo
     }
 }
 
-/// The operator as on a command line, with its own defaults.
-fn operator(api: &[Flavour], kubeconfig: &Path) -> Result<RunArguments, SandboxError> {
-    let api = api.iter().map(|flavour| flavour.api_version()).collect::<Vec<_>>().join(",");
-    let words =
-        ["rollwright", "run", "--bind-address=0", "--api", &api, "--workers", WORKERS, "--kubeconfig"];
-    let words = words.map(OsString::from).into_iter().chain([kubeconfig.into()]);
-    match Arguments::try_parse_from(words)?.command {
-        Command::Run(operator) => Ok(operator),
-        _ => Err(SandboxError::Arguments(clap::Error::new(clap::error::ErrorKind::InvalidSubcommand))),
+/// The operator with its own defaults; what the environment says is for operators of real clusters.
+fn operator(api: &[Flavour], kubeconfig: &Path) -> RunArguments {
+    RunArguments {
+        client: ClientArguments { kubeconfig: Some(kubeconfig.to_owned()), context: None },
+        api: api.to_vec(),
+        adopt: Adoption::Labelled,
+        bind_address: Bind::Nowhere,
+        stalled_after: STALLED_AFTER,
+        leader_elect: false,
+        force: false,
+        workers: WORKERS,
     }
 }
 

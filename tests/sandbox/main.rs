@@ -15,9 +15,9 @@ const PATIENCE: &str = "--timeout=60s";
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_main_job() {
-    let sandbox = Sandbox::start(&[]).await;
+    let sandbox = Sandbox::start().await;
     let kubectl = &sandbox.kubectl;
-    let watch = sandbox.watch(&["get", "rwd", "web", "-w"]);
+    let watch = sandbox.watch(&["get", "rwd", "-w"]);
 
     assert_eq!(
         sandbox.ok(&["apply", "-f", &manifest("web")]).await,
@@ -80,7 +80,7 @@ async fn the_main_job() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn invalid_manifests_are_refused_in_the_words_of_a_real_server() {
-    let sandbox = Sandbox::start(&[]).await;
+    let sandbox = Sandbox::start().await;
     let directory = place::path("tests/invalid");
     let mut count = 0;
     for entry in fs::read_dir(directory).unwrap() {
@@ -97,7 +97,7 @@ async fn invalid_manifests_are_refused_in_the_words_of_a_real_server() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_built_in_kind_works_too() {
-    let sandbox = Sandbox::start(&[]).await;
+    let sandbox = Sandbox::start().await;
     sandbox.ok(&["create", "deployment", "shop", "--image=shop:v1", "--replicas=3"]).await;
     sandbox.ok(&["rollout", "status", "deployment/shop", PATIENCE]).await;
     sandbox.ok(&["set", "image", "deployment/shop", "shop=shop:v2"]).await;
@@ -112,7 +112,7 @@ async fn the_built_in_kind_works_too() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn namespaces() {
-    let sandbox = Sandbox::start(&[]).await;
+    let sandbox = Sandbox::start().await;
     let missing = ["apply", "-n", "shop", "-f", &manifest("minimal")];
     let output = sandbox.kubectl.output(&missing, "").await.unwrap();
     assert!(output.stderr.contains("namespaces \"shop\" not found"), "{output:?}");
@@ -141,7 +141,7 @@ async fn it_ends_with_its_command() {
 async fn it_is_up_soon_and_small() {
     let mut fastest = Duration::MAX;
     for _ in 0..3 {
-        let sandbox = Sandbox::start(&[]).await;
+        let sandbox = Sandbox::start().await;
         fastest = fastest.min(sandbox.up_after);
         sandbox.ok(&["apply", "-f", &place::path("examples")]).await;
         sandbox.ok(&["wait", "--for=condition=Available", PATIENCE, "rwd", "--all"]).await;

@@ -46,7 +46,7 @@ impl Drop for Sandbox {
 }
 
 impl Sandbox {
-    pub(crate) async fn start(arguments: &[&str]) -> Self {
+    pub(crate) async fn start() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("sandbox-{}-{number}.kubeconfig", std::process::id());
@@ -56,9 +56,10 @@ impl Sandbox {
         let begin = Instant::now();
         let child = program()
             .arg("sandbox")
+            // For operators of other clusters; this one has its own.
+            .env("ROLLWRIGHT_CONTEXT", "elsewhere")
             .arg("--kubeconfig-out")
             .arg(&kubeconfig)
-            .args(arguments)
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
@@ -95,15 +96,10 @@ impl Sandbox {
 
     /// Runs kubectl in the background.
     pub(crate) fn watch(&self, arguments: &[&str]) -> Watch {
-        // The object may come later: kubectl must not look before there is one to find.
-        let script = r#"until "$0" "$@" 2>/dev/null; do :; done"#;
-        let child = Command::new("sh")
-            .args(["-c", script])
-            .arg(self.kubectl.program())
+        let child = Command::new(self.kubectl.program())
             .args(arguments)
             .env("KUBECONFIG", &self.kubeconfig)
             .stdout(Stdio::piped())
-            .process_group(0)
             .kill_on_drop(true)
             .spawn()
             .unwrap();
@@ -128,9 +124,6 @@ impl Watch {
         let mut pipe = self.0.stdout.take().unwrap();
         let silence = Duration::from_secs(2);
         while let Ok(Ok(1..)) = tokio::time::timeout(silence, pipe.read_buf(&mut output)).await {}
-        if let Some(group) = self.0.id() {
-            let _ = Command::new("kill").args(["--", &format!("-{group}")]).status().await;
-        }
         String::from_utf8_lossy(&output).into_owned()
     }
 }
