@@ -6,8 +6,9 @@
 //! `dispatch` too: they depend on this crate and ask the same function.
 //!
 //! Cargo unites features over everything that one command builds. So the feature must never be
-//! reachable by default: only the feature `mutants` of `crates/sim` switches it on, which
-//! is off unless `--features mutants` is given to a command about that package alone. Two things
+//! reachable by default: only the feature `mutants` of `crates/sim` and of `crates/explore`
+//! switches it on, which is off unless `--features mutants` is given to a command about one of them
+//! alone. Two things
 //! hold that: `crates/plan/tests/structure.rs` reads all manifests, and the operator does not
 //! compile where [`REINJECTABLE`] is true.
 

@@ -54,16 +54,13 @@ fn counted(observed: &Observed, status: &mut Status, now: Timestamp) -> i64 {
     count
 }
 
-/// Whether the names are used up, and the time to try again has not come.
-pub(crate) fn is_held(draft: &mut Draft<'_>) -> bool {
-    if !is_used_up(draft) {
-        forget(draft);
-        return false;
-    }
+/// Whether the time to try the last name again has not come.
+pub(crate) fn is_held(draft: &Draft<'_>) -> bool {
     held_until(draft).is_some()
 }
 
-fn is_used_up(draft: &Draft<'_>) -> bool {
+/// Whether as many names as may be were tried for the current template.
+pub(crate) fn is_used_up(draft: &Draft<'_>) -> bool {
     draft.observed.flavour.has_safeguards()
         && !has(Bug::RetriesUnbounded)
         && draft.status.ours.collisions.as_ref().is_some_and(|known| {
@@ -90,6 +87,9 @@ pub(crate) fn wait(draft: &mut Draft<'_>) {
 
 /// There is a new set, or another template: the condition is over.
 pub(crate) fn forget(draft: &mut Draft<'_>) {
+    if !draft.observed.flavour.has_safeguards() {
+        return;
+    }
     draft.status.conditions.retain(|entry| entry.kind != condition::COLLISION_LIMIT_REACHED);
 }
 

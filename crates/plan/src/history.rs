@@ -37,23 +37,11 @@ pub(crate) fn clean_up(draft: &mut Draft<'_>) {
 /// revisions among idle old sets go, before one more is created. The one that a rollback asks
 /// for stays, and the new set is never refused.
 pub(crate) fn make_room(draft: &mut Draft<'_>, created: Option<i64>) {
-    let excess = excess(draft, created.or(draft.created.as_ref().map(|set| set.size)));
-    draft.status.conditions.retain(|entry| excess > 0 || entry.kind != condition::REVISION_LIMIT_REACHED);
-    if excess == 0 {
+    if !draft.observed.flavour.has_safeguards() {
         return;
     }
-    let pinned = draft.workload.rollback_to.and_then(|requested| rollback::wanted(draft, requested));
-    let mut spare = candidates(draft);
-    spare.retain(|index| {
-        draft.sets.get(*index).is_some_and(|set| {
-            is_idle(set) && !set.is_updated() && pinned.is_none_or(|it| revision::of(set).or_zero() != it)
-        })
-    });
-    sort(draft, &mut spare);
-    let missing = excess.saturating_sub(spare.len());
-    for index in spare.into_iter().take(excess) {
-        draft.delete(index);
-    }
+    let excess = excess(draft, created.or(draft.created.as_ref().map(|set| set.size)));
+    let missing = if excess == 0 { 0 } else { excess.saturating_sub(delete_spare(draft, excess)) };
     if missing == 0 {
         draft.status.conditions.retain(|entry| entry.kind != condition::REVISION_LIMIT_REACHED);
         return;
@@ -70,10 +58,27 @@ pub(crate) fn make_room(draft: &mut Draft<'_>, created: Option<i64>) {
     set_condition(&mut draft.status.conditions, reached);
 }
 
+/// Deletes up to so many idle old sets, the lowest revisions first; says how many it found.
+fn delete_spare(draft: &mut Draft<'_>, most: usize) -> usize {
+    let pinned = draft.workload.rollback_to.and_then(|requested| rollback::wanted(draft, requested));
+    let mut spare = candidates(draft);
+    spare.retain(|index| {
+        draft.sets.get(*index).is_some_and(|set| {
+            is_idle(set) && !set.is_updated() && pinned.is_none_or(|it| revision::of(set).or_zero() != it)
+        })
+    });
+    sort(draft, &mut spare);
+    let found = spare.len();
+    for index in spare.into_iter().take(most) {
+        draft.delete(index);
+    }
+    found
+}
+
 /// By how many the sets exceed the cap of NS-2, one that is created with a size included.
 fn excess(draft: &Draft<'_>, created: Option<i64>) -> usize {
-    let limit = draft.workload.revision_history_limit.filter(|_| draft.observed.flavour.has_safeguards());
-    let Some(limit) = limit.filter(|_| !has(Bug::HistoryUnbounded)) else { return 0 };
+    let limit = draft.workload.revision_history_limit.filter(|_| !has(Bug::HistoryUnbounded));
+    let Some(limit) = limit else { return 0 };
     let sizes = draft.sets.iter().filter(|set| !set.is_deleted()).map(|set| set.size).chain(created);
     let idle = sizes.filter(|size| *size == 0).count();
     let room = usize::try_from(limit.max(0)).unwrap_or(usize::MAX).saturating_add(SPARE);

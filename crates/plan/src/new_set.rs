@@ -98,7 +98,7 @@ fn changes(draft: &mut Draft<'_>, index: usize) -> Map {
     let Some(set) = draft.sets.get(index) else { return Map::new() };
     let current = set.annotation(REVISION);
     let parsed = revision::parse(current);
-    let mut wanted = copied(draft, set.seen.annotations.iter());
+    let mut wanted = copied(draft, &set.seen.annotations);
     if parsed == Revision::Garbage && has(Bug::RevisionGarbageKept) {
         return Map::new();
     }
@@ -126,7 +126,7 @@ fn changes(draft: &mut Draft<'_>, index: usize) -> Map {
 
 /// What of the Deployment's annotations its new set gets, beside those that it has (S4.13). On our
 /// kind, what has no room there is left out: a rollout does not fail for want of a copy.
-fn copied<'a>(draft: &Draft<'_>, present: impl Iterator<Item = (&'a String, &'a String)>) -> Map {
+fn copied(draft: &Draft<'_>, present: &Map) -> Map {
     let annotations = &draft.workload.annotations;
     let copied = annotations.iter().filter(|(key, _)| !is_never_copied(key));
     let copied: Map = copied.map(|(key, value)| (key.clone(), value.clone())).collect();
@@ -134,11 +134,13 @@ fn copied<'a>(draft: &Draft<'_>, present: impl Iterator<Item = (&'a String, &'a 
         return copied;
     }
     let length = |key: &str, value: &str| key.len().saturating_add(value.len());
-    let stays = present.filter(|(key, _)| !copied.contains_key(*key));
-    let mut used = stays.fold(ROOM_FOR_OURS, |used, (key, value)| used.saturating_add(length(key, value)));
+    // Nothing is removed from a set, so what it has counts until it is overwritten.
+    let add = |used: usize, (key, value): (&String, &String)| used.saturating_add(length(key, value));
+    let mut used = present.iter().fold(ROOM_FOR_OURS, add);
     let mut fitting = Map::new();
     for (key, value) in copied {
-        let with_it = used.saturating_add(length(&key, &value));
+        let before = present.get(&key).map_or(0, |old| length(&key, old));
+        let with_it = used.saturating_sub(before).saturating_add(length(&key, &value));
         if with_it <= ANNOTATIONS_MAX {
             used = with_it;
             fitting.insert(key, value);
@@ -188,7 +190,9 @@ pub(crate) fn ensure(draft: &mut Draft<'_>, size: i64) -> Result<(), Ask> {
         collision::forget(draft);
         return Ok(());
     }
-    if collision::is_held(draft) {
+    if !collision::is_used_up(draft) {
+        collision::forget(draft);
+    } else if collision::is_held(draft) {
         return Ok(());
     }
     let revision = revision::next_for(draft);
@@ -223,7 +227,7 @@ fn describe(draft: &Draft<'_>, size: i64, revision: i64) -> Result<NewReplicaSet
     }
     let mut selector = workload.selector.clone().unwrap_or_default();
     selector.match_labels.insert(HASH_LABEL.to_owned(), hash.clone());
-    let mut annotations = copied(draft, std::iter::empty());
+    let mut annotations = copied(draft, &Map::new());
     annotations.insert(REVISION.to_owned(), revision.to_string());
     annotations.extend(draft.replicas_annotations());
     if draft.observed.flavour.marks_sets() {

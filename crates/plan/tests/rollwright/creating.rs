@@ -127,3 +127,21 @@ fn an_annotation_that_has_no_room_beside_those_of_the_set_is_not_copied_later() 
     let set = world.observed.sets.first().unwrap();
     assert!(set.annotations.contains_key("f") && !set.annotations.contains_key("e"));
 }
+
+#[test]
+fn a_value_that_has_no_room_leaves_the_old_one_and_that_counts() {
+    let with = |world: &mut World, key: &str, kilobytes: usize| {
+        world.observed.workload.annotations.insert(key.to_owned(), "x".repeat(kilobytes * 1024));
+    };
+    let mut world = rolling_out();
+    with(&mut world, "k", 200);
+    world.pass();
+    with(&mut world, "a", 100);
+    with(&mut world, "k", 150);
+    world.pass();
+    world.pass();
+    let set = world.observed.sets.first().unwrap();
+    let total: usize = set.annotations.iter().map(|(key, value)| key.len() + value.len()).sum();
+    assert!(total <= 256 * 1024, "{total}");
+    assert_eq!(set.annotations["k"].len(), 150 * 1024);
+}
