@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use world::{Deletion, Key, Mode, Object, Preconditions, Propagation, Refused, Resource, Store};
 
 use crate::criteria::Criteria;
+use crate::definition;
 use crate::invalid;
 use crate::member::put;
 use crate::protobuf;
@@ -72,14 +73,7 @@ fn check(store: &Store, key: &Key, preconditions: &Preconditions) -> Result<(), 
 
 /// Deletes an object; answers the object, or that it is gone.
 pub(crate) fn delete(store: &mut Store, key: &Key, deletion: &Deletion) -> Result<Value, Refused> {
-    if key.resource == Resource::CustomResourceDefinitions && deletion.mode == Mode::Store {
-        let objects: Vec<Object> = store.list(Resource::Deployments, None).cloned().collect();
-        for object in objects {
-            store.delete(&key_of(&object), &Deletion::default())?;
-        }
-    }
-    check(store, key, &deletion.preconditions)?;
-    let deleted = store.delete(key, deletion)?;
+    let deleted = remove(store, key, deletion)?;
     let is_gone = deletion.mode == Mode::DryRun || store.get(key).is_none();
     if is_gone && !answers_the_object(key.resource) {
         return Ok(json!({
@@ -88,6 +82,19 @@ pub(crate) fn delete(store: &mut Store, key: &Key, deletion: &Deletion) -> Resul
         }));
     }
     Ok(deleted.to_value())
+}
+
+/// Deletes an object, and with our definition the objects that it defines.
+fn remove(store: &mut Store, key: &Key, deletion: &Deletion) -> Result<Object, Refused> {
+    check(store, key, &deletion.preconditions)?;
+    let deleted = store.delete(key, deletion)?;
+    if key.resource == Resource::CustomResourceDefinitions && definition::installed(store).is_none() {
+        let keys: Vec<Key> = store.list(Resource::Deployments, None).map(Key::of).collect();
+        for key in keys {
+            store.delete(&key, &Deletion::default())?;
+        }
+    }
+    Ok(deleted)
 }
 
 fn details(object: &Object) -> Value {
@@ -100,10 +107,6 @@ fn details(object: &Object) -> Value {
 
 const fn answers_the_object(resource: Resource) -> bool {
     matches!(resource, Resource::Pods | Resource::Namespaces | Resource::ServiceAccounts | Resource::Services)
-}
-
-fn key_of(object: &Object) -> Key {
-    Key::new(object.resource, object.namespace(), object.name())
 }
 
 /// Deletes the objects that a request selects.
@@ -119,8 +122,8 @@ pub(crate) fn collection(
         store.list(resource, namespace).filter(|object| criteria.matches(object)).cloned().collect();
     let mut deleted = Vec::new();
     for object in selected {
-        let key = key_of(&object);
-        let marked = store.delete(&key, deletion)?;
+        let key = Key::of(&object);
+        let marked = remove(store, &key, deletion)?;
         // What is gone at once is answered as it was.
         deleted.push(if store.get(&key).is_some() { marked } else { object });
     }

@@ -2,12 +2,10 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use admission::{Crd, FieldValidation};
-use serde_json::Value;
+use admission::{Crd, FieldValidation, built_in, metadata};
 use world::{Admission, Object, Operation, Refused, Request, Resource, Store, Subresource};
 
 use crate::invalid::{self, refused};
-use crate::member::put;
 use crate::{defaults, definition, managed};
 
 /// How the request that is carried out now writes.
@@ -63,26 +61,21 @@ impl Gate {
         self.scope.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn crd(&self, store: &Store) -> Option<Arc<Crd>> {
-        let definition = definition::installed(store)?;
+    /// The definition of the custom kind, if it is installed.
+    fn crd(&self, store: &Store) -> Result<Option<Arc<Crd>>, Refused> {
+        let Some(definition) = definition::installed(store) else { return Ok(None) };
         let mut known = self.custom.lock().unwrap_or_else(PoisonError::into_inner);
         if known.as_ref().is_none_or(|(version, _)| *version != definition.version()) {
-            let crd = Crd::parse(&definition.to_value()).ok()?;
-            *known = Some((definition.version(), Arc::new(crd)));
+            *known = Some((definition.version(), Arc::new(definition::read(definition)?)));
         }
-        known.as_ref().map(|(_, crd)| crd.clone())
+        Ok(known.as_ref().map(|(_, crd)| crd.clone()))
     }
 
     /// Decodes and validates an object of the custom kind.
     fn custom(&self, crd: &Crd, request: &Request<'_>, object: &mut Object) -> Result<(), Refused> {
         let mut value = object.to_value();
-        let mut sent = value.clone();
-        if let (Some(stored), Some(metadata)) = (request.stored, sent.get_mut("metadata")) {
-            // It is counted later.
-            put(metadata, "generation", stored.generation());
-        }
         let unknown = crd.decode(&mut value).map_err(|why| refused(&crd.undecodable(&why)))?;
-        self.complain(crd, &sent, unknown)?;
+        self.complain(crd, object, unknown)?;
         if request.stored.is_none() {
             crd.prepare_create(&mut value);
         }
@@ -98,26 +91,18 @@ impl Gate {
         // Defaults are not validated: that of the status would be refused.
         admission::default(crd.schema(), &mut value);
         replace(object, Object::from_value(object.resource, value));
-        if let Some(stored) = request.stored
-            && stored.spec == object.spec
-            && stored.rest == object.rest
-            && !object.is_deleting()
-        {
-            // What made a difference has been dropped again.
-            object.set_metadata("generation", stored.generation().into());
-        }
         Ok(())
     }
 
     /// Refuses unknown and duplicate fields, or keeps them for a warning.
-    fn complain(&self, crd: &Crd, sent: &Value, unknown: Vec<String>) -> Result<(), Refused> {
+    fn complain(&self, crd: &Crd, sent: &Object, unknown: Vec<String>) -> Result<(), Refused> {
         let mut scope = self.scope();
         scope.complaints.extend(unknown);
         if scope.validation != FieldValidation::Strict || scope.complaints.is_empty() {
             return Ok(());
         }
         Err(refused(&match scope.verb {
-            Verb::Patch => admission::patch_refused(sent, &scope.complaints),
+            Verb::Patch => admission::patch_refused(&sent.to_value(), &scope.complaints),
             Verb::Whole | Verb::Apply => crd.undecodable(&admission::strict_error(&scope.complaints)),
         }))
     }
@@ -133,12 +118,12 @@ impl Admission for Gate {
             defaults::complete(object);
         }
         if request.resource == Resource::Deployments {
-            if let Some(crd) = self.crd(store) {
+            if let Some(crd) = self.crd(store)? {
                 self.custom(&crd, request, object)?;
             }
         } else if !self.scope().manager.is_empty() {
             // What acts inside of the cluster knows what it writes.
-            built_in(request, object)?;
+            validate(request, object)?;
         }
         let is_deployment = matches!(request.resource, Resource::Deployments | Resource::AppsDeployments);
         let scope = self.scope();
@@ -149,19 +134,20 @@ impl Admission for Gate {
     }
 }
 
-/// What holds for the metadata of all built-in kinds.
-fn built_in(request: &Request<'_>, object: &mut Object) -> Result<(), Refused> {
-    let value = || {
-        let metadata = Value::clone(&object.metadata);
-        serde_json::json!({ "metadata": metadata })
-    };
-    let mut causes = match request.stored {
-        None => admission::metadata::on_create(&value()),
-        Some(stored) if stored.metadata != object.metadata => {
-            let old = Value::clone(&stored.metadata);
-            admission::metadata::on_update(&value(), &serde_json::json!({ "metadata": old }))
+/// Validates a built-in kind: ReplicaSets and new pods as far as `admission` knows them, of others
+/// the metadata.
+fn validate(request: &Request<'_>, object: &Object) -> Result<(), Refused> {
+    let new = object.to_value();
+    let old = request.stored.map(Object::to_value);
+    let mut causes = match (object.resource, request.subresource, &old) {
+        (Resource::ReplicaSets, _, None) => built_in::replica_set_on_create(&new),
+        (Resource::ReplicaSets, Subresource::Status, Some(old)) => {
+            built_in::replica_set_on_status_update(&new, old)
         }
-        Some(_) => Vec::new(),
+        (Resource::ReplicaSets, _, Some(old)) => built_in::replica_set_on_update(&new, old),
+        (Resource::Pods, _, None) => built_in::pod_on_create(&new),
+        (_, _, None) => metadata::on_create(&new),
+        (_, _, Some(old)) => metadata::on_update(&new, old),
     };
     causes.retain(|cause| object.resource.is_namespaced() || cause.field != "metadata.namespace");
     if causes.is_empty() {

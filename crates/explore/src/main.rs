@@ -39,7 +39,7 @@ impl Arguments {
                 continue;
             }
             if flag == "--bug" {
-                arguments.bug = words.next();
+                arguments.bug = Some(words.next().ok_or("--bug wants a name")?);
                 continue;
             }
             let scope = arguments.scope.get_or_insert_with(Scope::small);
