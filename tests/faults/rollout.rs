@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use cluster::wait_for;
-use faultproxy::{Match, shapes};
+use faultproxy::{Exchange, Journal, Match, shapes};
 use serde_json::json;
 
 use crate::failure::{Failure, Outcome, ensure, same, until};
@@ -23,6 +23,8 @@ const UNAVAILABLE: i64 = 2;
 const WRITES_MAX: usize = 4 * 10 + 10;
 /// More for each fault (WA-2).
 const WRITES_PER_FAULT: usize = 3;
+/// Seconds that a 429 asks to be left alone for.
+pub(crate) const RETRY_AFTER: u32 = 3;
 /// Watch faults and errors (G-CLIENT).
 pub(crate) const SOON: Duration = Duration::from_secs(35);
 /// A connection that is open and dead (G-CLIENT).
@@ -100,6 +102,7 @@ impl<'a> Rollout<'a> {
     /// Waits for the end, checks everything, and adds a row to the table.
     pub(crate) async fn finish(&mut self, fault: &str, place: &str, bound: Duration) -> Outcome {
         let row = self.measure(fault, place, bound).await?;
+        ensure(row.injected > 0, "the fault being met", fault)?;
         self.rig.row(row);
         Ok(())
     }
@@ -121,6 +124,7 @@ impl<'a> Rollout<'a> {
         self.check_history()?;
         let journal = rig.proxy.journal();
         same("requests out of shape", shapes::violations(&journal), Vec::<String>::new())?;
+        ensure_patience(&journal)?;
         let (writes, injected) = (journal.writes().count(), journal.faults());
         let faults = usize::try_from(injected).unwrap_or(usize::MAX);
         let writes_max =
@@ -169,6 +173,23 @@ pub(crate) fn neighbour(name: &str) -> Manifest {
 /// Waits until a request like this was recorded, and tells how long that took.
 pub(crate) async fn latency(rig: &Rig, select: &Match, bound: Duration) -> Outcome<Duration> {
     let started = Instant::now();
-    rig.asked(select, bound).await.map_err(|failure| Failure::new(failure.0))?;
+    rig.asked(select, bound).await?;
     Ok(started.elapsed())
+}
+
+/// A write that got a 429 is not sent again before the time that was asked for.
+fn ensure_patience(journal: &Journal) -> Outcome {
+    let writes: Vec<_> = journal.writes().collect();
+    let asked = Duration::from_secs(RETRY_AFTER.into());
+    for (index, refused) in writes.iter().enumerate().filter(|(_, seen)| seen.client_code == Some(429)) {
+        let is_it = |later: &&&Exchange| {
+            (&later.request.verb, &later.request.path) == (&refused.request.verb, &refused.request.path)
+        };
+        let Some(again) = writes[index + 1..].iter().find(is_it) else {
+            return Err(Failure::new(format!("nobody asks again after a 429: {:?}", refused.request)));
+        };
+        let pause = again.at.saturating_duration_since(refused.at);
+        ensure(pause >= asked, "no attempt before the time asked for", pause)?;
+    }
+    Ok(())
 }

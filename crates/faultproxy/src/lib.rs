@@ -103,14 +103,9 @@ impl FaultProxy {
         self.shared.arm(rule)
     }
 
-    /// Removes a rule.
-    pub fn disarm(&self, rule: RuleId) {
-        self.shared.disarm(Some(rule));
-    }
-
     /// Removes all rules. Requests that hang go on hanging.
     pub fn heal(&self) {
-        self.shared.disarm(None);
+        self.shared.disarm_all();
     }
 
     /// How many requests met the fault of a rule that is armed.

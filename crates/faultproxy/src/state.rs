@@ -63,8 +63,8 @@ impl Shared {
         id
     }
 
-    pub(crate) fn disarm(&self, id: Option<RuleId>) {
-        lock(&self.rules).armed.retain(|armed| id.is_some_and(|id| armed.id != id));
+    pub(crate) fn disarm_all(&self) {
+        lock(&self.rules).armed.clear();
     }
 
     /// How many requests met this rule's fault.
