@@ -7,7 +7,7 @@ use std::time::Duration;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
-use crate::failure::{Outcome, ensure, same, until};
+use crate::failure::{Outcome, ensure, same};
 use crate::flavour::REVISION;
 use crate::manifest::Manifest;
 use crate::objects::Set;
@@ -29,8 +29,6 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 
 const ROLLBACK_TO: &str = "deprecated.deployment.rollback.to";
 const FINGERPRINTS: &str = "rollwright.dev/fingerprints";
-/// How long nothing may be written once all is done.
-const A_WHILE: Duration = Duration::from_secs(3);
 /// Far more than any rollout here takes; a hot loop makes hundreds in a second.
 const WRITES_MAX: usize = 120;
 const EDITS: usize = 50;
@@ -40,13 +38,7 @@ const WRITES_PER_EDIT: usize = 15;
 
 /// No panic, not many writes since then, and none once all is done.
 async fn ensure_calm(world: &World, since: jiff::Timestamp, writes_max: usize) -> Outcome {
-    world
-        .wait("the last write being over", async || {
-            let writes = quiet::writes(world, jiff::Timestamp::now() - A_WHILE);
-            let writes = writes.map_err(|failure| cluster::NotYet(failure.0))?;
-            until(writes.is_empty(), format!("{} writes", writes.len()))
-        })
-        .await?;
+    quiet::settle(world).await?;
     let writes = quiet::writes(world, since)?.len();
     ensure(writes <= writes_max, &format!("at most {writes_max} writes"), writes)?;
     if let Some(operator) = world.stage.operator(world.flavour) {

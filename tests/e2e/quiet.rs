@@ -18,7 +18,7 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 
 /// How long nothing may be written.
 const QUIET: Duration = Duration::from_secs(60);
-/// How long before that the last write must have been; events are written in the background.
+/// How long before that the last write must have been.
 const SETTLED: Duration = Duration::from_secs(3);
 
 /// Not one write in a minute: neither for rollouts that are complete, nor for one that is
@@ -43,16 +43,26 @@ async fn no_writes_when_settled(world: World) -> Outcome {
         .wait_until("late", "the deadline", |late| late.progressing().1 == "ProgressDeadlineExceeded")
         .await?;
 
+    ensure_quiet(&world, QUIET).await
+}
+
+/// Waits until nothing has been written for a while; events are written in the background.
+pub(crate) async fn settle(world: &World) -> Outcome {
     world
         .wait("the last write being over", async || {
             let since = Timestamp::now() - SETTLED;
-            let writes = writes(&world, since).map_err(|failure| NotYet(failure.0))?;
+            let writes = writes(world, since).map_err(|failure| NotYet(failure.0))?;
             until(writes.is_empty(), format!("{writes:?}"))
         })
-        .await?;
+        .await
+}
+
+/// The writes come to an end, and then there is none for this long.
+pub(crate) async fn ensure_quiet(world: &World, window: Duration) -> Outcome {
+    settle(world).await?;
     let since = Timestamp::now();
-    tokio::time::sleep(QUIET).await;
-    same("writes in a minute", writes(&world, since)?, Vec::new())
+    tokio::time::sleep(window).await;
+    same("writes once all is done", writes(world, since)?, Vec::new())
 }
 
 /// Writes by whoever is in charge, in this namespace.

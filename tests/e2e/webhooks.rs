@@ -8,14 +8,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use cluster::webhook::{Behaviour, Registration, Verdict, Webhook};
-use cluster::{User, audit};
-use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::manifest::Manifest;
 use crate::objects::{Deployment, Set, summaries};
 use crate::ownership::pods_of;
+use crate::quiet::ensure_quiet;
 use crate::scenario::{Scenario, scenarios};
 use crate::world::World;
 
@@ -114,15 +113,6 @@ async fn endure(world: &World, webhook: Webhook, predictable: bool) -> Outcome {
     ensure(!webhook.calls().is_empty(), "a webhook that was called", webhook.calls())?;
     webhook.remove(&world.client()).await?;
     Ok(())
-}
-
-/// The operator writes nothing for this long.
-async fn ensure_quiet(world: &World, window: Duration) -> Outcome {
-    let since = Timestamp::now();
-    tokio::time::sleep(window).await;
-    let mut writes = audit::writes(&world.stage.cluster.audit_log(), since, User::Operator.name())?;
-    writes.retain(|request| request.namespace == world.namespace);
-    ensure(writes.is_empty(), "no writes after the last rollout", &writes)
 }
 
 /// Writes a default out and takes it back. At the end the set from before is the current one.
