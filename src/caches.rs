@@ -165,8 +165,8 @@ impl Sink for Workloads {
 
 /// Drops what nobody reads and what is large. The key stays, since it tells that there are
 /// annotations at all.
-pub(crate) fn slim(workload: &mut Value) {
-    let annotations = workload.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
+pub(crate) fn slim(object: &mut Value) {
+    let annotations = object.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
     if let Some(applied) = annotations.and_then(|annotations| annotations.get_mut(LAST_APPLIED)) {
         *applied = Value::from("");
     }

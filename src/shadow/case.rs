@@ -4,6 +4,7 @@ use plan::keys::{HASH_LABEL, LAST_APPLIED};
 use plan::{Action, Flavour, ReplicaSet, Status};
 use serde_json::{Map, Value, json};
 
+use crate::caches;
 use crate::shadow::author;
 use crate::shadow::judge::Divergence;
 use crate::shadow::sight::Write;
@@ -57,10 +58,7 @@ fn set(object: &mut Value, key: &str, value: Value) {
 /// Without what nobody reads and what may be large or secret.
 fn plain(body: &Value) -> Value {
     let mut body = body.clone();
-    let annotations = body.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
-    if let Some(applied) = annotations.and_then(|annotations| annotations.get_mut(LAST_APPLIED)) {
-        *applied = Value::from("");
-    }
+    caches::slim(&mut body);
     body
 }
 

@@ -10,6 +10,8 @@ use jiff::{SignedDuration, Timestamp};
 use plan::{Flavour, ReplicaSet, Workload};
 use serde_json::Value;
 
+use crate::index::Key;
+
 /// How far back a controller's view may lie: its caches lag, and its writes may be throttled.
 const WINDOW: SignedDuration = SignedDuration::from_secs(20);
 /// How many versions of one object are kept at most.
@@ -17,19 +19,6 @@ const VERSIONS_MAX: usize = 64;
 /// How many states of the ReplicaSets a write is compared with at most, and of the Deployment.
 const SET_MOMENTS_MAX: usize = 64;
 const WORKLOAD_MOMENTS_MAX: usize = 6;
-
-/// Name of a Deployment.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Key {
-    pub(crate) namespace: String,
-    pub(crate) name: String,
-}
-
-impl std::fmt::Display for Key {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}/{}", self.namespace, self.name)
-    }
-}
 
 /// An object, decoded, and as it came.
 #[derive(Debug)]

@@ -8,8 +8,9 @@ use plan::keys::{condition, reason};
 use plan::template::Digest;
 use plan::{Flavour, Status, Why, Workload};
 
+use crate::index::Key;
 use crate::shadow::agree;
-use crate::shadow::fleet::{Fleet, Item, Key, View};
+use crate::shadow::fleet::{Fleet, Item, View};
 use crate::shadow::intent::{Circumstances, Intent, intend};
 use crate::shadow::sight::{Sighting, Write};
 

@@ -42,6 +42,7 @@ use crate::admin::{self, Pages};
 use crate::args::{Bind, Report, ShadowArguments};
 use crate::client::{self, ClientError, WatchClients};
 use crate::health::{Health, WatchPulse};
+use crate::index::Key;
 use crate::live;
 use crate::metrics::Metrics;
 use crate::object::Object;
@@ -303,7 +304,7 @@ fn pages(reasons: Reasons, report: Arc<Mutex<String>>) -> admin::More {
             return Some(Value::Object(all).to_string());
         }
         let (namespace, name) = path.strip_prefix("/why/")?.split_once('/')?;
-        let key = fleet::Key { namespace: namespace.to_owned(), name: name.to_owned() };
+        let key = Key { namespace: namespace.to_owned(), name: name.to_owned() };
         reasons().get(&key).map(|why| json!({ "deployment": key.to_string(), "why": why }).to_string())
     })
 }

@@ -10,8 +10,9 @@ use plan::{Flavour, ReplicaSet, Workload};
 use tracing::{debug, info, warn};
 
 use crate::caches;
+use crate::index::Key;
 use crate::live;
-use crate::shadow::fleet::{Fleet, Item, Key};
+use crate::shadow::fleet::{Fleet, Item};
 use crate::shadow::follow::{News, Signed, Which};
 use crate::shadow::judge::{self, Divergence, Verdict};
 use crate::shadow::keep::Keep;

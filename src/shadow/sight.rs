@@ -8,8 +8,9 @@ use plan::keys::REVISION;
 use plan::{ReplicaSet, Workload};
 use serde_json::Value;
 
+use crate::index::Key;
 use crate::shadow::author::{self, Author, Path};
-use crate::shadow::fleet::{Fleet, Item, Key};
+use crate::shadow::fleet::{Fleet, Item};
 
 /// A write of the controller in charge.
 #[derive(Clone, Debug)]
