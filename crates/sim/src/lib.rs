@@ -18,6 +18,7 @@ mod operator;
 mod record;
 mod requests;
 pub mod scenario;
+mod scout;
 pub mod shrink;
 pub mod themes;
 mod troubles;

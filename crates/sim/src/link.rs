@@ -13,9 +13,8 @@ use dispatch::memory::Memory;
 use dispatch::next::Next;
 use jiff::Timestamp;
 use pass::{Answer, Cluster, Outcome, Owner, Refusal};
-use plan::keys::{MANAGED_LABEL, MANAGED_VALUE};
 use plan::{Action, Ask, Claim, DryRun, Event, Flavour, ReplicaSet, Target, Workload};
-use serde_json::{Value, json};
+use serde_json::Value;
 use world::{Object, Patch, Resource, Subresource};
 
 use crate::history::{decode_set, decode_workload, is_marked, workloads_of};
@@ -112,12 +111,12 @@ fn conflict(message: String) -> Refusal {
     Refusal { code: 409, reason: "Conflict".to_owned(), message, namespace_terminating: false }
 }
 
-fn unreadable() -> Refusal {
+pub(crate) fn unreadable() -> Refusal {
     Refusal { code: 0, reason: String::new(), message: "unreadable".to_owned(), namespace_terminating: false }
 }
 
 impl Link {
-    async fn send(&self, request: Request, why: Option<Decided>) -> Reply {
+    pub(crate) async fn send(&self, request: Request, why: Option<Decided>) -> Reply {
         let decision = why.and_then(|why| {
             let view = lock(&self.view).clone()?;
             Some(Box::new(Decision { why, view }))
@@ -130,7 +129,7 @@ impl Link {
         self.send(request, why).await?.pop().ok_or_else(unreadable)
     }
 
-    async fn get(&self, resource: Resource, name: &str) -> Result<Option<Object>, Refusal> {
+    pub(crate) async fn get(&self, resource: Resource, name: &str) -> Result<Option<Object>, Refusal> {
         match self.send(Request::Get(resource, name.to_owned()), None).await {
             Ok(mut found) => Ok(found.pop()),
             Err(refusal) if refusal.is_not_found() => Ok(None),
@@ -205,73 +204,7 @@ impl Link {
         Ok(Some((workload, sets.collect())))
     }
 
-    async fn settle_strays(&self) -> Result<(), Refusal> {
-        let strays = lock(&self.brain).index.strays(&self.key);
-        for stray in strays {
-            self.bring_back(&stray.name, &stray.uid).await?;
-            lock(&self.brain).index.settle_stray(&self.key, &stray.uid);
-        }
-        Ok(())
-    }
-
-    /// As `src/scout.rs`: once per Deployment and process, sets without our label are looked for.
-    async fn look_for_orphans(&self) -> Result<(), Refusal> {
-        if self.flavour.set_labels().is_none() {
-            return Ok(());
-        }
-        let workload = {
-            let mut brain = lock(&self.brain);
-            let Some((workload, _)) = brain.index.first_seen(&self.key) else { return Ok(()) };
-            if workload.deleting || brain.memory.has_scouted(&self.key, &workload.uid) {
-                return Ok(());
-            }
-            workload
-        };
-        let Some(selector) = workload.selector.as_ref() else { return Ok(()) };
-        let found = self.send(Request::List(Resource::ReplicaSets), None).await?;
-        let found = found.iter().filter_map(|object| decode_set(self.flavour, object));
-        let mut orphans = Vec::new();
-        for set in found.filter(|set| !is_marked(set) && !set.deleting) {
-            match &set.controller_uid {
-                Some(uid) if *uid == workload.uid => self.bring_back(&set.name, &set.uid).await?,
-                Some(_) => {}
-                None if selector.matches(&set.labels) => orphans.push(set.name),
-                None => {}
-            }
-        }
-        lock(&self.brain).memory.note_scouted(&self.key, &workload.uid, orphans);
-        Ok(())
-    }
-
-    async fn bring_back(&self, name: &str, uid: &str) -> Result<(), Refusal> {
-        let live = self.get(Resource::ReplicaSets, name).await?.filter(|live| live.uid() == uid);
-        let Some(mut set) = live.and_then(|live| decode_set(self.flavour, &live)) else { return Ok(()) };
-        if !is_marked(&set) {
-            let owner = set.controller_uid.as_ref();
-            if owner.is_none_or(|owner| lock(&self.brain).index.key_of(owner).is_none()) {
-                return Ok(());
-            }
-            let patch = json!({ "metadata": {
-                "uid": set.uid, "resourceVersion": set.resource_version,
-                "labels": { MANAGED_LABEL: MANAGED_VALUE },
-            }});
-            let live = self.patch(
-                Resource::ReplicaSets,
-                name,
-                Patch::Merge(patch),
-                Subresource::Main,
-                Decided::Mark,
-            );
-            set = decode_set(self.flavour, &live.await?).ok_or_else(unreadable)?;
-        }
-        let placed = Placed { namespace: self.key.namespace.clone(), set: Arc::new(set) };
-        let mut brain = lock(&self.brain);
-        let woken = brain.index.put_set(placed);
-        brain.woken.extend(woken.into_iter().filter(|other| *other != self.key));
-        Ok(())
-    }
-
-    async fn patch(
+    pub(crate) async fn patch(
         &self,
         resource: Resource,
         name: &str,
