@@ -41,6 +41,12 @@ sim-determinism: ## Play 1,000 seeds twice and compare
 mutants-check: ## Put bugs of the past back in; the simulator has to find each (ONLY=name for one)
 	@$(CARGO) run --quiet --release --package sim --features mutants --bin mutants -- $(if $(ONLY),--only $(ONLY)) $(MUTANTS_FLAGS)
 
+# All of them take hours; SHARD=0/10 tries every tenth. Needs cargo-mutants; docs/mutants.md has the
+# last result.
+.PHONY: mutants
+mutants: ## Change the planner in a thousand ways; its tests and the recorded decisions must notice
+	@$(CARGO) mutants --package plan $(if $(SHARD),--shard $(SHARD) --sharding round-robin) --output target
+
 .PHONY: sim-crashes
 sim-crashes: ## Let the operator die around every write of a few scenarios
 	@$(SIM) --crash-matrix
