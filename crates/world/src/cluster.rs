@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use crate::chance::{Chance, First};
 use crate::garbage_collector::GarbageCollector;
-use crate::kubelet::{Conventions, Kubelets, Policy};
+use crate::kubelet::{Conventions, Kubelets, Policy, homeless};
 use crate::log::Expired;
 use crate::replica_set_controller::ReplicaSetController;
 use crate::resource::Resource;
@@ -192,6 +192,10 @@ impl Controllers {
     fn read(&mut self, store: &Store, through: u64) -> Result<(), Expired> {
         for change in store.changes(Resource::Pods, self.version)? {
             self.pods.insert(Key::of(&change.object));
+        }
+        // A node that takes pods again.
+        if store.changes(Resource::Nodes, self.version)?.next().is_some() {
+            self.pods.extend(homeless(store));
         }
         self.sets.observe_sets(store, through)?;
         self.sets.observe_pods(store, through)?;

@@ -44,7 +44,10 @@ pub struct PodStep {
 /// The state of a pod as its status shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
-    Unschedulable,
+    /// No node takes it; `cordoned` when that is because somebody said so.
+    Unschedulable {
+        cordoned: bool,
+    },
     NotReady,
     Ready,
     ImagePull,
@@ -154,7 +157,7 @@ impl Kubelets {
         memory.note(&pod, now);
         let course = policy.course(&pod, memory.course.as_ref());
         memory.course = Some(course);
-        match next(nodes, &pod, memory, &course, now) {
+        match next(nodes, store, &pod, memory, &course) {
             Action::Wait(again) => PodStep { wrote: false, again },
             action => match act(nodes, store, &pod, memory, &action) {
                 Ok(()) => PodStep { wrote: true, again: None },
@@ -173,7 +176,8 @@ impl Kubelets {
     }
 }
 
-fn next(nodes: &[Node], pod: &Object, memory: &Memory, course: &Course, now: Timestamp) -> Action {
+fn next(nodes: &[Node], store: &Store, pod: &Object, memory: &Memory, course: &Course) -> Action {
+    let now = store.now();
     if is_lost(nodes, bound_to(pod)) {
         return Action::Wait(None);
     }
@@ -186,7 +190,7 @@ fn next(nodes: &[Node], pod: &Object, memory: &Memory, course: &Course, now: Tim
     if matches!(phase, Some("Succeeded" | "Failed")) || is_gated.is_some_and(|gates| !gates.is_empty()) {
         return Action::Wait(None);
     }
-    let Some(bound) = memory.bound else { return schedule(nodes, memory, course, now) };
+    let Some(bound) = memory.bound else { return schedule(nodes, store, memory, course) };
     let (shape, until) = shape(memory, course, bound, now);
     let Some(shape) = shape else { return Action::Wait(until) };
     let restarts = match shape {
@@ -197,18 +201,20 @@ fn next(nodes: &[Node], pod: &Object, memory: &Memory, course: &Course, now: Tim
     if memory.shown == Some(shown) { Action::Wait(until) } else { Action::Show(shown) }
 }
 
-fn schedule(nodes: &[Node], memory: &Memory, course: &Course, now: Timestamp) -> Action {
+fn schedule(nodes: &[Node], store: &Store, memory: &Memory, course: &Course) -> Action {
     let at = after(memory.seen, course.bound_after);
-    if now < at {
+    if store.now() < at {
         return Action::Wait(Some(at));
     }
-    let alive = |index: usize| nodes.get(index).is_some_and(|node| !node.is_lost);
+    let is_cordoned = |node: &Node| is_cordoned(store, &node.name);
+    let alive = |index: usize| nodes.get(index).is_some_and(|node| !node.is_lost && !is_cordoned(node));
     let wanted = course.node.map(|node| node % nodes.len().max(1));
     let node = wanted.and_then(|wanted| {
         let elsewhere = (0..nodes.len()).find(|index| alive(*index));
         if alive(wanted) { Some(wanted) } else { elsewhere }
     });
-    let shown = Shown { shape: Shape::Unschedulable, gates_met: true, restarts: 0 };
+    let cordoned = nodes.iter().any(is_cordoned);
+    let shown = Shown { shape: Shape::Unschedulable { cordoned }, gates_met: true, restarts: 0 };
     match node {
         Some(node) => Action::Bind(node),
         None if memory.shown == Some(shown) => Action::Wait(None),
@@ -320,6 +326,17 @@ fn at_once(pod: &Object) -> Deletion {
     };
     let preconditions = Preconditions { uid: Some(pod.uid().to_owned()), resource_version: None };
     Deletion { preconditions, propagation, grace_seconds: Some(0), mode: Mode::Store }
+}
+
+/// Whether a node takes no new pods (`kubectl cordon`).
+fn is_cordoned(store: &Store, name: &str) -> bool {
+    let node = store.get(&Key::new(Resource::Nodes, "", name));
+    node.is_some_and(|node| node.spec.get("unschedulable").and_then(Value::as_bool) == Some(true))
+}
+
+/// Every pod that has no node yet.
+pub(crate) fn homeless(store: &Store) -> impl Iterator<Item = Key> + '_ {
+    store.list(Resource::Pods, None).filter(|pod| bound_to(pod).is_empty()).map(Key::of)
 }
 
 /// Whether a node is not heard of.

@@ -227,6 +227,29 @@ fn a_container_that_restarts_is_not_ready_until_it_is_again() {
 }
 
 #[test]
+fn a_cordoned_node_takes_no_new_pods() {
+    let mut cluster = cluster();
+    cluster.controllers.kubelets().register(&mut cluster.store).unwrap();
+    cluster.store.create(set("web", 1, "app:1"), Mode::Store).unwrap();
+    after(&mut cluster, 200);
+    let node = Key::new(Resource::Nodes, "", NODE_NAME);
+    let cordon = |cluster: &mut Cluster, value: bool| {
+        let patch = Patch::Merge(json!({"spec": {"unschedulable": value}}));
+        cluster.store.patch(&node, &patch, Subresource::Main, Mode::Store).unwrap();
+    };
+    cordon(&mut cluster, true);
+    scale(&mut cluster, "web", 2);
+    after(&mut cluster, 3_600_000);
+    assert_eq!(status(&cluster, "web")["readyReplicas"], 1);
+    let homeless = pods(&cluster).into_iter().find(|pod| pod.spec.get("nodeName").is_none()).unwrap();
+    let scheduled = condition(&homeless, "PodScheduled");
+    assert_eq!(scheduled["message"], "0/1 nodes are available: 1 node(s) were unschedulable.");
+    cordon(&mut cluster, false);
+    after(&mut cluster, 200);
+    assert_eq!(status(&cluster, "web")["readyReplicas"], 2);
+}
+
+#[test]
 fn a_lost_node_keeps_its_pods_until_it_is_back_or_removed() {
     let mut cluster = cluster();
     cluster.controllers.kubelets().register(&mut cluster.store).unwrap();

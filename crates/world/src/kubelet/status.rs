@@ -85,7 +85,7 @@ fn containers<'a>(pod: &'a Object, field: &str) -> &'a [Value] {
 fn phase(shape: Shape) -> &'static str {
     match shape {
         Shape::NotReady | Shape::Ready | Shape::Crashing => "Running",
-        Shape::ImagePull | Shape::Unschedulable => "Pending",
+        Shape::ImagePull | Shape::Unschedulable { .. } => "Pending",
         Shape::Succeeded => "Succeeded",
         Shape::Failed => "Failed",
     }
@@ -104,9 +104,10 @@ fn conditions(
         condition.get("type").and_then(Value::as_str).is_some_and(|kind| OURS.contains(&kind))
     };
     let mut all: Vec<Value> = stored.filter(|condition| !is_ours(condition)).cloned().collect();
-    if shown.shape == Shape::Unschedulable {
+    if let Shape::Unschedulable { cordoned } = shown.shape {
         let since = transitions.note(0, false, now);
-        let message = format!("0/{nodes} nodes are available: {nodes} Insufficient cpu.");
+        let why = if cordoned { "node(s) were unschedulable" } else { "Insufficient cpu" };
+        let message = format!("0/{nodes} nodes are available: {nodes} {why}.");
         all.push(json!({
             "type": "PodScheduled", "status": "False", "lastTransitionTime": stamp(since),
             "reason": "Unschedulable", "message": message,
