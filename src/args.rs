@@ -141,6 +141,10 @@ pub(crate) struct SandboxArguments {
     /// Where to write the kubeconfig [default: among the temporary files].
     #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig_out: Option<PathBuf>,
+    /// Where to log every request, a line of JSON each, as a real server's audit log does
+    /// [default: nowhere].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) audit_log: Option<PathBuf>,
     /// Whose Deployments the operator manages.
     #[arg(
         long,

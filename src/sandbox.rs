@@ -32,6 +32,8 @@ pub(crate) enum SandboxError {
     Bind { port: u16, source: std::io::Error },
     #[error("writing {path}: {source}")]
     Kubeconfig { path: String, source: std::io::Error },
+    #[error("--audit-log {path}: {source}")]
+    AuditLog { path: String, source: std::io::Error },
     #[error(transparent)]
     Definition(#[from] api::crd::SchemaError),
     #[error("filling the cluster: {0}")]
@@ -53,7 +55,12 @@ pub(crate) async fn run(arguments: &SandboxArguments) -> Result<ExitCode, Sandbo
         ..Conventions::default()
     };
     let cluster = apiserver::embed(api::crd::crd(None)?, Box::new(policy))?;
-    tokio::spawn(apiserver::serve(listener, apiserver::ApiServer::new(&cluster)));
+    let mut server = apiserver::ApiServer::new(&cluster);
+    if let Some(path) = &arguments.audit_log {
+        let failed = |source| SandboxError::AuditLog { path: path.display().to_string(), source };
+        server = server.with_audit_log(std::fs::File::create(path).map_err(failed)?);
+    }
+    tokio::spawn(apiserver::serve(listener, server));
     tokio::spawn(apiserver::live(cluster));
     let file = kubeconfig::File::write(arguments.kubeconfig_out.as_deref(), port)?;
     let operator = operator(&arguments.api, file.path());

@@ -124,6 +124,19 @@ async fn namespaces() {
     sandbox.is_exactly(&["get", "rwd,rs,pods", "-A", "-o", "name"], "").await;
 }
 
+/// A web page can lead a name of its own to 127.0.0.1; its browser says which name it was.
+#[tokio::test(flavor = "multi_thread")]
+async fn web_pages_get_nothing() {
+    let sandbox = Sandbox::start().await;
+    for host in ["127.0.0.1", "localhost:80", "[::1]:6443"] {
+        let answer = sandbox.get_as(host).await;
+        assert!(answer.starts_with("HTTP/1.1 200 "), "{host}: {answer}");
+    }
+    let answer = sandbox.get_as("evil.example:6443").await;
+    assert!(answer.starts_with("HTTP/1.1 403 ") && answer.contains("answers only requests to"), "{answer}");
+    assert!(!answer.contains("PodList"), "{answer}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn it_ends_with_its_command() {
     let kubectl = cluster::Tool::kubectl("").unwrap();

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use cluster::{NotYet, Tool, wait_for};
-use tokio::io::AsyncReadExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
 
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -106,6 +106,17 @@ impl Sandbox {
         Watch(child)
     }
 
+    /// What the server answers to a GET with this `Host`, which no kubectl would send.
+    pub(crate) async fn get_as(&self, host: &str) -> String {
+        let address = address(&self.kubeconfig).unwrap();
+        let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        let request = format!("GET /api/v1/pods HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer
+    }
+
     /// The memory that the process holds, where the system tells it.
     pub(crate) fn resident_kilobytes(&self) -> Option<u64> {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()?)).ok()?;
@@ -128,10 +139,14 @@ impl Watch {
     }
 }
 
+/// Where the server listens.
+fn address(kubeconfig: &Path) -> Option<String> {
+    let text = fs::read_to_string(kubeconfig).ok()?;
+    Some(text.split("http://").nth(1)?.split_once('"')?.0.to_owned())
+}
+
 async fn is_up(kubeconfig: &Path) -> bool {
-    let Ok(text) = fs::read_to_string(kubeconfig) else { return false };
-    let address = text.split("http://").nth(1).and_then(|rest| rest.split('"').next());
-    match address {
+    match address(kubeconfig) {
         Some(address) => tokio::net::TcpStream::connect(address).await.is_ok(),
         None => false,
     }

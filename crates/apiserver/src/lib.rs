@@ -9,6 +9,7 @@
 
 mod answer;
 mod apply;
+mod audit;
 mod criteria;
 mod defaults;
 mod definition;
@@ -18,6 +19,7 @@ mod duration;
 mod embedded;
 mod gate;
 mod holder;
+mod host;
 mod invalid;
 mod managed;
 mod media;

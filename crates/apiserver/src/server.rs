@@ -14,6 +14,7 @@ use http_body_util::{BodyExt as _, Limited};
 use world::{Key, Refused, Resource, Store, Subresource};
 
 use crate::answer::{self, Body};
+use crate::audit::{AuditLog, Entry};
 use crate::definition;
 use crate::delete;
 use crate::discovery;
@@ -37,6 +38,7 @@ const DISCOVERY: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroup
 pub struct ApiServer {
     door: Arc<dyn Door>,
     gate: Arc<Gate>,
+    audit: Option<AuditLog>,
 }
 
 /// A request, taken apart.
@@ -54,12 +56,24 @@ impl ApiServer {
     /// Serves what a holder holds.
     pub fn new<H: Holder>(shared: &Arc<Shared<H>>) -> Self {
         let gate = shared.act(|holder| Gate::install(holder.store()));
-        Self { door: shared.clone(), gate }
+        Self { door: shared.clone(), gate, audit: None }
+    }
+
+    /// The same server with an audit log: a line of JSON for every request, as a real server writes
+    /// them. When a line cannot be written, the request is answered with 500.
+    #[must_use]
+    pub fn with_audit_log(self, out: impl std::io::Write + Send + 'static) -> Self {
+        Self { audit: Some(AuditLog::new(Box::new(out))), ..self }
     }
 
     fn on_store<R>(&self, action: impl FnOnce(&mut Store) -> Result<R, Refused>) -> Result<R, Refused> {
         let lost = || Refused::new(500, "InternalError", "the store did not answer");
         enter(self.door.as_ref(), action).unwrap_or_else(|| Err(lost()))
+    }
+
+    /// The time in the cluster.
+    fn now(&self) -> jiff::Timestamp {
+        enter(self.door.as_ref(), |store| store.now()).unwrap_or_default()
     }
 
     fn answer(&self, asked: &Asked) -> Response<Body> {
@@ -283,11 +297,25 @@ where
         let server = self.clone();
         Box::pin(async move {
             let (parts, body) = request.into_parts();
-            let Ok(body) = Limited::new(body, BODY_MAX).collect().await else {
-                let message = format!("Request entity too large: limit is {BODY_MAX}");
-                return Ok(answer::refusal(&Refused::new(413, "RequestEntityTooLarge", message)));
+            let entry = server
+                .audit
+                .clone()
+                .map(|log| (log, Entry::new(&parts.method, &parts.uri, &parts.headers, server.now())));
+            let response = match Limited::new(body, BODY_MAX).collect().await {
+                Ok(body) => server.answer(&Asked::new(parts, body.to_bytes())),
+                Err(_) => {
+                    let message = format!("Request entity too large: limit is {BODY_MAX}");
+                    answer::refusal(&Refused::new(413, "RequestEntityTooLarge", message))
+                }
             };
-            Ok(server.answer(&Asked::new(parts, body.to_bytes())))
+            let Some((log, entry)) = entry else { return Ok(response) };
+            Ok(match log.write(entry, response.status().as_u16(), server.now()) {
+                Ok(()) => response,
+                Err(error) => {
+                    let message = format!("the audit log cannot be written: {error}");
+                    answer::refusal(&Refused::new(500, "InternalError", message))
+                }
+            })
         })
     }
 }

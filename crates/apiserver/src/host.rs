@@ -1,0 +1,88 @@
+//! Who may be asked for on a loopback port.
+//!
+//! The port has no password. A web page could reach it all the same, by a name of its own that
+//! leads to 127.0.0.1 (DNS rebinding): then the browser says so in `Host`.
+
+use http::{HeaderMap, Uri, header};
+use world::Refused;
+
+const LOCAL: [&str; 3] = ["127.0.0.1", "localhost", "[::1]"];
+
+/// Lets a request pass that is meant for this machine by a name of this machine.
+///
+/// # Errors
+/// 403 when it names another host, or none.
+pub(crate) fn check(uri: &Uri, headers: &HeaderMap) -> Result<(), Refused> {
+    let mut hosts = headers.get_all(header::HOST).iter().map(|host| host.to_str().unwrap_or_default());
+    let (first, others) = (hosts.next(), hosts.next());
+    let host = first.unwrap_or_default();
+    let in_target = uri.authority().is_none_or(|authority| is_local(authority.as_str()));
+    if is_local(host) && others.is_none() && in_target {
+        return Ok(());
+    }
+    let asked_for = if in_target { host } else { uri.authority().map_or("", |authority| authority.as_str()) };
+    let message = format!(
+        "the sandbox answers only requests to 127.0.0.1, localhost or [::1], not to {asked_for:?}: a web \
+         page could send them otherwise"
+    );
+    Err(Refused::new(403, "Forbidden", message))
+}
+
+fn is_local(host: &str) -> bool {
+    LOCAL.iter().any(|name| {
+        let rest = host.get(..name.len()).filter(|start| start.eq_ignore_ascii_case(name));
+        match rest.and_then(|_| host.get(name.len()..)) {
+            Some("") => true,
+            Some(rest) => rest.strip_prefix(':').is_some_and(|port| port.parse::<u16>().is_ok()),
+            None => false,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn asked(target: &str, hosts: &[&str]) -> Result<(), Refused> {
+        let mut headers = HeaderMap::new();
+        for host in hosts {
+            headers.append(header::HOST, HeaderValue::from_str(host).unwrap());
+        }
+        check(&target.parse().unwrap(), &headers)
+    }
+
+    #[test]
+    fn names_of_this_machine_pass() {
+        for host in ["127.0.0.1", "127.0.0.1:8080", "localhost", "LOCALHOST:1", "[::1]", "[::1]:65535"] {
+            assert!(asked("/api", &[host]).is_ok(), "{host}");
+            assert!(asked(&format!("http://{host}/api"), &[host]).is_ok(), "{host}");
+        }
+    }
+
+    #[test]
+    fn all_others_are_refused() {
+        let others = [
+            "evil.example",
+            "evil.example:8080",
+            "127.0.0.1.evil.example",
+            "localhost.evil.example",
+            "localhost:evil",
+            "localhost@evil.example",
+            "localhost:",
+            "127.0.0.2",
+            "0.0.0.0",
+            "[::1",
+            "",
+        ];
+        for host in others {
+            let refused = asked("/api", &[host]).unwrap_err();
+            assert_eq!(refused.code, 403, "{host}");
+            assert!(refused.message.contains(&format!("not to {host:?}")), "{}", refused.message);
+        }
+        assert!(asked("/api", &[]).is_err());
+        assert!(asked("/api", &["localhost", "evil.example"]).is_err());
+        assert!(asked("http://evil.example/api", &["localhost"]).unwrap_err().message.contains("evil"));
+    }
+}
