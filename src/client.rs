@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::{HeaderValue, header};
 use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
@@ -15,6 +16,9 @@ use crate::watch;
 
 /// A server that cannot be reached is tried again soon; waiting longer helps nobody.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What the operator calls itself in its requests.
+const USER_AGENT: &str = concat!("rollwright/", env!("CARGO_PKG_VERSION"));
 
 /// Why there is no client.
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +57,8 @@ pub(crate) async fn config(arguments: &ClientArguments) -> Result<Config, Client
             .map_err(|source| ClientError::Context { context: context.clone(), source: Box::new(source) })?,
         (None, None) => Config::infer().await.map_err(|error| ClientError::Infer(Box::new(error)))?,
     };
+    // Else nobody could tell from an audit log who it was.
+    config.headers.push((header::USER_AGENT, HeaderValue::from_static(USER_AGENT)));
     config.default_retry = false;
     config.connect_timeout = Some(CONNECT_TIMEOUT);
     Ok(config)
