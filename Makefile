@@ -87,11 +87,12 @@ cluster: ## Start a local control plane; prints the line that points kubectl at 
 cluster-down: ## Stop the local control plane
 	@$(CLUSTER) down --name $(NAME)
 
-# KEEP=1 leaves cluster and operator running, to go on by hand.
+# KEEP=1 leaves cluster and operator running, to go on by hand. REAL=1 plays on a real API server,
+# which is built from Go modules once.
 .PHONY: demo
-demo: ## Watch a rollout, a pause, a bad image and a rollback on a real API server
+demo: ## Watch a rollout, a pause, a bad image and a rollback, in a cluster in memory
 	@$(CARGO) build --package rollwright --package demo
-	@$(CARGO) run --quiet --package demo -- play $(if $(KEEP),--keep)
+	@$(CARGO) run --quiet --package demo -- play $(if $(KEEP),--keep) $(if $(REAL),--real)
 
 .PHONY: demo-down
 demo-down: ## Stop what KEEP=1 make demo left running

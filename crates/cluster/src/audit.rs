@@ -53,6 +53,11 @@ impl Request {
 /// # Errors
 /// If the file cannot be read, or a line that is complete cannot be parsed.
 pub fn requests(path: &Path, since: Timestamp, user: &str) -> Result<Vec<Request>, Error> {
+    read(path, user, |request| request.user == user && request.timestamp >= since)
+}
+
+/// The requests with this text in their lines which are of interest.
+fn read(path: &Path, text: &str, is_of_interest: impl Fn(&Request) -> bool) -> Result<Vec<Request>, Error> {
     let mut reader = BufReader::new(File::open(path).map_err(Error::io("opening", path))?);
     let mut found = Vec::new();
     let mut line = String::new();
@@ -64,13 +69,11 @@ pub fn requests(path: &Path, since: Timestamp, user: &str) -> Result<Vec<Request
             return Ok(found);
         }
         // Most lines are by others; parsing them would take most of the time.
-        if !line.contains(user) {
+        if !line.contains(text) {
             continue;
         }
         let request = serde_json::from_str::<Line>(&line)?.into_request();
-        if let Some(request) = request.filter(|request| request.user == user && request.timestamp >= since) {
-            found.push(request);
-        }
+        found.extend(request.filter(&is_of_interest));
     }
 }
 
@@ -82,6 +85,19 @@ pub fn writes(path: &Path, since: Timestamp, user: &str) -> Result<Vec<Request>,
     let mut found = requests(path, since, user)?;
     found.retain(Request::is_write);
     Ok(found)
+}
+
+/// The writes by a program, whoever it was for, which the server received at `since` or later. The
+/// program is what the client calls itself, without the version.
+///
+/// # Errors
+/// As [`requests`].
+pub fn writes_by_program(path: &Path, since: Timestamp, program: &str) -> Result<Vec<Request>, Error> {
+    read(path, program, |request| {
+        request.is_write()
+            && request.user_agent.split('/').next() == Some(program)
+            && request.timestamp >= since
+    })
 }
 
 #[derive(Deserialize)]
@@ -171,6 +187,9 @@ mod tests {
         assert!(request.dry_run);
         assert_eq!(writes(&path, at(6), "operator").unwrap(), []);
         assert_eq!(writes(&path, at(5), "admin").unwrap(), []);
+        assert_eq!(writes_by_program(&path, at(5), "kubectl").unwrap().len(), 1);
+        assert_eq!(writes_by_program(&path, at(6), "kubectl").unwrap(), []);
+        assert_eq!(writes_by_program(&path, at(5), "kube").unwrap(), []);
         std::fs::remove_file(&path).unwrap();
     }
 }

@@ -61,19 +61,34 @@ impl Binary {
         Ok(cached)
     }
 
+    /// Path of the program, if the machine has it: nothing is built.
+    ///
+    /// Looks where [`Binary::locate`] does; a kubectl on `PATH` that is older than our control plane
+    /// would like is better than none.
+    pub fn find(self) -> Option<PathBuf> {
+        let cached = || Some(cache_directory(self).ok()?.join(self.name())).filter(|path| path.is_file());
+        let older = || self.all_on_path().find(|path| self != Self::Kubectl || kubectl_minor(path).is_some());
+        self.in_assets().or_else(|| self.on_path()).or_else(cached).or_else(older)
+    }
+
     fn in_assets(self) -> Option<PathBuf> {
         let path = PathBuf::from(env::var_os("KUBEBUILDER_ASSETS")?).join(self.name());
         path.is_file().then_some(path)
     }
 
     fn on_path(self) -> Option<PathBuf> {
-        if !matches!(self, Self::Kubectl | Self::Helm) {
-            return None;
-        }
-        let path = env::split_paths(&env::var_os("PATH")?)
-            .map(|directory| directory.join(self.name()))
-            .find(|path| path.is_file())?;
+        let path = self.all_on_path().next()?;
         (self != Self::Kubectl || is_recent_kubectl(&path)).then_some(path)
+    }
+
+    /// What `PATH` has of that name; nothing of a control plane is looked for there.
+    fn all_on_path(self) -> impl Iterator<Item = PathBuf> {
+        let path = env::var_os("PATH").filter(|_| matches!(self, Self::Kubectl | Self::Helm));
+        let directories: Vec<PathBuf> = env::split_paths(&path.unwrap_or_default()).collect();
+        directories
+            .into_iter()
+            .map(move |directory| directory.join(self.name()))
+            .filter(|path| path.is_file())
     }
 
     fn build(self, directory: &Path) -> Result<(), Error> {
@@ -125,11 +140,13 @@ fn cache_directory(binary: Binary) -> Result<PathBuf, Error> {
 
 /// Some systems put a stub named kubectl on `PATH`: it counts only if it answers.
 fn is_recent_kubectl(path: &Path) -> bool {
-    let output = Command::new(path).args(["version", "--client"]).stdin(Stdio::null()).output();
-    let Ok(output) = output else { return false };
-    output.status.success()
-        && client_minor(&String::from_utf8_lossy(&output.stdout))
-            .is_some_and(|minor| minor >= KUBECTL_MINOR_MIN)
+    kubectl_minor(path).is_some_and(|minor| minor >= KUBECTL_MINOR_MIN)
+}
+
+fn kubectl_minor(path: &Path) -> Option<u32> {
+    let output = Command::new(path).args(["version", "--client"]).stdin(Stdio::null()).output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    output.status.success().then(|| client_minor(&text)).flatten()
 }
 
 fn client_minor(output: &str) -> Option<u32> {

@@ -40,8 +40,13 @@ impl Tool {
         Self::new(Binary::Helm, kubeconfig.into())
     }
 
+    /// A program at this path, with this kubeconfig.
+    pub fn at(program: PathBuf, kubeconfig: impl Into<PathBuf>) -> Self {
+        Self { program, kubeconfig: kubeconfig.into(), namespace: None }
+    }
+
     fn new(binary: Binary, kubeconfig: PathBuf) -> Result<Self, Error> {
-        Ok(Self { program: binary.locate()?, kubeconfig, namespace: None })
+        Ok(Self::at(binary.locate()?, kubeconfig))
     }
 
     /// The same tool with `--namespace` on every command line.

@@ -11,6 +11,7 @@ use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::mpsc;
 
 use crate::failure::Failure;
+use crate::ground::Ground;
 use crate::place::{Place, this_program};
 use crate::stage::KEEP;
 
@@ -44,7 +45,7 @@ pub(crate) struct Backstage {
 
 impl Backstage {
     /// Starts the stage, out of reach of this terminal's Ctrl-C.
-    pub(crate) fn start(place: &Place, operator: &PathBuf) -> Result<Self, Failure> {
+    pub(crate) fn start(place: &Place, operator: &PathBuf, ground: Ground) -> Result<Self, Failure> {
         let log = place.stage_log();
         let file = File::create(&log).map_err(Failure::io("creating", &log))?;
         let program = this_program()?;
@@ -54,6 +55,7 @@ impl Backstage {
             .arg(format!("--dir={}", place.cluster().display()))
             .arg("--operator")
             .arg(operator)
+            .args((ground == Ground::Real).then_some("--real"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(file)

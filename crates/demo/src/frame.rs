@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use crate::ground::Ground;
 use crate::ink::{Line, Style, shorten, wrap};
 use crate::limits::{Guard, Limits};
 use crate::world::{Census, Condition, Event, Set, World};
@@ -23,6 +24,7 @@ pub(crate) struct Scene<'a> {
     pub(crate) world: &'a World,
     pub(crate) now: Timestamp,
     pub(crate) elapsed: Duration,
+    pub(crate) ground: Ground,
     /// Names of all steps, and how many of them are over.
     pub(crate) plan: &'a [&'static str],
     pub(crate) over: usize,
@@ -71,7 +73,8 @@ pub(crate) fn draw(scene: &Scene<'_>, width: usize, height: usize) -> Vec<Line> 
 
 fn header(scene: &Scene<'_>, width: usize) -> Line {
     let server = scene.world.server.as_deref();
-    let place = server.map_or_else(String::new, |server| format!("  on a real API server at {server}"));
+    let name = scene.ground.name();
+    let place = server.map_or_else(String::new, |server| format!("  on {name} at {server}"));
     let time = format!("{:.1} s ", scene.elapsed.as_secs_f64());
     let left = Line::of(Style::Bold, " Rollwright").and(Style::Dim, place);
     left.pad(width.saturating_sub(time.len())).and(Style::Dim, time)
@@ -278,6 +281,7 @@ mod tests {
             world: &world,
             now: Timestamp::UNIX_EPOCH,
             elapsed: took,
+            ground: Ground::Memory,
             plan: &["create", "roll out"],
             over: 1,
             step: StepView { title: "Roll out", command, status: &status, took, deadline },

@@ -1,13 +1,16 @@
-//! `make demo`: a rollout, a pause, a bad image and a rollback on a real API
-//! server, drawn live in the terminal and checked step by step.
+//! `make demo`: a rollout, a pause, a bad image and a rollback on a cluster in
+//! memory or on a real API server, drawn live in the terminal and checked step
+//! by step.
 
 mod backstage;
 mod checks;
 mod failure;
 mod frame;
+mod ground;
 mod ink;
 mod limits;
 mod place;
+mod sandbox;
 mod screen;
 mod show;
 mod stage;
@@ -20,11 +23,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use clap::{Args, Parser, Subcommand};
-use cluster::Binary;
-
 use backstage::Backstage;
+use clap::{Args, Parser, Subcommand};
 use failure::Failure;
+use ground::Ground;
 use ink::{Line, Style};
 use place::{Place, this_program};
 use screen::Screen;
@@ -36,7 +38,7 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 /// What a shell says of a program that Ctrl-C has ended.
 const INTERRUPTED: u8 = 130;
 
-/// Shows Rollwright at work on a real Kubernetes API server.
+/// Shows Rollwright at work on a cluster in memory, or on a real Kubernetes API server.
 #[derive(Parser)]
 #[command(name = "demo", version)]
 struct Arguments {
@@ -73,9 +75,17 @@ struct Settings {
     /// The operator's program [default: `rollwright` beside this one].
     #[arg(long)]
     operator: Option<PathBuf>,
+    /// Play on a real control plane, which is built first if it has to be, instead of on
+    /// `rollwright sandbox`.
+    #[arg(long)]
+    real: bool,
 }
 
 impl Settings {
+    fn ground(&self) -> Ground {
+        if self.real { Ground::Real } else { Ground::Memory }
+    }
+
     fn operator(&self) -> Result<PathBuf, Failure> {
         let operator = match &self.operator {
             Some(operator) => operator.clone(),
@@ -113,7 +123,7 @@ async fn carry_out(task: Task) -> Result<ExitCode, Failure> {
         Task::Stage(settings) => {
             let cluster = settings.dir.clone().unwrap_or_default();
             let place = Place::new(cluster.parent().map(Path::to_owned))?;
-            stage::run(&place, &settings.operator()?).await?;
+            stage::run(&place, &settings.operator()?, settings.ground()).await?;
             Ok(ExitCode::SUCCESS)
         }
     }
@@ -121,7 +131,7 @@ async fn carry_out(task: Task) -> Result<ExitCode, Failure> {
 
 async fn play(settings: Settings, keep: bool) -> Result<ExitCode, Failure> {
     let start = Instant::now();
-    let operator = settings.operator()?;
+    let (operator, ground) = (settings.operator()?, settings.ground());
     let place = Place::new(settings.dir)?;
     if let Some(state) = place.running() {
         let owner = state.owner;
@@ -132,29 +142,21 @@ async fn play(settings: Settings, keep: bool) -> Result<ExitCode, Failure> {
     place.kill_stray_operator();
     let _ = std::fs::remove_file(place.operator_log());
     std::env::set_current_dir(ROOT).map_err(Failure::io("entering", Path::new(ROOT)))?;
-    find_programs()?;
+    ground.find_programs()?;
     let signals = Signals::listen()?;
-    let backstage = Backstage::start(&place, &operator)?;
-    let mut show = Show::new(backstage, Screen::new(), signals, &story::PLAN);
+    let backstage = Backstage::start(&place, &operator, ground)?;
+    let mut show = Show::new(backstage, Screen::new(), signals, ground);
     show.screen.open();
-    let result = story::play(&mut show, &place).await;
+    let result = story::play(&mut show, &place, ground).await;
     show.screen.close();
-    finish(show, &place, keep, result, start).await
-}
-
-/// Finds the programs of the control plane, or builds them: once per machine,
-/// minutes long, and for everybody to see.
-fn find_programs() -> Result<(), Failure> {
-    for binary in [Binary::Etcd, Binary::KubeApiserver, Binary::KubeControllerManager, Binary::Kubectl] {
-        binary.locate()?;
-    }
-    Ok(())
+    finish(show, &place, ground, keep, result, start).await
 }
 
 /// Ends the stage or leaves it, and says what came of everything.
 async fn finish(
     show: Show,
     place: &Place,
+    ground: Ground,
     keep: bool,
     result: Result<(), Failure>,
     start: Instant,
@@ -174,7 +176,7 @@ async fn finish(
         print(summary::by_hand(&state, place));
     } else {
         stage.end().await;
-        print(summary::hint(place, result.is_ok()));
+        print(summary::hint(place, ground, result.is_ok()));
     }
     let (style, verdict, code) = match result {
         Ok(()) => (Style::Good, "Every step reached what it should.", ExitCode::SUCCESS),

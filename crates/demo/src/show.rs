@@ -12,9 +12,11 @@ use tokio::time::Interval;
 use crate::backstage::{Backstage, Report};
 use crate::failure::Failure;
 use crate::frame::{Scene, Status, StepView};
+use crate::ground::Ground;
 use crate::limits::{Guard, Limits};
 use crate::screen::Screen;
 use crate::stage::Signals;
+use crate::story;
 use crate::watches::{self, Change};
 use crate::world::World;
 
@@ -55,7 +57,7 @@ pub(crate) struct Show {
     pub(crate) stage: Backstage,
     pub(crate) screen: Screen,
     pub(crate) outcomes: Vec<Outcome>,
-    plan: &'static [&'static str],
+    ground: Ground,
     world: World,
     changes: Option<mpsc::Receiver<Change>>,
     signals: Signals,
@@ -72,17 +74,12 @@ enum Happening {
 
 impl Show {
     /// A show that has not begun.
-    pub(crate) fn new(
-        stage: Backstage,
-        screen: Screen,
-        signals: Signals,
-        plan: &'static [&'static str],
-    ) -> Self {
+    pub(crate) fn new(stage: Backstage, screen: Screen, signals: Signals, ground: Ground) -> Self {
         Self {
             stage,
             screen,
             outcomes: Vec::new(),
-            plan,
+            ground,
             world: World::default(),
             changes: None,
             signals,
@@ -218,7 +215,8 @@ impl Show {
             world: &self.world,
             now: Timestamp::now(),
             elapsed: self.start.elapsed(),
-            plan: self.plan,
+            ground: self.ground,
+            plan: story::plan(self.ground),
             over: self.outcomes.len(),
             step: StepView {
                 title: step.title,

@@ -1,5 +1,6 @@
-//! The process behind the scenes: it owns the cluster and the operator, so
-//! that both can outlive the terminal that showed them, or end with it.
+//! The process behind the scenes: it owns the cluster and the operator, be
+//! they one process or several, so that both can outlive the terminal that
+//! showed them, or end with it.
 //!
 //! It takes orders on its standard input and reports on its standard output,
 //! a line each. When its input ends, the story has: cluster and operator are
@@ -19,7 +20,9 @@ use tokio::signal::unix::{Signal as Listener, SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::failure::Failure;
+use crate::ground::Ground;
 use crate::place::Place;
+use crate::sandbox::Sandbox;
 
 /// Slow enough to be watched.
 const READY_AFTER: Duration = Duration::from_millis(1200);
@@ -27,41 +30,34 @@ const READY_AFTER: Duration = Duration::from_millis(1200);
 const TERMINATE_AFTER: Duration = Duration::from_millis(500);
 const OPERATOR_GRACE: Duration = Duration::from_secs(5);
 
-/// Order: start the operator.
+/// Order: start the operator, which the sandbox has in it.
 pub(crate) const OPERATOR: &str = "operator";
-/// Order: let the kubelet do nothing until further notice.
+/// Order: keep new pods from becoming ready until further notice.
 pub(crate) const HOLD: &str = "hold";
-/// Order: let the kubelet go on.
+/// Order: let them go on.
 pub(crate) const RELEASE: &str = "release";
 /// Order: stay when the orders end.
 pub(crate) const KEEP: &str = "keep";
 
 /// Runs until the orders end or a signal comes.
-pub(crate) async fn run(place: &Place, operator: &Path) -> Result<(), Failure> {
+pub(crate) async fn run(place: &Place, operator: &Path, ground: Ground) -> Result<(), Failure> {
     let mut signals = Signals::listen()?;
     let mut orders = orders();
-    let options = Options {
-        directory: place.cluster(),
-        kubelet: Some(KubeletOptions {
-            ready_after: READY_AFTER,
-            terminate_after: TERMINATE_AFTER,
-            ..KubeletOptions::default()
-        }),
-        ..Options::named("demo")
-    };
-    let cluster = tokio::select! {
-        started = Cluster::start(options) => started?,
+    let (set, child) = tokio::select! {
+        built = Set::build(place, operator, ground) => built?,
         () = signals.any() => return Ok(()),
         // No order comes before the cluster is up: this is the end of them.
         _ = orders.recv() => return Ok(()),
     };
-    report(&format!("cluster {}", cluster.server()));
-    let mut stage =
-        Stage { place, cluster: &cluster, program: operator.to_owned(), operator: None, keep: false };
+    report(&format!("cluster {}", set.server()));
+    let mut stage = Stage { place, set, program: operator.to_owned(), operator: None, keep: false };
+    if let Some(child) = child {
+        stage.accompany(child)?;
+    }
     loop {
         tokio::select! {
             order = orders.recv(), if !orders.is_closed() || !stage.keep => match order.as_deref() {
-                Some(order) => stage.obey(order)?,
+                Some(order) => stage.obey(order).await?,
                 None if stage.keep => {}
                 None => break,
             },
@@ -73,32 +69,77 @@ pub(crate) async fn run(place: &Place, operator: &Path) -> Result<(), Failure> {
         }
     }
     stage.stop_operator().await;
-    drop(cluster);
     Ok(())
+}
+
+/// The cluster.
+enum Set {
+    Memory(Box<Sandbox>),
+    Real(Box<Cluster>),
+}
+
+impl Set {
+    /// Starts the cluster, and the operator where it is in it.
+    async fn build(place: &Place, operator: &Path, ground: Ground) -> Result<(Self, Option<Child>), Failure> {
+        match ground {
+            Ground::Memory => {
+                let (sandbox, child) = Sandbox::start(place, operator, READY_AFTER, TERMINATE_AFTER).await?;
+                Ok((Self::Memory(Box::new(sandbox)), Some(child)))
+            }
+            Ground::Real => {
+                let options = Options {
+                    directory: place.cluster(),
+                    kubelet: Some(KubeletOptions {
+                        ready_after: READY_AFTER,
+                        terminate_after: TERMINATE_AFTER,
+                        ..KubeletOptions::default()
+                    }),
+                    ..Options::named("demo")
+                };
+                Ok((Self::Real(Box::new(Cluster::start(options).await?)), None))
+            }
+        }
+    }
+
+    fn server(&self) -> &str {
+        match self {
+            Self::Memory(sandbox) => sandbox.server(),
+            Self::Real(cluster) => cluster.server(),
+        }
+    }
+
+    /// Keeps pods that are new from becoming ready, or no longer.
+    async fn hold(&self, is_held: bool) -> Result<(), Failure> {
+        match self {
+            Self::Memory(sandbox) => sandbox.close_node(is_held).await,
+            Self::Real(cluster) => {
+                if let Some(kubelet) = cluster.kubelet() {
+                    kubelet.configure(|options| options.paused = is_held);
+                }
+                Ok(())
+            }
+        }
+    }
 }
 
 struct Stage<'a> {
     place: &'a Place,
-    cluster: &'a Cluster,
+    set: Set,
     program: PathBuf,
     operator: Option<Child>,
     keep: bool,
 }
 
 impl Stage<'_> {
-    fn obey(&mut self, order: &str) -> Result<(), Failure> {
-        match order {
-            OPERATOR => {
-                let child = self.start_operator()?;
-                let pid = child.id().unwrap_or_default();
-                self.operator = Some(child);
-                let path = self.place.operator_pid();
-                fs::write(&path, pid.to_string()).map_err(Failure::io("writing", &path))?;
-                report(&format!("operator {pid}"));
+    async fn obey(&mut self, order: &str) -> Result<(), Failure> {
+        match (order, &self.set) {
+            (OPERATOR, Set::Real(cluster)) => {
+                let child = self.start_operator(cluster)?;
+                self.accompany(child)?;
             }
-            HOLD => self.pause_kubelet(true),
-            RELEASE => self.pause_kubelet(false),
-            KEEP => {
+            (HOLD, set) => set.hold(true).await?,
+            (RELEASE, set) => set.hold(false).await?,
+            (KEEP, _) => {
                 self.keep = true;
                 report("kept");
             }
@@ -107,14 +148,24 @@ impl Stage<'_> {
         Ok(())
     }
 
-    fn start_operator(&self) -> Result<Child, Failure> {
+    /// Takes the operator, or the sandbox with it, into its care.
+    fn accompany(&mut self, child: Child) -> Result<(), Failure> {
+        let pid = child.id().unwrap_or_default();
+        self.operator = Some(child);
+        let path = self.place.operator_pid();
+        fs::write(&path, pid.to_string()).map_err(Failure::io("writing", &path))?;
+        report(&format!("operator {pid}"));
+        Ok(())
+    }
+
+    fn start_operator(&self, cluster: &Cluster) -> Result<Child, Failure> {
         let log = self.place.operator_log();
         let file = File::create(&log).map_err(Failure::io("creating", &log))?;
         let file_too = file.try_clone().map_err(Failure::io("creating", &log))?;
         Command::new(&self.program)
             .arg("run")
             .arg("--kubeconfig")
-            .arg(self.cluster.kubeconfig(User::Operator))
+            .arg(cluster.kubeconfig(User::Operator))
             .args(["--api", "rollwright.dev/v1", "--bind-address=0"])
             .env("NO_COLOR", "1")
             .stdin(Stdio::null())
@@ -124,12 +175,6 @@ impl Stage<'_> {
             .kill_on_drop(true)
             .spawn()
             .map_err(Failure::io("starting", &self.program))
-    }
-
-    fn pause_kubelet(&self, paused: bool) {
-        if let Some(kubelet) = self.cluster.kubelet() {
-            kubelet.configure(|options| options.paused = paused);
-        }
     }
 
     async fn stop_operator(&mut self) {

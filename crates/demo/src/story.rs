@@ -4,20 +4,24 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use cluster::{Tool, audit, wait_for};
+use cluster::{Binary, Tool, audit, wait_for};
 use jiff::{SignedDuration, Timestamp};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 
 use crate::checks::{self, Settled, Split};
 use crate::failure::Failure;
+use crate::ground::Ground;
 use crate::limits::Limits;
 use crate::place::Place;
-use crate::show::{Show, Step};
+use crate::show::{Show, Step, Verdict};
 use crate::stage::{HOLD as HOLD_KUBELET, OPERATOR as START_OPERATOR, RELEASE as RELEASE_KUBELET};
+use crate::world::World;
 
 const V1: &str = "registry.example/web:v1";
 const V2: &str = "registry.example/web:v2";
 const BAD: &str = "registry.example/web:bad";
+/// What the operator calls itself in its requests.
+const OPERATOR: &str = "rollwright";
 const MANIFEST: &str = "examples/web.yaml";
 
 /// Two of two cores may be compiling meanwhile.
@@ -30,8 +34,8 @@ const PAUSE_HOLD: Duration = Duration::from_millis(2500);
 const QUIET: Duration = Duration::from_secs(5);
 const QUIET_POLL: Duration = Duration::from_millis(250);
 
-/// Names of the steps, in their order.
-pub(crate) const PLAN: [&str; 11] = [
+/// Names of the steps of a real control plane, in their order.
+const PLAN: [&str; 11] = [
     "cluster",
     "CRD",
     "operator",
@@ -44,6 +48,17 @@ pub(crate) const PLAN: [&str; 11] = [
     "roll back",
     "quiet",
 ];
+/// Names of the steps of the sandbox: what has to be started is one thing, the rest is the same.
+const SHORT_PLAN: [&str; 9] =
+    ["sandbox", "create", "roll out", "pause", "scale", "resume", "bad image", "roll back", "quiet"];
+
+/// Names of the steps, in their order.
+pub(crate) const fn plan(ground: Ground) -> &'static [&'static str] {
+    match ground {
+        Ground::Memory => &SHORT_PLAN,
+        Ground::Real => &PLAN,
+    }
+}
 
 /// The cluster as the story reaches it.
 struct Access {
@@ -56,12 +71,8 @@ struct Access {
 ///
 /// # Errors
 /// The first failure ends the story.
-pub(crate) async fn play(show: &mut Show, place: &Place) -> Result<(), Failure> {
-    cluster(show).await?;
-    let access = access(place).await?;
-    definition(show, &access).await?;
-    show.watch(&access.client);
-    operator(show, &access).await?;
+pub(crate) async fn play(show: &mut Show, place: &Place, ground: Ground) -> Result<(), Failure> {
+    let access = begin(show, place, ground).await?;
     create(show, &access).await?;
     roll_out(show, &access).await?;
     pause(show, &access).await?;
@@ -72,12 +83,51 @@ pub(crate) async fn play(show: &mut Show, place: &Place) -> Result<(), Failure> 
     quiet(show, &access).await
 }
 
+/// Starts what the story needs.
+async fn begin(show: &mut Show, place: &Place, ground: Ground) -> Result<Access, Failure> {
+    match ground {
+        Ground::Memory => sandbox(show).await?,
+        Ground::Real => cluster(show).await?,
+    }
+    let access = access(place).await?;
+    if ground == Ground::Real {
+        definition(show, &access).await?;
+    }
+    show.watch(&access.client);
+    if ground == Ground::Real {
+        operator(show, &access).await?;
+    }
+    Ok(access)
+}
+
 async fn access(place: &Place) -> Result<Access, Failure> {
     let state = place.running().ok_or_else(|| Failure::Broken("the cluster is gone".to_owned()))?;
     let kubeconfig = Kubeconfig::read_from(&state.kubeconfig).map_err(cluster::Error::from)?;
     let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
     let client = kube::Client::try_from(config.map_err(cluster::Error::from)?)?;
-    Ok(Access { kubectl: Tool::kubectl(state.kubeconfig)?, client, audit_log: state.audit_log })
+    let program = Binary::Kubectl.find().ok_or_else(|| Failure::Broken("kubectl is gone".to_owned()))?;
+    Ok(Access { kubectl: Tool::at(program, state.kubeconfig), client, audit_log: state.audit_log })
+}
+
+async fn sandbox(show: &mut Show) -> Result<(), Failure> {
+    let step = Step {
+        name: "sandbox",
+        title: "Start a cluster in memory with the operator in it",
+        command: "rollwright sandbox --kubeconfig-out … --audit-log …".to_owned(),
+        expected: "API server ready".to_owned(),
+        deadline: DEADLINE,
+        hold: Duration::ZERO,
+        limits: None,
+    };
+    show.perform(step, nothing(), ready).await
+}
+
+/// The API server answers.
+fn ready(world: &World) -> Verdict {
+    match &world.server {
+        Some(server) => Ok(format!("ready, {}", server.split("://").last().unwrap_or(server))),
+        None => Err("coming up".to_owned()),
+    }
 }
 
 async fn cluster(show: &mut Show) -> Result<(), Failure> {
@@ -90,11 +140,7 @@ async fn cluster(show: &mut Show) -> Result<(), Failure> {
         hold: Duration::ZERO,
         limits: None,
     };
-    show.perform(step, nothing(), |world| match &world.server {
-        Some(server) => Ok(format!("ready, {}", server.trim_start_matches("https://"))),
-        None => Err("control plane coming up".to_owned()),
-    })
-    .await
+    show.perform(step, nothing(), ready).await
 }
 
 async fn definition(show: &mut Show, access: &Access) -> Result<(), Failure> {
@@ -272,7 +318,7 @@ async fn quiet(show: &mut Show, access: &Access) -> Result<(), Failure> {
     let step = Step {
         name: "quiet",
         title: "Count what the operator writes when there is nothing to do",
-        command: "grep '\"username\":\"operator\"' audit.log".to_owned(),
+        command: format!("grep '\"userAgent\":\"{OPERATOR}/' audit.log"),
         expected: format!("0 writes in {} s", QUIET.as_secs()),
         deadline: DEADLINE,
         hold: Duration::ZERO,
@@ -287,6 +333,11 @@ async fn quiet(show: &mut Show, access: &Access) -> Result<(), Failure> {
             let since = Timestamp::now().checked_sub(window).unwrap_or(beginning);
             if since >= beginning && writes(&log, since)? == 0 {
                 let all = writes(&log, Timestamp::UNIX_EPOCH)?;
+                if all == 0 {
+                    let why =
+                        "the audit log shows no write by the operator at all, so nothing can be told from it";
+                    return Err(Failure::Broken(why.to_owned()));
+                }
                 return Ok(format!("0 writes in {} s ({all} before)", QUIET.as_secs()));
             }
         }
@@ -296,7 +347,7 @@ async fn quiet(show: &mut Show, access: &Access) -> Result<(), Failure> {
 
 /// Writes by the operator; renewing a lease is its pulse, not work.
 fn writes(log: &Path, since: Timestamp) -> Result<usize, Failure> {
-    let writes = audit::writes(log, since, cluster::User::Operator.name())?;
+    let writes = audit::writes_by_program(log, since, OPERATOR)?;
     Ok(writes.iter().filter(|request| request.resource != "leases").count())
 }
 

@@ -4,9 +4,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use cluster::{State, Tool};
+use cluster::{Binary, State};
 
 use crate::failure::{Failure, tail};
+use crate::ground::Ground;
 use crate::ink::{Line, Style, shorten};
 use crate::limits::Guard;
 use crate::place::Place;
@@ -87,7 +88,7 @@ pub(crate) fn by_hand(state: &State, place: &Place) -> Vec<Line> {
     let mut lines = vec![Line::of(Style::Bold, "Cluster and operator keep running. To go on by hand:")];
     let mut command = |text: String| lines.push(Line::of(Style::Accent, format!("  {text}")));
     command(format!("export KUBECONFIG={}", state.kubeconfig.display()));
-    if let Some(directory) = kubectl_directory(&state.kubeconfig) {
+    if let Some(directory) = kubectl_directory() {
         command(format!("export PATH={directory}:$PATH"));
     }
     command("kubectl get rwd,replicasets,pods".to_owned());
@@ -99,11 +100,11 @@ pub(crate) fn by_hand(state: &State, place: &Place) -> Vec<Line> {
 }
 
 /// How to get a cluster that stays, and what to do with it.
-pub(crate) fn hint(place: &Place, succeeded: bool) -> Vec<Line> {
+pub(crate) fn hint(place: &Place, ground: Ground, succeeded: bool) -> Vec<Line> {
     let mut lines = vec![
         Line::of(Style::Dim, format!("The operator's log is {}.", place.operator_log().display())),
-        Line::of(Style::Plain, "The cluster is stopped. ")
-            .and(Style::Accent, "KEEP=1 make demo")
+        Line::of(Style::Plain, format!("This was {}; it is stopped. ", ground.name()))
+            .and(Style::Accent, format!("KEEP=1 {}make demo", ground.variable()))
             .and(Style::Plain, " leaves it running, to go on by hand."),
     ];
     if succeeded {
@@ -114,9 +115,9 @@ pub(crate) fn hint(place: &Place, succeeded: bool) -> Vec<Line> {
 }
 
 /// Directory of the kubectl that was used, unless it is on `PATH` anyway.
-fn kubectl_directory(kubeconfig: &Path) -> Option<String> {
-    let kubectl = Tool::kubectl(kubeconfig).ok()?;
-    let directory = kubectl.program().parent()?;
+fn kubectl_directory() -> Option<String> {
+    let kubectl = Binary::Kubectl.find()?;
+    let directory = kubectl.parent()?;
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_on_path = std::env::split_paths(&path).any(|entry| entry == directory);
     (!is_on_path).then(|| directory.display().to_string())
