@@ -38,6 +38,7 @@
 mod bad_input;
 mod churn;
 mod clients;
+mod command_line;
 mod deletion;
 mod diagnosis;
 mod failure;
@@ -97,6 +98,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     selector::SCENARIOS,
     clients::SCENARIOS,
     stock_kubectl::SCENARIOS,
+    command_line::SCENARIOS,
 ];
 
 fn main() -> ExitCode {

@@ -15,6 +15,8 @@ use crate::error::Error;
 pub struct Output {
     /// Whether it ended with exit code 0.
     pub success: bool,
+    /// Its exit code; none if a signal ended it.
+    pub code: Option<i32>,
     /// Its standard output.
     pub stdout: String,
     /// Its standard error.
@@ -110,6 +112,7 @@ impl Tool {
         let output = output.map_err(Error::io("running", &self.program))?;
         Ok(Output {
             success: output.status.success(),
+            code: output.status.code(),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         })

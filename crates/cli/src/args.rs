@@ -1,0 +1,309 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Rollouts of Deployments: rollwright.dev/v1 and apps/v1.
+#[derive(Debug, Parser)]
+#[command(name = "kubectl-rollwright", bin_name = "kubectl rollwright", version, max_term_width = 100)]
+pub struct Arguments {
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// How to reach the cluster; the names are kubectl's.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Cluster")]
+pub(crate) struct Connection {
+    /// Path of a kubeconfig [default: $KUBECONFIG or ~/.kube/config].
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig [default: its current one].
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) context: Option<String>,
+    /// Cluster of the kubeconfig [default: that of the context].
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) cluster: Option<String>,
+    /// User of the kubeconfig [default: that of the context].
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+    /// Namespace [default: that of the context].
+    #[arg(long, short, global = true, value_name = "NAME")]
+    pub(crate) namespace: Option<String>,
+    /// Address of the API server, instead of the kubeconfig's.
+    #[arg(long, short, global = true, value_name = "URL")]
+    pub(crate) server: Option<String>,
+    /// Bearer token, instead of the kubeconfig's credentials.
+    #[arg(long, global = true, value_name = "TOKEN")]
+    pub(crate) token: Option<String>,
+    /// Do not verify the server's certificate.
+    #[arg(long, global = true)]
+    pub(crate) insecure_skip_tls_verify: bool,
+    /// User to impersonate.
+    #[arg(long = "as", global = true, value_name = "USER")]
+    pub(crate) as_user: Option<String>,
+    /// Group to impersonate; may be given several times.
+    #[arg(long = "as-group", global = true, value_name = "GROUP")]
+    pub(crate) as_groups: Vec<String>,
+    /// How long a single request may take, for example 10s; 0 for as long as it takes.
+    #[arg(long, global = true, value_name = "TIME", value_parser = time, default_value = "0")]
+    pub(crate) request_timeout: Duration,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    #[command(flatten)]
+    Rollout(RolloutVerb),
+    /// The same verbs in kubectl's spelling: rollout status, rollout undo, ...
+    #[command(name = "rollout")]
+    Stock {
+        #[command(subcommand)]
+        verb: RolloutVerb,
+    },
+    /// Show a Deployment with its revisions, ReplicaSets and pods.
+    Get(GetArguments),
+    /// List Deployments of both APIs.
+    List(ListArguments),
+    /// Set the number of pods.
+    Scale(ScaleArguments),
+    /// Change a field of the pod template.
+    Set {
+        #[command(subcommand)]
+        field: SetField,
+    },
+}
+
+/// Verbs that `kubectl rollout` has too.
+#[derive(Debug, Subcommand)]
+pub(crate) enum RolloutVerb {
+    /// Wait for a rollout: exit code 0 done, 1 failed, 3 timeout, 4 paused and waiting.
+    Status(StatusArguments),
+    /// Show the revisions, one of them, or the difference of two.
+    History(HistoryArguments),
+    /// Go back to the previous revision, or to the one that is named.
+    Undo(UndoArguments),
+    /// Hold the rollout where it is.
+    Pause(EditArguments),
+    /// Let a paused rollout go on.
+    Resume(EditArguments),
+    /// Replace all pods by new ones of the same template.
+    Restart(EditArguments),
+}
+
+/// A Deployment: web, deploy/web, deployment.rollwright.dev/web, deployment.apps/web.
+#[derive(Debug, Args)]
+pub(crate) struct Target {
+    /// A Deployment: web, deploy/web, deployment.rollwright.dev/web or deployment.apps/web.
+    #[arg(value_name = "NAME", required = true, num_args = 1..=2)]
+    pub(crate) words: Vec<String>,
+}
+
+/// Form of what is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// One JSON document.
+    Json,
+    /// The same as YAML.
+    Yaml,
+    /// KIND.GROUP/NAME.
+    Name,
+}
+
+/// Form of the output.
+#[derive(Debug, Args)]
+pub(crate) struct Output {
+    /// Form of the output [default: text for people].
+    #[arg(long = "output", short = 'o', value_name = "FORMAT")]
+    pub(crate) format: Option<Format>,
+}
+
+/// `status`.
+#[derive(Debug, Args)]
+pub(crate) struct StatusArguments {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// Wait until the rollout has ended.
+    #[arg(long, short, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set)]
+    pub(crate) watch: bool,
+    /// How long to wait, for example 90s or 5m; 0 for as long as it takes.
+    #[arg(long, short, value_name = "TIME", value_parser = time, default_value = "0")]
+    pub(crate) timeout: Duration,
+    /// What to wait for.
+    #[arg(long = "for", value_name = "WHAT", default_value = "complete")]
+    pub(crate) goal: Goal,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// What `status` waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Goal {
+    /// All pods are of the current template and available.
+    Complete,
+    /// The Deployment has its minimum of available pods, of whichever template.
+    Available,
+}
+
+/// `get`.
+#[derive(Debug, Args)]
+pub(crate) struct GetArguments {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// Show it anew at every change, until the rollout has ended.
+    #[arg(long, short)]
+    pub(crate) watch: bool,
+    /// How many revisions to show, newest first.
+    #[arg(long, value_name = "COUNT", default_value_t = 3)]
+    pub(crate) revisions: usize,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// `list`.
+#[derive(Debug, Args)]
+pub(crate) struct ListArguments {
+    /// In all namespaces.
+    #[arg(long, short = 'A')]
+    pub(crate) all_namespaces: bool,
+    /// Only those with these labels.
+    #[arg(long, short = 'l', value_name = "SELECTOR")]
+    pub(crate) selector: Option<String>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// `history`.
+#[derive(Debug, Args)]
+pub(crate) struct HistoryArguments {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// Show the pod template of this revision.
+    #[arg(long, value_name = "NUMBER", conflicts_with = "diff")]
+    pub(crate) revision: Option<i64>,
+    /// Show what changed from one revision to another.
+    #[arg(long, value_names = ["FROM", "TO"], num_args = 2)]
+    pub(crate) diff: Option<Vec<i64>>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// `undo`.
+#[derive(Debug, Args)]
+pub(crate) struct UndoArguments {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// The revision to go back to; 0 is the one before the current one.
+    #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..))]
+    pub(crate) to_revision: i64,
+    /// Show what would change, and change nothing.
+    #[arg(long, value_name = "WHERE", default_value = "none")]
+    pub(crate) dry_run: DryRun,
+    /// Wait until the rollback has been rolled out; exit codes are those of status.
+    #[arg(long)]
+    pub(crate) wait: bool,
+    /// How long to wait.
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "0")]
+    pub(crate) timeout: Duration,
+}
+
+/// Where a change is tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DryRun {
+    /// It is not tried, it is made.
+    None,
+    /// Nothing is sent.
+    Client,
+    /// The server checks it and stores nothing.
+    Server,
+}
+
+/// `pause`, `resume`, `restart`.
+#[derive(Debug, Args)]
+pub(crate) struct EditArguments {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// `scale`.
+#[derive(Debug, Args)]
+pub(crate) struct ScaleArguments {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// How many pods there are to be.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(i64).range(0..=i64::from(i32::MAX)))]
+    pub(crate) replicas: i64,
+    /// Only if there are to be so many now.
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) current_replicas: Option<i64>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// `set`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SetField {
+    /// Set images of containers.
+    Image(SetImageArguments),
+}
+
+/// `set image`.
+#[derive(Debug, Args)]
+pub(crate) struct SetImageArguments {
+    /// A Deployment, and CONTAINER=IMAGE for each container to change; * stands for all of them.
+    #[arg(value_name = "NAME CONTAINER=IMAGE", required = true, num_args = 2..)]
+    pub(crate) words: Vec<String>,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// A time as kubectl takes it: 90s, 5m, 1h30m; a bare number counts seconds.
+fn time(text: &str) -> Result<Duration, String> {
+    let wrong = || "must be a time such as 30s, 5m or 1h30m".to_owned();
+    if let Ok(seconds) = text.parse::<u32>() {
+        return Ok(Duration::from_secs(seconds.into()));
+    }
+    let mut total = Duration::ZERO;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let digits = rest.find(|letter: char| !letter.is_ascii_digit()).ok_or_else(wrong)?;
+        let (count, tail) = rest.split_at(digits);
+        let count: u32 = count.parse().map_err(|_| wrong())?;
+        let (unit, tail) = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)]
+            .iter()
+            .find_map(|(unit, millis)| Some((*millis, tail.strip_prefix(unit)?)))
+            .ok_or_else(wrong)?;
+        total += Duration::from_millis(unit) * count;
+        rest = tail;
+    }
+    Ok(total)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn times_are_those_of_kubectl() {
+        assert_eq!(time("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(time("1h30m"), Ok(Duration::from_secs(5400)));
+        assert_eq!(time("500ms"), Ok(Duration::from_millis(500)));
+        assert_eq!(time("10"), Ok(Duration::from_secs(10)));
+        for wrong in ["-1s", "s", "5x", "1h30", "99999999999s"] {
+            assert!(time(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! The cluster, as far as a verb needs it.
+
+use std::time::Duration;
+
+use kube::api::{Api, ApiResource, DynamicObject, ListParams, Patch, PatchParams};
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+use plan::Flavour;
+use serde_json::Value;
+
+use crate::args::Connection;
+use crate::failure::{Failure, explain};
+use crate::name::Named;
+
+/// Who we are in `metadata.managedFields`.
+const FIELD_MANAGER: &str = "kubectl-rollwright";
+
+/// What to do about our kind's name when the object is of the other one.
+const HINT: &str = "; list shows what there is";
+
+/// A connection and the namespace in which names are looked up.
+pub(crate) struct Cluster {
+    pub(crate) client: Client,
+    pub(crate) namespace: String,
+}
+
+/// A Deployment of either API, as the server sent it.
+#[derive(Clone, Debug)]
+pub(crate) struct Deployment {
+    pub(crate) flavour: Flavour,
+    pub(crate) body: Value,
+}
+
+impl Deployment {
+    pub(crate) fn text(&self, path: &str) -> &str {
+        self.body.pointer(path).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        self.text("/metadata/name")
+    }
+
+    pub(crate) fn namespace(&self) -> &str {
+        self.text("/metadata/namespace")
+    }
+
+    /// As kubectl prints names: `deployment.apps/web`.
+    pub(crate) fn full_name(&self) -> String {
+        format!("{}/{}", kind_and_group(self.flavour), self.name())
+    }
+
+    pub(crate) fn is_paused(&self) -> bool {
+        self.body.pointer("/spec/paused").and_then(Value::as_bool) == Some(true)
+    }
+}
+
+/// `deployment.apps`, `deployment.rollwright.dev`.
+pub(crate) fn kind_and_group(flavour: Flavour) -> String {
+    format!("deployment.{}", flavour.api_version().split('/').next().unwrap_or_default())
+}
+
+/// What the server sent, whole.
+pub(crate) fn body(object: DynamicObject) -> Value {
+    // Serialising what was just parsed does not fail.
+    serde_json::to_value(object).unwrap_or_default()
+}
+
+/// A resource by its group and version, kind and plural.
+fn resource(api_version: &str, kind: &str, plural: &str) -> ApiResource {
+    let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+    ApiResource {
+        group: group.to_owned(),
+        version: version.to_owned(),
+        api_version: api_version.to_owned(),
+        kind: kind.to_owned(),
+        plural: plural.to_owned(),
+    }
+}
+
+fn deployments_of(flavour: Flavour) -> ApiResource {
+    resource(flavour.api_version(), "Deployment", "deployments")
+}
+
+impl Cluster {
+    /// Connects as kubectl would.
+    pub(crate) async fn connect(connection: &Connection) -> Result<Self, Failure> {
+        let mut config = config(connection).await?;
+        if let Some(namespace) = &connection.namespace {
+            config.default_namespace.clone_from(namespace);
+        }
+        if connection.request_timeout > Duration::ZERO {
+            config.connect_timeout = Some(connection.request_timeout);
+        }
+        let namespace = config.default_namespace.clone();
+        let client = Client::try_from(config).map_err(|error| Failure::Config(explain(&error)))?;
+        Ok(Self { client, namespace })
+    }
+
+    pub(crate) fn deployments(&self, flavour: Flavour) -> Api<DynamicObject> {
+        Api::namespaced_with(self.client.clone(), &self.namespace, &deployments_of(flavour))
+    }
+
+    pub(crate) fn sets(&self) -> Api<DynamicObject> {
+        Api::namespaced_with(
+            self.client.clone(),
+            &self.namespace,
+            &resource("apps/v1", "ReplicaSet", "replicasets"),
+        )
+    }
+
+    pub(crate) fn pods(&self) -> Api<DynamicObject> {
+        Api::namespaced_with(self.client.clone(), &self.namespace, &resource("v1", "Pod", "pods"))
+    }
+
+    /// A Deployment, if it is there and its kind is served.
+    async fn look(&self, flavour: Flavour, name: &str) -> Result<Option<Deployment>, Failure> {
+        match self.deployments(flavour).get_opt(name).await {
+            Ok(found) => Ok(found.map(|object| Deployment { flavour, body: body(object) })),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The Deployment that was named; both APIs are asked unless one was named.
+    pub(crate) async fn find(&self, named: &Named) -> Result<Deployment, Failure> {
+        let not_found =
+            || Failure::NotFound { name: named.name.clone(), namespace: self.namespace.clone(), hint: HINT };
+        if let Some(flavour) = named.flavour {
+            return self.look(flavour, &named.name).await?.ok_or_else(not_found);
+        }
+        let ours = self.look(Flavour::Rollwright, &named.name).await;
+        let apps = self.look(Flavour::AppsV1, &named.name).await;
+        match (ours, apps) {
+            (Ok(Some(_)), Ok(Some(_))) => {
+                Err(Failure::Ambiguous { name: named.name.clone(), namespace: self.namespace.clone() })
+            }
+            // Who may see one of them only need not name it.
+            (Ok(Some(found)), _) | (_, Ok(Some(found))) => Ok(found),
+            (Err(error), _) | (_, Err(error)) => Err(error),
+            (Ok(None), Ok(None)) => Err(not_found()),
+        }
+    }
+
+    /// All Deployments of an API that match; none if the API is not served.
+    pub(crate) async fn list(
+        &self,
+        flavour: Flavour,
+        selector: Option<&str>,
+        all_namespaces: bool,
+    ) -> Result<Vec<Deployment>, Failure> {
+        let api: Api<DynamicObject> = if all_namespaces {
+            Api::all_with(self.client.clone(), &deployments_of(flavour))
+        } else {
+            self.deployments(flavour)
+        };
+        let params = ListParams { label_selector: selector.map(str::to_owned), ..ListParams::default() };
+        match api.list(&params).await {
+            Ok(list) => {
+                Ok(list.items.into_iter().map(|object| Deployment { flavour, body: body(object) }).collect())
+            }
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(Vec::new()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The ReplicaSets of a Deployment.
+    pub(crate) async fn sets_of(&self, deployment: &Deployment) -> Result<Vec<Value>, Failure> {
+        self.owned_by(&self.sets(), deployment, deployment.text("/metadata/uid")).await
+    }
+
+    /// Objects that the Deployment's selector finds and that belong to this owner.
+    pub(crate) async fn owned_by(
+        &self,
+        api: &Api<DynamicObject>,
+        deployment: &Deployment,
+        owner: &str,
+    ) -> Result<Vec<Value>, Failure> {
+        let objects = self.selected(api, deployment).await?;
+        Ok(objects.into_iter().filter(|object| controller_of(object) == Some(owner)).collect())
+    }
+
+    /// The selector of a Deployment, as a query.
+    pub(crate) fn selector_of(&self, deployment: &Deployment) -> String {
+        label_selector(&deployment.body)
+    }
+
+    /// Objects that the Deployment's selector finds.
+    pub(crate) async fn selected(
+        &self,
+        api: &Api<DynamicObject>,
+        deployment: &Deployment,
+    ) -> Result<Vec<Value>, Failure> {
+        let selector = label_selector(&deployment.body);
+        let list = api.list(&ListParams::default().labels(&selector)).await?;
+        Ok(list.items.into_iter().map(body).collect())
+    }
+
+    /// Patches a Deployment.
+    pub(crate) async fn patch(
+        &self,
+        deployment: &Deployment,
+        patch: &Patch<Value>,
+        dry_run: bool,
+    ) -> Result<Deployment, Failure> {
+        let params =
+            PatchParams { dry_run, field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        let patched = self.deployments(deployment.flavour).patch(deployment.name(), &params, patch).await?;
+        Ok(Deployment { flavour: deployment.flavour, body: body(patched) })
+    }
+}
+
+async fn config(connection: &Connection) -> Result<Config, Failure> {
+    let options = KubeConfigOptions {
+        context: connection.context.clone(),
+        cluster: connection.cluster.clone(),
+        user: connection.user.clone(),
+    };
+    let read = match &connection.kubeconfig {
+        Some(path) => Kubeconfig::read_from(path),
+        None => Kubeconfig::read(),
+    };
+    let kubeconfig = read.map_err(|error| Failure::Config(explain(&error)))?;
+    let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
+    let mut config = config.map_err(|error| Failure::Config(explain(&error)))?;
+    if let Some(server) = &connection.server {
+        config.cluster_url = server.parse().map_err(|_| {
+            Failure::Usage(format!("--server {server}: must be a URL such as https://HOST:6443"))
+        })?;
+    }
+    if let Some(token) = &connection.token {
+        config.auth_info = kube::config::AuthInfo { token: Some(token.clone().into()), ..Default::default() };
+    }
+    config.accept_invalid_certs |= connection.insecure_skip_tls_verify;
+    if connection.as_user.is_some() {
+        config.auth_info.impersonate.clone_from(&connection.as_user);
+    }
+    if !connection.as_groups.is_empty() {
+        config.auth_info.impersonate_groups = Some(connection.as_groups.clone());
+    }
+    Ok(config)
+}
+
+/// The uid of an object's controller.
+pub(crate) fn controller_of(object: &Value) -> Option<&str> {
+    let owners = object.pointer("/metadata/ownerReferences")?.as_array()?;
+    let controller =
+        owners.iter().find(|owner| owner.get("controller").and_then(Value::as_bool) == Some(true))?;
+    controller.get("uid")?.as_str()
+}
+
+/// The selector of a Deployment as a query; that of its template where ours has none.
+fn label_selector(deployment: &Value) -> String {
+    let labels = |path: &str| deployment.pointer(path).and_then(Value::as_object);
+    let mut terms = Vec::new();
+    let selector = deployment.pointer("/spec/selector").filter(|selector| !selector.is_null());
+    let equal = labels(if selector.is_some() {
+        "/spec/selector/matchLabels"
+    } else {
+        "/spec/template/metadata/labels"
+    });
+    for (key, value) in equal.into_iter().flatten() {
+        terms.push(format!("{key}={}", value.as_str().unwrap_or_default()));
+    }
+    let expressions = deployment.pointer("/spec/selector/matchExpressions").and_then(Value::as_array);
+    terms.extend(expressions.into_iter().flatten().filter_map(expression));
+    terms.join(",")
+}
+
+fn expression(expression: &Value) -> Option<String> {
+    let key = expression.get("key")?.as_str()?;
+    let values = expression.get("values").and_then(Value::as_array);
+    let values: Vec<&str> = values.into_iter().flatten().filter_map(Value::as_str).collect();
+    match expression.get("operator")?.as_str()? {
+        "In" => Some(format!("{key} in ({})", values.join(","))),
+        "NotIn" => Some(format!("{key} notin ({})", values.join(","))),
+        "Exists" => Some(key.to_owned()),
+        "DoesNotExist" => Some(format!("!{key}")),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_selector_becomes_a_query() {
+        let deployment = json!({"spec": {
+            "selector": {
+                "matchLabels": {"app": "web"},
+                "matchExpressions": [
+                    {"key": "tier", "operator": "In", "values": ["a", "b"]},
+                    {"key": "old", "operator": "DoesNotExist"},
+                ],
+            },
+            "template": {"metadata": {"labels": {"app": "web", "x": "y"}}},
+        }});
+        assert_eq!(label_selector(&deployment), "app=web,tier in (a,b),!old");
+        let without = json!({"spec": {"template": {"metadata": {"labels": {"app": "web"}}}}});
+        assert_eq!(label_selector(&without), "app=web");
+    }
+}

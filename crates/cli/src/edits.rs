@@ -1,0 +1,144 @@
+//! What the verbs write: pure functions from what was read to a patch.
+
+use kube::api::Patch;
+use plan::keys::{CHANGE_CAUSE, ROLLBACK_TO, is_never_copied};
+use plan::{Flavour, equality};
+use serde_json::{Map, Value, json};
+
+use crate::cluster::Deployment;
+use crate::failure::Failure;
+use crate::history::Revision;
+
+/// The annotation of `kubectl rollout restart`, so that either tool's restarts look alike.
+const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
+
+/// Pauses.
+pub(crate) fn pause(deployment: &Deployment) -> Result<Patch<Value>, Failure> {
+    if deployment.is_paused() {
+        return Err(Failure::Rollout(format!("{} is already paused", deployment.full_name())));
+    }
+    Ok(Patch::Merge(json!({"spec": {"paused": true}})))
+}
+
+/// Resumes.
+pub(crate) fn resume(deployment: &Deployment) -> Result<Patch<Value>, Failure> {
+    if !deployment.is_paused() {
+        return Err(Failure::Rollout(format!("{} is not paused", deployment.full_name())));
+    }
+    Ok(Patch::Merge(json!({"spec": {"paused": false}})))
+}
+
+/// Restarts.
+pub(crate) fn restart(deployment: &Deployment, now: jiff::Timestamp) -> Result<Patch<Value>, Failure> {
+    if deployment.is_paused() {
+        let name = deployment.full_name();
+        return Err(Failure::Rollout(format!("{name} is paused, so a restart would wait; run resume first")));
+    }
+    let annotations = json!({RESTARTED_AT: format!("{now:.0}")});
+    Ok(Patch::Merge(json!({"spec": {"template": {"metadata": {"annotations": annotations}}}})))
+}
+
+/// What going back to a revision comes to.
+#[derive(Debug)]
+pub(crate) enum Undo {
+    /// The template is that of the revision already.
+    Nothing,
+    /// This patch.
+    Patch(Patch<Value>),
+}
+
+/// Goes back to a revision: ours is asked by its field, and does the rest itself; a Deployment of
+/// apps/v1 gets the template and annotations of the revision, as from `kubectl rollout undo`.
+pub(crate) fn undo(deployment: &Deployment, revision: &Revision) -> Result<Undo, Failure> {
+    if deployment.is_paused() {
+        let name = deployment.full_name();
+        return Err(Failure::Rollout(format!(
+            "{name} is paused, so a rollback would wait; run resume first"
+        )));
+    }
+    let current = deployment.body.pointer("/spec/template").unwrap_or(&Value::Null);
+    if equality::equal(current, &revision.template) {
+        return Ok(Undo::Nothing);
+    }
+    if deployment.flavour == Flavour::Rollwright {
+        return Ok(Undo::Patch(Patch::Merge(json!({"spec": {"rollbackTo": {"revision": revision.number}}}))));
+    }
+    let operations = json!([
+        {"op": "test", "path": "/metadata/generation", "value": deployment.body.pointer("/metadata/generation")},
+        {"op": "replace", "path": "/spec/template", "value": revision.template},
+        {"op": "add", "path": "/metadata/annotations", "value": annotations(deployment, revision)},
+    ]);
+    let patch = serde_json::from_value(operations);
+    Ok(Undo::Patch(patch.map(Patch::Json).map_err(|error| Failure::Rollout(error.to_string()))?))
+}
+
+/// The Deployment's own bookkeeping, and all else from the revision.
+fn annotations(deployment: &Deployment, revision: &Revision) -> Map<String, Value> {
+    let current = deployment.body.pointer("/metadata/annotations").and_then(Value::as_object);
+    let kept = current.into_iter().flatten().filter(|(key, _)| is_never_copied(key) && *key != ROLLBACK_TO);
+    let mut all: Map<String, Value> = kept.map(|(key, value)| (key.clone(), value.clone())).collect();
+    let from_set = revision.annotations().filter(|(key, _)| !is_never_copied(key));
+    all.extend(from_set.map(|(key, value)| (key.to_owned(), Value::from(value))));
+    if all.get(CHANGE_CAUSE).and_then(Value::as_str) == Some("") {
+        all.remove(CHANGE_CAUSE);
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use plan::keys::{LAST_APPLIED, REVISION};
+
+    use super::*;
+    use crate::history::revisions;
+
+    fn deployment(flavour: Flavour, paused: bool) -> Deployment {
+        let body = json!({
+            "metadata": {"name": "web", "generation": 4, "annotations": {
+                REVISION: "2", LAST_APPLIED: "{}", "team": "new", ROLLBACK_TO: "1"}},
+            "spec": {"paused": paused, "template": {"spec": {"containers": [{"name": "app", "image": "app:2"}]}}},
+        });
+        Deployment { flavour, body }
+    }
+
+    fn first(image: &str) -> Revision {
+        let set = json!({
+            "metadata": {"name": "web-1", "annotations": {REVISION: "1", "team": "old"}},
+            "spec": {"template": {"spec": {"containers": [{"name": "app", "image": image}]}}},
+        });
+        revisions(vec![set]).swap_remove(0)
+    }
+
+    fn sent(undo: Result<Undo, Failure>) -> Value {
+        match undo {
+            Ok(Undo::Patch(Patch::Merge(patch))) => patch,
+            Ok(Undo::Patch(Patch::Json(patch))) => serde_json::to_value(patch).unwrap_or_default(),
+            _ => Value::Null,
+        }
+    }
+
+    #[test]
+    fn ours_is_asked_by_its_field() {
+        let patch = sent(undo(&deployment(Flavour::Rollwright, false), &first("app:1")));
+        assert_eq!(patch, json!({"spec": {"rollbackTo": {"revision": 1}}}));
+    }
+
+    #[test]
+    fn apps_gets_template_and_annotations_of_the_revision() {
+        let patch = sent(undo(&deployment(Flavour::AppsV1, false), &first("app:1")));
+        assert_eq!(patch[0], json!({"op": "test", "path": "/metadata/generation", "value": 4}));
+        assert_eq!(patch[1]["value"]["spec"]["containers"][0]["image"], "app:1");
+        assert_eq!(patch[2]["value"], json!({REVISION: "2", LAST_APPLIED: "{}", "team": "old"}));
+    }
+
+    #[test]
+    fn nothing_is_done_twice() {
+        for flavour in [Flavour::Rollwright, Flavour::AppsV1] {
+            assert!(matches!(undo(&deployment(flavour, false), &first("app:2")), Ok(Undo::Nothing)));
+            assert!(undo(&deployment(flavour, true), &first("app:1")).is_err(), "paused");
+        }
+        assert!(pause(&deployment(Flavour::AppsV1, true)).is_err());
+        assert!(resume(&deployment(Flavour::AppsV1, false)).is_err());
+        assert!(restart(&deployment(Flavour::AppsV1, true), jiff::Timestamp::UNIX_EPOCH).is_err());
+    }
+}

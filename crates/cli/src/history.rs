@@ -1,0 +1,187 @@
+//! Revisions of a Deployment: its ReplicaSets, by the number that the controller gave them (S5.1).
+
+use plan::keys::{CHANGE_CAUSE, REVISION};
+use plan::template::without_hash_label;
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::images;
+use crate::output::{Colour, clean, coloured, yaml};
+use crate::table::{age, line, table};
+
+/// A revision.
+#[derive(Clone, Debug)]
+pub(crate) struct Revision {
+    pub(crate) number: i64,
+    /// Its ReplicaSet.
+    pub(crate) set: Value,
+    /// The pod template as its author wrote it, defaults of the server included.
+    pub(crate) template: Value,
+}
+
+impl Revision {
+    fn text(&self, path: &str) -> &str {
+        self.set.pointer(path).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    fn number_at(&self, path: &str) -> i64 {
+        self.set.pointer(path).and_then(Value::as_i64).unwrap_or(0)
+    }
+
+    pub(crate) fn set_name(&self) -> &str {
+        self.text("/metadata/name")
+    }
+
+    pub(crate) fn uid(&self) -> &str {
+        self.text("/metadata/uid")
+    }
+
+    pub(crate) fn created(&self) -> &str {
+        self.text("/metadata/creationTimestamp")
+    }
+
+    pub(crate) fn desired(&self) -> i64 {
+        self.number_at("/spec/replicas")
+    }
+
+    pub(crate) fn ready(&self) -> i64 {
+        self.number_at("/status/readyReplicas")
+    }
+
+    pub(crate) fn images(&self) -> String {
+        clean(&images::of(&self.template).join(","))
+    }
+
+    pub(crate) fn annotations(&self) -> impl Iterator<Item = (&str, &str)> {
+        let all = self.set.pointer("/metadata/annotations").and_then(Value::as_object).into_iter().flatten();
+        all.filter_map(|(key, value)| Some((key.as_str(), value.as_str()?)))
+    }
+
+    fn annotation(&self, wanted: &str) -> Option<&str> {
+        self.annotations().find(|(key, _)| *key == wanted).map(|(_, value)| value)
+    }
+
+    /// For programs, with members beside its own.
+    pub(crate) fn document(&self, more: &[(&str, Value)]) -> Value {
+        let own = [
+            ("revision", json!(self.number)),
+            ("replicaSet", json!(self.set_name())),
+            ("images", json!(images::of(&self.template))),
+            ("changeCause", json!(self.annotation(CHANGE_CAUSE))),
+            ("created", json!(self.created())),
+            ("replicas", json!(self.desired())),
+            ("readyReplicas", json!(self.ready())),
+        ];
+        own.iter().chain(more).map(|(key, value)| ((*key).to_owned(), value.clone())).collect()
+    }
+}
+
+/// The revisions of these ReplicaSets, newest first. A set without a number is none: the controller
+/// has not counted it yet.
+pub(crate) fn revisions(sets: Vec<Value>) -> Vec<Revision> {
+    let mut revisions: Vec<Revision> = sets.into_iter().filter_map(revision).collect();
+    revisions.sort_by_key(|revision| std::cmp::Reverse(revision.number));
+    revisions
+}
+
+fn revision(set: Value) -> Option<Revision> {
+    let annotations = set.pointer("/metadata/annotations")?;
+    let number = annotations.get(REVISION)?.as_str()?.parse().ok().filter(|number| *number > 0)?;
+    let template = without_hash_label(set.pointer("/spec/template").unwrap_or(&Value::Null));
+    Some(Revision { number, template, set })
+}
+
+/// One revision by its number; 0 is the one before the newest.
+pub(crate) fn find(revisions: &[Revision], number: i64) -> Result<&Revision, Failure> {
+    let found = match number {
+        0 => revisions.get(1),
+        _ => revisions.iter().find(|revision| revision.number == number),
+    };
+    found.ok_or_else(|| match (number, revisions) {
+        (0, _) => {
+            Failure::Rollout("there is no revision to go back to; history shows what there is".to_owned())
+        }
+        (_, []) => Failure::Rollout(format!("revision {number} not found: there is none yet")),
+        _ => {
+            let known: Vec<String> = revisions.iter().map(|revision| revision.number.to_string()).collect();
+            Failure::Rollout(format!("revision {number} not found; there are: {}", known.join(", ")))
+        }
+    })
+}
+
+/// The table of `history`, oldest first as kubectl has it.
+pub(crate) fn listing(revisions: &[Revision], now: jiff::Timestamp) -> String {
+    let mut lines = vec![line(["REVISION", "IMAGES", "READY", "AGE", "CHANGE-CAUSE"])];
+    for revision in revisions.iter().rev() {
+        lines.push(line([
+            &revision.number.to_string(),
+            &revision.images(),
+            &format!("{}/{}", revision.ready(), revision.desired()),
+            &age(revision.created(), now),
+            &clean(revision.annotation(CHANGE_CAUSE).unwrap_or("<none>")),
+        ]));
+    }
+    table(&lines)
+}
+
+/// What changed from one template to another: lines with `-`, `+` or a blank in front; empty if nothing.
+pub(crate) fn difference(from: &Value, to: &Value) -> Result<String, Failure> {
+    let (from, to) = (yaml(from)?, yaml(to)?);
+    let difference = similar::TextDiff::from_lines(&from, &to);
+    let mut text = String::new();
+    for hunk in difference.unified_diff().context_radius(3).iter_hunks() {
+        text.push_str(&coloured(Colour::Cyan, &hunk.header().to_string()));
+        text.push('\n');
+        for change in hunk.iter_changes() {
+            let content = clean(change.value().trim_end_matches('\n'));
+            let shown = match change.tag() {
+                similar::ChangeTag::Delete => coloured(Colour::Red, &format!("-{content}")),
+                similar::ChangeTag::Insert => coloured(Colour::Green, &format!("+{content}")),
+                similar::ChangeTag::Equal => format!(" {content}"),
+            };
+            text.push_str(&shown);
+            text.push('\n');
+        }
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(number: &str, image: &str) -> Value {
+        json!({
+            "metadata": {"name": format!("web-{number}"), "annotations": {REVISION: number}},
+            "spec": {"replicas": 1, "template": {
+                "metadata": {"labels": {"app": "web", "pod-template-hash": "x"}},
+                "spec": {"containers": [{"name": "app", "image": image}]}}},
+        })
+    }
+
+    fn numbers(revisions: &[Revision]) -> Vec<i64> {
+        revisions.iter().map(|revision| revision.number).collect()
+    }
+
+    #[test]
+    fn revisions_are_ordered_by_number_not_by_text() {
+        let sets = vec![set("9", "app:9"), set("10", "app:10"), set("nine", "app:x"), set("2", "app:2")];
+        let found = revisions(sets);
+        assert_eq!(numbers(&found), [10, 9, 2]);
+        assert_eq!(find(&found, 0).map(|revision| revision.number).ok(), Some(9));
+        assert_eq!(find(&found, 2).map(|revision| revision.number).ok(), Some(2));
+        let error = find(&found, 7).err().map(|error| error.to_string());
+        assert_eq!(error.as_deref(), Some("revision 7 not found; there are: 10, 9, 2"));
+    }
+
+    #[test]
+    fn the_hash_label_is_no_difference() {
+        let found = revisions(vec![set("1", "app:1"), set("2", "app:2")]);
+        let (new, old) = (find(&found, 2), find(&found, 1));
+        let (Ok(new), Ok(old)) = (new, old) else { unreachable!("both are there") };
+        let text = difference(&old.template, &new.template).unwrap_or_default();
+        assert!(text.contains("-  - image: app:1") || text.contains("app:1"), "{text}");
+        assert!(!text.contains("pod-template-hash"), "{text}");
+        assert_eq!(difference(&old.template, &old.template).unwrap_or_default(), "");
+    }
+}

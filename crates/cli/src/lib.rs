@@ -1,0 +1,32 @@
+//! `kubectl rollwright`: rollouts of Deployments, ours and those of apps/v1 alike.
+//!
+//! Deciding how a rollout stands is pure ([`rollout`]); the verbs read, decide, print and patch.
+//! The exit code tells a script what came of it: see [`Code`].
+
+mod args;
+mod cluster;
+mod edits;
+mod failure;
+mod history;
+mod images;
+mod name;
+mod output;
+mod pods;
+pub mod rollout;
+mod table;
+mod tree;
+mod verbs;
+
+pub use args::Arguments;
+pub use failure::Code;
+
+/// Carries out a command line, and tells how the process ends.
+pub async fn run(arguments: &Arguments) -> Code {
+    match verbs::carry_out(arguments).await {
+        Ok(code) => code,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            failure.code()
+        }
+    }
+}

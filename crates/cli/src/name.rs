@@ -1,0 +1,86 @@
+//! Names of Deployments as people type them: `web`, `deploy/web`, `deployment.rollwright.dev/web`,
+//! `deployment web`.
+
+use plan::Flavour;
+
+use crate::failure::Failure;
+
+/// A Deployment that was named, and of which API if that was said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Named {
+    pub(crate) flavour: Option<Flavour>,
+    pub(crate) name: String,
+}
+
+/// Reads one or two words.
+pub(crate) fn parse(words: &[String]) -> Result<Named, Failure> {
+    match words {
+        [word] => match word.split_once('/') {
+            Some((kind, name)) => named(kind, name),
+            None => named("deployment", word),
+        },
+        [kind, name] if !kind.contains('/') && !name.contains('/') => named(kind, name),
+        [_, second] => Err(Failure::Usage(format!("one Deployment at a time: what is \"{second}\"?"))),
+        _ => Err(Failure::Usage("name a Deployment, for example web or deployment.apps/web".to_owned())),
+    }
+}
+
+fn named(kind: &str, name: &str) -> Result<Named, Failure> {
+    let flavour = flavour(kind)?;
+    if name.is_empty() || name.contains('/') {
+        return Err(Failure::Usage(format!("\"{kind}/{name}\" lacks a name; write {kind}/NAME")));
+    }
+    Ok(Named { flavour, name: name.to_owned() })
+}
+
+/// The API that a kind names; none if it could be both.
+fn flavour(kind: &str) -> Result<Option<Flavour>, Failure> {
+    let kind = kind.to_ascii_lowercase();
+    let (resource, group) = kind.split_once('.').unwrap_or((&kind, ""));
+    let group = group.strip_prefix("v1.").unwrap_or(group);
+    match (resource, group) {
+        ("deploy" | "deployment" | "deployments", "") => Ok(None),
+        ("rwd", "" | "rollwright.dev") | ("deployment" | "deployments", "rollwright.dev") => {
+            Ok(Some(Flavour::Rollwright))
+        }
+        ("deploy" | "deployment" | "deployments", "apps") => Ok(Some(Flavour::AppsV1)),
+        _ => Err(Failure::Usage(format!(
+            "\"{kind}\" is no Deployment; write deployment/NAME, deployment.rollwright.dev/NAME or \
+             deployment.apps/NAME"
+        ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(words: &[&str]) -> Option<(Option<Flavour>, String)> {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        parse(&words).ok().map(|named| (named.flavour, named.name))
+    }
+
+    #[test]
+    fn every_spelling_is_understood() {
+        let web = |flavour| Some((flavour, "web".to_owned()));
+        for either in [&["web"][..], &["deploy/web"], &["Deployment/web"], &["deployments", "web"]] {
+            assert_eq!(parsed(either), web(None), "{either:?}");
+        }
+        let ours = ["rwd/web", "deployment.rollwright.dev/web", "deployments.v1.rollwright.dev/web"];
+        for ours in ours {
+            assert_eq!(parsed(&[ours]), web(Some(Flavour::Rollwright)), "{ours}");
+        }
+        for apps in ["deploy.apps/web", "deployment.v1.apps/web", "deployments.apps/web"] {
+            assert_eq!(parsed(&[apps]), web(Some(Flavour::AppsV1)), "{apps}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_deployment_is_refused() {
+        for wrong in
+            [&[][..], &["pod/web"], &["deploy/"], &["web", "db", "x"], &["deploy/web", "db"], &["a/b/c"]]
+        {
+            assert_eq!(parsed(wrong), None, "{wrong:?}");
+        }
+    }
+}

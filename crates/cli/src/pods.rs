@@ -1,0 +1,156 @@
+//! Pods: how they are, in the words of `kubectl get pods`.
+
+use serde_json::Value;
+
+/// A pod in a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Pod {
+    pub(crate) name: String,
+    /// `Running`, `ImagePullBackOff`, `Terminating`, `Init:0/1`, ...
+    pub(crate) status: String,
+    /// Containers that are ready.
+    pub(crate) ready: usize,
+    /// Containers.
+    pub(crate) containers: usize,
+    pub(crate) restarts: i64,
+    pub(crate) created: String,
+    /// Why it is not ready, as far as the pod itself tells.
+    pub(crate) why: Option<String>,
+}
+
+fn text<'a>(value: &'a Value, path: &str) -> &'a str {
+    value.pointer(path).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn list<'a>(value: &'a Value, path: &str) -> &'a [Value] {
+    value.pointer(path).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+}
+
+/// Reads a pod.
+pub(crate) fn read(pod: &Value) -> Pod {
+    let statuses = list(pod, "/status/containerStatuses");
+    let is_ready = |status: &&Value| status.get("ready").and_then(Value::as_bool) == Some(true);
+    let restarts = statuses.iter().filter_map(|status| status.get("restartCount")?.as_i64()).sum();
+    Pod {
+        name: text(pod, "/metadata/name").to_owned(),
+        status: status(pod),
+        ready: statuses.iter().filter(is_ready).count(),
+        containers: list(pod, "/spec/containers").len(),
+        restarts,
+        created: text(pod, "/metadata/creationTimestamp").to_owned(),
+        why: why(pod),
+    }
+}
+
+/// The column STATUS of kubectl.
+fn status(pod: &Value) -> String {
+    if pod.pointer("/metadata/deletionTimestamp").is_some_and(Value::is_string) {
+        return "Terminating".to_owned();
+    }
+    let init = list(pod, "/status/initContainerStatuses");
+    let is_done =
+        |status: &&Value| status.pointer("/state/terminated/exitCode").and_then(Value::as_i64) == Some(0);
+    let done = init.iter().filter(is_done).count();
+    if let Some(current) = init.get(done) {
+        let reason = trouble(current).map(|(reason, _)| reason).filter(|reason| *reason != "PodInitializing");
+        return match reason {
+            Some(reason) => format!("Init:{reason}"),
+            None => format!("Init:{done}/{}", list(pod, "/spec/initContainers").len()),
+        };
+    }
+    let reason =
+        list(pod, "/status/containerStatuses").iter().rev().find_map(|status| Some(trouble(status)?.0));
+    let own = [text(pod, "/status/reason"), text(pod, "/status/phase")];
+    let own = own.into_iter().find(|text| !text.is_empty()).unwrap_or("Unknown");
+    reason.unwrap_or(own).to_owned()
+}
+
+/// Why a container does not run: reason and message.
+fn trouble(status: &Value) -> Option<(&str, &str)> {
+    ["/state/waiting", "/state/terminated"].iter().find_map(|path| {
+        let state = status.pointer(path)?;
+        let reason = state.get("reason").and_then(Value::as_str).unwrap_or("Error");
+        Some((reason, state.get("message").and_then(Value::as_str).unwrap_or_default()))
+    })
+}
+
+/// Why a pod is not ready.
+fn why(pod: &Value) -> Option<String> {
+    let conditions = list(pod, "/status/conditions");
+    let condition = |kind: &str| conditions.iter().find(|condition| text(condition, "/type") == kind);
+    if condition("Ready").is_some_and(|ready| text(ready, "/status") == "True") {
+        return None;
+    }
+    if let Some(scheduled) = condition("PodScheduled").filter(|found| text(found, "/status") == "False") {
+        return Some(joined(text(scheduled, "/reason"), text(scheduled, "/message")));
+    }
+    let of_containers = ["/status/initContainerStatuses", "/status/containerStatuses"];
+    for status in of_containers.iter().flat_map(|path| list(pod, path)) {
+        let Some((reason, message)) = trouble(status) else { continue };
+        if matches!(reason, "Completed" | "ContainerCreating" | "PodInitializing") {
+            continue;
+        }
+        let last = status.pointer("/lastState/terminated/exitCode").and_then(Value::as_i64);
+        let last = last.map(|code| format!(" (last exit code {code})")).unwrap_or_default();
+        return Some(format!("{}: {}{last}", text(status, "/name"), joined(reason, message)));
+    }
+    condition("Ready").map(|ready| joined(text(ready, "/reason"), text(ready, "/message")))
+}
+
+fn joined(reason: &str, message: &str) -> String {
+    if message.is_empty() { reason.to_owned() } else { format!("{reason}: {message}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_running_pod_needs_no_explanation() {
+        let pod = json!({
+            "metadata": {"name": "web-1"},
+            "spec": {"containers": [{"name": "app"}]},
+            "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}],
+                       "containerStatuses": [{"name": "app", "ready": true, "restartCount": 2,
+                                              "state": {"running": {}}}]},
+        });
+        let read = read(&pod);
+        assert_eq!((read.status.as_str(), read.ready, read.containers, read.restarts), ("Running", 1, 1, 2));
+        assert_eq!(read.why, None);
+    }
+
+    #[test]
+    fn a_crash_loop_tells_its_exit_code() {
+        let pod = json!({
+            "spec": {"containers": [{"name": "app"}]},
+            "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}],
+                       "containerStatuses": [{"name": "app", "ready": false,
+                           "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off 10s"}},
+                           "lastState": {"terminated": {"exitCode": 137}}}]},
+        });
+        let read = read(&pod);
+        assert_eq!(read.status, "CrashLoopBackOff");
+        assert_eq!(read.why.as_deref(), Some("app: CrashLoopBackOff: back-off 10s (last exit code 137)"));
+    }
+
+    #[test]
+    fn the_scheduler_is_quoted() {
+        let pod = json!({"status": {"phase": "Pending", "conditions": [
+            {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes"}]}});
+        assert_eq!(read(&pod).why.as_deref(), Some("Unschedulable: 0/3 nodes"));
+        assert_eq!(read(&pod).status, "Pending");
+    }
+
+    #[test]
+    fn initialisation_is_counted() {
+        let pod = json!({
+            "spec": {"initContainers": [{"name": "a"}, {"name": "b"}], "containers": [{"name": "app"}]},
+            "status": {"phase": "Pending", "initContainerStatuses": [
+                {"name": "a", "state": {"terminated": {"exitCode": 0, "reason": "Completed"}}},
+                {"name": "b", "state": {"waiting": {"reason": "ImagePullBackOff"}}}]},
+        });
+        assert_eq!(read(&pod).status, "Init:ImagePullBackOff");
+    }
+}

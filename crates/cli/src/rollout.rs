@@ -1,0 +1,199 @@
+//! How a rollout stands, read from the Deployment alone, by the rules of `kubectl rollout status`.
+
+use plan::Flavour;
+use serde_json::Value;
+
+/// Where a rollout is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// All pods are of the current template and available, and no others are left.
+    Complete,
+    /// It goes on by itself.
+    Progressing,
+    /// It waits for `spec.paused` to be taken back.
+    Paused,
+    /// `spec.progressDeadlineSeconds` has passed without progress.
+    Failed,
+}
+
+impl Phase {
+    /// One word for tables and JSON.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Complete => "Complete",
+            Self::Progressing => "Progressing",
+            Self::Paused => "Paused",
+            Self::Failed => "Failed",
+        }
+    }
+}
+
+/// The numbers of a Deployment; what is missing counts as its default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// `spec.replicas`.
+    pub desired: i64,
+    /// Pods that exist.
+    pub current: i64,
+    /// Pods of the current template.
+    pub updated: i64,
+    /// Pods that are ready.
+    pub ready: i64,
+    /// Pods that have been ready for `spec.minReadySeconds`.
+    pub available: i64,
+}
+
+/// A rollout.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rollout {
+    /// Where it is.
+    pub phase: Phase,
+    /// The same in a sentence, in the words of `kubectl rollout status`.
+    pub message: String,
+    /// The numbers behind it.
+    pub counts: Counts,
+}
+
+impl Counts {
+    /// Reads them from a Deployment of either API.
+    #[must_use]
+    pub fn of(deployment: &Value) -> Self {
+        let number = |path: &str| deployment.pointer(path).and_then(Value::as_i64);
+        let status = |field: &str| number(&format!("/status/{field}")).unwrap_or(0);
+        Self {
+            desired: number("/spec/replicas").unwrap_or(1),
+            current: status("replicas"),
+            updated: status("updatedReplicas"),
+            ready: status("readyReplicas"),
+            available: status("availableReplicas"),
+        }
+    }
+}
+
+/// Reads a Deployment of either API.
+///
+/// The order of the questions is kubectl's. Two answers are ours: a rollout that is paused before
+/// its end says so, and one that was rolled back on request waits until the request is cleared.
+#[must_use]
+pub fn of(flavour: Flavour, name: &str, deployment: &Value) -> Rollout {
+    let counts = Counts::of(deployment);
+    let (phase, message) = read(flavour, name, deployment, counts);
+    Rollout { phase, message, counts }
+}
+
+fn read(flavour: Flavour, name: &str, deployment: &Value, counts: Counts) -> (Phase, String) {
+    let number = |path: &str| deployment.pointer(path).and_then(Value::as_i64).unwrap_or(0);
+    let waiting = |what: &str| format!("Waiting for deployment \"{name}\" rollout to finish: {what}...");
+    if number("/status/observedGeneration") < number("/metadata/generation") {
+        return (Phase::Progressing, "Waiting for deployment spec update to be observed...".to_owned());
+    }
+    if flavour.is_custom_resource() && deployment.pointer("/spec/rollbackTo").is_some_and(Value::is_object) {
+        return (Phase::Progressing, waiting("the rollback that was asked for has not begun"));
+    }
+    if progressing_reason(deployment) == Some("ProgressDeadlineExceeded") {
+        return (Phase::Failed, format!("deployment \"{name}\" exceeded its progress deadline"));
+    }
+    let Counts { desired, current, updated, available, .. } = counts;
+    let left = if updated < desired {
+        format!("{updated} out of {desired} new replicas have been updated")
+    } else if current > updated {
+        format!("{} old replicas are pending termination", current - updated)
+    } else if available < updated {
+        format!("{available} of {updated} updated replicas are available")
+    } else {
+        return (Phase::Complete, format!("deployment \"{name}\" successfully rolled out"));
+    };
+    if deployment.pointer("/spec/paused").and_then(Value::as_bool) == Some(true) {
+        return (Phase::Paused, format!("deployment \"{name}\" is paused: {left}"));
+    }
+    (Phase::Progressing, waiting(&left))
+}
+
+/// The reason of the condition `Progressing`.
+fn progressing_reason(deployment: &Value) -> Option<&str> {
+    condition(deployment, "Progressing")?.get("reason")?.as_str()
+}
+
+/// A condition by its type.
+#[must_use]
+pub fn condition<'a>(deployment: &'a Value, kind: &str) -> Option<&'a Value> {
+    let conditions = deployment.pointer("/status/conditions")?.as_array()?;
+    conditions.iter().find(|condition| condition.get("type").and_then(Value::as_str) == Some(kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Generation, observed generation, desired, current, updated, available.
+    fn deployment(numbers: [i64; 6]) -> Value {
+        let [generation, observed, desired, current, updated, available] = numbers;
+        json!({
+            "metadata": {"generation": generation},
+            "spec": {"replicas": desired},
+            "status": {"observedGeneration": observed, "replicas": current, "updatedReplicas": updated,
+                       "availableReplicas": available},
+        })
+    }
+
+    fn phase(deployment: &Value) -> (Phase, String) {
+        let rollout = of(Flavour::Rollwright, "web", deployment);
+        (rollout.phase, rollout.message)
+    }
+
+    #[test]
+    fn the_words_are_those_of_kubectl() {
+        let waiting = |what: &str| {
+            (Phase::Progressing, format!("Waiting for deployment \"web\" rollout to finish: {what}..."))
+        };
+        assert_eq!(
+            phase(&deployment([2, 1, 3, 3, 3, 3])).1,
+            "Waiting for deployment spec update to be observed..."
+        );
+        assert_eq!(
+            phase(&deployment([2, 2, 3, 4, 1, 3])),
+            waiting("1 out of 3 new replicas have been updated")
+        );
+        assert_eq!(phase(&deployment([2, 2, 3, 4, 3, 3])), waiting("1 old replicas are pending termination"));
+        assert_eq!(phase(&deployment([2, 2, 3, 3, 3, 2])), waiting("2 of 3 updated replicas are available"));
+        let done = (Phase::Complete, "deployment \"web\" successfully rolled out".to_owned());
+        assert_eq!(phase(&deployment([2, 2, 3, 3, 3, 3])), done);
+        assert_eq!(phase(&deployment([2, 2, 0, 0, 0, 0])), done);
+    }
+
+    #[test]
+    fn a_fresh_object_is_not_complete() {
+        let fresh = json!({"metadata": {"generation": 1}, "spec": {"replicas": 0}});
+        assert_eq!(phase(&fresh).0, Phase::Progressing);
+    }
+
+    #[test]
+    fn a_pause_counts_only_before_the_end() {
+        let mut paused = deployment([2, 2, 3, 4, 1, 3]);
+        paused["spec"]["paused"] = json!(true);
+        assert_eq!(phase(&paused).0, Phase::Paused);
+        let mut complete = deployment([2, 2, 3, 3, 3, 3]);
+        complete["spec"]["paused"] = json!(true);
+        assert_eq!(phase(&complete).0, Phase::Complete);
+    }
+
+    #[test]
+    fn a_late_rollout_has_failed_unless_it_was_changed_since() {
+        let mut late = deployment([2, 2, 3, 4, 1, 3]);
+        late["status"]["conditions"] =
+            json!([{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}]);
+        assert_eq!(phase(&late).0, Phase::Failed);
+        late["metadata"]["generation"] = json!(3);
+        assert_eq!(phase(&late).0, Phase::Progressing);
+    }
+
+    #[test]
+    fn a_rollback_that_waits_is_not_complete() {
+        let mut asked = deployment([2, 2, 3, 3, 3, 3]);
+        asked["spec"]["rollbackTo"] = json!({"revision": 0});
+        assert_eq!(phase(&asked).0, Phase::Progressing);
+    }
+}

@@ -1,0 +1,69 @@
+//! Tables as kubectl prints them: columns three blanks apart, no lines.
+
+/// Lines of cells, the first of which are the headings.
+pub(crate) fn table(lines: &[Vec<String>]) -> String {
+    let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for line in lines {
+        let mut row = String::new();
+        for (cell, width) in line.iter().zip(&widths) {
+            row.push_str(&format!("{cell:<width$}   "));
+        }
+        text.push_str(row.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// A line of cells.
+pub(crate) fn line<const N: usize>(cells: [&str; N]) -> Vec<String> {
+    cells.iter().map(|cell| (*cell).to_owned()).collect()
+}
+
+/// How long ago something was, as kubectl says it.
+pub(crate) fn age(since: &str, now: jiff::Timestamp) -> String {
+    let Ok(since) = since.parse::<jiff::Timestamp>() else { return "<unknown>".to_owned() };
+    let seconds = now.duration_since(since).as_secs().max(0);
+    let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
+    match seconds {
+        0..120 => format!("{seconds}s"),
+        120..600 if seconds % 60 > 0 => format!("{minutes}m{}s", seconds % 60),
+        120..10_800 => format!("{minutes}m"),
+        10_800..28_800 if minutes % 60 > 0 => format!("{hours}h{}m", minutes % 60),
+        10_800..172_800 => format!("{hours}h"),
+        _ if days < 8 && hours % 24 > 0 => format!("{days}d{}h", hours % 24),
+        _ => format!("{days}d"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest_cell() {
+        let lines = [line(["NAME", "AGE"]), line(["web", "5s"]), line(["longer", ""])];
+        assert_eq!(table(&lines), "NAME     AGE\nweb      5s\nlonger\n");
+    }
+
+    #[test]
+    fn ages_are_those_of_kubectl() {
+        let now: jiff::Timestamp = "2026-01-10T00:00:00Z".parse().unwrap_or_default();
+        for (since, wanted) in [
+            ("2026-01-09T23:59:55Z", "5s"),
+            ("2026-01-09T23:55:30Z", "4m30s"),
+            ("2026-01-09T23:30:00Z", "30m"),
+            ("2026-01-09T19:30:00Z", "4h30m"),
+            ("2026-01-09T00:00:00Z", "24h"),
+            ("2026-01-06T12:00:00Z", "3d12h"),
+            ("2025-12-01T00:00:00Z", "40d"),
+            ("nonsense", "<unknown>"),
+        ] {
+            assert_eq!(age(since, now), wanted, "{since}");
+        }
+    }
+}

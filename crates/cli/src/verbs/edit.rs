@@ -1,0 +1,95 @@
+//! `pause`, `resume`, `restart`, `scale`, `set image`.
+
+use kube::api::Patch;
+use serde_json::{Value, json};
+
+use crate::args::{EditArguments, Output, ScaleArguments};
+use crate::cluster::Deployment;
+use crate::failure::{Code, Failure};
+use crate::images::Change;
+use crate::output::{document, print};
+use crate::verbs::Subject;
+use crate::{edits, images};
+
+/// Says what was done, or prints the object as it is now.
+pub(crate) fn report(deployment: &Deployment, done: &str, output: &Output) -> Result<Code, Failure> {
+    let name = deployment.full_name();
+    match output.format {
+        None => print(&format!("{name} {done}\n"))?,
+        Some(format) => document(format, &deployment.body, &[name])?,
+    }
+    Ok(Code::Done)
+}
+
+async fn apply(
+    subject: &Subject,
+    patch: &Patch<Value>,
+    done: &str,
+    output: &Output,
+) -> Result<Code, Failure> {
+    let patched = subject.cluster.patch(&subject.deployment, patch, false).await?;
+    report(&patched, done, output)
+}
+
+/// `pause`.
+pub(crate) async fn pause(subject: &Subject, arguments: &EditArguments) -> Result<Code, Failure> {
+    apply(subject, &edits::pause(&subject.deployment)?, "paused", &arguments.output).await
+}
+
+/// `resume`.
+pub(crate) async fn resume(subject: &Subject, arguments: &EditArguments) -> Result<Code, Failure> {
+    apply(subject, &edits::resume(&subject.deployment)?, "resumed", &arguments.output).await
+}
+
+/// `restart`.
+pub(crate) async fn restart(subject: &Subject, arguments: &EditArguments) -> Result<Code, Failure> {
+    let patch = edits::restart(&subject.deployment, jiff::Timestamp::now())?;
+    apply(subject, &patch, "restarted", &arguments.output).await
+}
+
+/// `scale`, through `spec.replicas`: who may edit the Deployment needs no other right.
+pub(crate) async fn scale(subject: &Subject, arguments: &ScaleArguments) -> Result<Code, Failure> {
+    let deployment = &subject.deployment;
+    let now = deployment.body.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or(1);
+    let spec = json!({"replicas": arguments.replicas});
+    let patch = match arguments.current_replicas {
+        None => json!({ "spec": spec }),
+        Some(expected) if expected != now => {
+            return Err(Failure::Rollout(format!("expected {expected} replicas and found {now}")));
+        }
+        // Nobody may have changed it since.
+        Some(_) => {
+            let version = deployment.text("/metadata/resourceVersion");
+            json!({"metadata": {"resourceVersion": version}, "spec": spec})
+        }
+    };
+    apply(subject, &Patch::Merge(patch), "scaled", &arguments.output).await
+}
+
+/// Tells the Deployment from the images.
+pub(crate) fn split(words: &[String]) -> Result<(Vec<String>, Vec<Change>), Failure> {
+    let first = words.iter().position(|word| word.contains('=')).unwrap_or(words.len());
+    let (target, changes) = words.split_at(first);
+    if changes.is_empty() {
+        return Err(Failure::Usage(
+            "name at least one CONTAINER=IMAGE, for example app=nginx:1.29".to_owned(),
+        ));
+    }
+    let changes = changes.iter().map(|word| images::change(word)).collect::<Result<_, _>>()?;
+    Ok((target.to_vec(), changes))
+}
+
+/// `set image`.
+pub(crate) async fn set_image(
+    subject: &Subject,
+    changes: &[Change],
+    output: &Output,
+) -> Result<Code, Failure> {
+    let operations = images::patch(&subject.deployment.body, changes)?;
+    if operations.is_empty() {
+        return report(&subject.deployment, "has these images already", output);
+    }
+    let patch = serde_json::from_value(Value::from(operations));
+    let patch = patch.map(Patch::Json).map_err(|error| Failure::Rollout(error.to_string()))?;
+    apply(subject, &patch, "image updated", output).await
+}

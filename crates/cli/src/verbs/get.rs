@@ -1,0 +1,74 @@
+//! `get`: the tree, once or until the rollout has ended.
+
+use futures::{StreamExt as _, stream};
+use kube::runtime::{WatchStreamExt as _, watcher};
+
+use crate::args::GetArguments;
+use crate::cluster::{Cluster, Deployment};
+use crate::failure::{Code, Failure};
+use crate::name::Named;
+use crate::output::{document, is_lively, print};
+use crate::rollout::Phase;
+use crate::tree::Tree;
+use crate::verbs::Subject;
+
+/// Clears the screen and goes to its first line.
+const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
+/// A burst of events is shown once.
+const BURST: std::time::Duration = std::time::Duration::from_millis(200);
+
+/// `get`.
+pub(crate) async fn get(subject: &Subject, arguments: &GetArguments) -> Result<Code, Failure> {
+    let Subject { cluster, deployment } = subject;
+    let tree = read(cluster, deployment.clone(), arguments.revisions).await?;
+    if !arguments.watch {
+        show(&tree, arguments)?;
+        return Ok(Code::Done);
+    }
+    follow(cluster, tree, arguments).await
+}
+
+async fn read(cluster: &Cluster, deployment: Deployment, revisions: usize) -> Result<Tree, Failure> {
+    let sets = cluster.sets_of(&deployment).await?;
+    let pods = cluster.selected(&cluster.pods(), &deployment).await?;
+    Ok(Tree::new(deployment, sets, &pods, revisions))
+}
+
+fn show(tree: &Tree, arguments: &GetArguments) -> Result<(), Failure> {
+    match arguments.output.format {
+        Some(format) => document(format, &tree.document(), &[tree.deployment.full_name()]),
+        None => print(&tree.text(jiff::Timestamp::now())),
+    }
+}
+
+/// Shows the tree anew at every change; the exit codes are those of `status`.
+async fn follow(cluster: &Cluster, mut tree: Tree, arguments: &GetArguments) -> Result<Code, Failure> {
+    let (flavour, name) = (tree.deployment.flavour, tree.deployment.name().to_owned());
+    let of_deployment = watcher::Config::default().fields(&format!("metadata.name={name}"));
+    let of_pods = watcher::Config::default().labels(&cluster.selector_of(&tree.deployment));
+    let deployments = watcher(cluster.deployments(flavour), of_deployment).default_backoff().map(|_| ());
+    let pods = watcher(cluster.pods(), of_pods).default_backoff().map(|_| ());
+    let mut changes = Box::pin(stream::select(deployments, pods).ready_chunks(64));
+    let named = Named { flavour: Some(flavour), name };
+    let mut last = String::new();
+    loop {
+        let text = tree.text(jiff::Timestamp::now());
+        if is_lively() && arguments.output.format.is_none() {
+            print(&format!("{CLEAR}{text}"))?;
+        } else if tree.rollout.message != last {
+            show(&tree, arguments)?;
+        }
+        last.clone_from(&tree.rollout.message);
+        match tree.rollout.phase {
+            Phase::Complete => return Ok(Code::Done),
+            Phase::Failed => return Ok(Code::Failed),
+            Phase::Paused => return Ok(Code::Paused),
+            Phase::Progressing => {}
+        }
+        tokio::time::sleep(BURST).await;
+        if changes.next().await.is_none() {
+            return Err(Failure::Rollout("the watch has ended; try again".to_owned()));
+        }
+        tree = read(cluster, cluster.find(&named).await?, arguments.revisions).await?;
+    }
+}

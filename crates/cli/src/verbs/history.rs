@@ -1,0 +1,43 @@
+//! `history`: the revisions, one of them, or the difference of two.
+
+use serde_json::{Value, json};
+
+use crate::args::HistoryArguments;
+use crate::failure::{Code, Failure};
+use crate::history::{difference, find, listing, revisions};
+use crate::output::{document, print, yaml};
+use crate::verbs::Subject;
+
+/// `history`.
+pub(crate) async fn history(subject: &Subject, arguments: &HistoryArguments) -> Result<Code, Failure> {
+    let Subject { cluster, deployment } = subject;
+    let all = revisions(cluster.sets_of(deployment).await?);
+    let name = deployment.full_name();
+    if let Some([from, to]) = arguments.diff.as_deref() {
+        let (from, to) = (find(&all, *from)?, find(&all, *to)?);
+        let text = difference(&from.template, &to.template)?;
+        print(if text.is_empty() { "the templates are the same\n" } else { &text })?;
+        return Ok(Code::Done);
+    }
+    if let Some(number) = arguments.revision {
+        let revision = find(&all, number)?;
+        let shown = revision.document(&[("template", revision.template.clone())]);
+        match arguments.output.format {
+            Some(format) => document(format, &shown, &[format!("replicaset.apps/{}", revision.set_name())])?,
+            None => {
+                print(&format!("{name} with revision #{}\n{}", revision.number, yaml(&revision.template)?))?;
+            }
+        }
+        return Ok(Code::Done);
+    }
+    match arguments.output.format {
+        Some(format) => {
+            let documents: Vec<Value> = all.iter().rev().map(|revision| revision.document(&[])).collect();
+            let names: Vec<String> =
+                all.iter().rev().map(|revision| format!("replicaset.apps/{}", revision.set_name())).collect();
+            document(format, &json!({"name": name, "revisions": documents}), &names)?;
+        }
+        None => print(&format!("{name}\n{}", listing(&all, jiff::Timestamp::now())))?,
+    }
+    Ok(Code::Done)
+}

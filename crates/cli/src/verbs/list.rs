@@ -1,0 +1,76 @@
+//! `list`: the Deployments of both APIs in one table.
+
+use plan::Flavour;
+use serde_json::{Value, json};
+
+use crate::args::ListArguments;
+use crate::cluster::{Cluster, Deployment};
+use crate::failure::{Code, Failure};
+use crate::images;
+use crate::output::{clean, document, print};
+use crate::rollout;
+use crate::table::{age, line, table};
+use crate::tree::counts_document;
+
+/// `list`.
+pub(crate) async fn list(cluster: &Cluster, arguments: &ListArguments) -> Result<Code, Failure> {
+    let selector = arguments.selector.as_deref();
+    let mut found = Vec::new();
+    for flavour in [Flavour::Rollwright, Flavour::AppsV1] {
+        found.extend(cluster.list(flavour, selector, arguments.all_namespaces).await?);
+    }
+    found.sort_by(|a, b| (a.namespace(), a.name(), a.flavour).cmp(&(b.namespace(), b.name(), b.flavour)));
+    if let Some(format) = arguments.output.format {
+        let names: Vec<String> = found.iter().map(Deployment::full_name).collect();
+        let items: Vec<Value> = found.iter().map(item).collect();
+        document(format, &json!({ "items": items }), &names)?;
+        return Ok(Code::Done);
+    }
+    if found.is_empty() {
+        // As kubectl: a script that reads the table finds none.
+        eprintln!("No Deployments found.");
+        return Ok(Code::Done);
+    }
+    let now = jiff::Timestamp::now();
+    let mut lines =
+        vec![line(["NAMESPACE", "NAME", "STATUS", "READY", "UP-TO-DATE", "AVAILABLE", "AGE", "IMAGES"])];
+    lines.extend(found.iter().map(|deployment| row(deployment, now)));
+    if !arguments.all_namespaces {
+        for line in &mut lines {
+            line.remove(0);
+        }
+    }
+    print(&table(&lines))?;
+    Ok(Code::Done)
+}
+
+fn template(deployment: &Deployment) -> &Value {
+    deployment.body.pointer("/spec/template").unwrap_or(&Value::Null)
+}
+
+fn row(deployment: &Deployment, now: jiff::Timestamp) -> Vec<String> {
+    let rollout = rollout::of(deployment.flavour, deployment.name(), &deployment.body);
+    let counts = rollout.counts;
+    line([
+        deployment.namespace(),
+        &deployment.full_name(),
+        rollout.phase.word(),
+        &format!("{}/{}", counts.ready, counts.desired),
+        &counts.updated.to_string(),
+        &counts.available.to_string(),
+        &age(deployment.text("/metadata/creationTimestamp"), now),
+        &clean(&images::of(template(deployment)).join(",")),
+    ])
+}
+
+fn item(deployment: &Deployment) -> Value {
+    let rollout = rollout::of(deployment.flavour, deployment.name(), &deployment.body);
+    json!({
+        "name": deployment.full_name(),
+        "namespace": deployment.namespace(),
+        "phase": rollout.phase.word(),
+        "message": rollout.message,
+        "replicas": counts_document(&rollout),
+        "images": images::of(template(deployment)),
+    })
+}

@@ -1,0 +1,228 @@
+//! `status`: how a rollout stands, and waiting for its end.
+
+use std::io::Write as _;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use kube::runtime::watcher::{self, Event};
+use kube::runtime::{WatchStreamExt as _, watcher as watch};
+use serde_json::{Value, json};
+
+use crate::args::{Format, Goal, StatusArguments};
+use crate::cluster::{Cluster, Deployment, body};
+use crate::failure::{Code, Failure, explain};
+use crate::output::{document, is_lively, print};
+use crate::rollout::{self, Phase, Rollout};
+use crate::tree::counts_document;
+use crate::verbs::{Subject, limit};
+
+/// Squares of the progress bar.
+const BAR: usize = 20;
+
+/// `status`.
+pub(crate) async fn status(subject: &Subject, arguments: &StatusArguments) -> Result<Code, Failure> {
+    let Subject { cluster, deployment } = subject;
+    let mut lines = Lines { format: arguments.output.format, ..Lines::new() };
+    if arguments.watch {
+        return wait(cluster, deployment, arguments.goal, limit(arguments.timeout), &mut lines).await;
+    }
+    let stand = Stand::of(deployment, arguments.goal);
+    lines.show(deployment, &stand)?;
+    lines.end()?;
+    // What has not ended has not failed either: the text tells how far it is.
+    Ok(stand.end.unwrap_or(Code::Done))
+}
+
+/// How a rollout stands towards what is waited for.
+struct Stand {
+    rollout: Rollout,
+    message: String,
+    /// How the process ends, if this is the end.
+    end: Option<Code>,
+}
+
+impl Stand {
+    fn of(deployment: &Deployment, goal: Goal) -> Self {
+        let name = deployment.name();
+        let rollout = rollout::of(deployment.flavour, name, &deployment.body);
+        if goal == Goal::Available {
+            return Self::towards_availability(deployment, rollout);
+        }
+        let end = match rollout.phase {
+            Phase::Complete => Some(Code::Done),
+            Phase::Failed => Some(Code::Failed),
+            Phase::Paused => Some(Code::Paused),
+            Phase::Progressing => None,
+        };
+        Self { message: rollout.message.clone(), rollout, end }
+    }
+
+    fn towards_availability(deployment: &Deployment, rollout: Rollout) -> Self {
+        let number = |path: &str| deployment.body.pointer(path).and_then(Value::as_i64).unwrap_or(0);
+        let is_observed = number("/status/observedGeneration") >= number("/metadata/generation");
+        let available = rollout::condition(&deployment.body, "Available");
+        let is_available =
+            available.is_some_and(|found| found.get("status").and_then(Value::as_str) == Some("True"));
+        let name = deployment.name();
+        if is_observed && is_available {
+            let message = format!("deployment \"{name}\" has minimum availability");
+            return Self { rollout, message, end: Some(Code::Done) };
+        }
+        let counts = rollout.counts;
+        let message = format!(
+            "Waiting for deployment \"{name}\" to be available: {} of {} replicas are available...",
+            counts.available, counts.desired
+        );
+        let end = (rollout.phase == Phase::Failed).then_some(Code::Failed);
+        Self { rollout, message, end }
+    }
+}
+
+/// Waits for the end of a rollout, and says on the way how it goes.
+pub(crate) async fn wait(
+    cluster: &Cluster,
+    deployment: &Deployment,
+    goal: Goal,
+    timeout: Option<Duration>,
+    lines: &mut Lines,
+) -> Result<Code, Failure> {
+    let ended = follow(cluster, deployment, goal, lines);
+    let code = match timeout {
+        None => ended.await,
+        Some(timeout) => match tokio::time::timeout(timeout, ended).await {
+            Ok(ended) => ended,
+            Err(_) => {
+                lines.end()?;
+                eprintln!("error: timed out after {timeout:?}; the rollout goes on");
+                return Ok(Code::Timeout);
+            }
+        },
+    }?;
+    lines.end()?;
+    Ok(code)
+}
+
+async fn follow(
+    cluster: &Cluster,
+    deployment: &Deployment,
+    goal: Goal,
+    lines: &mut Lines,
+) -> Result<Code, Failure> {
+    let (flavour, name, uid) = (deployment.flavour, deployment.name(), deployment.text("/metadata/uid"));
+    let gone = || Failure::Rollout(format!("deployment \"{name}\" was deleted"));
+    let config = watcher::Config::default().fields(&format!("metadata.name={name}"));
+    let mut events = Box::pin(watch(cluster.deployments(flavour), config).default_backoff());
+    let mut is_listed = false;
+    while let Some(event) = events.next().await {
+        let object = match event {
+            Ok(Event::Init) => {
+                is_listed = false;
+                continue;
+            }
+            Ok(Event::InitApply(object) | Event::Apply(object)) => object,
+            Ok(Event::Delete(_)) => return Err(gone()),
+            Ok(Event::InitDone) if is_listed => continue,
+            Ok(Event::InitDone) => return Err(gone()),
+            Err(error) => {
+                give_up(&error)?;
+                continue;
+            }
+        };
+        is_listed = true;
+        let now = Deployment { flavour, body: body(object) };
+        if now.text("/metadata/uid") != uid {
+            return Err(Failure::Rollout(format!("deployment \"{name}\" was deleted and created anew")));
+        }
+        let stand = Stand::of(&now, goal);
+        lines.show(&now, &stand)?;
+        if let Some(code) = stand.end {
+            return Ok(code);
+        }
+    }
+    Err(Failure::Rollout("the watch has ended; try again".to_owned()))
+}
+
+/// Errors that do not go away by waiting end the command; others are tried again.
+fn give_up(error: &watcher::Error) -> Result<(), Failure> {
+    let cause = match error {
+        watcher::Error::InitialListFailed(cause)
+        | watcher::Error::WatchStartFailed(cause)
+        | watcher::Error::WatchFailed(cause) => cause,
+        _ => return Ok(()),
+    };
+    match cause {
+        kube::Error::Api(status) if matches!(status.code, 401 | 403 | 404) => {
+            Err(Failure::Refused(status.message.clone()))
+        }
+        other => {
+            eprintln!("the watch was interrupted and is tried again: {}", explain(other));
+            Ok(())
+        }
+    }
+}
+
+/// What is printed while waiting: a bar on a terminal, elsewhere a line per change.
+pub(crate) struct Lines {
+    format: Option<Format>,
+    last: String,
+    has_bar: bool,
+}
+
+impl Lines {
+    pub(crate) fn new() -> Self {
+        Self { format: None, last: String::new(), has_bar: false }
+    }
+
+    fn show(&mut self, deployment: &Deployment, stand: &Stand) -> Result<(), Failure> {
+        if stand.message == self.last {
+            return Ok(());
+        }
+        self.last.clone_from(&stand.message);
+        let name = deployment.full_name();
+        match self.format {
+            // A name says nothing of progress, so it stands once, at the end.
+            Some(Format::Name) if stand.end.is_none() => Ok(()),
+            Some(format) => document(format, &stand_document(&name, stand), &[name]),
+            None if stand.end == Some(Code::Failed) => {
+                self.end()?;
+                eprintln!("error: {}", stand.message);
+                Ok(())
+            }
+            None if stand.end.is_none() && is_lively() => {
+                self.has_bar = true;
+                print(&format!("\r\u{1b}[2K{} {}", bar(&stand.rollout), stand.message))
+            }
+            None => {
+                self.end()?;
+                print(&format!("{}\n", stand.message))
+            }
+        }
+    }
+
+    /// Takes the bar away.
+    fn end(&mut self) -> Result<(), Failure> {
+        if std::mem::take(&mut self.has_bar) {
+            print("\r\u{1b}[2K")?;
+        }
+        Ok(std::io::stdout().flush()?)
+    }
+}
+
+fn stand_document(name: &str, stand: &Stand) -> Value {
+    json!({
+        "name": name,
+        "phase": stand.rollout.phase.word(),
+        "message": stand.message,
+        "replicas": counts_document(&stand.rollout),
+        "exitCode": stand.end.map(Code::number),
+    })
+}
+
+/// Available pods of the current template, of all that there are to be.
+fn bar(rollout: &Rollout) -> String {
+    let counts = rollout.counts;
+    let done = usize::try_from(counts.updated.min(counts.available)).unwrap_or(0);
+    let all = usize::try_from(counts.desired.max(1)).unwrap_or(1);
+    let full = (BAR * done.min(all)) / all;
+    format!("[{}{}] {done}/{}", "■".repeat(full), "·".repeat(BAR - full), counts.desired)
+}

@@ -1,0 +1,92 @@
+//! `undo`: back to an earlier revision.
+
+use kube::api::Patch;
+use serde_json::Value;
+
+use crate::args::{DryRun, Goal, UndoArguments};
+use crate::cluster::Deployment;
+use crate::edits::{self, Undo};
+use crate::failure::{Code, Failure};
+use crate::history::{Revision, difference, find, revisions};
+use crate::name::Named;
+use crate::output::print;
+use crate::verbs::{Subject, limit, status};
+
+/// `undo`.
+pub(crate) async fn undo(subject: &Subject, arguments: &UndoArguments) -> Result<Code, Failure> {
+    let Subject { cluster, deployment } = subject;
+    let all = revisions(cluster.sets_of(deployment).await?);
+    let revision = find(&all, arguments.to_revision)?;
+    let name = deployment.full_name();
+    let patch = match edits::undo(deployment, revision)? {
+        Undo::Patch(patch) => patch,
+        Undo::Nothing => {
+            let number = revision.number;
+            print(&format!(
+                "{name} skipped rollback (current template already matches revision {number})\n"
+            ))?;
+            return Ok(Code::Done);
+        }
+    };
+    if arguments.dry_run != DryRun::None {
+        return show(subject, &all, revision, &patch, arguments.dry_run).await;
+    }
+    let before = deployment.text("/status/rollback/time").to_owned();
+    let patched = cluster.patch(deployment, &patch, false).await?;
+    print(&format!("{name} rolled back\n"))?;
+    if !arguments.wait {
+        return Ok(Code::Done);
+    }
+    let mut lines = status::Lines::new();
+    let code = status::wait(cluster, &patched, Goal::Complete, limit(arguments.timeout), &mut lines).await?;
+    let named = Named { flavour: Some(patched.flavour), name: patched.name().to_owned() };
+    let now = cluster.find(&named).await?;
+    refused(&now, &before).map_or(Ok(code), Err)
+}
+
+/// What would change, and whether the server takes it.
+async fn show(
+    subject: &Subject,
+    all: &[Revision],
+    revision: &Revision,
+    patch: &Patch<Value>,
+    dry_run: DryRun,
+) -> Result<Code, Failure> {
+    let Subject { cluster, deployment } = subject;
+    let mut place = "client dry run";
+    if dry_run == DryRun::Server {
+        cluster.patch(deployment, patch, true).await?;
+        place = "server dry run";
+    }
+    let text = difference(current(deployment, all), &revision.template)?;
+    print(&format!(
+        "{text}{} rolled back to revision {} ({place})\n",
+        deployment.full_name(),
+        revision.number
+    ))?;
+    Ok(Code::Done)
+}
+
+/// The template that runs now: as the server stored it in the newest revision, so that its defaults
+/// are no differences; as the Deployment has it if the controller has not seen that yet.
+fn current<'a>(deployment: &'a Deployment, all: &'a [Revision]) -> &'a Value {
+    let number = |path: &str| deployment.body.pointer(path).and_then(Value::as_i64).unwrap_or(0);
+    let is_observed = number("/status/observedGeneration") >= number("/metadata/generation");
+    match all.first() {
+        Some(newest) if is_observed => &newest.template,
+        _ => deployment.body.pointer("/spec/template").unwrap_or(&Value::Null),
+    }
+}
+
+/// What came of the request on our kind, if it was not carried out.
+fn refused(deployment: &Deployment, before: &str) -> Option<Failure> {
+    let result = deployment.text("/status/rollback/result");
+    let is_ours = deployment.text("/status/rollback/time") != before;
+    let is_done = matches!(result, "" | "RolledBack" | "TemplateUnchanged");
+    (is_ours && !is_done).then(|| {
+        let message = deployment.text("/status/rollback/message");
+        Failure::Rollout(
+            format!("the rollback was not carried out: {result} {message}").trim_end().to_owned(),
+        )
+    })
+}
