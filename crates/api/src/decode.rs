@@ -75,6 +75,7 @@ pub fn workload(flavour: Flavour, object: &Value, defaults: Defaults) -> Result<
         uid: metadata.uid,
         resource_version: metadata.resource_version,
         generation: metadata.generation,
+        created: metadata.created,
         deleting: metadata.deleting,
         annotations,
         replicas: number("replicas")?.unwrap_or(1),

@@ -81,6 +81,7 @@ fn workload(deployment: &Deployment, scope: &Scope, statuses: &Statuses) -> Work
         uid: OWNER.to_owned(),
         resource_version: VERSION.to_owned(),
         generation: i64::from(deployment.generation),
+        created: Timestamp::UNIX_EPOCH,
         deleting: false,
         annotations: Map::new(),
         replicas: i64::from(deployment.replicas),

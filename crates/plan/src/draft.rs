@@ -11,9 +11,9 @@ use crate::bug::{Bug, has};
 use crate::fenceposts;
 use crate::keys::{DESIRED_REPLICAS, MAX_REPLICAS, REVISION, reason};
 use crate::observed::{Map, Observed, ReplicaSet, Workload};
-use crate::revision;
 use crate::status::Status;
 use crate::why::Why;
+use crate::{revision, rollout};
 
 /// A claimed set: as seen, and as the actions so far will leave it.
 #[derive(Debug)]
@@ -393,8 +393,12 @@ impl<'a> Draft<'a> {
         }
         let at = self.status_at.unwrap_or(self.actions.len()).min(self.actions.len());
         let write = StatusWrite { status, revision_annotation: annotation };
-        let planned = Planned { action: Action::WriteStatus(Box::new(write)), events: Vec::new() };
-        self.actions.insert(at, planned);
+        let events = if self.observed.flavour.has_status_extras() {
+            rollout::events(self.workload, &write, self.new_name(), &self.why)
+        } else {
+            Vec::new()
+        };
+        self.actions.insert(at, Planned { action: Action::WriteStatus(Box::new(write)), events });
         for set in &mut self.sets {
             if let Some(update) = &mut set.update
                 && *update >= at

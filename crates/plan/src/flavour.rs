@@ -82,7 +82,8 @@ impl Flavour {
         self == Self::AppsV1
     }
 
-    /// Whether the status has fields and conditions that apps/v1 has not.
+    /// Whether the status has fields and conditions that apps/v1 has not, and events tell of its
+    /// turns.
     #[must_use]
     pub fn has_status_extras(self) -> bool {
         self == Self::Rollwright
@@ -109,6 +110,16 @@ impl Flavour {
     #[must_use]
     pub fn is_custom_resource(self) -> bool {
         self == Self::Rollwright
+    }
+
+    /// The controller's name in metrics that other controllers have too (`workqueue_*`,
+    /// `controller_runtime_*`), as kubectl writes resources.
+    #[must_use]
+    pub fn controller_name(self) -> &'static str {
+        match self {
+            Self::Rollwright => "deployment",
+            Self::AppsV1 => "deployment.apps",
+        }
     }
 
     /// Who reports events: on apps/v1, tools look for the controller that we stand in for.

@@ -29,6 +29,7 @@ mod recreate;
 pub mod revision;
 mod rollback;
 pub mod rolling;
+pub mod rollout;
 pub mod scale;
 pub mod selector;
 mod status;

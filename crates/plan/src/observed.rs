@@ -80,6 +80,8 @@ pub struct Workload {
     pub resource_version: String,
     /// `metadata.generation`.
     pub generation: i64,
+    /// `metadata.creationTimestamp`.
+    pub created: Timestamp,
     /// Whether a `metadata.deletionTimestamp` is set.
     pub deleting: bool,
     /// `metadata.annotations`.

@@ -79,6 +79,7 @@ pub(crate) fn world(flavour: Flavour) -> World {
         uid: OWNER.to_owned(),
         resource_version: "1".to_owned(),
         generation: 1,
+        created: "2026-04-01T11:00:00Z".parse().unwrap(),
         deleting: false,
         annotations: Map::new(),
         replicas: 3,

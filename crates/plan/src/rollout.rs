@@ -1,0 +1,138 @@
+//! What an action means for the rollout that it belongs to: told to people by events and to
+//! machines by metrics, from the same place.
+//!
+//! Nothing is remembered: a turn follows from the status that the pass started from and from the
+//! one write that makes it true. That write has a precondition, so it succeeds once, whoever was
+//! restarted in between.
+
+use crate::action::{Action, Event, StatusWrite, UpdateReplicaSet};
+use crate::conditions::Condition;
+use crate::keys::{REVISION, REVISION_HISTORY, condition, reason};
+use crate::observed::Workload;
+use crate::revision;
+use crate::status::Status;
+use crate::why::Why;
+
+/// A turn in the course of a rollout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Turn {
+    /// The template got its ReplicaSet, or an older one was taken up again.
+    Started,
+    /// The condition Progressing became `NewReplicaSetAvailable`.
+    Completed,
+    /// The condition Progressing became `ProgressDeadlineExceeded`.
+    DeadlineExceeded,
+    /// Another template came before this one was through.
+    Superseded,
+    /// The template of an earlier revision came back, before this one was through or after.
+    RolledBack,
+}
+
+impl Turn {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Started, Self::Completed, Self::DeadlineExceeded, Self::Superseded, Self::RolledBack];
+
+    /// The word for it in metrics.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Started => "started",
+            Self::Completed => "completed",
+            Self::DeadlineExceeded => "deadline_exceeded",
+            Self::Superseded => "superseded",
+            Self::RolledBack => "rolled_back",
+        }
+    }
+}
+
+/// The turns that an action brings once it has succeeded; `workload` is what it was decided from.
+#[must_use]
+pub fn turns(workload: &Workload, action: &Action) -> Vec<Turn> {
+    let mut turns = Vec::new();
+    match action {
+        Action::CreateReplicaSet(_) => {
+            turns.push(Turn::Started);
+            if is_under_way(&workload.status) {
+                turns.push(Turn::Superseded);
+            }
+        }
+        Action::UpdateReplicaSet(update) if takes_up_again(workload, update) => {
+            turns.push(Turn::Started);
+            // Late is late already: no rollout fails twice.
+            if reason_of(&workload.status) != Some(reason::PROGRESS_DEADLINE_EXCEEDED) {
+                turns.push(Turn::RolledBack);
+            }
+        }
+        Action::WriteStatus(write) => turns.extend(of_status(workload, write)),
+        _ => {}
+    }
+    turns
+}
+
+fn of_status(workload: &Workload, write: &StatusWrite) -> Option<Turn> {
+    let stored = &workload.status;
+    let (before, after) = (reason_of(stored), reason_of(&write.status)?);
+    if before == Some(after) {
+        return None;
+    }
+    match after {
+        // Nothing was left to roll out when it was paused.
+        reason::NEW_REPLICA_SET_AVAILABLE if was_paused(before) && is_through(stored, workload.replicas) => {
+            None
+        }
+        reason::NEW_REPLICA_SET_AVAILABLE => Some(Turn::Completed),
+        reason::PROGRESS_DEADLINE_EXCEEDED => Some(Turn::DeadlineExceeded),
+        _ => None,
+    }
+}
+
+/// Whether the set had a lower revision, and was not the current one (S5.5).
+fn takes_up_again(workload: &Workload, update: &UpdateReplicaSet) -> bool {
+    let Some(history) = update.annotations.get(REVISION_HISTORY) else { return false };
+    let earlier = history.rsplit(',').next().unwrap_or_default();
+    let annotated = || revision::parse(workload.annotations.get(REVISION).map(String::as_str)).number();
+    let current = workload.status.ours.revision.or_else(annotated);
+    update.annotations.contains_key(REVISION) && current.is_some_and(|current| current.to_string() != earlier)
+}
+
+/// Whether a rollout has begun, and neither ended nor missed its deadline.
+fn is_under_way(stored: &Status) -> bool {
+    match reason_of(stored) {
+        None | Some(reason::NEW_REPLICA_SET_AVAILABLE | reason::PROGRESS_DEADLINE_EXCEEDED) => false,
+        paused if was_paused(paused) => !is_through(stored, stored.replicas),
+        Some(_) => true,
+    }
+}
+
+fn was_paused(reason: Option<&str>) -> bool {
+    matches!(reason, Some(reason::DEPLOYMENT_PAUSED | reason::DEPLOYMENT_RESUMED))
+}
+
+fn is_through(stored: &Status, replicas: i64) -> bool {
+    stored.is_complete(replicas, stored.observed_generation)
+}
+
+fn reason_of(status: &Status) -> Option<&str> {
+    status.condition(condition::PROGRESSING).map(|condition: &Condition| condition.reason.as_str())
+}
+
+/// What a status write tells people, once it has succeeded. Reasons are those of the condition.
+pub(crate) fn events(workload: &Workload, write: &StatusWrite, set: Option<&str>, why: &Why) -> Vec<Event> {
+    let status = &write.status;
+    let revision = status.ours.revision.map_or_else(String::new, |number| format!(" of revision {number}"));
+    let event = match of_status(workload, write) {
+        Some(Turn::Completed) => {
+            let set = set.map_or_else(String::new, |name| format!(": ReplicaSet {name} has taken over"));
+            let message = format!("Rollout{revision} is complete{set}");
+            Some(Event::normal(reason::NEW_REPLICA_SET_AVAILABLE, message))
+        }
+        Some(Turn::DeadlineExceeded) => {
+            let seconds = workload.progress_deadline_seconds.unwrap_or_default();
+            let message = format!("Rollout{revision} has made no progress for {seconds} s: {why}");
+            Some(Event::warning(reason::PROGRESS_DEADLINE_EXCEEDED, message))
+        }
+        _ => None,
+    };
+    event.into_iter().collect()
+}
