@@ -16,6 +16,7 @@ use tracing::{debug, info};
 
 use crate::health::Health;
 use crate::metrics::Metrics;
+use crate::metrics::objects::Objects;
 
 /// What the pages show.
 #[derive(Clone)]
@@ -24,6 +25,8 @@ pub(crate) struct Pages {
     /// Whether all caches have been filled.
     pub(crate) ready: signal::Receiver<bool>,
     pub(crate) health: Arc<Health>,
+    /// Series per Deployment, if they are wanted.
+    pub(crate) objects: Option<Objects>,
     /// Further pages.
     pub(crate) more: Option<More>,
 }
@@ -90,7 +93,10 @@ fn answer(pages: &Pages, request: &Request<Incoming>) -> Response<Full<Bytes>> {
 fn metrics(pages: &Pages) -> Response<Full<Bytes>> {
     pages.health.observe(&pages.metrics);
     match pages.metrics.render() {
-        Ok(metrics) => {
+        Ok(mut metrics) => {
+            if let Some(objects) = &pages.objects {
+                objects.render(&mut metrics);
+            }
             let mut response = Response::new(Full::from(metrics));
             let plain = http::HeaderValue::from_static("text/plain; version=0.0.4");
             response.headers_mut().insert(http::header::CONTENT_TYPE, plain);

@@ -68,6 +68,9 @@ pub(crate) struct ClientArguments {
 /// Seconds without a sign of life after which /livez fails.
 pub(crate) const STALLED_AFTER: u16 = 180;
 
+/// Deployments of each API that have series of their own.
+pub(crate) const OBJECT_METRICS_LIMIT: usize = 2000;
+
 /// `rollwright run`.
 #[derive(Debug, Args)]
 pub(crate) struct RunArguments {
@@ -118,6 +121,26 @@ pub(crate) struct RunArguments {
         value_parser = leader_elect
     )]
     pub(crate) leader_elect: bool,
+    /// Whether /metrics has series for each Deployment, as kube-state-metrics has.
+    #[arg(
+        long,
+        value_name = "BOOL",
+        env = "ROLLWRIGHT_OBJECT_METRICS",
+        default_value_t = true,
+        default_missing_value = "true",
+        num_args = 0..=1,
+        require_equals = true,
+        action = clap::ArgAction::Set
+    )]
+    pub(crate) object_metrics: bool,
+    /// For how many Deployments of each API, at most.
+    #[arg(
+        long,
+        value_name = "COUNT",
+        env = "ROLLWRIGHT_OBJECT_METRICS_LIMIT",
+        default_value_t = OBJECT_METRICS_LIMIT
+    )]
+    pub(crate) object_metrics_limit: usize,
     /// Do not give way to another controller that keeps undoing our status.
     #[arg(long, env = "ROLLWRIGHT_FORCE")]
     pub(crate) force: bool,
@@ -145,6 +168,9 @@ pub(crate) struct SandboxArguments {
     /// [default: nowhere].
     #[arg(long, value_name = "FILE")]
     pub(crate) audit_log: Option<PathBuf>,
+    /// Where the operator serves /livez, /readyz and /metrics: ADDRESS:PORT, :PORT, or 0 for nowhere.
+    #[arg(long, value_name = "ADDRESS", default_value = "0", value_parser = bind_address)]
+    pub(crate) bind_address: Bind,
     /// Whose Deployments the operator manages.
     #[arg(
         long,

@@ -11,6 +11,7 @@ use kube::{Client, Config};
 use crate::args::ClientArguments;
 use crate::health::Pulse;
 use crate::lifeline::Lifeline;
+use crate::metrics::{Metrics, traffic::Traffic};
 use crate::requests::explain;
 use crate::watch;
 
@@ -65,14 +66,15 @@ pub(crate) async fn config(arguments: &ClientArguments) -> Result<Config, Client
 }
 
 /// A client with a connection pool of its own, for requests that have a deadline.
-pub(crate) fn client(config: &Config) -> Result<Client, ClientError> {
-    build(config, &Lifeline::of_requests())
+pub(crate) fn client(config: &Config, metrics: &Metrics) -> Result<Client, ClientError> {
+    build(config, &Lifeline::of_requests(), metrics)
 }
 
-fn build(config: &Config, lifeline: &Lifeline) -> Result<Client, ClientError> {
+fn build(config: &Config, lifeline: &Lifeline, metrics: &Metrics) -> Result<Client, ClientError> {
     let builder = ClientBuilder::try_from(config.clone());
     let builder = builder.map_err(|error| ClientError::Build(explain(&error)))?;
-    Ok(builder.with_layer(lifeline).build())
+    let traffic = Traffic::to(&config.cluster_url, metrics);
+    Ok(builder.with_layer(lifeline).with_layer(&traffic).build())
 }
 
 /// The clients of an API's watches, which have no deadline but must not be silent for long.
@@ -95,13 +97,13 @@ impl WatchClients {
         [&self.workloads, &self.sets].iter().any(|watch| watch.pulse.is_broken())
     }
 
-    pub(crate) fn new(config: &Config) -> Result<Self, ClientError> {
+    pub(crate) fn new(config: &Config, metrics: &Metrics) -> Result<Self, ClientError> {
         let lifeline = |pulse| Lifeline::of_watch(watch::SILENCE_MAX, pulse);
         let watch = || {
             let pulse = Arc::new(Pulse::new());
-            let client = build(config, &lifeline(Some(pulse.clone())))?;
+            let client = build(config, &lifeline(Some(pulse.clone())), metrics)?;
             Ok::<_, ClientError>(WatchClient { client, pulse })
         };
-        Ok(Self { workloads: watch()?, sets: watch()?, pods: build(config, &lifeline(None))? })
+        Ok(Self { workloads: watch()?, sets: watch()?, pods: build(config, &lifeline(None), metrics)? })
     }
 }

@@ -10,12 +10,13 @@ use plan::Flavour;
 use crate::client::WatchClients;
 use crate::events::Events;
 use crate::health::Progress;
-use crate::metrics::Metrics;
+use crate::metrics::{Metrics, standard::Meters};
 use crate::patience::Patience;
 use crate::pods::PodWatches;
 use crate::queue::Queue;
 use crate::requests::Server;
 use crate::rivalry::Rivalry;
+use crate::rollouts::Rollouts;
 use crate::scout::Listings;
 
 /// What happens to orphans that match a selector and lack our label.
@@ -38,6 +39,9 @@ pub(crate) struct Controller {
     pub(crate) progress: Arc<Progress>,
     pub(crate) events: Events,
     pub(crate) metrics: Metrics,
+    /// Those of them that every controller has.
+    pub(crate) meters: Meters,
+    pub(crate) rollouts: Rollouts,
     pub(crate) pods: PodWatches,
     pub(crate) listings: Listings,
     index: Mutex<Index>,
@@ -57,6 +61,7 @@ impl Controller {
         metrics: Metrics,
         rivalry: Rivalry,
     ) -> Self {
+        metrics.begin(flavour.api_version());
         let sight = if flavour.set_labels().is_some() { Sight::ByLabel } else { Sight::Whole };
         Self {
             flavour,
@@ -66,7 +71,9 @@ impl Controller {
             queue: Queue::new(),
             progress: Arc::new(Progress::new()),
             events,
+            meters: metrics.standard.of(flavour.controller_name()),
             metrics,
+            rollouts: Rollouts::default(),
             pods: PodWatches::default(),
             listings: Listings::default(),
             index: Mutex::new(Index::new(sight)),

@@ -65,6 +65,11 @@ impl Progress {
         self.is_running.store(true, Ordering::SeqCst);
     }
 
+    /// Whether they have.
+    pub(crate) fn is_running(&self) -> bool {
+        self.is_running.load(Ordering::SeqCst)
+    }
+
     /// A worker has taken a key.
     pub(crate) fn took(&self) {
         self.under_way.fetch_add(1, Ordering::SeqCst);

@@ -19,6 +19,7 @@ use crate::events::About;
 use crate::index::{Key, Placed};
 use crate::object::{Kind, Object};
 use crate::rivalry::{self, Counters};
+use crate::rollouts;
 
 /// Who we are in `metadata.managedFields`.
 pub(crate) const FIELD_MANAGER: &str = "rollwright";
@@ -299,7 +300,9 @@ impl Cluster for Live<'_> {
                 (target, encode::release_patch(workload, target))
             }
         };
-        self.patch_set(target, &Patch::Strategic(body)).await
+        let version = self.patch_set(target, &Patch::Strategic(body)).await?;
+        rollouts::claimed(self.controller, claim);
+        Ok(version)
     }
 
     async fn ask(&self, workload: &Workload, ask: &Ask) -> Result<Answer, Refusal> {
@@ -323,7 +326,10 @@ impl Cluster for Live<'_> {
     async fn act(&self, workload: &Workload, action: &Action) -> Result<Option<String>, Refusal> {
         let result = self.request(workload, action).await;
         match &result {
-            Ok(_) => self.say(action),
+            Ok(_) => {
+                self.say(action);
+                rollouts::acted(self.controller, self.key, workload, action);
+            }
             Err(refusal) => {
                 debug!(key = %self.key, code = refusal.code, message = refusal.message, "refused");
             }

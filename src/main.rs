@@ -21,6 +21,7 @@ mod quarantine;
 mod queue;
 mod requests;
 mod rivalry;
+mod rollouts;
 mod sandbox;
 mod schema;
 mod scout;

@@ -1,26 +1,52 @@
-//! What the operator counts. Labels are bounded: no object names.
+//! What the operator counts. Labels are bounded; only the series per object hold names, and they
+//! can be switched off.
+//!
+//! What every controller has is counted under the names that every controller uses
+//! ([`standard`]), what only we have under `rollwright_`. docs/metrics.md lists all of them.
 
+pub(crate) mod objects;
+pub(crate) mod standard;
+pub(crate) mod traffic;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use plan::rollout::Turn;
+use prometheus::core::Collector;
 use prometheus::{
-    Encoder, Gauge, GaugeVec, Histogram, HistogramOpts, IntCounter, IntCounterVec, IntGauge, IntGaugeVec,
+    Encoder, Gauge, GaugeVec, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec,
     Opts, Registry, TextEncoder,
 };
+
+use standard::Standard;
+
+/// Before the name of every metric of ours.
+const PREFIX: &str = "rollwright_";
+/// Rollouts take from seconds to hours.
+const ROLLOUT_BUCKETS: [f64; 11] =
+    [5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0, 7200.0];
+
+/// What is done to ReplicaSets.
+const SET_WRITES: [&str; 7] = ["create", "scale_up", "scale_down", "update", "delete", "adopt", "release"];
+
+type Observer = Box<dyn Fn() + Send + Sync>;
 
 /// All metrics; cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Metrics {
     registry: Registry,
+    observers: Arc<Mutex<Vec<Observer>>>,
+    /// What every controller has.
+    pub(crate) standard: Standard,
     /// Passes by flavour and result.
     pub(crate) passes: IntCounterVec,
-    /// Time from a pass's start to its end.
-    pub(crate) pass_seconds: Histogram,
-    /// Passes that panicked.
-    pub(crate) panics: IntCounter,
     /// Requests by verb, kind and status code.
     pub(crate) requests: IntCounterVec,
-    /// Keys waiting for a worker, by flavour.
-    pub(crate) queue_depth: IntGaugeVec,
-    /// Attempts that failed and come again.
-    pub(crate) retries: IntCounter,
+    /// Turns of rollouts by flavour; see [`plan::rollout::Turn`].
+    pub(crate) rollouts: IntCounterVec,
+    /// Seconds from the start of a rollout to its completion, by flavour.
+    pub(crate) rollout_seconds: HistogramVec,
+    /// Writes to ReplicaSets by flavour and kind.
+    pub(crate) set_writes: IntCounterVec,
     /// Cached objects by flavour and kind.
     pub(crate) cached: IntGaugeVec,
     /// Objects that cannot be decoded, by flavour and kind.
@@ -48,31 +74,28 @@ pub(crate) struct Metrics {
 impl Metrics {
     /// Registers all metrics.
     pub(crate) fn new() -> Result<Self, prometheus::Error> {
-        let registry = Registry::new_custom(Some("rollwright".to_owned()), None)?;
+        let registry = Registry::new();
         let r = &registry;
-        let pass_buckets = vec![0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0];
-        let pass_seconds =
-            HistogramOpts::new("pass_duration_seconds", "Duration of a pass over one Deployment.")
-                .buckets(pass_buckets);
+        register_process(r)?;
+        let rollout_seconds = HistogramOpts::new(
+            named("rollout_duration_seconds"),
+            "Time from the start of a rollout to its completion.",
+        )
+        .buckets(ROLLOUT_BUCKETS.to_vec());
         let metrics = Self {
+            standard: Standard::new(r)?,
             passes: counters(r, "passes_total", "Passes over a Deployment.", &["api", "result"])?,
-            pass_seconds: add(r, Histogram::with_opts(pass_seconds)?)?,
-            panics: counter(r, "pass_panics_total", "Passes that panicked.")?,
             requests: counters(
                 r,
                 "client_requests_total",
                 "Requests to the API server.",
                 &["verb", "kind", "code"],
             )?,
-            queue_depth: gauges(r, "workqueue_depth", "Deployments that wait for a worker.", &["api"])?,
-            retries: counter(r, "workqueue_retries_total", "Passes that failed and are tried again.")?,
-            cached: gauges(r, "cached_objects", "Objects in the cache.", &["api", "kind"])?,
-            quarantined: gauges(
-                r,
-                "quarantined_objects",
-                "Objects that cannot be decoded.",
-                &["api", "kind"],
-            )?,
+            rollouts: counters(r, "rollouts_total", "Rollouts by what became of them.", &["api", "outcome"])?,
+            rollout_seconds: add(r, HistogramVec::new(rollout_seconds, &["api"])?)?,
+            set_writes: counters(r, "replicaset_writes_total", "Writes to ReplicaSets.", &["api", "kind"])?,
+            cached: gauges(r, "cached_objects", "Objects in the cache.")?,
+            quarantined: gauges(r, "quarantined_objects", "Objects that cannot be decoded.")?,
             watch_age: ages(r, "watch_age_seconds", "Time since a watch last gave a sign of life.")?,
             watch_errors: counters(r, "watch_errors_total", "Errors of watches.", &["kind"])?,
             ledger_waits: counter(
@@ -103,16 +126,33 @@ impl Metrics {
                 "Events that were not recorded.",
                 &["cause"],
             )?,
-            template_schema_lag: add(
+            template_schema_lag: gauge(
                 r,
-                IntGauge::with_opts(Opts::new(
-                    "template_schema_lag_fields",
-                    "Pod fields that the cluster knows and the installed CRD lacks.",
-                ))?,
+                "template_schema_lag_fields",
+                "Pod fields that the cluster knows and the installed CRD lacks.",
             )?,
+            observers: Arc::default(),
             registry,
         };
+        for cause in ["rate", "queue_full", "refused"] {
+            metrics.events_dropped.with_label_values(&[cause]);
+        }
+        for kind in ["deployments", "replicasets", "pods"] {
+            metrics.watch_errors.with_label_values(&[kind]);
+        }
         Ok(metrics)
+    }
+
+    /// Shows what there is to count for an API from the start: a rate needs a zero.
+    pub(crate) fn begin(&self, api: &str) {
+        for turn in Turn::ALL {
+            self.rollouts.with_label_values(&[api, turn.as_str()]);
+        }
+        for kind in SET_WRITES {
+            self.set_writes.with_label_values(&[api, kind]);
+        }
+        self.rollout_seconds.with_label_values(&[api]);
+        self.rivalries.with_label_values(&[api]);
     }
 
     /// Registers a further counter.
@@ -127,27 +167,46 @@ impl Metrics {
 
     /// Registers a further gauge.
     pub(crate) fn gauge(&self, name: &str, help: &str) -> Result<Gauge, prometheus::Error> {
-        add(&self.registry, Gauge::new(name, help)?)
+        add(&self.registry, Gauge::new(named(name), help)?)
+    }
+
+    /// Has this done before metrics are read, each time.
+    pub(crate) fn before_reading(&self, observer: impl Fn() + Send + Sync + 'static) {
+        self.observers.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(observer));
     }
 
     /// The text that Prometheus reads.
     pub(crate) fn render(&self) -> Result<Vec<u8>, prometheus::Error> {
+        for observe in self.observers.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            observe();
+        }
         let mut text = Vec::new();
         TextEncoder::new().encode(&self.registry.gather(), &mut text)?;
         Ok(text)
     }
 }
 
-fn add<M: prometheus::core::Collector + Clone + 'static>(
-    registry: &Registry,
-    metric: M,
-) -> Result<M, prometheus::Error> {
+/// CPU, memory and files of this process, and which version it is.
+fn register_process(registry: &Registry) -> Result<(), prometheus::Error> {
+    #[cfg(target_os = "linux")]
+    registry.register(Box::new(prometheus::process_collector::ProcessCollector::for_self()))?;
+    let opts = Opts::new(named("build_info"), "1, with the version as label.");
+    let info = add(registry, IntGaugeVec::new(opts, &["version"])?)?;
+    info.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
+    Ok(())
+}
+
+fn named(name: &str) -> String {
+    format!("{PREFIX}{name}")
+}
+
+fn add<M: Collector + Clone + 'static>(registry: &Registry, metric: M) -> Result<M, prometheus::Error> {
     registry.register(Box::new(metric.clone()))?;
     Ok(metric)
 }
 
 fn counter(registry: &Registry, name: &str, help: &str) -> Result<IntCounter, prometheus::Error> {
-    add(registry, IntCounter::new(name, help)?)
+    add(registry, IntCounter::new(named(name), help)?)
 }
 
 fn counters(
@@ -156,18 +215,17 @@ fn counters(
     help: &str,
     labels: &[&str],
 ) -> Result<IntCounterVec, prometheus::Error> {
-    add(registry, IntCounterVec::new(Opts::new(name, help), labels)?)
+    add(registry, IntCounterVec::new(Opts::new(named(name), help), labels)?)
 }
 
-fn gauges(
-    registry: &Registry,
-    name: &str,
-    help: &str,
-    labels: &[&str],
-) -> Result<IntGaugeVec, prometheus::Error> {
-    add(registry, IntGaugeVec::new(Opts::new(name, help), labels)?)
+fn gauge(registry: &Registry, name: &str, help: &str) -> Result<IntGauge, prometheus::Error> {
+    add(registry, IntGauge::with_opts(Opts::new(named(name), help))?)
+}
+
+fn gauges(registry: &Registry, name: &str, help: &str) -> Result<IntGaugeVec, prometheus::Error> {
+    add(registry, IntGaugeVec::new(Opts::new(named(name), help), &["api", "kind"])?)
 }
 
 fn ages(registry: &Registry, name: &str, help: &str) -> Result<GaugeVec, prometheus::Error> {
-    add(registry, GaugeVec::new(Opts::new(name, help), &["api", "kind"])?)
+    add(registry, GaugeVec::new(Opts::new(named(name), help), &["api", "kind"])?)
 }

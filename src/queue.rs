@@ -16,6 +16,19 @@ pub(crate) struct Queue<K> {
     wake: Notify,
 }
 
+/// How a queue stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reading {
+    /// Keys that could be worked on, were there a worker.
+    pub(crate) depth: usize,
+    /// Keys that have come to be worked on since the start.
+    pub(crate) added: u64,
+    /// For how long all keys in work have been so, together.
+    pub(crate) unfinished: Duration,
+    /// For how long the one has that has been so the longest.
+    pub(crate) longest: Duration,
+}
+
 impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     pub(crate) fn new() -> Self {
         Self { state: Mutex::new(State::new(clock::now())), wake: Notify::new() }
@@ -37,8 +50,8 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         scheduled
     }
 
-    /// The next key, or `None` once the queue is closed.
-    pub(crate) async fn pop(&self) -> Option<K> {
+    /// The next key, and how long it has waited for a worker; `None` once the queue is closed.
+    pub(crate) async fn pop(&self) -> Option<(K, Duration)> {
         loop {
             let woken = self.wake.notified();
             tokio::pin!(woken);
@@ -48,14 +61,14 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
                 if state.is_closed() {
                     return None;
                 }
-                if let Some(key) = state.take(clock::now()) {
+                if let Some(taken) = state.take_waited(clock::now()) {
                     let hand_on = !state.is_empty();
                     drop(state);
                     if hand_on {
                         // Somebody else watches the clock and the rest of the queue now.
                         self.wake.notify_one();
                     }
-                    return Some(key);
+                    return Some(taken);
                 }
                 state.next_due()
             };
@@ -83,9 +96,17 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         due.map_or(Duration::ZERO, |due| clock::now().saturating_duration_since(due))
     }
 
-    /// Keys that could be worked on now, were there a worker.
-    pub(crate) fn depth(&self) -> usize {
-        self.lock().depth()
+    /// How it stands at this moment.
+    pub(crate) fn reading(&self) -> Reading {
+        let (state, now) = (self.lock(), clock::now());
+        let in_work = state.in_work();
+        let ages = in_work.values().map(|since| now.saturating_duration_since(*since));
+        Reading {
+            depth: state.depth_at(now),
+            added: state.added(),
+            unfinished: ages.clone().sum(),
+            longest: ages.max().unwrap_or_default(),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State<K>> {

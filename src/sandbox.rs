@@ -11,12 +11,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use plan::Flavour;
 use tokio::net::TcpListener;
 use tracing::warn;
 use world::Conventions;
 
-use crate::args::{Bind, ClientArguments, RunArguments, STALLED_AFTER, SandboxArguments};
+use crate::args::{ClientArguments, OBJECT_METRICS_LIMIT, RunArguments, STALLED_AFTER, SandboxArguments};
 use crate::controller::Adoption;
 use crate::wire::{self, RunError};
 
@@ -63,7 +62,7 @@ pub(crate) async fn run(arguments: &SandboxArguments) -> Result<ExitCode, Sandbo
     tokio::spawn(apiserver::serve(listener, server));
     tokio::spawn(apiserver::live(cluster));
     let file = kubeconfig::File::write(arguments.kubeconfig_out.as_deref(), port)?;
-    let operator = operator(&arguments.api, file.path());
+    let operator = operator(arguments, file.path());
     match arguments.command.split_first() {
         None => {
             announce(file.path(), port);
@@ -81,14 +80,16 @@ pub(crate) async fn run(arguments: &SandboxArguments) -> Result<ExitCode, Sandbo
 }
 
 /// The operator with its own defaults; what the environment says is for operators of real clusters.
-fn operator(api: &[Flavour], kubeconfig: &Path) -> RunArguments {
+fn operator(arguments: &SandboxArguments, kubeconfig: &Path) -> RunArguments {
     RunArguments {
         client: ClientArguments { kubeconfig: Some(kubeconfig.to_owned()), context: None },
-        api: api.to_vec(),
+        api: arguments.api.clone(),
         adopt: Adoption::Labelled,
-        bind_address: Bind::Nowhere,
+        bind_address: arguments.bind_address,
         stalled_after: STALLED_AFTER,
         leader_elect: false,
+        object_metrics: true,
+        object_metrics_limit: OBJECT_METRICS_LIMIT,
         force: false,
         workers: WORKERS,
     }

@@ -35,7 +35,8 @@ pub(crate) enum SchemaError {
 pub(crate) async fn print(arguments: &CrdArguments) -> Result<String, SchemaError> {
     let openapi = if arguments.from_cluster {
         let config = client::config(&arguments.client).await?;
-        let server = Server::new(client::client(&config)?, Metrics::new()?);
+        let metrics = Metrics::new()?;
+        let server = Server::new(client::client(&config, &metrics)?, metrics);
         let text = server.document(crd::OPENAPI_PATH).await;
         let text = text.map_err(|refusal| SchemaError::OpenApi(refusal.message))?;
         Some(serde_json::from_str(&text).map_err(|error| SchemaError::OpenApi(error.to_string()))?)

@@ -18,7 +18,8 @@ use crate::controller::Controller;
 use crate::events::Events;
 use crate::health::{Dispatcher, Health, WatchPulse};
 use crate::index::Key;
-use crate::metrics::Metrics;
+use crate::metrics::objects::Objects;
+use crate::metrics::{Metrics, standard};
 use crate::requests::Server;
 use crate::rivalry::Rivalry;
 use crate::{schema, worker};
@@ -51,31 +52,38 @@ pub(crate) async fn run(arguments: &RunArguments) -> Result<(), RunError> {
     let mut interrupt = signal(SignalKind::interrupt()).map_err(RunError::Signals)?;
     let metrics = Metrics::new()?;
     let config = client::config(&arguments.client).await?;
-    let server = Server::new(client::client(&config)?, metrics.clone());
+    let server = Server::new(client::client(&config, &metrics)?, metrics.clone());
     info!(server = %config.cluster_url, version = env!("CARGO_PKG_VERSION"), "rollwright starts");
     let (ready, is_ready) = watch::channel(false);
     let mut tasks = JoinSet::new();
     // Its own queue and client, so that events never hold up a rollout.
-    let events =
-        Events::new(Server::new(client::client(&config)?, metrics.clone()), metrics.events_dropped.clone());
+    let events = Events::new(
+        Server::new(client::client(&config, &metrics)?, metrics.clone()),
+        metrics.events_dropped.clone(),
+    );
     tasks.spawn(events.clone().write_all());
     let mut flavours = arguments.api.clone();
     flavours.sort_unstable();
     flavours.dedup();
     let controllers = flavours.iter().map(|flavour| {
-        let (server, watches) = (server.clone(), WatchClients::new(&config)?);
+        let (server, watches) = (server.clone(), WatchClients::new(&config, &metrics)?);
         let (events, metrics) = (events.clone(), metrics.clone());
         let rivalry = Rivalry::new(arguments.force);
         Ok(Arc::new(Controller::new(*flavour, arguments.adopt, server, watches, events, metrics, rivalry)))
     });
     let controllers: Vec<_> = controllers.collect::<Result<_, ClientError>>()?;
+    for controller in &controllers {
+        standard::watch_queue(&metrics, Arc::downgrade(controller));
+    }
     if let Bind::At(address) = arguments.bind_address {
         let listener = admin::listen(address).await.map_err(|source| RunError::Bind { address, source })?;
         let stalled_after = Duration::from_secs(arguments.stalled_after.into());
         let health = Arc::new(health(&controllers, stalled_after));
+        let objects =
+            arguments.object_metrics.then(|| Objects::of(&controllers, arguments.object_metrics_limit));
         tasks.spawn(admin::serve(
             listener,
-            Pages { metrics: metrics.clone(), ready: is_ready, health, more: None },
+            Pages { metrics: metrics.clone(), ready: is_ready, health, objects, more: None },
         ));
     }
     let workers = start(&controllers, arguments.workers, ready, &mut tasks);
@@ -123,6 +131,7 @@ fn start(
         workers.push(tokio::spawn(async move {
             caches::all_synced(&mut synced).await;
             controller.progress.start();
+            controller.meters.has_workers(count);
             let mut workers = JoinSet::new();
             for _ in 0..count {
                 workers.spawn(worker::work(controller.clone()));

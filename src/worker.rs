@@ -16,6 +16,7 @@ use crate::controller::Controller;
 use crate::index::Key;
 use crate::lifeline::{listening, rest};
 use crate::live::Live;
+use crate::metrics::standard::Reconciled;
 use crate::{clock, live, scout};
 
 /// From this many failures in a row on, a failure is worth a warning.
@@ -23,22 +24,21 @@ const FAILURES_NOTABLE: u32 = 3;
 
 /// Works until the queue is closed.
 pub(crate) async fn work(controller: Arc<Controller>) {
-    let depth = controller.metrics.queue_depth.with_label_values(&[controller.flavour.api_version()]);
-    while let Some(key) = controller.queue.pop().await {
-        depth.set(i64::try_from(controller.queue.depth()).unwrap_or(i64::MAX));
+    while let Some((key, waited)) = controller.queue.pop().await {
+        controller.meters.took(waited);
         let started = Instant::now();
         controller.progress.took();
         let attempt = listening(attempt(&controller, &key));
         let next = match AssertUnwindSafe(attempt).catch_unwind().await {
             Ok(next) => next,
             Err(payload) => {
-                controller.metrics.panics.inc();
+                controller.meters.panicked();
                 let message = format!("panicked: {}", panic_text(payload.as_ref()));
                 error!(%key, message, "a pass panicked; this Deployment is tried again later");
                 Next::Failed(PassError { message, retry: true, conflict: false })
             }
         };
-        controller.metrics.pass_seconds.observe(started.elapsed().as_secs_f64());
+        controller.meters.finished(started.elapsed());
         schedule(&controller, &key, &next);
         controller.progress.finished();
     }
@@ -56,24 +56,27 @@ fn schedule(controller: &Controller, key: &Key, next: &Next) {
         _ => "",
     };
     let is_conflict = matches!(next, Next::Failed(error) if error.conflict);
-    let result = match scheduled {
-        Scheduled::Fine => "ok",
-        Scheduled::Parked => "parked",
-        Scheduled::Yielded => "yielded",
+    let (result, reconciled) = match scheduled {
+        Scheduled::Fine if matches!(next, Next::After(_)) => ("ok", Reconciled::RequeueAfter),
+        Scheduled::Fine => ("ok", Reconciled::Success),
+        Scheduled::Parked => ("parked", Reconciled::RequeueAfter),
+        Scheduled::Yielded => ("yielded", Reconciled::RequeueAfter),
         Scheduled::GivenUp => {
             info!(%key, error, "given up until something changes");
-            "given_up"
+            controller.meters.gave_up();
+            ("given_up", Reconciled::Error)
         }
         Scheduled::Retry(delay, count) => {
-            controller.metrics.retries.inc();
+            controller.meters.retries();
             if is_conflict || count < FAILURES_NOTABLE {
                 debug!(%key, error, count, ?delay, "failed, to be tried again");
             } else {
                 warn!(%key, error, count, ?delay, "failed, to be tried again");
             }
-            if is_conflict { "conflict" } else { "error" }
+            if is_conflict { ("conflict", Reconciled::Requeue) } else { ("error", Reconciled::Error) }
         }
     };
+    controller.meters.reconciled(reconciled);
     controller.metrics.passes.with_label_values(&[controller.flavour.api_version(), result]).inc();
 }
 
@@ -130,6 +133,7 @@ async fn pass_over(controller: &Arc<Controller>, key: &Key) -> Next {
     let Some((workload, sets)) = seen else {
         controller.memory().forget(key);
         controller.rivalry().forget(key);
+        controller.rollouts.forget(key);
         controller.ledger().clear(key);
         controller.pods.stop(key);
         return Next::Nothing;

@@ -2,8 +2,12 @@ use std::time::Duration;
 
 use super::*;
 
+async fn pop(queue: &Queue<u32>) -> Option<u32> {
+    queue.pop().await.map(|(key, _)| key)
+}
+
 async fn pop_now(queue: &Queue<u32>) -> Option<u32> {
-    tokio::time::timeout(Duration::from_millis(10), queue.pop()).await.ok().flatten()
+    tokio::time::timeout(Duration::from_millis(10), pop(queue)).await.ok().flatten()
 }
 
 #[tokio::test(start_paused = true)]
@@ -18,7 +22,7 @@ async fn a_key_is_waited_for() {
     assert_eq!(pop_now(&queue).await, Some(7));
     queue.schedule(&7, &Next::After(Duration::from_secs(60)));
     assert_eq!(pop_now(&queue).await, None);
-    assert_eq!(queue.pop().await, Some(7));
+    assert_eq!(pop(&queue).await, Some(7));
 }
 
 #[tokio::test(start_paused = true)]
@@ -26,7 +30,7 @@ async fn a_closed_queue_ends_its_workers() {
     let queue = std::sync::Arc::new(Queue::<u32>::new());
     let worker = tokio::spawn({
         let queue = queue.clone();
-        async move { queue.pop().await }
+        async move { pop(&queue).await }
     });
     tokio::task::yield_now().await;
     queue.close();
@@ -41,7 +45,27 @@ async fn somebody_watches_the_clock_while_others_work() {
     assert_eq!(pop_now(&queue).await, Some(1));
     let second = tokio::spawn({
         let queue = queue.clone();
-        async move { queue.pop().await }
+        async move { pop(&queue).await }
     });
     assert_eq!(second.await.expect("worker"), Some(2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_tells_how_it_stands() {
+    let second = Duration::from_secs(1);
+    let queue = Queue::new();
+    queue.wake([1, 2, 2]);
+    tokio::time::advance(second).await;
+    let reading = queue.reading();
+    assert_eq!((reading.depth, reading.added, reading.longest), (2, 0, Duration::ZERO), "nobody looked yet");
+    let (key, waited) = queue.pop().await.expect("a key");
+    assert_eq!(key, 1);
+    assert!(waited > second / 2 && waited <= second, "{waited:?} since it was due");
+    tokio::time::advance(second).await;
+    assert_eq!(pop(&queue).await, Some(2));
+    tokio::time::advance(second).await;
+    let expected = Reading { depth: 0, added: 2, unfinished: second * 3, longest: second * 2 };
+    assert_eq!(queue.reading(), expected);
+    queue.schedule(&1, &Next::Nothing);
+    assert_eq!(queue.reading(), Reading { unfinished: second, longest: second, ..expected });
 }

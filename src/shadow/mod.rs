@@ -99,8 +99,8 @@ pub(crate) async fn run(arguments: &ShadowArguments) -> Result<(), ShadowError> 
         ShadowError::Divergences { path: arguments.divergences.clone().unwrap_or_default(), source }
     })?;
     let config = client::config(&arguments.client).await?;
-    let server = Server::new(client::client(&config)?, metrics.clone());
-    let clients = WatchClients::new(&config)?;
+    let server = Server::new(client::client(&config, &metrics)?, metrics.clone());
+    let clients = WatchClients::new(&config, &metrics)?;
     check(&server, flavour, arguments.namespace.as_deref()).await?;
     let manager = arguments.manager.clone().unwrap_or_else(|| default_manager(flavour).to_owned());
     info!(server = %config.cluster_url, api = flavour.api_version(), manager, "shadow starts; it reads only");
@@ -113,8 +113,10 @@ pub(crate) async fn run(arguments: &ShadowArguments) -> Result<(), ShadowError> 
             admin::listen(address).await.map_err(|source| ShadowError::Bind { address, source })?;
         let more = Some(pages(reasons.clone(), report.clone()));
         let health = Arc::new(health(&clients, flavour));
-        tasks
-            .spawn(admin::serve(listener, Pages { metrics: metrics.clone(), ready: is_ready, health, more }));
+        tasks.spawn(admin::serve(
+            listener,
+            Pages { metrics: metrics.clone(), ready: is_ready, health, objects: None, more },
+        ));
     }
     let (sender, news) = mpsc::unbounded_channel();
     let scope = (flavour, arguments.namespace.as_deref());

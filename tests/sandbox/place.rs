@@ -34,6 +34,7 @@ pub(crate) struct Sandbox {
     child: Child,
     kubeconfig: PathBuf,
     pub(crate) kubectl: Tool,
+    bind_address: String,
     /// From its start until the server answered.
     pub(crate) up_after: Duration,
 }
@@ -47,6 +48,11 @@ impl Drop for Sandbox {
 
 impl Sandbox {
     pub(crate) async fn start() -> Self {
+        Self::start_at("0").await
+    }
+
+    /// Starts one whose operator serves its metrics at this address.
+    pub(crate) async fn start_at(bind_address: &str) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("sandbox-{}-{number}.kubeconfig", std::process::id());
@@ -56,6 +62,7 @@ impl Sandbox {
         let begin = Instant::now();
         let child = program()
             .arg("sandbox")
+            .args(["--bind-address", bind_address])
             // For operators of other clusters; this one has its own.
             .env("ROLLWRIGHT_CONTEXT", "elsewhere")
             .arg("--kubeconfig-out")
@@ -67,7 +74,13 @@ impl Sandbox {
             assert!(begin.elapsed() < DEADLINE, "the sandbox is not up");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        Self { child, kubeconfig, kubectl, up_after: begin.elapsed() }
+        let bind_address = bind_address.to_owned();
+        Self { child, kubeconfig, kubectl, bind_address, up_after: begin.elapsed() }
+    }
+
+    /// Where the operator serves its metrics.
+    pub(crate) fn bind_address(&self) -> &str {
+        &self.bind_address
     }
 
     /// Runs kubectl, which has to succeed.

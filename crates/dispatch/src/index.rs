@@ -350,6 +350,11 @@ impl Index {
         self.workloads.keys()
     }
 
+    /// All Deployments, by name.
+    pub fn workloads(&self) -> impl Iterator<Item = &Arc<Workload>> {
+        self.workloads.values().map(|known| &known.workload)
+    }
+
     /// How many Deployments and ReplicaSets are cached.
     #[must_use]
     pub fn sizes(&self) -> (usize, usize) {

@@ -8,7 +8,7 @@
 //! This is the machine alone: it waits for nothing, and is told the time with every call.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
@@ -34,8 +34,12 @@ const BUCKET_DEBT_MAX: Duration = Duration::from_secs(30);
 /// A queue of keys; see the module.
 pub struct Queue<K> {
     ready: VecDeque<K>,
-    dirty: HashSet<K>,
-    processing: HashSet<K>,
+    /// What is to be worked on, and since when.
+    dirty: HashMap<K, Instant>,
+    /// What is in work, and since when.
+    processing: HashMap<K, Instant>,
+    /// How many keys have come to be worked on so far.
+    added: u64,
     /// When each delayed key is due. Entries of `timers` that disagree are out of date.
     due: HashMap<K, Instant>,
     timers: BinaryHeap<Reverse<(Instant, K)>>,
@@ -56,8 +60,9 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     pub fn new(now: Instant) -> Self {
         Self {
             ready: VecDeque::new(),
-            dirty: HashSet::new(),
-            processing: HashSet::new(),
+            dirty: HashMap::new(),
+            processing: HashMap::new(),
+            added: 0,
             due: HashMap::new(),
             timers: BinaryHeap::new(),
             failures: HashMap::new(),
@@ -99,7 +104,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     /// The worker is through with this key. True if it is to be worked on again at once.
     pub fn done(&mut self, key: &K) -> bool {
         self.processing.remove(key);
-        let again = self.dirty.contains(key);
+        let again = self.dirty.contains_key(key);
         if again {
             self.ready.push_back(key.clone());
         }
@@ -129,17 +134,51 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         self.ready.len()
     }
 
-    fn add(&mut self, key: K) {
-        if self.is_closed || !self.dirty.insert(key.clone()) || self.processing.contains(&key) {
+    /// The same, those included that have become due since somebody looked.
+    #[must_use]
+    pub fn depth_at(&self, now: Instant) -> usize {
+        self.ready.len() + self.due.values().filter(|due| **due <= now).count()
+    }
+
+    /// How many keys have come to be worked on since the start.
+    #[must_use]
+    pub fn added(&self) -> u64 {
+        self.added
+    }
+
+    /// Since when each key in work has been so.
+    #[must_use]
+    pub fn in_work(&self) -> BTreeMap<&K, Instant> {
+        self.processing.iter().map(|(key, since)| (key, *since)).collect()
+    }
+
+    /// When each key that waits for a time is due.
+    #[must_use]
+    pub fn delayed(&self) -> BTreeMap<&K, Instant> {
+        self.due.iter().map(|(key, due)| (key, *due)).collect()
+    }
+
+    /// How often in a row this key has failed.
+    #[must_use]
+    pub fn failures(&self, key: &K) -> u32 {
+        self.failures.get(key).map_or(0, |failures| failures.count)
+    }
+
+    fn add(&mut self, key: K, since: Instant) {
+        if self.is_closed || self.dirty.contains_key(&key) {
             return;
         }
-        self.ready.push_back(key);
+        self.dirty.insert(key.clone(), since);
+        self.added = self.added.saturating_add(1);
+        if !self.processing.contains_key(&key) {
+            self.ready.push_back(key);
+        }
     }
 
     /// The earlier of two times counts: what runs early looks at everything anyway, and says
     /// anew when it wants to run next.
     fn delay(&mut self, key: K, due: Instant) {
-        if self.dirty.contains(&key) || self.due.get(&key).is_some_and(|known| *known <= due) {
+        if self.dirty.contains_key(&key) || self.due.get(&key).is_some_and(|known| *known <= due) {
             return;
         }
         self.due.insert(key.clone(), due);
@@ -163,18 +202,23 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
             let Some(Reverse((due, key))) = self.timers.pop() else { return };
             if self.due.get(&key) == Some(&due) {
                 self.due.remove(&key);
-                self.add(key);
+                self.add(key, due);
             }
         }
     }
 
     /// The next key, if there is one by now. It is in work until [`Self::done`].
     pub fn take(&mut self, now: Instant) -> Option<K> {
+        self.take_waited(now).map(|(key, _)| key)
+    }
+
+    /// The same, and how long the key has waited for a worker.
+    pub fn take_waited(&mut self, now: Instant) -> Option<(K, Duration)> {
         self.promote(now);
         let key = self.ready.pop_front()?;
-        self.dirty.remove(&key);
-        self.processing.insert(key.clone());
-        Some(key)
+        let since = self.dirty.remove(&key).unwrap_or(now);
+        self.processing.insert(key.clone(), now);
+        Some((key, now.saturating_duration_since(since)))
     }
 
     /// When the next delayed key comes, if none is to be taken now.
