@@ -1,0 +1,53 @@
+"""Checks the Grafana dashboard, and prints its expressions as rules that promtool can check."""
+
+import json
+import sys
+
+VARIABLES = {
+    "$__rate_interval": "5m",
+    "$namespace": ".*",
+    "$job": ".*",
+    "$api": ".*",
+}
+KINDS = {"row", "stat", "timeseries", "table"}
+
+
+def main(path: str) -> None:
+    with open(path, encoding="utf-8") as file:
+        dashboard = json.load(file)
+    assert dashboard["uid"] == "rollwright" and dashboard["title"], "uid and title"
+    assert dashboard["schemaVersion"] >= 36, "schemaVersion"
+    variables = {entry["name"]: entry for entry in dashboard["templating"]["list"]}
+    assert variables["datasource"]["type"] == "datasource", "a data source to choose"
+    assert variables["datasource"]["query"] == "prometheus", "of type Prometheus"
+    ids, cells, expressions = set(), set(), []
+    for panel in dashboard["panels"]:
+        name = panel["title"]
+        assert panel["type"] in KINDS, f"{name}: type {panel['type']}"
+        assert panel["id"] not in ids, f"{name}: id {panel['id']} is taken"
+        ids.add(panel["id"])
+        place = panel["gridPos"]
+        assert place["x"] + place["w"] <= 24, f"{name}: wider than the grid"
+        for cell in ((x, y) for x in range(place["x"], place["x"] + place["w"])
+                     for y in range(place["y"], place["y"] + place["h"])):
+            assert cell not in cells, f"{name}: overlaps another panel"
+            cells.add(cell)
+        if panel["type"] == "row":
+            continue
+        assert panel["description"], f"{name}: says what it shows"
+        assert panel["fieldConfig"]["defaults"]["unit"], f"{name}: unit"
+        assert panel["targets"], f"{name}: shows something"
+        for target in panel["targets"]:
+            for source in (panel["datasource"], target["datasource"]):
+                assert source == {"type": "prometheus", "uid": "${datasource}"}, f"{name}: data source"
+            expression = target["expr"]
+            for variable, value in VARIABLES.items():
+                expression = expression.replace(variable, value)
+            assert "$" not in expression, f"{name}: unknown variable in {expression}"
+            expressions.append(expression)
+    rules = [{"record": f"panel:{number}", "expr": expr} for number, expr in enumerate(expressions)]
+    # JSON is YAML.
+    json.dump({"groups": [{"name": "dashboard", "rules": rules}]}, sys.stdout)
+
+
+main(sys.argv[1])
