@@ -67,6 +67,9 @@ pub(crate) enum Verb {
     },
     /// Show a Deployment with its revisions, ReplicaSets and pods.
     Get(GetArguments),
+    /// Tell what a rollout waits for, what blocks it and what to type next: exit code 0 complete,
+    /// 1 blocked, 3 waiting, 4 paused.
+    Why(EditArguments),
     /// List Deployments of both APIs.
     List(ListArguments),
     /// Set the number of pods.
@@ -222,7 +225,7 @@ pub(crate) enum DryRun {
     Server,
 }
 
-/// `pause`, `resume`, `restart`.
+/// `pause`, `resume`, `restart`, `why`.
 #[derive(Debug, Args)]
 pub(crate) struct EditArguments {
     #[command(flatten)]

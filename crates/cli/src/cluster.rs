@@ -112,6 +112,15 @@ impl Cluster {
         Api::namespaced_with(self.client.clone(), &self.namespace, &resource("v1", "Pod", "pods"))
     }
 
+    pub(crate) fn events(&self) -> Api<DynamicObject> {
+        Api::namespaced_with(self.client.clone(), &self.namespace, &resource("v1", "Event", "events"))
+    }
+
+    pub(crate) fn budgets(&self) -> Api<DynamicObject> {
+        let budget = resource("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets");
+        Api::namespaced_with(self.client.clone(), &self.namespace, &budget)
+    }
+
     /// A Deployment, if it is there and its kind is served.
     async fn look(&self, flavour: Flavour, name: &str) -> Result<Option<Deployment>, Failure> {
         match self.deployments(flavour).get_opt(name).await {

@@ -5,12 +5,15 @@
 
 mod args;
 mod cluster;
+mod diagnosis;
 mod edits;
 mod failure;
 mod history;
 mod images;
 mod name;
+mod obstacle;
 mod output;
+mod planner;
 mod pods;
 pub mod rollout;
 mod table;

@@ -6,6 +6,7 @@ mod history;
 mod list;
 mod status;
 mod undo;
+mod why;
 
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ pub(crate) async fn carry_out(arguments: &Arguments) -> Result<Code, Failure> {
     match &arguments.verb {
         Verb::Rollout(verb) | Verb::Stock { verb } => rollout(connection, verb).await,
         Verb::Get(arguments) => get::get(&open(connection, &arguments.target).await?, arguments).await,
+        Verb::Why(arguments) => why::why(&open(connection, &arguments.target).await?, arguments).await,
         Verb::List(arguments) => list::list(&Cluster::connect(connection).await?, arguments).await,
         Verb::Scale(arguments) => edit::scale(&open(connection, &arguments.target).await?, arguments).await,
         Verb::Set { field: SetField::Image(arguments) } => {

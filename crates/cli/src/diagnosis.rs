@@ -1,0 +1,210 @@
+//! What blocks a rollout, and what to type next: from what was read, pure.
+
+use plan::Why;
+use serde_json::{Value, json};
+
+use crate::cluster::Deployment;
+use crate::history::Revision;
+use crate::obstacle::{Obstacle, of_pod, of_refusal};
+use crate::rollout::{self, Phase};
+
+/// All that is looked at.
+pub(crate) struct Facts<'a> {
+    pub(crate) deployment: &'a Deployment,
+    /// Newest first.
+    pub(crate) revisions: &'a [Revision],
+    /// Pods of the newest revision.
+    pub(crate) new_pods: &'a [Value],
+    /// Warnings about pods of the Deployment.
+    pub(crate) events: &'a [Value],
+    /// Budgets of the namespace.
+    pub(crate) budgets: &'a [Value],
+    /// The planner's own reason.
+    pub(crate) why: Result<Why, String>,
+}
+
+/// Whether the rollout goes on by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Complete,
+    Waiting,
+    Blocked,
+    Paused,
+}
+
+/// The answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Diagnosis {
+    pub(crate) verdict: Verdict,
+    /// One word for programs.
+    pub(crate) cause: &'static str,
+    /// One paragraph.
+    pub(crate) text: String,
+    /// The next command to type.
+    pub(crate) next: Option<String>,
+}
+
+impl Diagnosis {
+    /// For programs.
+    pub(crate) fn document(&self, name: &str, exit_code: u8) -> Value {
+        json!({
+            "name": name,
+            "cause": self.cause,
+            "message": self.text,
+            "next": self.next,
+            "exitCode": exit_code,
+        })
+    }
+}
+
+/// Finds the cause that has to go first: what the controller has not seen, what somebody decided,
+/// what the server refuses, what the pods lack; and only then what takes its time.
+pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
+    let rollout = rollout::of(facts.deployment.flavour, facts.deployment.name(), &facts.deployment.body);
+    if rollout.phase == Phase::Complete {
+        return Diagnosis {
+            verdict: Verdict::Complete,
+            cause: "Complete",
+            text: rollout.message,
+            next: None,
+        };
+    }
+    let found = unseen(facts).or_else(|| paused(facts)).or_else(|| refused(facts)).or_else(|| unready(facts));
+    let mut diagnosis = found.unwrap_or_else(|| waiting(facts, rollout.phase));
+    if let Some(budget) = budget(facts) {
+        diagnosis.text.push_str(&format!(
+            " The PodDisruptionBudget {budget} allows no eviction meanwhile, so a node that is being drained \
+             waits for this rollout."
+        ));
+    }
+    diagnosis
+}
+
+fn rollwright(facts: &Facts<'_>, verb: &str) -> String {
+    let deployment = facts.deployment;
+    format!("kubectl rollwright {verb} {} -n {}", deployment.full_name(), deployment.namespace())
+}
+
+/// The controller has not seen the last change. The caller has given it time.
+fn unseen(facts: &Facts<'_>) -> Option<Diagnosis> {
+    let deployment = facts.deployment;
+    let number = |path: &str| deployment.body.pointer(path).and_then(Value::as_i64).unwrap_or(0);
+    if number("/status/observedGeneration") >= number("/metadata/generation") {
+        return None;
+    }
+    let (controller, next) = if deployment.flavour.is_custom_resource() {
+        ("the operator", "kubectl get pods -A -l app.kubernetes.io/name=rollwright")
+    } else {
+        ("the controller of apps/v1", "kubectl get pods -n kube-system -l component=kube-controller-manager")
+    };
+    Some(Diagnosis {
+        verdict: Verdict::Blocked,
+        cause: "NoController",
+        text: format!(
+            "The last change has not been observed: {controller} does not run, or does not see it."
+        ),
+        next: Some(next.to_owned()),
+    })
+}
+
+fn paused(facts: &Facts<'_>) -> Option<Diagnosis> {
+    facts.deployment.is_paused().then(|| Diagnosis {
+        verdict: Verdict::Paused,
+        cause: "Paused",
+        text: "The rollout is paused and waits until somebody resumes it.".to_owned(),
+        next: Some(rollwright(facts, "resume")),
+    })
+}
+
+/// The server refuses ReplicaSets of this Deployment, or pods of its newest ReplicaSet.
+fn refused(facts: &Facts<'_>) -> Option<Diagnosis> {
+    let text =
+        |value: &Value, field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let of_sets = rollout::condition(&facts.deployment.body, "Progressing")
+        .filter(|condition| text(condition, "reason") == "ReplicaSetCreateError")
+        .map(|condition| ("A ReplicaSet", text(condition, "message")));
+    let of_pods = || {
+        let newest = facts.revisions.first().map(|revision| &revision.set)?;
+        let condition = rollout::condition(newest, "ReplicaFailure")?;
+        (text(condition, "status") == "True").then(|| ("A pod", text(condition, "message")))
+    };
+    let (what, message) = of_sets.or_else(of_pods)?;
+    let (cause, next) = of_refusal(&message, facts.deployment.namespace());
+    Some(Diagnosis {
+        verdict: Verdict::Blocked,
+        cause,
+        text: format!("{what} of this rollout is refused: {message}."),
+        next: Some(next.unwrap_or_else(|| rollwright(facts, "get"))),
+    })
+}
+
+/// What the pods of the newest revision lack; the obstacle that most of them have.
+fn unready(facts: &Facts<'_>) -> Option<Diagnosis> {
+    let found = facts.new_pods.iter().filter_map(|pod| of_pod(pod, facts.events));
+    let obstacles: Vec<Obstacle> = found.collect();
+    let count = |cause: &str| obstacles.iter().filter(|obstacle| obstacle.cause == cause).count();
+    let worst = obstacles.iter().max_by_key(|obstacle| count(obstacle.cause))?;
+    let pods = match count(worst.cause) {
+        1 => "1 pod".to_owned(),
+        more => format!("{more} pods"),
+    };
+    let set = facts.revisions.first().map(Revision::set_name).unwrap_or_default();
+    let next = worst.next.clone().unwrap_or_else(|| rollwright(facts, "undo"));
+    Some(Diagnosis {
+        verdict: Verdict::Blocked,
+        cause: worst.cause,
+        text: format!("{pods} of {set} {}.", worst.text),
+        next: Some(next),
+    })
+}
+
+/// What takes its time, in the planner's words.
+fn waiting(facts: &Facts<'_>, phase: Phase) -> Diagnosis {
+    let number = |path: &str| facts.deployment.body.pointer(path).and_then(Value::as_i64).unwrap_or(0);
+    let why = facts.why.as_ref().map_or_else(Clone::clone, ToString::to_string);
+    let blocked = matches!(facts.why.as_ref().map(Why::itself), Err(_) | Ok(Why::Blocked(_)));
+    if blocked || phase == Phase::Failed {
+        return Diagnosis {
+            verdict: Verdict::Blocked,
+            cause: if blocked { "Blocked" } else { "ProgressDeadlineExceeded" },
+            text: format!("The rollout makes no progress; the controller is {why}."),
+            next: Some(rollwright(facts, "undo")),
+        };
+    }
+    let soak = number("/spec/minReadySeconds");
+    let ready_but_new = number("/status/readyReplicas") > number("/status/availableReplicas");
+    if soak > 0 && ready_but_new {
+        return Diagnosis {
+            verdict: Verdict::Waiting,
+            cause: "MinReadySeconds",
+            text: format!(
+                "Pods are ready, and count as available after {soak} s of it (spec.minReadySeconds); the \
+                 controller is {why}."
+            ),
+            next: Some(rollwright(facts, "status")),
+        };
+    }
+    Diagnosis {
+        verdict: Verdict::Waiting,
+        cause: "Progressing",
+        text: format!("The rollout goes on; the controller is {why}."),
+        next: Some(rollwright(facts, "status")),
+    }
+}
+
+/// A budget over this Deployment's pods that allows no eviction.
+fn budget<'a>(facts: &Facts<'a>) -> Option<&'a str> {
+    let labels = facts.deployment.body.pointer("/spec/template/metadata/labels")?.as_object()?;
+    let covers = |budget: &&Value| {
+        let wanted = budget.pointer("/spec/selector/matchLabels").and_then(Value::as_object);
+        let is_closed = budget.pointer("/status/disruptionsAllowed").and_then(Value::as_i64) == Some(0);
+        is_closed
+            && wanted.is_some_and(|wanted| {
+                !wanted.is_empty() && wanted.iter().all(|(key, value)| labels.get(key) == Some(value))
+            })
+    };
+    facts.budgets.iter().find(covers)?.pointer("/metadata/name")?.as_str()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,206 @@
+//! Broken rollouts, one per cause.
+
+use plan::Flavour;
+use plan::keys::REVISION;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::history::revisions;
+
+/// A rollout of two pods, one of which is not there yet.
+fn deployment() -> Value {
+    json!({
+        "metadata": {"name": "web", "namespace": "shop", "generation": 2},
+        "spec": {"replicas": 2, "template": {"metadata": {"labels": {"app": "web"}}}},
+        "status": {"observedGeneration": 2, "replicas": 3, "updatedReplicas": 1, "readyReplicas": 2,
+                   "availableReplicas": 2, "conditions": []},
+    })
+}
+
+fn set(conditions: &Value) -> Value {
+    json!({
+        "metadata": {"name": "web-5f9", "uid": "new", "annotations": {REVISION: "2"}},
+        "status": {"conditions": conditions},
+    })
+}
+
+fn pod(status: &Value) -> Value {
+    json!({"metadata": {"name": "web-5f9-x", "namespace": "shop", "uid": "p"}, "status": status})
+}
+
+#[derive(Default)]
+struct Case {
+    deployment: Option<Value>,
+    set: Option<Value>,
+    pods: Vec<Value>,
+    events: Vec<Value>,
+    budgets: Vec<Value>,
+}
+
+impl Case {
+    fn diagnosed(self) -> Diagnosis {
+        let body = self.deployment.unwrap_or_else(deployment);
+        let deployment = Deployment { flavour: Flavour::Rollwright, body };
+        let why = Why::WaitingForAvailable { set: "web-5f9".to_owned(), available: 0, desired: 2 };
+        diagnose(&Facts {
+            deployment: &deployment,
+            revisions: &revisions(vec![self.set.unwrap_or_else(|| set(&json!([])))]),
+            new_pods: &self.pods,
+            events: &self.events,
+            budgets: &self.budgets,
+            why: Ok(why),
+        })
+    }
+
+    fn of_pod(status: &Value) -> Diagnosis {
+        Self { pods: vec![pod(status)], ..Self::default() }.diagnosed()
+    }
+}
+
+#[track_caller]
+fn is(diagnosis: &Diagnosis, verdict: Verdict, cause: &str, text: &str, next: &str) {
+    assert_eq!((diagnosis.verdict, diagnosis.cause), (verdict, cause), "{diagnosis:?}");
+    assert!(diagnosis.text.contains(text), "{diagnosis:?}");
+    assert!(diagnosis.next.as_deref().unwrap_or_default().contains(next), "{diagnosis:?}");
+}
+
+fn container(state: &Value) -> Value {
+    let mut status = json!({"name": "app", "image": "app:9"});
+    for (key, value) in state.as_object().into_iter().flatten() {
+        status[key] = value.clone();
+    }
+    json!({"phase": "Pending", "containerStatuses": [status]})
+}
+
+#[test]
+fn an_image_that_cannot_be_pulled() {
+    let state = json!({"state": {"waiting": {"reason": "ImagePullBackOff", "message": "not found"}}});
+    let found = Case::of_pod(&container(&state));
+    is(&found, Verdict::Blocked, "ImagePull", "1 pod of web-5f9 cannot pull the image app:9", "undo");
+}
+
+#[test]
+fn a_crash_loop() {
+    let state = json!({
+        "state": {"waiting": {"reason": "CrashLoopBackOff"}},
+        "lastState": {"terminated": {"exitCode": 137}},
+    });
+    let found = Case::of_pod(&container(&state));
+    let next = "kubectl logs web-5f9-x -c app -n shop --previous";
+    is(&found, Verdict::Blocked, "CrashLoop", "last with exit code 137", next);
+}
+
+#[test]
+fn a_pod_that_no_node_takes() {
+    let found = Case::of_pod(&json!({"phase": "Pending", "conditions": [
+        {"type": "PodScheduled", "status": "False", "message": "0/3 nodes are available: 3 Insufficient cpu."}]}));
+    is(
+        &found,
+        Verdict::Blocked,
+        "Unschedulable",
+        "Insufficient cpu",
+        "kubectl describe pod web-5f9-x -n shop",
+    );
+}
+
+#[test]
+fn a_secret_that_is_missing() {
+    let waiting = json!({"reason": "CreateContainerConfigError", "message": "secret \"db\" not found"});
+    let found = Case::of_pod(&container(&json!({"state": {"waiting": waiting}})));
+    is(&found, Verdict::Blocked, "ContainerConfig", "secret \"db\" not found", "describe pod");
+}
+
+fn refused(message: &str) -> Diagnosis {
+    let conditions =
+        json!([{"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": message}]);
+    Case { set: Some(set(&conditions)), ..Case::default() }.diagnosed()
+}
+
+#[test]
+fn refusals_of_the_server() {
+    let quota = refused("pods \"web-5f9-\" is forbidden: exceeded quota: small, requested: pods=1");
+    is(
+        &quota,
+        Verdict::Blocked,
+        "Quota",
+        "A pod of this rollout is refused",
+        "kubectl describe quota -n shop",
+    );
+    let webhook = refused("admission webhook \"policy.example\" denied the request: no");
+    is(&webhook, Verdict::Blocked, "AdmissionWebhook", "denied the request", "webhookconfigurations");
+    let security = refused("pods \"x\" is forbidden: violates PodSecurity \"restricted:latest\"");
+    is(&security, Verdict::Blocked, "PodSecurity", "restricted", "--show-labels");
+}
+
+#[test]
+fn a_replica_set_that_is_refused() {
+    let mut body = deployment();
+    body["status"]["conditions"] = json!([{"type": "Progressing", "status": "False",
+        "reason": "ReplicaSetCreateError", "message": "admission webhook \"x\" denied the request"}]);
+    let found = Case { deployment: Some(body), ..Case::default() }.diagnosed();
+    is(&found, Verdict::Blocked, "AdmissionWebhook", "A ReplicaSet of this rollout", "webhookconfigurations");
+}
+
+#[test]
+fn a_readiness_probe_that_fails() {
+    let running = json!({"phase": "Running", "conditions": [{"type": "Ready", "status": "False"}],
+                         "containerStatuses": [{"name": "app", "state": {"running": {}}}]});
+    let event = json!({"reason": "Unhealthy", "involvedObject": {"uid": "p"},
+                       "message": "Readiness probe failed: HTTP probe failed with statuscode: 503"});
+    let found = Case { pods: vec![pod(&running)], events: vec![event], ..Case::default() }.diagnosed();
+    is(&found, Verdict::Blocked, "ReadinessProbe", "statuscode: 503", "describe pod");
+    // Without the event it may only be starting.
+    is(&Case::of_pod(&running), Verdict::Waiting, "Progressing", "waiting for pods of web-5f9", "status");
+}
+
+#[test]
+fn pods_that_are_ready_and_not_yet_available() {
+    let mut body = deployment();
+    body["spec"]["minReadySeconds"] = json!(30);
+    body["status"]["readyReplicas"] = json!(3);
+    let found = Case { deployment: Some(body), ..Case::default() }.diagnosed();
+    is(&found, Verdict::Waiting, "MinReadySeconds", "after 30 s", "status");
+}
+
+#[test]
+fn a_pause() {
+    let mut body = deployment();
+    body["spec"]["paused"] = json!(true);
+    let found = Case { deployment: Some(body), ..Case::default() }.diagnosed();
+    let next = "kubectl rollwright resume deployment.rollwright.dev/web -n shop";
+    is(&found, Verdict::Paused, "Paused", "until somebody resumes it", next);
+}
+
+#[test]
+fn a_controller_that_does_not_run() {
+    let mut body = deployment();
+    body["metadata"]["generation"] = json!(3);
+    let found = Case { deployment: Some(body), ..Case::default() }.diagnosed();
+    is(&found, Verdict::Blocked, "NoController", "does not run", "app.kubernetes.io/name=rollwright");
+}
+
+#[test]
+fn a_deadline_that_has_passed_without_any_trace() {
+    let mut body = deployment();
+    body["status"]["conditions"] =
+        json!([{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}]);
+    let found = Case { deployment: Some(body), ..Case::default() }.diagnosed();
+    is(&found, Verdict::Blocked, "ProgressDeadlineExceeded", "no progress", "undo");
+}
+
+#[test]
+fn a_budget_is_named_beside_the_cause() {
+    let budget = json!({"metadata": {"name": "web-pdb"}, "spec": {"selector": {"matchLabels": {"app": "web"}}},
+                        "status": {"disruptionsAllowed": 0}});
+    let found = Case { budgets: vec![budget], ..Case::default() }.diagnosed();
+    is(&found, Verdict::Waiting, "Progressing", "PodDisruptionBudget web-pdb allows no eviction", "status");
+}
+
+#[test]
+fn nothing_is_wrong_with_a_complete_rollout() {
+    let mut body = deployment();
+    body["status"] = json!({"observedGeneration": 2, "replicas": 2, "updatedReplicas": 2, "readyReplicas": 2,
+                            "availableReplicas": 2});
+    let found = Case { deployment: Some(body), ..Case::default() }.diagnosed();
+    is(&found, Verdict::Complete, "Complete", "successfully rolled out", "");
+}

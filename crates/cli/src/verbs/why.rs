@@ -1,0 +1,83 @@
+//! `why`: what a rollout waits for, what blocks it, and what to type next.
+
+use std::time::Duration;
+
+use kube::api::ListParams;
+use serde_json::Value;
+
+use crate::args::EditArguments;
+use crate::cluster::{Deployment, body, controller_of};
+use crate::diagnosis::{Diagnosis, Facts, Verdict, diagnose};
+use crate::failure::{Code, Failure};
+use crate::history::{Revision, revisions};
+use crate::name::Named;
+use crate::output::{clean, document, print};
+use crate::planner;
+use crate::verbs::Subject;
+
+/// How long a controller gets to see the last change before it is said not to run.
+const PATIENCE: Duration = Duration::from_secs(3);
+const PAUSE: Duration = Duration::from_millis(300);
+
+/// `why`.
+pub(crate) async fn why(subject: &Subject, arguments: &EditArguments) -> Result<Code, Failure> {
+    let deployment = observed(subject).await?;
+    let diagnosis = look(subject, &deployment).await?;
+    let code = match diagnosis.verdict {
+        Verdict::Complete => Code::Done,
+        Verdict::Blocked => Code::Failed,
+        Verdict::Waiting => Code::Timeout,
+        Verdict::Paused => Code::Paused,
+    };
+    let name = deployment.full_name();
+    match arguments.output.format {
+        Some(format) => document(format, &diagnosis.document(&name, code.number()), &[name])?,
+        None => print(&paragraph(&diagnosis))?,
+    }
+    Ok(code)
+}
+
+fn paragraph(diagnosis: &Diagnosis) -> String {
+    let next = diagnosis.next.as_ref().map(|next| format!("\nNext: {next}\n")).unwrap_or_default();
+    format!("{}\n{next}", clean(&diagnosis.text))
+}
+
+/// The Deployment, once its last change has been observed or some time has passed.
+async fn observed(subject: &Subject) -> Result<Deployment, Failure> {
+    let mut deployment = subject.deployment.clone();
+    let named = Named { flavour: Some(deployment.flavour), name: deployment.name().to_owned() };
+    let since = tokio::time::Instant::now();
+    while since.elapsed() < PATIENCE {
+        let number = |path: &str| deployment.body.pointer(path).and_then(Value::as_i64).unwrap_or(0);
+        if number("/status/observedGeneration") >= number("/metadata/generation") {
+            break;
+        }
+        tokio::time::sleep(PAUSE).await;
+        deployment = subject.cluster.find(&named).await?;
+    }
+    Ok(deployment)
+}
+
+async fn look(subject: &Subject, deployment: &Deployment) -> Result<Diagnosis, Failure> {
+    let cluster = &subject.cluster;
+    let sets = cluster.selected(&cluster.sets(), deployment).await?;
+    let uid = deployment.text("/metadata/uid");
+    let owned: Vec<Value> = sets.iter().filter(|set| controller_of(set) == Some(uid)).cloned().collect();
+    let pods = cluster.selected(&cluster.pods(), deployment).await?;
+    let all = revisions(owned);
+    let newest = all.first().map(Revision::uid);
+    let is_new = |pod: &&Value| newest.is_some() && controller_of(pod) == newest;
+    let new_pods: Vec<Value> = pods.iter().filter(is_new).cloned().collect();
+    let warnings = ListParams::default().fields("involvedObject.kind=Pod,type=Warning");
+    // Who may not read these gets the answer without them.
+    let events = cluster.events().list(&warnings).await.map(|list| list.items).unwrap_or_default();
+    let budgets = cluster.budgets().list(&ListParams::default()).await.map(|list| list.items);
+    Ok(diagnose(&Facts {
+        deployment,
+        revisions: &all,
+        new_pods: &new_pods,
+        events: &events.into_iter().map(body).collect::<Vec<_>>(),
+        budgets: &budgets.unwrap_or_default().into_iter().map(body).collect::<Vec<_>>(),
+        why: planner::why(deployment, &sets, &pods, jiff::Timestamp::now()),
+    }))
+}
