@@ -55,6 +55,10 @@ sim-crashes: ## Let the operator die around every write of a few scenarios
 conformance: ## Ask the sandbox's API server and a real one the same, and compare their answers
 	@$(CARGO) test --quiet --package rollwright --test conformance
 
+.PHONY: chart-test
+chart-test: ## Render the Helm chart, install it with helm on a real control plane, and hold it to its rights
+	@$(CARGO) test --quiet --package rollwright --test chart
+
 .PHONY: sandbox
 sandbox: ## Start a cluster in memory with Rollwright in it, for kubectl to try
 	@$(CARGO) run --quiet --release --package rollwright -- sandbox
@@ -70,8 +74,9 @@ fuzz: ## Feed every parser and the planner with what libFuzzer finds, for TIME s
 	@fuzz/run $(TIME) $(TARGETS)
 
 .PHONY: crd
-crd: ## Write the CRD from the code
+crd: ## Write the CRD from the code, and the copies of chart and kustomize
 	@UPDATE=1 $(CARGO) test --quiet --package api
+	@UPDATE=1 $(CARGO) test --quiet --package rollwright --test chart renders
 
 # An hour's worth of a busy cluster in minutes; docs/shadow.md has the last result.
 .PHONY: shadow-churn

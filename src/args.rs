@@ -30,6 +30,8 @@ pub(crate) enum Command {
     Shadow(ShadowArguments),
     /// Print the CustomResourceDefinition.
     Crd(CrdArguments),
+    /// Wait until a page, such as /readyz of another operator, answers.
+    Probe(ProbeArguments),
     /// Print the version.
     Version,
 }
@@ -255,6 +257,17 @@ pub(crate) struct CrdArguments {
     pub(crate) from_cluster: bool,
 }
 
+/// `rollwright probe`.
+#[derive(Debug, Args)]
+pub(crate) struct ProbeArguments {
+    /// The page, with http or https; certificates are not verified.
+    #[arg(value_name = "URL", value_parser = page)]
+    pub(crate) url: http::Uri,
+    /// How long to try: 30s, 5m, 1h; 0 for once.
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = interval)]
+    pub(crate) timeout: Interval,
+}
+
 /// Where to listen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bind {
@@ -284,6 +297,12 @@ fn interval(text: &str) -> Result<Interval, String> {
     let seconds = count.checked_mul(factor).filter(|seconds| *seconds <= 366 * 24 * 3600);
     let seconds = seconds.ok_or_else(|| "must be a year at most".to_owned())?;
     Ok((seconds > 0).then(|| Duration::from_secs(seconds)))
+}
+
+fn page(text: &str) -> Result<http::Uri, String> {
+    let uri = text.parse::<http::Uri>().ok();
+    let uri = uri.filter(|uri| matches!(uri.scheme_str(), Some("http" | "https")));
+    uri.ok_or_else(|| "must be a URL such as http://rollwright-metrics:8080/readyz".to_owned())
 }
 
 fn bind_address(text: &str) -> Result<Bind, String> {

@@ -17,6 +17,7 @@ mod metrics;
 mod object;
 mod patience;
 mod pods;
+mod probe;
 mod quarantine;
 mod queue;
 mod requests;
@@ -51,6 +52,8 @@ enum Failure {
     #[error(transparent)]
     Shadow(#[from] shadow::ShadowError),
     #[error(transparent)]
+    Probe(#[from] probe::ProbeError),
+    #[error(transparent)]
     Schema(#[from] schema::SchemaError),
     #[error(transparent)]
     Logging(#[from] logging::LoggingError),
@@ -78,6 +81,7 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, Failure> {
             Command::Sandbox(arguments) => return Ok(sandbox::run(arguments).await?),
             Command::Shadow(arguments) => shadow::run(arguments).await?,
             Command::Crd(arguments) => print(&schema::print(arguments).await?)?,
+            Command::Probe(arguments) => print(&probe::run(arguments).await?)?,
             Command::Version => print(concat!("rollwright ", env!("CARGO_PKG_VERSION"), "\n"))?,
         }
         Ok(ExitCode::SUCCESS)

@@ -31,6 +31,8 @@ pub struct Request {
     pub namespace: String,
     /// HTTP status of the answer.
     pub code: u16,
+    /// What the server said when it refused; else mostly empty.
+    pub message: String,
     /// User name; the impersonated one if there was impersonation.
     pub user: String,
     /// What the client calls itself.
@@ -138,6 +140,7 @@ struct ObjectRef {
 #[serde(default)]
 struct ResponseStatus {
     code: u16,
+    message: String,
 }
 
 impl Line {
@@ -155,6 +158,7 @@ impl Line {
             name: self.object_ref.name,
             namespace: self.object_ref.namespace,
             code: self.response_status.code,
+            message: self.response_status.message,
             user: self.impersonated_user.unwrap_or(self.user).username,
             user_agent: self.user_agent,
             dry_run: self.uri.contains("dryRun="),

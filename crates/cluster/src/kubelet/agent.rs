@@ -58,6 +58,15 @@ pub(super) async fn watch_pods(client: kube::Client, settings: watch::Receiver<K
 }
 
 fn update(node: &Arc<Node>, agents: &mut HashMap<String, watch::Sender<SlimPod>>, mut pod: SlimPod) {
+    let is_ours = match &node.settings.borrow().not_ours {
+        Some((label, value)) => {
+            pod.metadata.labels.as_ref().and_then(|labels| labels.get(label)) != Some(value)
+        }
+        None => true,
+    };
+    if !is_ours {
+        return;
+    }
     pod.metadata.managed_fields = None;
     pod.metadata.labels = None;
     pod.metadata.owner_references = None;

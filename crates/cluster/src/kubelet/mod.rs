@@ -48,6 +48,8 @@ pub struct KubeletOptions {
     pub never_ready: bool,
     /// Nothing is done at all while this is set: pods stay as they are.
     pub paused: bool,
+    /// Label of pods that are left to somebody else, as if they were on another node.
+    pub not_ours: Option<(String, String)>,
     /// How many requests are under way at the same time at most.
     pub parallel_requests: usize,
 }
@@ -60,6 +62,7 @@ impl Default for KubeletOptions {
             restart_every: Duration::from_secs(10),
             never_ready: false,
             paused: false,
+            not_ours: None,
             parallel_requests: 32,
         }
     }

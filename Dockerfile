@@ -1,0 +1,24 @@
+# syntax=docker/dockerfile:1
+# One static program and nothing beside it: no shell, no libc, no package manager. Builds for the
+# machine's own architecture; the release workflow does so on one machine for each.
+#
+#   docker build -t REGISTRY/rollwright:0.1.0 .
+
+FROM docker.io/library/rust:1.89-alpine AS build
+# For ring, whose C and assembly are all that is not Rust.
+RUN apk add --no-cache gcc musl-dev
+WORKDIR /src
+COPY . .
+RUN --mount=type=cache,target=/usr/local/cargo/registry \
+    --mount=type=cache,target=/src/target \
+    cargo build --locked --release --package rollwright --bin rollwright \
+    && cp target/release/rollwright /rollwright
+
+FROM scratch
+COPY --from=build /rollwright /rollwright
+COPY LICENSE /LICENSE
+# The number, not a name: Kubernetes checks runAsNonRoot, and there is no /etc/passwd.
+USER 65532:65532
+EXPOSE 8080
+ENTRYPOINT ["/rollwright"]
+CMD ["run"]

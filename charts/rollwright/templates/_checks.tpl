@@ -1,0 +1,26 @@
+{{/* Values that are wrong only together, which the schema cannot say well. */}}
+{{- define "rollwright.check" -}}
+{{- $values := .Values }}
+{{- if and (gt (int $values.replicaCount) 1) (not $values.leaderElection.enabled) }}
+{{- fail "replicaCount: more than one operator needs leaderElection.enabled=true" }}
+{{- end }}
+{{- if and (not $values.leaderElection.enabled) (ne (dig "type" "" $values.strategy) "Recreate") }}
+{{- fail "leaderElection.enabled: without an election an old and a new pod must never run together; set strategy.type=Recreate" }}
+{{- end }}
+{{- if and $values.metrics.tls.enabled (not $values.metrics.tls.secretName) }}
+{{- fail "metrics.tls.secretName: metrics.tls.enabled needs the name of a Secret of type kubernetes.io/tls" }}
+{{- end }}
+{{- if and $values.metrics.serviceMonitor.enabled $values.metrics.podMonitor.enabled }}
+{{- fail "metrics.podMonitor.enabled: not together with metrics.serviceMonitor.enabled, each pod would be scraped twice" }}
+{{- end }}
+{{- if and $values.metrics.serviceMonitor.enabled (not $values.metrics.enabled) }}
+{{- fail "metrics.serviceMonitor.enabled: a ServiceMonitor needs the Service that metrics.enabled=true makes; metrics.podMonitor needs none" }}
+{{- end }}
+{{- $budget := $values.podDisruptionBudget }}
+{{- if and (not (kindIs "invalid" $budget.minAvailable)) (not (kindIs "invalid" $budget.maxUnavailable)) }}
+{{- fail "podDisruptionBudget: set minAvailable or maxUnavailable, not both" }}
+{{- end }}
+{{- if and $values.rbac.create (not $values.serviceAccount.create) (not $values.serviceAccount.name) }}
+{{- fail "serviceAccount.name: with serviceAccount.create=false, name the account; the chart does not give rights to `default`" }}
+{{- end }}
+{{- end }}
