@@ -59,6 +59,17 @@ conformance: ## Ask the sandbox's API server and a real one the same, and compar
 chart-test: ## Render the Helm chart, install it with helm on a real control plane, and hold it to its rights
 	@$(CARGO) test --quiet --package rollwright --test chart
 
+MUSL = x86_64-unknown-linux-musl
+.PHONY: static
+static: ## Build the program that the image holds, static; needs the target of rustup and musl-tools
+	@$(CARGO) build --release --locked --package rollwright --bin rollwright --target $(MUSL)
+	@ls -l "$${CARGO_TARGET_DIR:-target}/$(MUSL)/release/rollwright"
+
+.PHONY: chart-test-static
+chart-test-static: static ## Install the chart with that program, each container in an empty root directory
+	@CHART_BINARY="$${CARGO_TARGET_DIR:-$(CURDIR)/target}/$(MUSL)/release/rollwright" \
+	  $(CARGO) test --quiet --package rollwright --test chart life
+
 .PHONY: sandbox
 sandbox: ## Start a cluster in memory with Rollwright in it, for kubectl to try
 	@$(CARGO) run --quiet --release --package rollwright -- sandbox

@@ -19,7 +19,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 
-use crate::process::Process;
+use crate::process::{Process, Root};
 
 /// Pods with this label are ours, in all namespaces.
 pub(crate) const LABEL: (&str, &str) = ("app.kubernetes.io/name", "rollwright");
@@ -121,14 +121,15 @@ impl Worker {
         assert!(container["command"].is_null(), "the image has an entry point: {container}");
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let mut arguments = self.arguments(container, port).await;
+        let root = Root::new(self.cluster.directory(), &name);
         if pod["spec"]["automountServiceAccountToken"] != false {
-            arguments.push(format!("--kubeconfig={}", self.account(pod).await.display()));
+            arguments.push(format!("--kubeconfig={}", self.account(pod, &root).await.display()));
         }
         let environment = container["env"].as_array().into_iter().flatten();
         let environment: Vec<_> =
             environment.map(|entry| (text(&entry["name"]), text(&entry["value"]))).collect();
         let log = self.cluster.directory().join(format!("{name}.log"));
-        self.processes.insert(uid.to_owned(), Process::start(&arguments, &environment, &log));
+        self.processes.insert(uid.to_owned(), Process::start(&root, &arguments, &environment, &log));
         let seen = Seen { pod: pod.clone(), arguments, port, log, ..Seen::default() };
         self.seen.lock().unwrap().insert(uid.to_owned(), seen);
         self.show(pod, "Running", false).await;
@@ -177,12 +178,15 @@ impl Worker {
         format!("http://127.0.0.1:{}/{path}", selected.port)
     }
 
-    /// A kubeconfig of the pod's service account.
-    async fn account(&self, pod: &Value) -> PathBuf {
+    /// A kubeconfig of the pod's service account, as its container sees it.
+    async fn account(&self, pod: &Value, root: &Root) -> PathBuf {
         let (account, namespace) =
             (text(&pod["spec"]["serviceAccountName"]), text(&pod["metadata"]["namespace"]));
         let token = self.kubectl.run(&["create", "token", &account, "-n", &namespace]).await.unwrap();
-        self.cluster.kubeconfig_for_token(&account, token.trim()).unwrap()
+        let kubeconfig = self.cluster.kubeconfig_for_token(&account, token.trim()).unwrap();
+        let file = format!("--kubeconfig={}", kubeconfig.display());
+        let flattened = self.kubectl.run(&["config", "view", "--raw", "--flatten", &file]).await.unwrap();
+        root.put_kubeconfig(&flattened, &kubeconfig)
     }
 
     async fn probe(&mut self, uid: &str, pod: &Value) {

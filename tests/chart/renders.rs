@@ -85,7 +85,7 @@ fn one(text: &str, kind: &str) -> Value {
 
 #[test]
 fn wrong_values_are_refused() {
-    let cases: [(&[&str], &[&str]); 16] = [
+    let cases: [(&[&str], &[&str]); 18] = [
         (&["replicas=2"], &["additional properties 'replicas' not allowed"]),
         (&["metrics.serviceMonitor.enable=true"], &["/metrics/serviceMonitor", "'enable' not allowed"]),
         (&["replicaCount=two"], &["/replicaCount", "want integer"]),
@@ -99,6 +99,8 @@ fn wrong_values_are_refused() {
         (&["podDisruptionBudget.maxUnavailable=some"], &["/podDisruptionBudget/maxUnavailable"]),
         (&["replicaCount=2"], &["replicaCount", "leaderElection.enabled=true"]),
         (&["strategy.type=RollingUpdate"], &["leaderElection.enabled", "strategy.type=Recreate"]),
+        (&["leaderElection.renewDeadline=1m"], &["leaderElection.leaseDuration", "longer"]),
+        (&["leaderElection.retryPeriod=9s"], &["leaderElection.renewDeadline", "1.2 times"]),
         (&["metrics.tls.enabled=true"], &["metrics.tls.secretName", "Secret"]),
         (
             &["metrics.serviceMonitor.enabled=true", "metrics.podMonitor.enabled=true"],

@@ -1,3 +1,8 @@
+{{/* Seconds of a time such as 15s. */}}
+{{- define "rollwright.seconds" -}}
+{{- mul (regexFind "^[0-9]+" . | int) (get (dict "s" 1 "m" 60 "h" 3600) (regexFind "[smh]$" .)) }}
+{{- end }}
+
 {{/* Values that are wrong only together, which the schema cannot say well. */}}
 {{- define "rollwright.check" -}}
 {{- $values := .Values }}
@@ -6,6 +11,15 @@
 {{- end }}
 {{- if and (not $values.leaderElection.enabled) (ne (dig "type" "" $values.strategy) "Recreate") }}
 {{- fail "leaderElection.enabled: without an election an old and a new pod must never run together; set strategy.type=Recreate" }}
+{{- end }}
+{{- $lease := include "rollwright.seconds" $values.leaderElection.leaseDuration | int }}
+{{- $renew := include "rollwright.seconds" $values.leaderElection.renewDeadline | int }}
+{{- $retry := include "rollwright.seconds" $values.leaderElection.retryPeriod | int }}
+{{- if le $lease $renew }}
+{{- fail "leaderElection.leaseDuration: must be longer than leaderElection.renewDeadline, or two operators could lead" }}
+{{- end }}
+{{- if le (mul $renew 10) (mul $retry 12) }}
+{{- fail "leaderElection.renewDeadline: must be longer than 1.2 times leaderElection.retryPeriod" }}
 {{- end }}
 {{- if and $values.metrics.tls.enabled (not $values.metrics.tls.secretName) }}
 {{- fail "metrics.tls.secretName: metrics.tls.enabled needs the name of a Secret of type kubernetes.io/tls" }}
