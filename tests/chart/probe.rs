@@ -14,7 +14,10 @@ fn nobody_answers() {
     // A port that was free a moment ago.
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let (success, told) = probe(&[&format!("http://127.0.0.1:{port}/readyz"), "--timeout=0"]);
-    assert!(!success && told.contains("/readyz did not answer with 200") && told.contains("refused"), "{told}");
+    assert!(
+        !success && told.contains("/readyz did not answer with 200") && told.contains("refused"),
+        "{told}"
+    );
 }
 
 #[test]
