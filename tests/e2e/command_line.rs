@@ -24,13 +24,13 @@ const USAGE: Option<i32> = Some(2);
 const TIMEOUT: Option<i32> = Some(3);
 const PAUSED: Option<i32> = Some(4);
 
-fn tool(world: &World) -> Outcome<Tool> {
+pub(crate) fn tool(world: &World) -> Outcome<Tool> {
     let program = env!("CARGO_BIN_EXE_kubectl-rollwright").into();
     let kubeconfig = world.stage.cluster.kubeconfig(User::Admin);
     Ok(Tool::at(program, kubeconfig).in_namespace(&world.namespace))
 }
 
-async fn run(tool: &Tool, words: &str) -> Outcome<Output> {
+pub(crate) async fn run(tool: &Tool, words: &str) -> Outcome<Output> {
     let words: Vec<&str> = words.split(' ').collect();
     Ok(tool.output(&words, "").await?)
 }

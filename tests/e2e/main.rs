@@ -69,6 +69,7 @@ mod suite;
 mod trace;
 mod watch;
 mod webhooks;
+mod why;
 mod world;
 
 use std::process::ExitCode;
@@ -99,6 +100,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     clients::SCENARIOS,
     stock_kubectl::SCENARIOS,
     command_line::SCENARIOS,
+    why::SCENARIOS,
 ];
 
 fn main() -> ExitCode {

@@ -57,8 +57,9 @@ impl Diagnosis {
     }
 }
 
-/// Finds the cause that has to go first: what the controller has not seen, what somebody decided,
-/// what the server refuses, what the pods lack; and only then what takes its time.
+/// Finds the cause that has to go first: a ReplicaSet that the server refuses, with which a change
+/// does not count as observed, what the controller has not seen, what somebody decided, what pods
+/// lack; and only then what takes its time.
 pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
     let rollout = rollout::of(facts.deployment.flavour, facts.deployment.name(), &facts.deployment.body);
     if rollout.phase == Phase::Complete {
@@ -69,7 +70,11 @@ pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
             next: None,
         };
     }
-    let found = unseen(facts).or_else(|| paused(facts)).or_else(|| refused(facts)).or_else(|| unready(facts));
+    let found = refused_set(facts)
+        .or_else(|| unseen(facts))
+        .or_else(|| paused(facts))
+        .or_else(|| refused_pod(facts))
+        .or_else(|| unready(facts));
     let mut diagnosis = found.unwrap_or_else(|| waiting(facts, rollout.phase));
     if let Some(budget) = budget(facts) {
         diagnosis.text.push_str(&format!(
@@ -116,26 +121,31 @@ fn paused(facts: &Facts<'_>) -> Option<Diagnosis> {
     })
 }
 
-/// The server refuses ReplicaSets of this Deployment, or pods of its newest ReplicaSet.
-fn refused(facts: &Facts<'_>) -> Option<Diagnosis> {
-    let text =
-        |value: &Value, field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let of_sets = rollout::condition(&facts.deployment.body, "Progressing")
-        .filter(|condition| text(condition, "reason") == "ReplicaSetCreateError")
-        .map(|condition| ("A ReplicaSet", text(condition, "message")));
-    let of_pods = || {
-        let newest = facts.revisions.first().map(|revision| &revision.set)?;
-        let condition = rollout::condition(newest, "ReplicaFailure")?;
-        (text(condition, "status") == "True").then(|| ("A pod", text(condition, "message")))
-    };
-    let (what, message) = of_sets.or_else(of_pods)?;
-    let (cause, next) = of_refusal(&message, facts.deployment.namespace());
-    Some(Diagnosis {
+fn text<'a>(value: &'a Value, field: &str) -> &'a str {
+    value.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The server refuses the ReplicaSet of the last change.
+fn refused_set(facts: &Facts<'_>) -> Option<Diagnosis> {
+    let condition = rollout::condition(&facts.deployment.body, "Progressing")?;
+    let is_refused = text(condition, "reason") == "ReplicaSetCreateError";
+    is_refused.then(|| refused(facts, "A ReplicaSet", text(condition, "message")))
+}
+
+/// The server refuses pods of the newest ReplicaSet.
+fn refused_pod(facts: &Facts<'_>) -> Option<Diagnosis> {
+    let condition = rollout::condition(&facts.revisions.first()?.set, "ReplicaFailure")?;
+    (text(condition, "status") == "True").then(|| refused(facts, "A pod", text(condition, "message")))
+}
+
+fn refused(facts: &Facts<'_>, what: &str, message: &str) -> Diagnosis {
+    let (cause, next) = of_refusal(message, facts.deployment.namespace());
+    Diagnosis {
         verdict: Verdict::Blocked,
         cause,
         text: format!("{what} of this rollout is refused: {message}."),
         next: Some(next.unwrap_or_else(|| rollwright(facts, "get"))),
-    })
+    }
 }
 
 /// What the pods of the newest revision lack; the obstacle that most of them have.

@@ -146,6 +146,7 @@ fn explain(draft: &mut Draft<'_>, status: &Status) {
         return;
     }
     let desired = draft.workload.replicas;
+    let available = draft.new_set().map_or(0, |set| set.seen.status.available);
     let failure = status.condition(condition::REPLICA_FAILURE).filter(|failure| failure.status == "True");
     draft.why = if status.is_complete(desired, draft.workload.generation) {
         Why::Converged
@@ -153,10 +154,9 @@ fn explain(draft: &mut Draft<'_>, status: &Status) {
         Why::Blocked(format!("{}: {}", failure.reason, failure.message))
     } else if draft.created.is_some() {
         Why::Stepping
-    } else if status.replicas > status.updated_replicas && status.available_replicas >= desired {
+    } else if status.replicas > status.updated_replicas && available >= desired {
         Why::WaitingForOldPods { old: status.replicas - status.updated_replicas }
     } else {
-        let available = draft.new_set().map_or(0, |set| set.seen.status.available);
         let set = draft.new_name().unwrap_or("the new ReplicaSet").to_owned();
         Why::WaitingForAvailable { set, available, desired }
     };

@@ -135,6 +135,8 @@ fn refusals_of_the_server() {
 #[test]
 fn a_replica_set_that_is_refused() {
     let mut body = deployment();
+    // A change whose ReplicaSet was refused does not count as observed.
+    body["metadata"]["generation"] = json!(3);
     body["status"]["conditions"] = json!([{"type": "Progressing", "status": "False",
         "reason": "ReplicaSetCreateError", "message": "admission webhook \"x\" denied the request"}]);
     let found = Case { deployment: Some(body), ..Case::default() }.diagnosed();

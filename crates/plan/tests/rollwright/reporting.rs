@@ -34,6 +34,24 @@ fn the_revision_lives_in_the_status() {
     check("a paused one reports too", paused, &[&["status revision=7"], &[]]);
 }
 
+/// Old pods stay because new ones are not available: that is what has to be told.
+#[test]
+fn a_rollout_waits_for_its_new_pods_before_its_old_ones() {
+    for (available, why) in [
+        (0, "waiting for pods of web-a: 0 of 3 available"),
+        (2, "waiting for pods of web-a: 2 of 3 available"),
+        (3, "waiting for old pods to go: 1 left"),
+    ] {
+        let mut world = ours().that(|it| it.replicas = 3);
+        world = world.with(in_step("b", 1, "1")).with(in_step("a", 3, "2"));
+        world.find_mut("web-a").status.available = available;
+        world.find_mut("web-b").size = if available == 3 { 0 } else { 1 };
+        // Whatever this pass resizes comes first.
+        world.pass();
+        assert_eq!(world.plan().why.to_string(), why);
+    }
+}
+
 #[test]
 fn surge_never_shows_as_the_size_that_an_autoscaler_sees() {
     // R, pods of the old set, pods of the new set, what the scale subresource shows

@@ -1,0 +1,168 @@
+//! `kubectl rollwright why` in rollouts that are broken on purpose, one per cause.
+
+use cluster::kubelet::NEVER_READY;
+use cluster::webhook::{Registration, Verdict, Webhook};
+use cluster::{NotYet, Tool};
+use serde_json::{Value, json};
+
+use crate::command_line::{run, tool};
+use crate::failure::{Failure, Outcome, ensure, until};
+use crate::manifest::Manifest;
+use crate::scenario::{Scenario, scenarios};
+use crate::world::World;
+
+pub(crate) const SCENARIOS: &[Scenario] = scenarios![
+    both pods_that_do_not_come_up,
+    both pods_that_are_refused,
+    both sets_that_are_refused,
+    both what_takes_its_time,
+    own both nobody_in_charge,
+];
+
+/// Asks until the answer is this cause with this exit code, and what it says contains this text.
+async fn is(world: &World, name: &str, cause: &str, code: i64, text: &str) -> Outcome {
+    let tool: Tool = tool(world)?;
+    let what = format!("why {name}: {cause}, exit code {code}, \"{text}\"");
+    let found = world
+        .wait(&what, async || {
+            let output =
+                run(&tool, &format!("why {name} -o json")).await.map_err(|failure| NotYet(failure.0))?;
+            let said: Value = serde_json::from_str(&output.stdout)?;
+            let fits = said["cause"] == cause && said["exitCode"] == code;
+            until(fits && said["message"].to_string().contains(text), format!("{output:?}"))?;
+            until(output.code.map(i64::from) == Some(code), format!("{output:?}"))?;
+            Ok(said)
+        })
+        .await?;
+    let needs_next = cause != "Complete";
+    ensure(
+        !needs_next || found["next"].as_str().is_some_and(|next| next.starts_with("kubectl ")),
+        "a next command",
+        found,
+    )
+}
+
+/// A Deployment whose second template is this one.
+async fn broken(world: &World, name: &str, patch: &Value) -> Outcome {
+    world.roll_out(&Manifest::new(name, 1)).await?;
+    world.patch(name, patch).await
+}
+
+fn of_pods(patch: &Value) -> Value {
+    json!({"spec": {"template": patch}})
+}
+
+async fn pods_that_do_not_come_up(world: World) -> Outcome {
+    world.roll_out(&Manifest::new("image", 1)).await?;
+    is(&world, "image", "Complete", 0, "successfully rolled out").await?;
+    world.set_image("image", "bad:v2").await?;
+    is(&world, "image", "ImagePull", 1, "cannot pull the image").await?;
+
+    world.roll_out(&Manifest::new("crash", 1)).await?;
+    world.set_image("crash", "crash:v2").await?;
+    is(&world, "crash", "CrashLoop", 1, "crash in container app").await?;
+
+    let gates = json!([{"name": "example.com/hold"}]);
+    broken(&world, "gated", &of_pods(&json!({"spec": {"schedulingGates": gates}}))).await?;
+    is(&world, "gated", "Unschedulable", 1, "scheduling gates").await?;
+
+    broken(&world, "probe", &of_pods(&json!({"metadata": {"annotations": {NEVER_READY: "true"}}}))).await?;
+    is(&world, "probe", "Progressing", 3, "waiting for pods").await?;
+    report_failing_probe(&world, "probe").await?;
+    is(&world, "probe", "ReadinessProbe", 1, "HTTP probe failed with statuscode: 503").await
+}
+
+/// The event that a kubelet writes; the fake one has no probes.
+async fn report_failing_probe(world: &World, name: &str) -> Outcome {
+    let pods = world.pods().await?;
+    let is_late = |pod: &&k8s_openapi::api::core::v1::Pod| {
+        let pod_name = pod.metadata.name.clone().unwrap_or_default();
+        let annotations = pod.metadata.annotations.clone().unwrap_or_default();
+        pod_name.starts_with(name) && annotations.contains_key(NEVER_READY)
+    };
+    let pod = pods.iter().find(is_late).ok_or_else(|| Failure::new("no pod that is never ready"))?;
+    let event = json!({
+        "apiVersion": "v1", "kind": "Event", "metadata": {"name": format!("{name}.probe")},
+        "involvedObject": {"apiVersion": "v1", "kind": "Pod", "namespace": world.namespace,
+                           "name": pod.metadata.name, "uid": pod.metadata.uid},
+        "type": "Warning", "reason": "Unhealthy",
+        "message": "Readiness probe failed: HTTP probe failed with statuscode: 503",
+    });
+    world.kubectl.apply(&event.to_string()).await?;
+    Ok(())
+}
+
+async fn pods_that_are_refused(world: World) -> Outcome {
+    world.roll_out(&Manifest::new("web", 1)).await?;
+    world.kubectl.run(&["create", "quota", "limit", "--hard=pods=1"]).await?;
+    world
+        .wait("the quota being in force", async || {
+            let quota = world.kubectl.json(&["get", "resourcequota", "limit"]).await?;
+            until(quota["status"]["hard"]["pods"] == "1", &quota["status"])
+        })
+        .await?;
+    world.set_image("web", "app:v2").await?;
+    is(&world, "web", "Quota", 1, "exceeded quota: limit").await?;
+    world.kubectl.run(&["delete", "quota", "limit"]).await?;
+    is(&world, "web", "Complete", 0, "").await?;
+
+    let mut webhook = Webhook::serve(|_| deny("not today")).await?;
+    let of_pods = Registration {
+        group: String::new(),
+        resource: "pods".to_owned(),
+        ..Registration::replica_sets(&world.namespace, &["CREATE"])
+    };
+    webhook.register(&world.client(), &of_pods).await?;
+    world.set_image("web", "app:v3").await?;
+    is(&world, "web", "AdmissionWebhook", 1, "not today").await?;
+    webhook.remove(&world.client()).await?;
+    is(&world, "web", "Complete", 0, "").await?;
+
+    let level = "pod-security.kubernetes.io/enforce=restricted";
+    world.kubectl.run(&["label", "namespace", &world.namespace, level]).await?;
+    world.set_image("web", "app:v4").await?;
+    is(&world, "web", "PodSecurity", 1, "violates PodSecurity").await
+}
+
+fn deny(message: &str) -> Verdict {
+    Verdict::Deny { code: 403, message: message.to_owned() }
+}
+
+async fn sets_that_are_refused(world: World) -> Outcome {
+    world.roll_out(&Manifest::new("web", 1)).await?;
+    let mut webhook = Webhook::serve(|_| deny("no more sets")).await?;
+    webhook.register(&world.client(), &Registration::replica_sets(&world.namespace, &["CREATE"])).await?;
+    world.set_image("web", "app:v2").await?;
+    is(&world, "web", "AdmissionWebhook", 1, "A ReplicaSet of this rollout is refused").await?;
+    webhook.remove(&world.client()).await?;
+    is(&world, "web", "Complete", 0, "").await
+}
+
+async fn what_takes_its_time(world: World) -> Outcome {
+    world.create(&Manifest::new("soak", 1).spec("minReadySeconds", &json!(100))).await?;
+    is(&world, "soak", "MinReadySeconds", 3, "after 100 s").await?;
+
+    world.roll_out(&Manifest::new("paused", 1)).await?;
+    world.patch("paused", &json!({"spec": {"paused": true}})).await?;
+    world.set_image("paused", "app:v2").await?;
+    is(&world, "paused", "Paused", 4, "until somebody resumes it").await?;
+
+    let never = of_pods(&json!({"metadata": {"annotations": {NEVER_READY: "true"}}}));
+    broken(&world, "budget", &never).await?;
+    world.kubectl.run(&["create", "pdb", "budget", "--selector=app=budget", "--min-available=1"]).await?;
+    is(&world, "budget", "Progressing", 3, "PodDisruptionBudget budget allows no eviction").await?;
+
+    world.roll_out(&Manifest::new("late", 1).spec("progressDeadlineSeconds", &json!(3))).await?;
+    world.patch("late", &never).await?;
+    is(&world, "late", "ProgressDeadlineExceeded", 1, "makes no progress").await
+}
+
+async fn nobody_in_charge(world: World) -> Outcome {
+    world.roll_out(&Manifest::new("web", 1)).await?;
+    let operator = world.stage.operator(world.flavour).ok_or_else(|| Failure::new("there is no operator"))?;
+    operator.stop();
+    world.set_image("web", "app:v2").await?;
+    is(&world, "web", "NoController", 1, "has not been observed").await?;
+    operator.start_again()?;
+    is(&world, "web", "Complete", 0, "").await
+}
