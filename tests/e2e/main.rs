@@ -47,6 +47,7 @@ mod floor;
 mod handover;
 mod history;
 mod interruptions;
+mod kstatus;
 mod manifest;
 mod objects;
 mod obstacles;
@@ -84,6 +85,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     shadow::SCENARIOS,
     interruptions::SCENARIOS,
     handover::SCENARIOS,
+    kstatus::SCENARIOS,
     quiet::SCENARIOS,
     rollback::SCENARIOS,
     progress::SCENARIOS,

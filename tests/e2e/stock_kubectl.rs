@@ -14,7 +14,7 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     apps status_history_and_undo because "kubectl rollout knows no other kinds (S15.8)",
     apps pause_resume_and_restart because "kubectl rollout knows no other kinds (S15.8)",
     apps status_of_a_stuck_rollout because "kubectl rollout knows no other kinds (S15.8)",
-    apps helm_waits because "helm waits for no other kinds",
+    both helm_waits,
     both wait_and_autoscale,
 ];
 

@@ -1,4 +1,4 @@
-// helm, built from its Go module by name, for testing the chart.
+// helm, built from its Go module by name, for testing the chart, and kstatus, by which it waits.
 module rollwright.dev/helm
 
 go 1.26.0

@@ -30,6 +30,8 @@ for binary in "$@"; do
   [ -x "$out/$binary" ] && continue
   case $binary in
     helm) module=../go-helm package=helm.sh/helm/v4/cmd/helm ldflags=$helm_flags ;;
+    # The very module that helm waits by.
+    kstatus) module=../go-helm package=./kstatus ldflags="-s -w" ;;
     *) module=. package=./$binary ldflags=$flags ;;
   esac
   echo "building $binary (once, cached in $out)" >&2

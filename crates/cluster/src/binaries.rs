@@ -27,12 +27,20 @@ pub enum Binary {
     Kubectl,
     /// The chart installer.
     Helm,
+    /// What Helm and Flux wait by, asked about objects on standard input, one a line.
+    Kstatus,
 }
 
 impl Binary {
     /// All binaries, in the order they are usually needed.
-    pub const ALL: [Self; 5] =
-        [Self::Etcd, Self::KubeApiserver, Self::KubeControllerManager, Self::Kubectl, Self::Helm];
+    pub const ALL: [Self; 6] = [
+        Self::Etcd,
+        Self::KubeApiserver,
+        Self::KubeControllerManager,
+        Self::Kubectl,
+        Self::Helm,
+        Self::Kstatus,
+    ];
 
     /// File name of the program.
     pub fn name(self) -> &'static str {
@@ -42,6 +50,7 @@ impl Binary {
             Self::KubeControllerManager => "kube-controller-manager",
             Self::Kubectl => "kubectl",
             Self::Helm => "helm",
+            Self::Kstatus => "kstatus",
         }
     }
 

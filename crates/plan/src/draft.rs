@@ -8,9 +8,12 @@ use crate::action::{
     Action, Event, NewReplicaSet, Plan, Planned, Purpose, StatusWrite, Target, UpdateReplicaSet, Wake,
 };
 use crate::bug::{Bug, has};
+use crate::counters;
 use crate::fenceposts;
 use crate::keys::{DESIRED_REPLICAS, MAX_REPLICAS, REVISION, reason};
+use crate::kstatus::Standing;
 use crate::observed::{Map, Observed, ReplicaSet, Workload};
+use crate::selector::LabelSelector;
 use crate::status::Status;
 use crate::why::Why;
 use crate::{revision, rollout};
@@ -347,7 +350,10 @@ impl<'a> Draft<'a> {
     /// Plans the creation of the new set.
     pub(crate) fn create(&mut self, set: NewReplicaSet, revision: i64) {
         let events = if set.size > 0 { vec![scaled_event(&set.name, 0, set.size)] } else { Vec::new() };
-        self.before_create = Some(self.status.clone());
+        // On our kind the status after a refusal is about the current generation too: for a
+        // reader of `observedGeneration`, an older one is never final.
+        let is_counted = self.observed.flavour.has_status_extras();
+        self.before_create = Some(if is_counted { counters::calculate(self) } else { self.status.clone() });
         self.created = Some(Created { name: set.name.clone(), size: set.size, revision });
         self.actions.push(Planned { action: Action::CreateReplicaSet(Box::new(set)), events });
         if self.status_at.is_some() {
@@ -385,11 +391,18 @@ impl<'a> Draft<'a> {
         if has(Bug::GenerationAhead) {
             status.observed_generation = self.workload.generation;
         }
+        let standing = self.standing(&status);
+        if let Some(standing) = &standing {
+            standing.note(&mut status.conditions, self.now);
+        }
         let stored = &self.workload.status;
         let annotation = self.revision_annotation.take();
         let annotation = annotation.filter(|value| self.workload.annotations.get(REVISION) != Some(value));
         if status == *stored && annotation.is_none() && !has(Bug::StatusWrittenAlways) {
             return false;
+        }
+        if let Some(standing) = standing {
+            standing.reword(&mut status.conditions);
         }
         let at = self.status_at.unwrap_or(self.actions.len()).min(self.actions.len());
         let write = StatusWrite { status, revision_annotation: annotation };
@@ -407,6 +420,18 @@ impl<'a> Draft<'a> {
             }
         }
         true
+    }
+
+    /// What the status says of the rollout as a whole (our kind).
+    fn standing(&self, status: &Status) -> Option<Standing> {
+        if !self.observed.flavour.has_status_extras() {
+            return None;
+        }
+        let why = self.why.to_string();
+        if self.workload.selector.as_ref().is_none_or(LabelSelector::is_empty) {
+            return Some(Standing::selecting_all(&why));
+        }
+        Some(Standing::of(status, self.workload, self.has_new(), &why))
     }
 
     /// The plan as it stands.

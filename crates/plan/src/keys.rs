@@ -50,6 +50,12 @@ pub mod condition {
     /// There are more ReplicaSets than there may be, and none that could be deleted (our kind,
     /// NS-2).
     pub const REVISION_LIMIT_REACHED: &str = "RevisionLimitReached";
+    /// All pods are of the current template, and available (our kind).
+    pub const READY: &str = "Ready";
+    /// The rollout is not complete; there only while that is so (our kind).
+    pub const RECONCILING: &str = "Reconciling";
+    /// Somebody has to do something; there only while that is so (our kind).
+    pub const STALLED: &str = "Stalled";
 }
 
 /// Reasons of conditions and events; equal where upstream has them.
@@ -90,6 +96,10 @@ pub mod reason {
     pub const ROLLBACK_REPEATED: &str = "RepeatedRollback";
     /// The name of the new ReplicaSet is taken, and so were all that were tried before (our kind).
     pub const HASH_COLLISION: &str = "HashCollision";
+    /// All is rolled out (our kind).
+    pub const ROLLOUT_COMPLETE: &str = "RolloutComplete";
+    /// Something is still to come (our kind).
+    pub const ROLLOUT_IN_PROGRESS: &str = "RolloutInProgress";
     /// No old ReplicaSet is without pods (our kind).
     pub const NO_IDLE_REPLICA_SET: &str = "NoIdleReplicaSet";
 }

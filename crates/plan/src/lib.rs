@@ -18,6 +18,7 @@ mod flavour;
 mod history;
 pub mod intstr;
 pub mod keys;
+mod kstatus;
 mod new_set;
 mod observed;
 mod outcome;

@@ -159,7 +159,25 @@ fn note_found(draft: &mut Draft<'_>, index: usize) {
     if has_deadline && draft.status.condition(condition::PROGRESSING).is_none() {
         let message = format!("Found new replica set \"{name}\"");
         note_progress(draft, reason::FOUND_NEW_REPLICA_SET, message);
+    } else if has_deadline && has_another_new(draft, index) && !has(Bug::DeadlineInherited) {
+        // S4.4, on our kind: the time of the rollout before does not count for this one.
+        start_anew(draft, reason::FOUND_NEW_REPLICA_SET, format!("Found new replica set \"{name}\""));
     }
+}
+
+/// Progressing as of now, even if its reason stays what it was.
+fn start_anew(draft: &mut Draft<'_>, reason: &str, message: String) {
+    let begun = Condition::new(condition::PROGRESSING, "True", reason, message, draft.now);
+    draft.status.conditions.retain(|entry| entry.kind != condition::PROGRESSING);
+    draft.status.conditions.push(begun);
+}
+
+/// Whether the new set was an old one when the status was last written (our kind, which keeps
+/// the new set's revision there; a set that becomes the new one gets a higher one).
+fn has_another_new(draft: &Draft<'_>, index: usize) -> bool {
+    let revision = draft.sets.get(index).map(|set| revision::parse(set.annotation(REVISION)).or_zero());
+    let told = draft.status.ours.revision;
+    !draft.workload.deleting && told.is_some_and(|told| revision.is_some_and(|revision| revision > told))
 }
 
 fn note_revision(draft: &mut Draft<'_>, revision: String) {
@@ -208,6 +226,10 @@ pub(crate) fn ensure(draft: &mut Draft<'_>, size: i64) -> Result<(), Ask> {
     note_revision(draft, revision.to_string());
     if draft.workload.progress_deadline_seconds.is_some() && !has(Bug::DeadlineInherited) {
         let message = format!("Created new replica set \"{name}\"");
+        if draft.observed.flavour.has_status_extras() {
+            // S4.4: a set before this one that nobody has seen moving yet has left the same reason.
+            draft.status.conditions.retain(|entry| entry.reason != reason::NEW_REPLICA_SET_CREATED);
+        }
         note_progress(draft, reason::NEW_REPLICA_SET_CREATED, message);
     }
     Ok(())

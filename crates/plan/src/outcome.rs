@@ -9,6 +9,7 @@ use crate::bug::{Bug, has};
 use crate::collision;
 use crate::conditions::{Condition, set_condition};
 use crate::keys::{condition, reason};
+use crate::kstatus::Standing;
 use crate::observed::{Observed, ReplicaSet};
 use crate::status::Status;
 
@@ -158,8 +159,9 @@ fn after_create(
             }
             let mut status = plan.in_hand.clone();
             let events = collision::note(observed, &mut status, name, now);
-            let verdict = Verdict::Retry(format!("{failure}: {name}"));
-            let actions = vec![write(status)];
+            let text = format!("{failure}: {name}");
+            let actions = vec![write(stands(observed, status, (&text, false), now))];
+            let verdict = Verdict::Retry(text);
             Aftermath { actions, events, verdict, deviation: Some("S4.15") }
         }
         Failure::NameTaken(None) => {
@@ -170,6 +172,9 @@ fn after_create(
             let message = format!("Failed to create new replica set \"{name}\": {text}");
             let mut status = plan.in_hand.clone();
             if workload.progress_deadline_seconds.is_some() {
+                if observed.flavour.has_status_extras() {
+                    forget_other(&mut status, name);
+                }
                 let failed = Condition::new(
                     condition::PROGRESSING,
                     "False",
@@ -179,11 +184,38 @@ fn after_create(
                 );
                 set_condition(&mut status.conditions, failed);
             }
+            let is_final = matches!(failure, Failure::Invalid(_));
+            let status = stands(observed, status, (&message, is_final), now);
             let actions = if status == workload.status { Vec::new() } else { vec![write(status)] };
             let events = vec![Event::warning(reason::REPLICA_SET_CREATE_ERROR, message)];
             Aftermath { actions, events, verdict: Verdict::Retry(text.clone()), deviation: None }
         }
     }
+}
+
+/// The refusal of another set, for an earlier template, is over: its time does not count for
+/// this one.
+fn forget_other(status: &mut Status, name: &str) {
+    let about = format!("\"{name}\"");
+    let is_other = |entry: &Condition| {
+        entry.kind == condition::PROGRESSING
+            && entry.reason == reason::REPLICA_SET_CREATE_ERROR
+            && !entry.message.contains(&about)
+    };
+    status.conditions.retain(|entry| !is_other(entry));
+}
+
+/// The status with what it says of the rollout as a whole (our kind), after the server refused
+/// the new set; `true` means for good.
+fn stands(observed: &Observed, mut status: Status, refusal: (&str, bool), now: Timestamp) -> Status {
+    if observed.flavour.has_status_extras() {
+        let standing = Standing::of_refusal(&status, &observed.workload, refusal, now);
+        standing.note(&mut status.conditions, now);
+        if status != observed.workload.status {
+            standing.reword(&mut status.conditions);
+        }
+    }
+    status
 }
 
 /// A status write in the place of the one that was planned; the revision stays as it is.

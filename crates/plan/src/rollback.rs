@@ -15,6 +15,7 @@ use crate::revision;
 use crate::rolling;
 use crate::status::{RecentRollback, RollbackRecord};
 use crate::template::without_hash_label;
+use crate::why::Why;
 
 /// How many rollbacks are carried out within [`REPEAT_WINDOW_SECONDS`] when nobody writes a
 /// template that was not there before; then a `rollbackTo` was left in a repository.
@@ -35,6 +36,7 @@ pub(crate) fn roll_back(draft: &mut Draft<'_>, requested: i64) -> Result<(), Ask
     let is_empty = draft.observed.flavour.has_safeguards();
     new_set::ensure(draft, if is_empty { 0 } else { rolling::initial_size(draft) })?;
     let outcome = choose(draft, requested)?;
+    draft.why = Why::RollingBack;
     if draft.observed.flavour.has_status_extras() {
         carry_out(draft, &outcome);
         record(draft, requested, &outcome);

@@ -13,6 +13,8 @@ pub enum Why {
     Deleting,
     /// `spec.paused` is set.
     Paused,
+    /// An earlier template is put back by this plan.
+    RollingBack,
     /// A ReplicaSet was created or resized, or will be by this plan.
     Stepping,
     /// Pods of the new ReplicaSet are not available yet.
@@ -69,6 +71,7 @@ impl fmt::Display for Why {
             Self::Converged => f.write_str("converged"),
             Self::Deleting => f.write_str("being deleted"),
             Self::Paused => f.write_str("paused: set spec.paused to false to go on"),
+            Self::RollingBack => f.write_str("carrying out spec.rollbackTo"),
             Self::Stepping => f.write_str("creating or resizing ReplicaSets"),
             Self::WaitingForAvailable { set, available, desired } => {
                 write!(f, "waiting for pods of {set}: {available} of {desired} available")

@@ -7,6 +7,7 @@
 mod availability;
 mod history;
 pub(crate) mod identity;
+mod kstatus;
 pub(crate) mod liveness;
 mod ownership;
 mod pause;
@@ -75,7 +76,7 @@ impl Accepted<'_> {
 type Check = fn(&Accepted<'_>) -> Verdict;
 
 /// Everything that looks at one write.
-const ON_WRITE: [(&str, Check); 19] = [
+const ON_WRITE: [(&str, Check); 20] = [
     ("AV-1", availability::decided),
     ("AV-1", availability::waits_for_status),
     ("AV-3", availability::new_set_stays),
@@ -95,6 +96,7 @@ const ON_WRITE: [(&str, Check); 19] = [
     ("OW-4", ownership::foreign_fields),
     ("PA-1", pause::nothing_rolls),
     ("ST-1", status::makes_sense),
+    ("KS-1", kstatus::is_true),
 ];
 
 /// What is remembered from write to write.

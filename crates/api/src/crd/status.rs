@@ -3,6 +3,10 @@
 use serde_json::{Map, Value, json};
 
 /// The schema of `status`.
+///
+/// The default holds until the operator first writes the status: without an `observedGeneration`
+/// that is not the present one, whoever waits would take a Deployment that nobody has looked at
+/// for done (S9.1; `kstatus` and `kubectl wait` go by it).
 pub(super) fn schema() -> Value {
     let mut properties = Map::new();
     counters(&mut properties);
@@ -15,13 +19,21 @@ pub(super) fn schema() -> Value {
         "type": "object",
         "description": "What was found and done; written by the operator.",
         "properties": properties,
+        "default": {"observedGeneration": NOT_OBSERVED},
     })
 }
+
+/// `observedGeneration` before anything was observed; generations start at 1.
+const NOT_OBSERVED: i64 = -1;
 
 /// S9.1–S9.5, the revision, and the size that the scale subresource reports.
 fn counters(properties: &mut Map<String, Value>) {
     let fields = [
-        ("observedGeneration", "int64", "Generation of the spec that this status is about."),
+        (
+            "observedGeneration",
+            "int64",
+            "Generation of the spec that this status is about; -1 before the first look.",
+        ),
         ("replicas", "int32", "Pods of all ReplicaSets."),
         ("updatedReplicas", "int32", "Pods of the current template."),
         ("readyReplicas", "int32", "Ready pods."),
@@ -37,7 +49,9 @@ fn counters(properties: &mut Map<String, Value>) {
         ("scaleReplicas", "int32", "Current size for autoscalers: pods without the surge."),
     ];
     for (name, format, description) in fields {
-        let schema = json!({"type": "integer", "format": format, "minimum": 0, "description": description});
+        let minimum = if name == "observedGeneration" { NOT_OBSERVED } else { 0 };
+        let schema =
+            json!({"type": "integer", "format": format, "minimum": minimum, "description": description});
         properties.insert(name.into(), schema);
     }
 }
@@ -57,7 +71,9 @@ fn columns(properties: &mut Map<String, Value>) {
 fn conditions() -> Value {
     json!({
         "type": "array",
-        "description": "Available, Progressing and ReplicaFailure as in apps/v1; RollbackRefused \
+        "description": "Ready when the rollout is complete, else Reconciling, or Stalled when somebody \
+            has to do something; \
+            Available, Progressing and ReplicaFailure as in apps/v1; RollbackRefused \
             while a spec.rollbackTo that keeps coming back is not carried out; CollisionLimitReached \
             while all names that were tried for the new ReplicaSet are taken; RevisionLimitReached \
             while there are too many ReplicaSets and none that could be deleted.",

@@ -1,13 +1,15 @@
 //! Invariants, checked after every action of a plan. The names are those of docs/invariants.md.
 
 use plan::intstr::Round;
-use plan::keys::{DESIRED_REPLICAS, REVISION};
+use plan::keys::{DESIRED_REPLICAS, REVISION, condition, reason};
 use plan::revision::{self, REVISION_MAX};
 use plan::{
     Action, Flavour, Plan, Purpose, ReplicaSet, Status, Strategy, Target, fenceposts, replica_count, scale,
 };
 
-use crate::world::{OWNER, World};
+use crate::world::{Kstatus, OWNER, World, kstatus};
+
+const SUMMARIES: [&str; 3] = [condition::READY, condition::RECONCILING, condition::STALLED];
 
 /// What is remembered of the state before a plan.
 struct Before {
@@ -176,8 +178,48 @@ fn allowed(world: &World, action: &Action) {
             assert_ne!(new_set(world).map(|new| &new.uid), Some(&set.uid), "HC-1");
         }
         Action::RollBack(_) => assert!(!workload.paused && workload.rollback_to.is_some()),
-        Action::WriteStatus(write) => assert_counters(&write.status),
+        Action::WriteStatus(write) => {
+            assert_counters(&write.status);
+            assert_summary(world, &write.status);
+        }
     }
+}
+
+/// KS-1: who waits for a rollout goes on when it is complete, and not before; what failed says
+/// why. KS-2: to say so costs no write.
+fn assert_summary(world: &World, status: &Status) {
+    let workload = &world.observed.workload;
+    let summary = status.conditions.iter().filter(|entry| SUMMARIES.contains(&entry.kind.as_str()));
+    if world.observed.flavour == Flavour::AppsV1 {
+        // Foreign conditions of these names are left alone.
+        return;
+    }
+    let holding: Vec<_> = summary.filter(|entry| entry.status == "True").collect();
+    assert_eq!(holding.len(), 1, "KS-1: {holding:?}");
+    match kstatus(workload, status) {
+        Kstatus::Current => {
+            assert!(status.is_complete(workload.replicas, workload.generation), "KS-1: {status:?}");
+            assert!(new_set(world).is_some() || workload.deleting, "KS-1: no set: {status:?}");
+        }
+        Kstatus::Failed => {
+            let is_cause = |entry: &plan::Condition| {
+                let reasons = [reason::PROGRESS_DEADLINE_EXCEEDED, reason::REPLICA_SET_CREATE_ERROR];
+                let kinds = [condition::COLLISION_LIMIT_REACHED, condition::ROLLBACK_REFUSED];
+                reasons.contains(&entry.reason.as_str()) || kinds.contains(&entry.kind.as_str())
+            };
+            let has_selector = workload.selector.as_ref().is_some_and(|selector| !selector.is_empty());
+            assert!(status.conditions.iter().any(is_cause) || !has_selector, "KS-1: {status:?}");
+            assert!(!workload.paused || !has_selector, "KS-1: {status:?}");
+        }
+        Kstatus::InProgress | Kstatus::Terminating => {}
+    }
+    let rest = |status: &Status| {
+        let mut rest = status.clone();
+        rest.conditions.retain(|entry| !SUMMARIES.contains(&entry.kind.as_str()));
+        rest
+    };
+    let is_first = workload.status.condition(condition::READY).is_none();
+    assert!(is_first || rest(status) != rest(&workload.status), "KS-2: {status:?}");
 }
 
 /// ST-1.

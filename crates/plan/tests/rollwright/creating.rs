@@ -3,7 +3,7 @@
 use plan::{Action, Failure, Flavour, Map, Verdict};
 
 use crate::check;
-use crate::world::{Set, World, ours, set, world};
+use crate::world::{SUMMARIES, Set, World, ours, set, world};
 
 fn rolling_out() -> World {
     ours().that(|it| it.progress_deadline_seconds = Some(600))
@@ -25,7 +25,8 @@ fn after(world: &mut World, failure: &Failure) -> Vec<String> {
     for planned in &after.actions {
         let Action::WriteStatus(write) = &planned.action else { panic!("{planned:?}") };
         let collisions = write.status.collision_count.unwrap_or(0);
-        let conditions = write.status.conditions.iter().map(|condition| condition.reason.as_str());
+        let told = write.status.conditions.iter().filter(|entry| !SUMMARIES.contains(&entry.kind.as_str()));
+        let conditions = told.map(|condition| condition.reason.as_str());
         lines.push(format!("status collisions={collisions} {}", conditions.collect::<String>()));
     }
     lines.extend(after.events.iter().map(|event| format!("event {}", event.reason)));

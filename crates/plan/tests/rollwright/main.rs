@@ -5,6 +5,7 @@
 mod bounds;
 mod creating;
 mod finding;
+mod kstatus;
 mod recreating;
 mod reporting;
 mod rolling_back;

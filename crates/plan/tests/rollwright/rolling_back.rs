@@ -114,7 +114,7 @@ fn the_target_is_marked_before_the_template_is_written() {
             &[
                 "update web-a 0->1 desired-replicas=3 max-replicas=4 revision=4 revision-history=1 team=blue",
                 "event ScalingReplicaSet",
-                "status revision=4",
+                "status revision=4 Progressing=True:FoundNewReplicaSet",
             ],
         ],
     );

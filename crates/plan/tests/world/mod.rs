@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
 mod apply;
+mod kstatus;
 mod render;
 
 use std::collections::BTreeMap;
@@ -20,7 +21,8 @@ use plan::{
 };
 use serde_json::{Value, json};
 
-pub(crate) use render::render;
+pub(crate) use kstatus::{Kstatus, kstatus};
+pub(crate) use render::{SUMMARIES, render};
 
 /// uid of the Deployment.
 pub(crate) const OWNER: &str = "owner";

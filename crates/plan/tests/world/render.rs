@@ -1,7 +1,7 @@
 //! Steps as short lines of text, so that expectations are tables.
 
 use plan::template::Fingerprint;
-use plan::{Action, Ask, Claim, Map, Plan, Status, Step};
+use plan::{Action, Ask, Claim, Condition, Map, Plan, Status, Step};
 
 use super::World;
 
@@ -82,6 +82,9 @@ fn short(key: &str) -> &str {
     key.rsplit_once('/').map_or(key, |(_, name)| name)
 }
 
+/// These follow from the rest of the status; tests of their own look at them.
+pub(crate) const SUMMARIES: [&str; 4] = ["Available", "Ready", "Reconciling", "Stalled"];
+
 /// What of our own fields and of the conditions changes.
 fn status(old: &Status, new: &Status) -> String {
     let mut line = String::new();
@@ -98,12 +101,11 @@ fn status(old: &Status, new: &Status) -> String {
             format!(" rollback={}:{}:{} recent={recent}", record.requested, record.revision, record.result)
         });
     }
-    for condition in
-        new.conditions.iter().filter(|new| new.kind != "Available" && !old.conditions.contains(new))
-    {
+    let told = |entry: &&Condition| !SUMMARIES.contains(&entry.kind.as_str());
+    for condition in new.conditions.iter().filter(told).filter(|new| !old.conditions.contains(new)) {
         line += &format!(" {}={}:{}", condition.kind, condition.status, condition.reason);
     }
-    for condition in old.conditions.iter().filter(|old| new.condition(&old.kind).is_none()) {
+    for condition in old.conditions.iter().filter(told).filter(|old| new.condition(&old.kind).is_none()) {
         line += &format!(" -{}", condition.kind);
     }
     line

@@ -3,7 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use plan::keys::{condition, reason};
-use plan::{Action, Workload};
+use plan::{Action, Flavour, Workload};
 
 use crate::checks::{Accepted, Verdict};
 
@@ -18,7 +18,8 @@ pub(super) fn starts_anew(write: &Accepted<'_>) -> Verdict {
     // A set that is created while the one before has shown nothing yet finds the condition that
     // it would set, with its old time, as upstream does (S9.7); docs/invariants.md has a seed.
     let before = view.workload.status.condition(condition::PROGRESSING);
-    let is_inherited = before.is_some_and(|before| before.reason == reason::NEW_REPLICA_SET_CREATED);
+    let is_inherited = write.flavour == Flavour::AppsV1
+        && before.is_some_and(|before| before.reason == reason::NEW_REPLICA_SET_CREATED);
     let has_begun = view.is_created && !is_inherited && view.workload.progress_deadline_seconds.is_some();
     if has_begun && status.status.condition(condition::PROGRESSING).is_some_and(is_late) {
         return Err("the rollout has just begun, and its deadline has passed".to_owned());

@@ -1,0 +1,140 @@
+//! Ready, Reconciling and Stalled: the rollout in the three words that `kstatus` reads, and with
+//! it Helm, Flux, kpt and everybody who asks a custom resource whether it is done (our kind).
+//!
+//! Exactly one of the three is True. Ready is always there; the other two are there only while
+//! they hold, as kstatus wants it of conditions that are a bad sign. They follow from the rest of
+//! the status and never cost a write: they travel in those that are made anyway.
+
+use jiff::Timestamp;
+
+use crate::conditions::Condition;
+use crate::keys::{condition, reason};
+use crate::observed::Workload;
+use crate::progress;
+use crate::status::Status;
+
+/// Where the rollout stands, with the words for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Standing {
+    kind: Kind,
+    reason: &'static str,
+    message: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// All pods are of the current template, and available.
+    Ready,
+    /// On the way there, or paused: more will come of it, now or once somebody resumes.
+    Reconciling,
+    /// Nothing more will come of it before somebody changes something.
+    Stalled,
+}
+
+/// The conditions that hold while somebody has to do something, whatever the pods are like.
+const OBSTACLES: [&str; 2] = [condition::COLLISION_LIMIT_REACHED, condition::ROLLBACK_REFUSED];
+
+impl Standing {
+    /// What a pass makes of the status that it is about to write. `has_new` says whether the
+    /// current template has its set, `why` what the pass waits for.
+    pub(crate) fn of(status: &Status, workload: &Workload, has_new: bool, why: &str) -> Self {
+        let is_complete = has_new && status.is_complete(workload.replicas, workload.generation);
+        match obstacle(status) {
+            // Whoever paused it knows; a rollout that is held is not one that failed.
+            _ if workload.paused && !is_complete => {
+                return Self::reconciling(reason::DEPLOYMENT_PAUSED, why);
+            }
+            Some((reason, message)) if !workload.paused => return Self::stalled(reason, message),
+            _ => {}
+        }
+        if is_complete {
+            let message = "All pods are of the current template, and available.".to_owned();
+            return Self { kind: Kind::Ready, reason: reason::ROLLOUT_COMPLETE, message };
+        }
+        let progressing = status.condition(condition::PROGRESSING);
+        match progressing.filter(|known| known.reason == reason::PROGRESS_DEADLINE_EXCEEDED) {
+            Some(late) => {
+                let message = format!("{} Since then: {why}.", late.message);
+                Self::stalled(reason::PROGRESS_DEADLINE_EXCEEDED, message)
+            }
+            None => Self::reconciling(reason::ROLLOUT_IN_PROGRESS, why),
+        }
+    }
+
+    /// Nothing is done about a Deployment without a selector.
+    pub(crate) fn selecting_all(why: &str) -> Self {
+        Self::stalled(reason::SELECTING_ALL, why.to_owned())
+    }
+
+    /// The server refused the new set. It may take it later, unless `is_final`; after the deadline
+    /// nobody expects that any more.
+    pub(crate) fn of_refusal(
+        status: &Status,
+        workload: &Workload,
+        (text, is_final): (&str, bool),
+        now: Timestamp,
+    ) -> Self {
+        let progressing = status.condition(condition::PROGRESSING);
+        let is_late = |deadline| progress::is_timed_out(progressing, deadline, now);
+        if is_final || workload.progress_deadline_seconds.is_some_and(is_late) {
+            return Self::stalled(reason::REPLICA_SET_CREATE_ERROR, text.to_owned());
+        }
+        Self::of(status, workload, false, text)
+    }
+
+    fn reconciling(reason: &'static str, why: &str) -> Self {
+        Self { kind: Kind::Reconciling, reason, message: why.to_owned() }
+    }
+
+    fn stalled(reason: &'static str, message: String) -> Self {
+        Self { kind: Kind::Stalled, reason, message }
+    }
+
+    /// Sets the conditions. Where status and reason stay, so does the message: another one is no
+    /// reason to write.
+    pub(crate) fn note(&self, conditions: &mut Vec<Condition>, now: Timestamp) {
+        self.put(conditions, condition::READY, self.kind == Kind::Ready, now);
+        for (kind, of) in [(condition::RECONCILING, Kind::Reconciling), (condition::STALLED, Kind::Stalled)] {
+            if self.kind == of {
+                self.put(conditions, kind, true, now);
+            } else {
+                conditions.retain(|entry| entry.kind != kind);
+            }
+        }
+    }
+
+    /// In its old place, so that the order of conditions stays as it was.
+    fn put(&self, conditions: &mut Vec<Condition>, kind: &str, holds: bool, now: Timestamp) {
+        let status = if holds { "True" } else { "False" };
+        let mut new = Condition::new(kind, status, self.reason, self.message.clone(), now);
+        match conditions.iter_mut().find(|entry| entry.kind == kind) {
+            Some(old) if old.status == new.status && old.reason == new.reason => {}
+            Some(old) => {
+                if old.status == new.status {
+                    new.last_transition_time = old.last_transition_time;
+                }
+                *old = new;
+            }
+            None => conditions.push(new),
+        }
+    }
+
+    /// Brings the messages up to date, in a status that is written anyway.
+    pub(crate) fn reword(&self, conditions: &mut [Condition]) {
+        let ours = [condition::READY, condition::RECONCILING, condition::STALLED];
+        for entry in conditions.iter_mut().filter(|entry| ours.contains(&entry.kind.as_str())) {
+            entry.message.clone_from(&self.message);
+        }
+    }
+}
+
+/// A condition that says that somebody has to do something, and what.
+fn obstacle(status: &Status) -> Option<(&'static str, String)> {
+    let entry = OBSTACLES.iter().find_map(|kind| status.condition(kind)).filter(|it| it.status == "True")?;
+    let reason = if entry.kind == condition::ROLLBACK_REFUSED {
+        reason::ROLLBACK_REPEATED
+    } else {
+        reason::HASH_COLLISION
+    };
+    Some((reason, entry.message.clone()))
+}

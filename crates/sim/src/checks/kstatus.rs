@@ -1,0 +1,59 @@
+//! KS-1: who waits for a rollout by `kstatus`, as Helm and Flux do, goes on when it is complete,
+//! and not before; and a rollout that has just begun has not failed.
+
+use plan::{Action, Flavour};
+use serde_json::Value;
+
+use crate::checks::{Accepted, Verdict};
+
+/// `Compute` of `github.com/fluxcd/cli-utils`, `pkg/kstatus/status/status.go`, for a custom resource
+/// that is not being deleted.
+fn kstatus(object: &Value) -> &'static str {
+    if object.pointer("/status/observedGeneration") != object.pointer("/metadata/generation") {
+        return "InProgress";
+    }
+    let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
+    let entries = || conditions.into_iter().flatten();
+    let text = |entry: &Value, field: &str| -> String {
+        entry.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    for entry in entries().filter(|entry| text(entry, "status") == "True") {
+        match text(entry, "type").as_str() {
+            "Reconciling" => return "InProgress",
+            "Stalled" => return "Failed",
+            _ => {}
+        }
+    }
+    match entries().find(|entry| text(entry, "type") == "Ready").map(|ready| text(ready, "status")) {
+        Some(status) if status != "True" => "InProgress",
+        _ => "Current",
+    }
+}
+
+/// What a status says as a whole is true of what the pass saw.
+pub(super) fn is_true(write: &Accepted<'_>) -> Verdict {
+    let (Some(Action::WriteStatus(_)), Some(after)) = (write.action(), write.after) else { return Ok(()) };
+    let view = write.view();
+    if write.flavour != Flavour::Rollwright || view.workload.deleting {
+        return Ok(());
+    }
+    match kstatus(&after.to_value()) {
+        "Current" => {
+            let replicas = view.workload.replicas;
+            let pods: i64 = view.claimed().map(|set| set.set.status.replicas).sum();
+            let new = view.new_set().map(|set| &set.set.status);
+            let (made, available) = new.map_or((0, 0), |status| (status.replicas, status.available));
+            if [pods, made, available].iter().any(|count| *count != replicas) {
+                return Err(format!(
+                    "done, with {pods} pods, {made} of them new, {available} of those available, of {replicas}"
+                ));
+            }
+        }
+        "Failed" if view.is_created => {
+            let deadline = after.to_value().pointer("/status/conditions").map(ToString::to_string);
+            return Err(format!("failed in the pass that began the rollout: {deadline:?}"));
+        }
+        _ => {}
+    }
+    Ok(())
+}
