@@ -15,6 +15,7 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     both history_and_undo,
     both pause_resume_restart_and_scale,
     both get_and_list,
+    both plan_is_what_happens,
     own ours two_of_one_name because "one of ours beside one of apps/v1",
 ];
 
@@ -165,6 +166,46 @@ async fn get_and_list(world: World) -> Outcome {
 fn pods_of(tree: &Value) -> impl Iterator<Item = &Value> {
     let revisions = tree["revisions"].as_array().into_iter().flatten();
     revisions.flat_map(|revision| revision["pods"].as_array().into_iter().flatten())
+}
+
+/// The steps of a plan touch nothing, and name the ReplicaSet that is created then.
+async fn plan_is_what_happens(world: World) -> Outcome {
+    let tool = tool(&world)?;
+    let manifest = Manifest::new("web", 3).rolling(&json!(1), &json!(0));
+    world.apply(&manifest).await?;
+    world.complete("web").await?;
+    expect(&tool, "plan web", DONE, "no step to take; then: converged").await?;
+    expect(&tool, "plan", USAGE, "required").await?;
+    expect(&tool, "plan -f /nowhere.yaml", USAGE, "/nowhere.yaml: ").await?;
+
+    let next = manifest.image("app:v2").json(world.flavour).to_string();
+    let shown = tool.output(&["plan", "-f", "-"], &next).await?;
+    ensure(
+        shown.stdout.contains("at least 3 available (limit 3), at most 4 pods (limit 4)"),
+        "limits",
+        &shown,
+    )?;
+    let shown = tool.output(&["plan", "-f", "-", "-o", "json"], &next).await?;
+    same("the number of sets after plans", world.sets().await?.len(), 1)?;
+    let shown: Value = serde_json::from_str(&shown.stdout)?;
+    let steps = shown["items"][0]["steps"].as_array().cloned().unwrap_or_default();
+    let last: Vec<(String, i64)> = steps
+        .last()
+        .and_then(|step| step["replicaSets"].as_array())
+        .into_iter()
+        .flatten()
+        .map(|set| {
+            (
+                set["replicaSet"].as_str().unwrap_or_default().to_owned(),
+                set["replicas"].as_i64().unwrap_or(-1),
+            )
+        })
+        .collect();
+    world.kubectl.apply(&next).await?;
+    world.wait_sets("the new set", |sets| sets.len() == 2).await?;
+    world.complete("web").await?;
+    let real: Vec<(String, i64)> = world.sets().await?.into_iter().map(|set| (set.name, set.size)).collect();
+    same("the sets that were planned", last, real)
 }
 
 /// A name that both APIs have is refused, and either can be named.

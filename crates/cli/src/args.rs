@@ -70,6 +70,9 @@ pub(crate) enum Verb {
     /// Tell what a rollout waits for, what blocks it and what to type next: exit code 0 complete,
     /// 1 blocked, 3 waiting, 4 paused.
     Why(EditArguments),
+    /// Show what the controller would do, step by step, until the rollout has ended; nothing is
+    /// touched.
+    Plan(PlanArguments),
     /// List Deployments of both APIs.
     List(ListArguments),
     /// Set the number of pods.
@@ -230,6 +233,19 @@ pub(crate) enum DryRun {
 pub(crate) struct EditArguments {
     #[command(flatten)]
     pub(crate) target: Target,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// `plan`.
+#[derive(Debug, Args)]
+pub(crate) struct PlanArguments {
+    /// A Deployment: web, deploy/web, deployment.rollwright.dev/web or deployment.apps/web.
+    #[arg(value_name = "NAME", required_unless_present = "files", conflicts_with = "files", num_args = 1..=2)]
+    pub(crate) words: Vec<String>,
+    /// Manifests, as if they were applied; - is standard input. May be given several times.
+    #[arg(long = "filename", short = 'f', value_name = "FILE")]
+    pub(crate) files: Vec<String>,
     #[command(flatten)]
     pub(crate) output: Output,
 }

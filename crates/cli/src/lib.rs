@@ -15,6 +15,7 @@ mod obstacle;
 mod output;
 mod planner;
 mod pods;
+mod projection;
 pub mod rollout;
 mod table;
 mod tree;

@@ -4,6 +4,7 @@ mod edit;
 mod get;
 mod history;
 mod list;
+mod plan;
 mod status;
 mod undo;
 mod why;
@@ -22,6 +23,7 @@ pub(crate) async fn carry_out(arguments: &Arguments) -> Result<Code, Failure> {
         Verb::Rollout(verb) | Verb::Stock { verb } => rollout(connection, verb).await,
         Verb::Get(arguments) => get::get(&open(connection, &arguments.target).await?, arguments).await,
         Verb::Why(arguments) => why::why(&open(connection, &arguments.target).await?, arguments).await,
+        Verb::Plan(arguments) => plan::plan(connection, arguments).await,
         Verb::List(arguments) => list::list(&Cluster::connect(connection).await?, arguments).await,
         Verb::Scale(arguments) => edit::scale(&open(connection, &arguments.target).await?, arguments).await,
         Verb::Set { field: SetField::Image(arguments) } => {

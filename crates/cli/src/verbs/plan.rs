@@ -1,0 +1,145 @@
+//! `plan`: the rollout that would come, step by step; nothing is touched.
+
+use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
+use plan::Flavour;
+use serde_json::{Value, json};
+
+use crate::args::{Connection, PlanArguments};
+use crate::cluster::{Cluster, Deployment, body};
+use crate::failure::{Code, Failure};
+use crate::name;
+use crate::output::{document, print};
+use crate::projection::{Projection, Row, project};
+use crate::table::table;
+
+/// `plan`.
+pub(crate) async fn plan(connection: &Connection, arguments: &PlanArguments) -> Result<Code, Failure> {
+    let named = if arguments.files.is_empty() { Some(name::parse(&arguments.words)?) } else { None };
+    let objects = arguments.files.iter().map(|file| read(file)).collect::<Result<Vec<_>, _>>()?.concat();
+    let cluster = Cluster::connect(connection).await?;
+    let mut wanted = Vec::new();
+    if let Some(named) = named {
+        wanted.push(cluster.find(&named).await?);
+    }
+    for object in objects {
+        wanted.push(applied(&cluster, object).await?);
+    }
+    let mut documents = Vec::new();
+    let mut names = Vec::new();
+    for deployment in &wanted {
+        let projection = projected(&cluster, deployment).await?;
+        names.push(deployment.full_name());
+        if arguments.output.format.is_some() {
+            documents.push(for_programs(deployment, &projection));
+        } else {
+            print(&for_people(deployment, &projection))?;
+        }
+    }
+    if let Some(format) = arguments.output.format {
+        document(format, &json!({ "items": documents }), &names)?;
+    }
+    Ok(Code::Done)
+}
+
+/// The Deployments in a file of YAML or JSON documents; `-` is standard input.
+fn read(file: &str) -> Result<Vec<Value>, Failure> {
+    let wrong = |problem: String| Failure::Usage(format!("-f {file}: {problem}"));
+    let text =
+        if file == "-" { std::io::read_to_string(std::io::stdin()) } else { std::fs::read_to_string(file) };
+    let text = text.map_err(|error| wrong(error.to_string()))?;
+    let documents: Vec<Value> =
+        serde_saphyr::from_multiple(&text).map_err(|error| wrong(error.to_string()))?;
+    let is_deployment = |object: &Value| object.get("kind").and_then(Value::as_str) == Some("Deployment");
+    let found: Vec<Value> = documents.into_iter().filter(is_deployment).collect();
+    if found.is_empty() { Err(wrong("there is no Deployment in it".to_owned())) } else { Ok(found) }
+}
+
+/// A Deployment as it would be after `kubectl apply`: the server says so in a dry run, with its
+/// defaults and its objections.
+async fn applied(cluster: &Cluster, object: Value) -> Result<Deployment, Failure> {
+    let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let all = [Flavour::Rollwright, Flavour::AppsV1];
+    let flavour = all.into_iter().find(|flavour| flavour.api_version() == version);
+    let flavour = flavour.ok_or_else(|| {
+        Failure::Usage(format!("apiVersion \"{version}\" must be rollwright.dev/v1 or apps/v1"))
+    })?;
+    let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    if name.is_empty() {
+        return Err(Failure::Usage("metadata.name: a Deployment needs a name".to_owned()));
+    }
+    let params = PatchParams { dry_run: true, ..PatchParams::apply("kubectl-rollwright").force() };
+    let patched = cluster.deployments(flavour).patch(&name, &params, &Patch::Apply(&object)).await?;
+    Ok(Deployment { flavour, body: body(patched) })
+}
+
+async fn projected(cluster: &Cluster, deployment: &Deployment) -> Result<Projection, Failure> {
+    let api = cluster.sets();
+    let params = ListParams::default().labels(&cluster.selector_of(deployment));
+    let sets: Vec<DynamicObject> = api.list(&params).await?.items;
+    let sets: Vec<Value> = sets.into_iter().map(body).collect();
+    let named = |problem| Failure::Rollout(format!("{}: {problem}", deployment.full_name()));
+    project(deployment, &sets, jiff::Timestamp::now()).map_err(named)
+}
+
+/// Names and revisions of all ReplicaSets that any step shows.
+fn columns(projection: &Projection) -> Vec<(i64, String)> {
+    let mut columns: Vec<(i64, String)> = Vec::new();
+    for (name, revision, size) in projection.rows.iter().flat_map(|row| &row.sizes) {
+        let is_known = columns.iter().any(|(_, known)| known == name);
+        let has_pods = *size > 0;
+        if !is_known && has_pods {
+            columns.push((*revision, name.clone()));
+        }
+    }
+    columns.sort();
+    columns
+}
+
+fn size_in(row: &Row, name: &str) -> i64 {
+    row.sizes.iter().find(|(known, ..)| known == name).map_or(0, |(_, _, size)| *size)
+}
+
+fn for_people(deployment: &Deployment, projection: &Projection) -> String {
+    let columns = columns(projection);
+    let mut heading = vec!["STEP".to_owned()];
+    heading.extend(columns.iter().map(|(_, name)| name.to_uppercase()));
+    heading.extend(["PODS AT MOST".to_owned(), "AVAILABLE AT LEAST".to_owned()]);
+    let mut lines = vec![heading];
+    for (step, row) in projection.rows.iter().enumerate() {
+        let mut line = vec![if step == 0 { "now".to_owned() } else { step.to_string() }];
+        line.extend(columns.iter().map(|(_, name)| size_in(row, name).to_string()));
+        line.extend([row.pods.to_string(), row.available.to_string()]);
+        lines.push(line);
+    }
+    let steps = projection.rows.len() - 1;
+    let summary = if steps == 0 {
+        "no step to take".to_owned()
+    } else {
+        format!(
+            "{steps} steps; at least {} available (limit {}), at most {} pods (limit {})",
+            projection.lowest(),
+            projection.floor,
+            projection.highest(),
+            projection.ceiling
+        )
+    };
+    format!("{}\n{}{summary}; then: {}\n\n", deployment.full_name(), table(&lines), projection.end)
+}
+
+fn for_programs(deployment: &Deployment, projection: &Projection) -> Value {
+    let set = |(name, revision, size): &(String, i64, i64)| json!({"replicaSet": name, "revision": revision, "replicas": size});
+    let row = |row: &Row| {
+        let sets: Vec<Value> = row.sizes.iter().map(set).collect();
+        json!({"replicaSets": sets, "pods": row.pods, "available": row.available})
+    };
+    let rows: Vec<Value> = projection.rows.iter().map(row).collect();
+    json!({
+        "name": deployment.full_name(),
+        "steps": rows,
+        "lowestAvailable": projection.lowest(),
+        "minAvailable": projection.floor,
+        "highestPods": projection.highest(),
+        "maxPods": projection.ceiling,
+        "end": projection.end.to_string(),
+    })
+}
