@@ -1,0 +1,387 @@
+use super::*;
+
+/// The Lease on a server, and a clock that all share.
+struct Server {
+    start: Instant,
+    now: Instant,
+    wall: Timestamp,
+    version: u64,
+    lease: Option<Record>,
+}
+
+/// What becomes of a request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Answered,
+    /// Carried out, and the answer lost.
+    AnswerLost,
+    NotCarriedOut,
+}
+use Fate::{AnswerLost, Answered, NotCarriedOut};
+
+fn seconds(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
+fn candidate(name: &str) -> Elector {
+    Elector::new(name.to_owned(), Timings::new(seconds(15), seconds(10), seconds(2)).expect("timings"))
+}
+
+impl Server {
+    fn new() -> Self {
+        let (now, wall) = (Instant::now(), "2026-01-01T00:00:00Z".parse().expect("time"));
+        Self { start: now, now, wall, version: 1, lease: None }
+    }
+
+    fn pass(&mut self, time: Duration) {
+        self.now += time;
+        self.wall += time;
+    }
+
+    fn reply(&self) -> Reply {
+        match &self.lease {
+            Some(record) => Reply::Lease { version: self.version.to_string(), record: record.clone() },
+            None => Reply::Missing,
+        }
+    }
+
+    fn put(&mut self, record: Record) -> Reply {
+        self.version += 1;
+        self.lease = Some(record);
+        self.reply()
+    }
+
+    fn carry_out(&mut self, request: Request) -> Reply {
+        match request {
+            Request::Read => self.reply(),
+            Request::Create(_) if self.lease.is_some() => Reply::Failed,
+            Request::Create(record) => self.put(record),
+            Request::Replace { .. } if self.lease.is_none() => Reply::Missing,
+            Request::Replace { version, .. } if version != self.version.to_string() => Reply::Failed,
+            Request::Replace { record, .. } => self.put(record),
+        }
+    }
+
+    /// Lets a candidate do all that it wants to do now; returns what it sent.
+    fn turn(&mut self, elector: &mut Elector, fate: Fate) -> Vec<Request> {
+        let mut sent = Vec::new();
+        while let Todo::Send(request) = elector.next(self.now, self.wall, 0.0) {
+            sent.push(request.clone());
+            let reply = if fate == NotCarriedOut { Reply::Failed } else { self.carry_out(request) };
+            elector.answered(self.now, self.now, if fate == Answered { reply } else { Reply::Failed });
+            assert!(sent.len() < 10, "no end: {sent:?}");
+        }
+        sent
+    }
+
+    fn leads(&self, elector: &Elector) -> bool {
+        elector.claim(self.now).is_some()
+    }
+
+    fn record(&self) -> &Record {
+        self.lease.as_ref().expect("a lease")
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.now - self.start
+    }
+}
+
+/// A server, the one that leads, and one that stands by.
+fn two() -> (Server, Elector, Elector) {
+    let (mut server, mut a, mut b) = (Server::new(), candidate("a"), candidate("b"));
+    server.turn(&mut a, Answered);
+    server.turn(&mut b, Answered);
+    assert!(server.leads(&a) && !server.leads(&b));
+    (server, a, b)
+}
+
+#[test]
+fn a_missing_lease_is_created() {
+    let (mut server, mut a) = (Server::new(), candidate("a"));
+    let sent = server.turn(&mut a, Answered);
+    assert!(matches!(sent.as_slice(), [Request::Read, Request::Create(_)]), "{sent:?}");
+    let record = server.record();
+    assert_eq!((record.holder.as_str(), record.duration_seconds, record.transitions), ("a", 15, 0));
+    assert_eq!(record.acquired, record.renewed);
+    assert_eq!(a.claim(server.now).map(|claim| claim.term), Some(1));
+}
+
+#[test]
+fn a_holder_renews_every_retry_period_by_one_request() {
+    let (mut server, mut a, _) = two();
+    let acquired = server.record().acquired.clone();
+    for _ in 0..5 {
+        assert_eq!(a.next(server.now, server.wall, 1.0), Todo::Sleep(server.now + seconds(2)), "no jitter");
+        server.pass(seconds(2));
+        let sent = server.turn(&mut a, Answered);
+        assert!(matches!(sent.as_slice(), [Request::Replace { .. }]), "{sent:?}");
+    }
+    assert_eq!((&server.record().acquired, server.record().transitions), (&acquired, 0));
+    assert_ne!(server.record().renewed, acquired);
+    assert_eq!(a.claim(server.now).map(|claim| claim.term), Some(1));
+}
+
+#[test]
+fn a_candidate_asks_between_one_and_two_and_a_fifth_retry_periods() {
+    for (chance, milliseconds) in [(0.0, 2000), (0.5, 3200), (1.0, 4400), (7.0, 4400)] {
+        let (mut server, _, _) = two();
+        let mut c = candidate("c");
+        while let Todo::Send(request) = c.next(server.now, server.wall, chance) {
+            let reply = server.carry_out(request);
+            c.answered(server.now, server.now, reply);
+        }
+        let due = server.now + Duration::from_millis(milliseconds);
+        assert_eq!(c.next(server.now, server.wall, chance), Todo::Sleep(due), "{chance}");
+    }
+}
+
+#[test]
+fn a_lease_is_taken_when_it_was_not_seen_to_change_for_its_duration() {
+    let (mut server, a, mut b) = two();
+    let mut last = Vec::new();
+    while !server.leads(&b) {
+        server.pass(Duration::from_millis(500));
+        last = server.turn(&mut b, Answered);
+        assert!(server.elapsed() < seconds(30), "nobody takes over");
+    }
+    assert!((seconds(15)..=seconds(18)).contains(&server.elapsed()), "{:?}", server.elapsed());
+    assert!(matches!(last.as_slice(), [Request::Read, Request::Replace { .. }]), "{last:?}");
+    assert_eq!((server.record().holder.as_str(), server.record().transitions), ("b", 1));
+    assert!(!server.leads(&a), "the old one has given up long ago, without being told");
+}
+
+#[test]
+fn the_clock_of_the_holder_means_nothing() {
+    for years in [-100_i64, 100] {
+        let (mut server, mut a, mut b) = two();
+        // The holder's clock is wrong, and it renews all the same.
+        for _ in 0..20 {
+            server.pass(seconds(2));
+            let right = server.wall;
+            server.wall += jiff::SignedDuration::from_hours(years * 365 * 24);
+            server.turn(&mut a, Answered);
+            server.wall = right;
+            server.turn(&mut b, Answered);
+            assert!(server.leads(&a) && !server.leads(&b), "{years} years");
+        }
+    }
+}
+
+#[test]
+fn ones_own_wall_clock_may_jump() {
+    let (mut server, mut a, mut b) = two();
+    for hours in [1_i64, -3, 1000, -1000] {
+        server.wall += jiff::SignedDuration::from_hours(hours);
+        server.pass(seconds(2));
+        server.turn(&mut b, Answered);
+        server.turn(&mut a, Answered);
+        assert!(server.leads(&a) && !server.leads(&b), "{hours}");
+    }
+}
+
+#[test]
+fn an_old_renewal_is_waited_for_as_a_new_one() {
+    // All candidates are new, and the lease says that it was renewed an hour ago.
+    let (mut server, _, _) = two();
+    server.pass(seconds(3600));
+    let mut c = candidate("c");
+    server.turn(&mut c, Answered);
+    server.pass(Duration::from_millis(14_900));
+    server.turn(&mut c, Answered);
+    assert!(!server.leads(&c));
+    server.pass(seconds(3));
+    server.turn(&mut c, Answered);
+    assert!(server.leads(&c));
+}
+
+#[test]
+fn who_cannot_renew_gives_up_before_others_may_take_over() {
+    let (mut server, mut a, mut b) = two();
+    server.pass(Duration::from_millis(9_999));
+    server.turn(&mut a, NotCarriedOut);
+    assert!(server.leads(&a));
+    server.pass(Duration::from_millis(1));
+    assert!(!server.leads(&a), "the renew deadline has passed");
+    server.turn(&mut b, Answered);
+    assert!(!server.leads(&b), "and the lease has not");
+    // The server is back before anybody took the lease: the same holder, in a new term.
+    server.pass(seconds(2));
+    server.turn(&mut a, Answered);
+    assert_eq!(a.claim(server.now).map(|claim| claim.term), Some(2));
+    assert_eq!(server.record().transitions, 0);
+}
+
+#[test]
+fn a_renewal_counts_from_when_it_was_sent() {
+    let (mut server, mut a, _) = two();
+    server.pass(seconds(2));
+    let sent = server.now;
+    let Todo::Send(request) = a.next(sent, server.wall, 0.0) else { panic!("a renewal is due") };
+    let reply = server.carry_out(request);
+    server.pass(seconds(9));
+    a.answered(sent, server.now, reply);
+    assert_eq!(a.claim(server.now).map(|claim| claim.until), Some(sent + seconds(10)));
+}
+
+#[test]
+fn a_stolen_lease_is_noticed_by_the_conflict() {
+    let (mut server, mut a, _) = two();
+    let thief = Record { holder: "thief".to_owned(), transitions: 7, ..server.record().clone() };
+    server.put(thief);
+    server.pass(seconds(2));
+    let sent = server.turn(&mut a, Answered);
+    assert!(matches!(sent.as_slice(), [Request::Replace { .. }, Request::Read]), "{sent:?}");
+    assert!(!server.leads(&a));
+    assert_eq!(a.holder(), Some("thief"));
+}
+
+#[test]
+fn a_conflict_over_a_label_costs_nothing() {
+    let (mut server, mut a, _) = two();
+    server.version += 1;
+    server.pass(seconds(2));
+    let sent = server.turn(&mut a, Answered);
+    assert_eq!(sent.len(), 3, "{sent:?}");
+    assert_eq!(
+        a.claim(server.now).map(|claim| (claim.term, claim.until)),
+        Some((1, server.now + seconds(10)))
+    );
+}
+
+#[test]
+fn a_label_is_no_sign_of_life() {
+    let (mut server, _, mut b) = two();
+    for _ in 0..9 {
+        server.pass(seconds(2));
+        server.version += 1;
+        server.turn(&mut b, Answered);
+    }
+    assert!(server.leads(&b));
+}
+
+#[test]
+fn a_lost_answer_of_a_renewal_is_read() {
+    let (mut server, mut a, mut b) = two();
+    server.pass(seconds(2));
+    server.turn(&mut a, AnswerLost);
+    assert_eq!(a.claim(server.now).map(|claim| claim.until), Some(server.now + seconds(8)), "not extended");
+    server.pass(seconds(2));
+    server.turn(&mut b, Answered);
+    server.turn(&mut a, Answered);
+    assert_eq!(
+        a.claim(server.now).map(|claim| (claim.term, claim.until)),
+        Some((1, server.now + seconds(10)))
+    );
+    assert_eq!(server.record().transitions, 0);
+}
+
+#[test]
+fn a_lost_answer_of_a_takeover_is_no_claim_until_it_is_confirmed() {
+    let (mut server, _, mut b) = two();
+    server.pass(seconds(15));
+    // The read is answered, the takeover is not.
+    let Todo::Send(Request::Read) = b.next(server.now, server.wall, 0.0) else { panic!("a read") };
+    b.answered(server.now, server.now, server.reply());
+    let Todo::Send(take) = b.next(server.now, server.wall, 0.0) else { panic!("a takeover") };
+    server.carry_out(take);
+    b.answered(server.now, server.now, Reply::Failed);
+    assert_eq!(server.record().holder, "b");
+    assert!(!server.leads(&b));
+    server.pass(seconds(5));
+    server.turn(&mut b, Answered);
+    assert!(server.leads(&b));
+    assert_eq!(server.record().transitions, 1, "counted once");
+}
+
+#[test]
+fn of_two_that_take_it_at_once_one_gets_it() {
+    let (mut server, _, mut b) = two();
+    let mut c = candidate("c");
+    server.turn(&mut c, Answered);
+    server.pass(seconds(20));
+    let read = |elector: &mut Elector, server: &Server| {
+        let Todo::Send(Request::Read) = elector.next(server.now, server.wall, 0.0) else { panic!("a read") };
+        elector.answered(server.now, server.now, server.reply());
+    };
+    read(&mut b, &server);
+    read(&mut c, &server);
+    server.turn(&mut b, Answered);
+    server.turn(&mut c, Answered);
+    assert!(server.leads(&b) && !server.leads(&c));
+    assert_eq!(server.record().transitions, 1);
+}
+
+#[test]
+fn a_released_lease_is_taken_at_once() {
+    let (mut server, mut a, mut b) = two();
+    server.pass(seconds(1));
+    a.resign();
+    assert!(!server.leads(&a), "from this moment on, whatever comes of the release");
+    let sent = server.turn(&mut a, Answered);
+    assert!(matches!(sent.as_slice(), [Request::Read, Request::Replace { .. }]), "{sent:?}");
+    let record = server.record();
+    assert_eq!((record.holder.as_str(), record.duration_seconds, record.transitions), ("", 1, 0));
+    assert_eq!(a.next(server.now, server.wall, 0.0), Todo::Done);
+    // It is told of the release by its watch.
+    b.hasten();
+    server.turn(&mut b, Answered);
+    assert!(server.leads(&b));
+    assert_eq!(server.record().transitions, 1);
+}
+
+#[test]
+fn a_renewal_under_way_does_not_undo_the_release() {
+    for is_carried_out in [true, false] {
+        let (mut server, mut a, _) = two();
+        server.pass(seconds(2));
+        let Todo::Send(renewal) = a.next(server.now, server.wall, 0.0) else { panic!("a renewal") };
+        if is_carried_out {
+            server.carry_out(renewal.clone());
+        }
+        a.resign();
+        server.turn(&mut a, Answered);
+        assert_eq!(server.record().holder, "");
+        assert_eq!(server.carry_out(renewal), Reply::Failed, "late, and for another version");
+    }
+}
+
+#[test]
+fn who_stands_by_takes_nothing_when_it_ends() {
+    let (mut server, _, mut b) = two();
+    b.resign();
+    assert_eq!(server.turn(&mut b, Answered), []);
+    // Even one whose takeover is under way only gives back.
+    let (mut server, _, mut b) = two();
+    server.pass(seconds(20));
+    let Todo::Send(Request::Read) = b.next(server.now, server.wall, 0.0) else { panic!("a read") };
+    b.resign();
+    assert_eq!(server.turn(&mut b, Answered), [Request::Read]);
+    assert_eq!(server.record().holder, "a");
+}
+
+#[test]
+fn a_deleted_lease_is_made_anew() {
+    let (mut server, mut a, _) = two();
+    server.lease = None;
+    server.pass(seconds(2));
+    server.turn(&mut a, Answered);
+    assert!(server.leads(&a));
+    assert_eq!(server.record().holder, "a");
+}
+
+#[test]
+fn a_zombie_reads_before_it_claims() {
+    let (mut server, mut a, mut b) = two();
+    // a is stopped for 20 s; b takes over.
+    for _ in 0..10 {
+        server.pass(seconds(2));
+        server.turn(&mut b, Answered);
+    }
+    assert!(server.leads(&b));
+    assert!(!server.leads(&a), "at its very first moment");
+    let sent = server.turn(&mut a, Answered);
+    assert_eq!(sent, [Request::Read]);
+    assert!(!server.leads(&a));
+    assert_eq!(a.holder(), Some("b"));
+}
