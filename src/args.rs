@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use lease::{JITTER_FACTOR, Timings, TimingsError};
 use plan::Flavour;
 
 use crate::controller::Adoption;
@@ -67,6 +68,9 @@ pub(crate) struct ClientArguments {
     pub(crate) context: Option<String>,
 }
 
+/// Name of the lease, unless another is given.
+pub(crate) const LEASE_NAME: &str = "rollwright";
+
 /// Seconds without a sign of life after which /livez fails.
 pub(crate) const STALLED_AFTER: u16 = 180;
 
@@ -110,19 +114,18 @@ pub(crate) struct RunArguments {
         value_parser = clap::value_parser!(u16).range(30..)
     )]
     pub(crate) stalled_after: u16,
-    /// Whether to elect a leader among several replicas; not available yet.
+    /// Work in these namespaces only; may be given several times, or as a list. No request is made
+    /// that is not in one of them, but for the lease [default: all namespaces].
     #[arg(
         long,
-        value_name = "BOOL",
-        env = "ROLLWRIGHT_LEADER_ELECT",
-        default_value_t = false,
-        default_missing_value = "true",
-        num_args = 0..=1,
-        require_equals = true,
-        action = clap::ArgAction::Set,
-        value_parser = leader_elect
+        value_name = "NAMESPACE",
+        env = "ROLLWRIGHT_WATCH_NAMESPACE",
+        value_delimiter = ',',
+        value_parser = namespace
     )]
-    pub(crate) leader_elect: bool,
+    pub(crate) watch_namespace: Vec<String>,
+    #[command(flatten)]
+    pub(crate) election: ElectionArguments,
     /// Whether /metrics has series for each Deployment, as kube-state-metrics has.
     #[arg(
         long,
@@ -155,6 +158,98 @@ pub(crate) struct RunArguments {
         value_parser = clap::value_parser!(u16).range(1..=256)
     )]
     pub(crate) workers: u16,
+}
+
+/// How a leader is elected among several replicas.
+#[derive(Debug, Args)]
+pub(crate) struct ElectionArguments {
+    /// Elect a leader among several replicas: only that one writes.
+    #[arg(
+        long,
+        value_name = "BOOL",
+        env = "ROLLWRIGHT_LEADER_ELECT",
+        default_value_t = false,
+        default_missing_value = "true",
+        num_args = 0..=1,
+        require_equals = true,
+        action = clap::ArgAction::Set
+    )]
+    pub(crate) leader_elect: bool,
+    /// How long the others wait, without seeing the lease renewed, before one takes over.
+    #[arg(
+        long,
+        value_name = "TIME",
+        env = "ROLLWRIGHT_LEADER_ELECT_LEASE_DURATION",
+        default_value = "15s",
+        value_parser = period
+    )]
+    pub(crate) leader_elect_lease_duration: Duration,
+    /// How long a leader goes on without having renewed the lease.
+    #[arg(
+        long,
+        value_name = "TIME",
+        env = "ROLLWRIGHT_LEADER_ELECT_RENEW_DEADLINE",
+        default_value = "10s",
+        value_parser = period
+    )]
+    pub(crate) leader_elect_renew_deadline: Duration,
+    /// Time between two attempts to get or to renew the lease.
+    #[arg(
+        long,
+        value_name = "TIME",
+        env = "ROLLWRIGHT_LEADER_ELECT_RETRY_PERIOD",
+        default_value = "2s",
+        value_parser = period
+    )]
+    pub(crate) leader_elect_retry_period: Duration,
+    /// Namespace of the lease [default: the pod's own, or that of the kubeconfig's context].
+    #[arg(
+        long,
+        value_name = "NAMESPACE",
+        env = "ROLLWRIGHT_LEADER_ELECT_RESOURCE_NAMESPACE",
+        value_parser = namespace
+    )]
+    pub(crate) leader_elect_resource_namespace: Option<String>,
+    /// Name of the lease. Replicas that share it elect one leader.
+    #[arg(
+        long,
+        value_name = "NAME",
+        env = "ROLLWRIGHT_LEADER_ELECT_RESOURCE_NAME",
+        default_value = LEASE_NAME,
+        value_parser = lease_name
+    )]
+    pub(crate) leader_elect_resource_name: String,
+}
+
+impl ElectionArguments {
+    /// The timings; `None` when there is no election.
+    ///
+    /// # Errors
+    /// If they don't fit together: which flag, and what to do.
+    pub(crate) fn timings(&self) -> Result<Option<Timings>, String> {
+        if !self.leader_elect {
+            return Ok(None);
+        }
+        let (lease, renew, retry) = (
+            self.leader_elect_lease_duration,
+            self.leader_elect_renew_deadline,
+            self.leader_elect_retry_period,
+        );
+        let [lease_text, renew_text, retry_text] =
+            [lease, renew, retry].map(|time| format!("{}s", time.as_secs()));
+        let timings = Timings::new(lease, renew, retry).map_err(|error| match error {
+            TimingsError::NotSeconds(name) => format!("the {name} time {error}"),
+            TimingsError::LeaseTooShort => format!(
+                "--leader-elect-lease-duration {lease_text} must be greater than \
+                 --leader-elect-renew-deadline {renew_text}: raise the one or lower the other"
+            ),
+            TimingsError::RenewTooShort => format!(
+                "--leader-elect-renew-deadline {renew_text} must be greater than {JITTER_FACTOR} times \
+                 --leader-elect-retry-period {retry_text}: raise the one or lower the other"
+            ),
+        })?;
+        Ok(Some(timings))
+    }
 }
 
 /// `rollwright sandbox`.
@@ -313,12 +408,34 @@ fn bind_address(text: &str) -> Result<Bind, String> {
     full.parse().map(Bind::At).map_err(|_| "must be ADDRESS:PORT, :PORT, or 0 for no listener".to_owned())
 }
 
-fn leader_elect(text: &str) -> Result<bool, String> {
-    match text {
-        "false" => Ok(false),
-        "true" => Err("leader election is not available yet: run one replica, with false".to_owned()),
-        _ => Err("must be true or false".to_owned()),
-    }
+/// Whole seconds, one at least.
+fn period(text: &str) -> Result<Duration, String> {
+    interval(text)?.ok_or_else(|| "must be a second at least".to_owned())
+}
+
+/// A name of a namespace: an RFC 1123 label.
+fn namespace(text: &str) -> Result<String, String> {
+    let is_label = text.len() <= 63 && is_dns_label(text);
+    is_label.then(|| text.to_owned()).ok_or_else(|| {
+        "must be the name of a namespace: at most 63 lower case letters, digits and '-', with a letter \
+         or digit at either end"
+            .to_owned()
+    })
+}
+
+/// A name of an object: RFC 1123 labels with dots between them.
+fn lease_name(text: &str) -> Result<String, String> {
+    let is_name = text.len() <= 253 && text.split('.').all(is_dns_label);
+    is_name.then(|| text.to_owned()).ok_or_else(|| {
+        "must be the name of an object: at most 253 lower case letters, digits, '-' and '.', with a \
+         letter or digit at either end"
+            .to_owned()
+    })
+}
+
+fn is_dns_label(text: &str) -> bool {
+    let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    !text.is_empty() && text.chars().all(is_inner) && !text.starts_with('-') && !text.ends_with('-')
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use tokio::sync::watch as signal;
 use tokio::task::JoinSet;
 use tracing::{error, info};
 
-use crate::client::WatchClient;
+use crate::client::{WatchClient, WatchPair};
 use crate::clock;
 use crate::controller::Controller;
 use crate::index::{Key, Placed};
@@ -25,25 +25,34 @@ use crate::watch::{self, Sink};
 pub(crate) type Synced = signal::Receiver<bool>;
 
 /// Starts the watches of a flavour.
-pub(crate) fn start(controller: &Arc<Controller>, tasks: &mut JoinSet<()>) -> [Synced; 2] {
+pub(crate) fn start(controller: &Arc<Controller>, tasks: &mut JoinSet<()>) -> Vec<Synced> {
     let flavour = controller.flavour;
-    let (synced_workloads, workloads_are_synced) = signal::channel(false);
-    let (synced_sets, sets_are_synced) = signal::channel(false);
-    let workloads = Workloads(Common::new(controller, "deployments", synced_workloads));
-    tasks.spawn(follow(&controller.watches.workloads, Kind::Deployment(flavour), None, workloads));
     let labels = flavour.set_labels().map(|(key, value)| format!("{key}={value}"));
-    let sets = Sets(Common::new(controller, "replicasets", synced_sets));
-    tasks.spawn(follow(&controller.watches.sets, Kind::ReplicaSet, labels.as_deref(), sets));
-    [workloads_are_synced, sets_are_synced]
+    let mut all_synced = Vec::new();
+    for pair in &controller.watches.pairs {
+        let mut common = |kind| {
+            let (synced, is_synced) = signal::channel(false);
+            all_synced.push(is_synced);
+            Common::new(controller, kind, pair.namespace.clone(), synced)
+        };
+        let (workloads, sets) = (Workloads(common("deployments")), Sets(common("replicasets")));
+        tasks.spawn(follow(pair, &pair.workloads, Kind::Deployment(flavour), None, workloads));
+        tasks.spawn(follow(pair, &pair.sets, Kind::ReplicaSet, labels.as_deref(), sets));
+    }
+    all_synced
 }
 
 fn follow<S: Sink>(
+    pair: &WatchPair,
     watch: &WatchClient,
     kind: Kind,
     labels: Option<&str>,
     sink: S,
 ) -> impl Future<Output = ()> + use<S> {
-    let api = Api::all_with(watch.client.clone(), &kind);
+    let api = match &pair.namespace {
+        Some(namespace) => Api::namespaced_with(watch.client.clone(), namespace, &kind),
+        None => Api::all_with(watch.client.clone(), &kind),
+    };
     watch::watch(api, watch::config(labels), Some(watch.pulse.clone()), sink)
 }
 
@@ -60,19 +69,27 @@ pub(crate) async fn all_synced(caches: &mut [Synced]) {
 struct Common {
     controller: Arc<Controller>,
     kind: &'static str,
+    /// The part of the cluster that is watched; `None` for all.
+    namespace: Option<String>,
     synced: signal::Sender<bool>,
     quarantine: Quarantine,
 }
 
 impl Common {
-    fn new(controller: &Arc<Controller>, kind: &'static str, synced: signal::Sender<bool>) -> Self {
+    fn new(
+        controller: &Arc<Controller>,
+        kind: &'static str,
+        namespace: Option<String>,
+        synced: signal::Sender<bool>,
+    ) -> Self {
         let quarantine = Quarantine::new(controller, kind);
-        Self { controller: controller.clone(), kind, synced, quarantine }
+        Self { controller: controller.clone(), kind, namespace, synced, quarantine }
     }
 
     fn note_synced(&self) {
         if !self.synced.send_replace(true) {
-            info!(api = self.controller.flavour.api_version(), kind = self.kind, "cache is filled");
+            let (api, namespace) = (self.controller.flavour.api_version(), self.namespace.as_deref());
+            info!(api, kind = self.kind, namespace, "cache is filled");
         }
         self.note_sizes();
     }
@@ -124,7 +141,9 @@ impl Sink for Workloads {
             Read::Workload(workload) => Some(*workload),
             Read::Unreadable(..) => None,
         });
-        let woken = self.0.controller.index().reset_workloads(readable.collect(), clock::now());
+        let namespace = self.0.namespace.as_deref();
+        let listed = readable.collect();
+        let woken = self.0.controller.index().reset_workloads(namespace, listed, clock::now());
         self.0.controller.queue.wake(woken);
         self.0.note_synced();
     }
@@ -193,7 +212,7 @@ impl Sink for Sets {
     }
 
     fn reset(&self, items: Vec<Placed>) {
-        let woken = self.0.controller.index().reset_sets(items);
+        let woken = self.0.controller.index().reset_sets(self.0.namespace.as_deref(), items);
         self.0.controller.queue.wake(woken);
         self.0.note_synced();
     }
@@ -206,7 +225,8 @@ impl Sink for Sets {
 
     fn delete(&self, object: &Object) {
         self.0.quarantine.judge(object, None);
-        let woken = self.0.controller.index().delete_set(object.uid(), object.resource_version());
+        let (namespace, version) = (object.namespace(), object.resource_version());
+        let woken = self.0.controller.index().delete_set(namespace, object.uid(), version);
         self.0.controller.queue.wake(woken);
         self.0.note_sizes();
     }

@@ -79,10 +79,18 @@ fn build(config: &Config, lifeline: &Lifeline, metrics: &Metrics) -> Result<Clie
 
 /// The clients of an API's watches, which have no deadline but must not be silent for long.
 pub(crate) struct WatchClients {
-    pub(crate) workloads: WatchClient,
-    pub(crate) sets: WatchClient,
+    /// One pair for the whole cluster, or one for each namespace.
+    pub(crate) pairs: Vec<WatchPair>,
     /// For those of single Deployments.
     pub(crate) pods: Client,
+}
+
+/// The watches that fill a cache, or its part that is one namespace.
+pub(crate) struct WatchPair {
+    /// `None` for all.
+    pub(crate) namespace: Option<String>,
+    pub(crate) workloads: WatchClient,
+    pub(crate) sets: WatchClient,
 }
 
 /// A client that one watch has for itself, with its pulse.
@@ -91,19 +99,50 @@ pub(crate) struct WatchClient {
     pub(crate) pulse: Arc<Pulse>,
 }
 
+impl WatchPair {
+    /// Both watches of this namespace, or of the cluster.
+    pub(crate) fn new(
+        config: &Config,
+        namespace: Option<String>,
+        metrics: &Metrics,
+    ) -> Result<Self, ClientError> {
+        let client = || WatchClient::new(config, metrics);
+        Ok(Self { namespace, workloads: client()?, sets: client()? })
+    }
+}
+
+impl WatchClient {
+    fn new(config: &Config, metrics: &Metrics) -> Result<Self, ClientError> {
+        let pulse = Arc::new(Pulse::new());
+        let lifeline = Lifeline::of_watch(watch::SILENCE_MAX, Some(pulse.clone()));
+        let client = build(config, &lifeline, metrics)?;
+        Ok(Self { client, pulse })
+    }
+}
+
+/// For a watch that nobody counts on.
+pub(crate) fn watching(config: &Config, metrics: &Metrics) -> Result<Client, ClientError> {
+    build(config, &Lifeline::of_watch(watch::SILENCE_MAX, None), metrics)
+}
+
 impl WatchClients {
     /// Whether one that fills a cache is known to be broken.
     pub(crate) fn are_broken(&self) -> bool {
-        [&self.workloads, &self.sets].iter().any(|watch| watch.pulse.is_broken())
+        self.pairs.iter().flat_map(|pair| [&pair.workloads, &pair.sets]).any(|watch| watch.pulse.is_broken())
     }
 
-    pub(crate) fn new(config: &Config, metrics: &Metrics) -> Result<Self, ClientError> {
-        let lifeline = |pulse| Lifeline::of_watch(watch::SILENCE_MAX, pulse);
-        let watch = || {
-            let pulse = Arc::new(Pulse::new());
-            let client = build(config, &lifeline(Some(pulse.clone())), metrics)?;
-            Ok::<_, ClientError>(WatchClient { client, pulse })
+    /// For these namespaces; none stands for all.
+    pub(crate) fn new(
+        config: &Config,
+        namespaces: &[String],
+        metrics: &Metrics,
+    ) -> Result<Self, ClientError> {
+        let pairs = if namespaces.is_empty() {
+            vec![WatchPair::new(config, None, metrics)?]
+        } else {
+            let pair = |name: &String| WatchPair::new(config, Some(name.clone()), metrics);
+            namespaces.iter().map(pair).collect::<Result<_, _>>()?
         };
-        Ok(Self { workloads: watch()?, sets: watch()?, pods: build(config, &lifeline(None), metrics)? })
+        Ok(Self { pairs, pods: watching(config, metrics)? })
     }
 }

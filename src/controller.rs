@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use dispatch::index::{Index, Key, Sight};
+use dispatch::index::{Extent, Index, Key, Sight};
 use dispatch::ledger::Ledger;
 use dispatch::memory::Memory;
 use plan::Flavour;
@@ -10,6 +10,7 @@ use plan::Flavour;
 use crate::client::WatchClients;
 use crate::events::Events;
 use crate::health::Progress;
+use crate::leadership::Leadership;
 use crate::metrics::{Metrics, standard::Meters};
 use crate::patience::Patience;
 use crate::pods::PodWatches;
@@ -33,6 +34,8 @@ pub(crate) struct Controller {
     pub(crate) flavour: Flavour,
     pub(crate) adoption: Adoption,
     pub(crate) server: Server,
+    /// Whether we may write.
+    pub(crate) leadership: Leadership,
     pub(crate) watches: WatchClients,
     pub(crate) queue: Queue<Key>,
     /// How the workers get on.
@@ -62,10 +65,13 @@ impl Controller {
         rivalry: Rivalry,
     ) -> Self {
         metrics.begin(flavour.api_version());
+        let is_split = watches.pairs.iter().any(|pair| pair.namespace.is_some());
+        let extent = if is_split { Extent::Namespace } else { Extent::Cluster };
         let sight = if flavour.set_labels().is_some() { Sight::ByLabel } else { Sight::Whole };
         Self {
             flavour,
             adoption,
+            leadership: server.leadership().clone(),
             server,
             watches,
             queue: Queue::new(),
@@ -76,12 +82,26 @@ impl Controller {
             rollouts: Rollouts::default(),
             pods: PodWatches::default(),
             listings: Listings::default(),
-            index: Mutex::new(Index::new(sight)),
+            index: Mutex::new(Index::watched(sight, extent)),
             ledger: Mutex::new(Ledger::default()),
             memory: Mutex::new(Memory::default()),
             rivalry: Mutex::new(rivalry),
             patience: Mutex::default(),
         }
+    }
+
+    /// Nothing is worked on any more; what happens is noted.
+    pub(crate) fn stand_by(&self) {
+        self.queue.pause();
+        self.progress.stand_by();
+    }
+
+    /// Everything is looked at: nobody knows what happened under whoever led before.
+    pub(crate) fn take_over(&self) {
+        let keys: Vec<Key> = self.index().keys().cloned().collect();
+        self.queue.wake(keys);
+        self.progress.start();
+        self.queue.resume();
     }
 
     /// The cache. Held briefly, never across a request.

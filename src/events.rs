@@ -138,6 +138,11 @@ impl Events {
     }
 
     fn lost(&self, recorded: &Recorded, refusal: &pass::Refusal) {
+        if refusal.is_not_leader() {
+            // Whoever leads tells of it.
+            self.0.dropped.with_label_values(&["standby"]).inc();
+            return;
+        }
         self.0.dropped.with_label_values(&["refused"]).inc();
         let Recorded { about: About { namespace, name, .. }, event } = recorded;
         if refusal.namespace_terminating || refusal.is_not_found() {

@@ -1,5 +1,6 @@
 //! Signs of life: whether the watches and the dispatchers still move. What `/livez` answers.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -65,9 +66,14 @@ impl Progress {
         self.is_running.store(true, Ordering::SeqCst);
     }
 
-    /// Whether they have.
+    /// Whether they have, and are to work.
     pub(crate) fn is_running(&self) -> bool {
         self.is_running.load(Ordering::SeqCst)
+    }
+
+    /// Nothing is expected of the workers: another replica leads.
+    pub(crate) fn stand_by(&self) {
+        self.is_running.store(false, Ordering::SeqCst);
     }
 
     /// A worker has taken a key.
@@ -98,6 +104,8 @@ impl Progress {
 pub(crate) struct WatchPulse {
     pub(crate) api: &'static str,
     pub(crate) kind: &'static str,
+    /// Where; `None` for everywhere.
+    pub(crate) namespace: Option<String>,
     pub(crate) pulse: Arc<Pulse>,
 }
 
@@ -120,10 +128,12 @@ impl Health {
     /// What has not moved for too long, a line each; empty if all is well.
     pub(crate) fn complaints(&self) -> String {
         let mut text = String::new();
-        for WatchPulse { api, kind, pulse } in &self.watches {
+        for WatchPulse { api, kind, namespace, pulse } in &self.watches {
             let age = pulse.age();
             if age > self.stalled_after {
-                let _ = writeln!(text, "the watch of {kind} ({api}) has been silent for {} s", age.as_secs());
+                let place = namespace.as_ref().map(|name| format!(" in {name}")).unwrap_or_default();
+                let age = age.as_secs();
+                let _ = writeln!(text, "the watch of {kind} ({api}){place} has been silent for {age} s");
             }
         }
         for Dispatcher { api, progress, overdue } in &self.dispatchers {
@@ -137,8 +147,14 @@ impl Health {
 
     /// Brings the metrics about ages up to date.
     pub(crate) fn observe(&self, metrics: &Metrics) {
-        for WatchPulse { api, kind, pulse } in &self.watches {
-            metrics.watch_age.with_label_values(&[api, kind]).set(pulse.age().as_secs_f64());
+        // Of several watches of a kind, one for each namespace, the oldest counts.
+        let mut ages = BTreeMap::new();
+        for WatchPulse { api, kind, pulse, .. } in &self.watches {
+            let age: &mut Duration = ages.entry((api, kind)).or_default();
+            *age = pulse.age().max(*age);
+        }
+        for ((api, kind), age) in ages {
+            metrics.watch_age.with_label_values(&[api, kind]).set(age.as_secs_f64());
         }
     }
 }

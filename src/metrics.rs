@@ -134,7 +134,7 @@ impl Metrics {
             observers: Arc::default(),
             registry,
         };
-        for cause in ["rate", "queue_full", "refused"] {
+        for cause in ["rate", "queue_full", "refused", "standby"] {
             metrics.events_dropped.with_label_values(&[cause]);
         }
         for kind in ["deployments", "replicasets", "pods"] {

@@ -21,6 +21,7 @@ pub(crate) enum Kind {
     Pod,
     Event,
     Crd,
+    Lease,
 }
 
 /// An object of any [`Kind`].
@@ -90,6 +91,7 @@ impl kube::Resource for Object {
             Kind::Pod => "Pod",
             Kind::Event => "Event",
             Kind::Crd => "CustomResourceDefinition",
+            Kind::Lease => "Lease",
         })
     }
 
@@ -99,6 +101,7 @@ impl kube::Resource for Object {
             Kind::ReplicaSet => "apps",
             Kind::Pod | Kind::Event => "",
             Kind::Crd => "apiextensions.k8s.io",
+            Kind::Lease => "coordination.k8s.io",
         })
     }
 
@@ -113,6 +116,7 @@ impl kube::Resource for Object {
             Kind::Pod => "pods",
             Kind::Event => "events",
             Kind::Crd => "customresourcedefinitions",
+            Kind::Lease => "leases",
         })
     }
 

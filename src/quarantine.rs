@@ -41,13 +41,13 @@ impl Quarantine {
     pub(crate) fn start_over(&self) {
         let mut uids = self.uids.lock().unwrap_or_else(PoisonError::into_inner);
         uids.before = std::mem::take(&mut uids.now);
-        self.gauge.set(0);
+        self.count(uids.before.len(), 0);
     }
 
     /// Sets an object aside because of a problem, or takes it back.
     pub(crate) fn judge(&self, object: &Object, problem: Option<&Rejected>) {
         let mut uids = self.uids.lock().unwrap_or_else(PoisonError::into_inner);
-        let uid = object.uid();
+        let (uid, count_before) = (object.uid(), uids.now.len());
         match problem {
             Some(problem) => {
                 let is_news = uids.now.insert(uid.to_owned()) && !uids.before.contains(uid);
@@ -67,7 +67,13 @@ impl Quarantine {
                 }
             }
         }
-        self.gauge.set(i64::try_from(uids.now.len()).unwrap_or(i64::MAX));
+        self.count(count_before, uids.now.len());
+    }
+
+    /// The gauge is the sum over all watches of a kind.
+    fn count(&self, before: usize, now: usize) {
+        let number = |count| i64::try_from(count).unwrap_or(i64::MAX);
+        self.gauge.add(number(now) - number(before));
     }
 
     fn tell(&self, object: &Object, problem: &Rejected) {

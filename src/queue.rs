@@ -1,6 +1,7 @@
 //! The work queue with somebody who waits for it; the machine is [`dispatch::queue`].
 
 use std::hash::Hash;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -14,6 +15,7 @@ use crate::clock;
 pub(crate) struct Queue<K> {
     state: Mutex<State<K>>,
     wake: Notify,
+    is_paused: AtomicBool,
 }
 
 /// How a queue stands.
@@ -31,7 +33,11 @@ pub(crate) struct Reading {
 
 impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     pub(crate) fn new() -> Self {
-        Self { state: Mutex::new(State::new(clock::now())), wake: Notify::new() }
+        Self {
+            state: Mutex::new(State::new(clock::now())),
+            wake: Notify::new(),
+            is_paused: AtomicBool::new(false),
+        }
     }
 
     /// Something happened that concerns these keys.
@@ -61,7 +67,9 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
                 if state.is_closed() {
                     return None;
                 }
-                if let Some(taken) = state.take_waited(clock::now()) {
+                if self.is_paused() {
+                    None
+                } else if let Some(taken) = state.take_waited(clock::now()) {
                     let hand_on = !state.is_empty();
                     drop(state);
                     if hand_on {
@@ -69,8 +77,9 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
                         self.wake.notify_one();
                     }
                     return Some(taken);
+                } else {
+                    state.next_due()
                 }
-                state.next_due()
             };
             match next_due {
                 None => woken.await,
@@ -90,8 +99,35 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         self.wake.notify_waiters();
     }
 
+    /// Keys are collected, and given to nobody.
+    pub(crate) fn pause(&self) {
+        self.is_paused.store(true, Ordering::SeqCst);
+    }
+
+    /// Keys are given out again.
+    pub(crate) fn resume(&self) {
+        self.is_paused.store(false, Ordering::SeqCst);
+        self.wake.notify_one();
+    }
+
+    fn is_paused(&self) -> bool {
+        self.is_paused.load(Ordering::SeqCst)
+    }
+
+    /// A worker that took this key did nothing with it: it comes again.
+    pub(crate) fn put_back(&self, key: &K) {
+        let mut state = self.lock();
+        state.wake([key.clone()], clock::now());
+        state.done(key);
+        drop(state);
+        self.wake.notify_one();
+    }
+
     /// For how long the next key has been due, and nobody took it.
     pub(crate) fn overdue(&self) -> Duration {
+        if self.is_paused() {
+            return Duration::ZERO;
+        }
         let due = self.lock().next_due();
         due.map_or(Duration::ZERO, |due| clock::now().saturating_duration_since(due))
     }

@@ -6,6 +6,8 @@ use std::time::Duration;
 use kube::{Api, Client};
 use pass::Refusal;
 
+use crate::clock;
+use crate::leadership::Leadership;
 use crate::metrics::Metrics;
 use crate::object::{Kind, Object};
 
@@ -18,11 +20,23 @@ const DEADLINE: Duration = Duration::from_secs(10);
 pub(crate) struct Server {
     client: Client,
     metrics: Metrics,
+    leadership: Leadership,
 }
 
 impl Server {
+    /// For reading, or for those that need not lead to write.
     pub(crate) fn new(client: Client, metrics: Metrics) -> Self {
-        Self { client, metrics }
+        Self::guarded(client, metrics, Leadership::unneeded())
+    }
+
+    /// Lets writes leave only while we lead.
+    pub(crate) fn guarded(client: Client, metrics: Metrics, leadership: Leadership) -> Self {
+        Self { client, metrics, leadership }
+    }
+
+    /// Whether writes may leave.
+    pub(crate) fn leadership(&self) -> &Leadership {
+        &self.leadership
     }
 
     /// Objects of a kind in a namespace.
@@ -41,21 +55,30 @@ impl Server {
         self.send("get", "document", self.client.request_text(request)).await
     }
 
-    /// Awaits the answer to a request.
+    /// Sends a request and awaits the answer. Everything that the operator writes comes through
+    /// here; what changes something is not sent unless we lead, and not waited for when another may.
     pub(crate) async fn send<T>(
         &self,
         verb: &'static str,
         kind: &'static str,
         request: impl Future<Output = Result<T, kube::Error>>,
     ) -> Result<T, Refusal> {
-        let result = match tokio::time::timeout(DEADLINE, request).await {
+        let ends = if is_write(verb) { self.leadership.permit()? } else { None };
+        let deadline =
+            ends.map_or(DEADLINE, |ends| DEADLINE.min(ends.saturating_duration_since(clock::now())));
+        let result = match tokio::time::timeout(deadline, request).await {
             Ok(result) => result.map_err(|error| refusal(&error)),
-            Err(_) => Err(unanswered(&format!("no answer within {} s", DEADLINE.as_secs()))),
+            Err(_) => Err(unanswered(&format!("no answer within {} s", deadline.as_secs()))),
         };
         let code = result.as_ref().err().map_or(200, |refusal| refusal.code).to_string();
         self.metrics.requests.with_label_values(&[verb, kind, &code]).inc();
         result
     }
+}
+
+/// Whether a request may change something. A verb that is not known to read counts as a write.
+fn is_write(verb: &str) -> bool {
+    !matches!(verb, "get" | "list" | "dry_run")
 }
 
 /// An error in one line, with what caused it: the outermost layer alone says little.

@@ -15,7 +15,10 @@ use tokio::net::TcpListener;
 use tracing::warn;
 use world::Conventions;
 
-use crate::args::{ClientArguments, OBJECT_METRICS_LIMIT, RunArguments, STALLED_AFTER, SandboxArguments};
+use crate::args::{
+    ClientArguments, ElectionArguments, LEASE_NAME, OBJECT_METRICS_LIMIT, RunArguments, STALLED_AFTER,
+    SandboxArguments,
+};
 use crate::controller::Adoption;
 use crate::wire::{self, RunError};
 
@@ -87,11 +90,23 @@ fn operator(arguments: &SandboxArguments, kubeconfig: &Path) -> RunArguments {
         adopt: Adoption::Labelled,
         bind_address: arguments.bind_address,
         stalled_after: STALLED_AFTER,
-        leader_elect: false,
+        watch_namespace: Vec::new(),
+        election: no_election(),
         object_metrics: true,
         object_metrics_limit: OBJECT_METRICS_LIMIT,
         force: false,
         workers: WORKERS,
+    }
+}
+
+fn no_election() -> ElectionArguments {
+    ElectionArguments {
+        leader_elect: false,
+        leader_elect_lease_duration: Duration::ZERO,
+        leader_elect_renew_deadline: Duration::ZERO,
+        leader_elect_retry_period: Duration::ZERO,
+        leader_elect_resource_namespace: None,
+        leader_elect_resource_name: LEASE_NAME.to_owned(),
     }
 }
 

@@ -144,7 +144,7 @@ fn delay(error: &watcher::Error, failures: u32) -> Duration {
 }
 
 /// Something between 0 and 1, from the clock: good enough to spread retries.
-fn jitter() -> f64 {
+pub(crate) fn jitter() -> f64 {
     f64::from(jiff::Timestamp::now().subsec_nanosecond().unsigned_abs() % 1000) / 1000.0
 }
 

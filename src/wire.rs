@@ -5,6 +5,8 @@ use std::hash::{Hash as _, Hasher as _};
 use std::sync::Arc;
 use std::time::Duration;
 
+use kube::Config;
+use lease::Timings;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -15,9 +17,11 @@ use crate::args::{Bind, RunArguments};
 use crate::caches;
 use crate::client::{self, ClientError, WatchClients};
 use crate::controller::Controller;
+use crate::election::{self, Election, Seat};
 use crate::events::Events;
 use crate::health::{Dispatcher, Health, WatchPulse};
 use crate::index::Key;
+use crate::leadership::Leadership;
 use crate::metrics::objects::Objects;
 use crate::metrics::{Metrics, standard};
 use crate::requests::Server;
@@ -25,7 +29,7 @@ use crate::rivalry::Rivalry;
 use crate::{schema, worker};
 
 /// Passes that run when we are told to stop get this long to end.
-const DRAIN: Duration = Duration::from_millis(800);
+const DRAIN: Duration = Duration::from_millis(700);
 /// Every Deployment is looked at once an hour even if nothing seems to happen: in 60 groups,
 /// one each minute. A pass that finds nothing to do makes no request.
 const RESYNC_GROUPS: u64 = 60;
@@ -40,6 +44,8 @@ pub(crate) enum RunError {
     Metrics(#[from] prometheus::Error),
     #[error("--bind-address {address}: {source}; 0 serves nothing")]
     Bind { address: std::net::SocketAddr, source: std::io::Error },
+    #[error("{0}")]
+    Timings(String),
     #[error("signals: {0}")]
     Signals(std::io::Error),
     #[error("a task of the operator ended; starting anew is all that helps")]
@@ -50,31 +56,20 @@ pub(crate) enum RunError {
 pub(crate) async fn run(arguments: &RunArguments) -> Result<(), RunError> {
     let mut terminate = signal(SignalKind::terminate()).map_err(RunError::Signals)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(RunError::Signals)?;
+    let timings = arguments.election.timings().map_err(RunError::Timings)?;
     let metrics = Metrics::new()?;
     let config = client::config(&arguments.client).await?;
-    let server = Server::new(client::client(&config, &metrics)?, metrics.clone());
     info!(server = %config.cluster_url, version = env!("CARGO_PKG_VERSION"), "rollwright starts");
     let (ready, is_ready) = watch::channel(false);
     let mut tasks = JoinSet::new();
-    // Its own queue and client, so that events never hold up a rollout.
-    let events = Events::new(
-        Server::new(client::client(&config, &metrics)?, metrics.clone()),
-        metrics.events_dropped.clone(),
-    );
-    tasks.spawn(events.clone().write_all());
-    let mut flavours = arguments.api.clone();
-    flavours.sort_unstable();
-    flavours.dedup();
-    let controllers = flavours.iter().map(|flavour| {
-        let (server, watches) = (server.clone(), WatchClients::new(&config, &metrics)?);
-        let (events, metrics) = (events.clone(), metrics.clone());
-        let rivalry = Rivalry::new(arguments.force);
-        Ok(Arc::new(Controller::new(*flavour, arguments.adopt, server, watches, events, metrics, rivalry)))
-    });
-    let controllers: Vec<_> = controllers.collect::<Result<_, ClientError>>()?;
-    for controller in &controllers {
-        standard::watch_queue(&metrics, Arc::downgrade(controller));
-    }
+    let (leadership, mut candidacy) = match timings {
+        Some(timings) => {
+            let (leadership, candidacy) = run_for_leader(arguments, timings, &config, &metrics, &mut tasks)?;
+            (leadership, Some(candidacy))
+        }
+        None => (Leadership::unneeded(), None),
+    };
+    let controllers = controllers(arguments, &config, &metrics, &leadership, &mut tasks)?;
     if let Bind::At(address) = arguments.bind_address {
         let listener = admin::listen(address).await.map_err(|source| RunError::Bind { address, source })?;
         let stalled_after = Duration::from_secs(arguments.stalled_after.into());
@@ -86,23 +81,108 @@ pub(crate) async fn run(arguments: &RunArguments) -> Result<(), RunError> {
             Pages { metrics: metrics.clone(), ready: is_ready, health, objects, more: None },
         ));
     }
-    let workers = start(&controllers, arguments.workers, ready, &mut tasks);
+    let workers = start(&controllers, arguments, ready, &mut tasks);
     let ended = tokio::select! {
         _ = terminate.recv() => Ok(()),
         _ = interrupt.recv() => Ok(()),
         _ = tasks.join_next() => Err(RunError::TaskEnded),
+        () = Candidacy::ended(candidacy.as_mut()) => Err(RunError::TaskEnded),
     };
-    stop(&controllers, workers).await;
+    let is_drained = stop(&controllers, workers).await;
+    if let Some(candidacy) = candidacy {
+        candidacy.end(is_drained).await;
+    }
     ended
+}
+
+/// Our part in the election.
+struct Candidacy {
+    stop: watch::Sender<election::Stop>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Candidacy {
+    /// Waits until the election ends by itself, which it never should.
+    async fn ended(candidacy: Option<&mut Self>) {
+        match candidacy {
+            Some(candidacy) => _ = (&mut candidacy.task).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Ends it; the lease is given back if nothing is under way under it any more.
+    async fn end(self, is_drained: bool) {
+        self.stop.send_replace(if is_drained { election::Stop::GiveBack } else { election::Stop::Abandon });
+        if !self.task.is_finished() {
+            let _ended = self.task.await;
+        }
+    }
+}
+
+fn run_for_leader(
+    arguments: &RunArguments,
+    timings: Timings,
+    config: &Config,
+    metrics: &Metrics,
+    tasks: &mut JoinSet<()>,
+) -> Result<(Leadership, Candidacy), RunError> {
+    let (announcer, leadership) = Leadership::elected();
+    let election = &arguments.election;
+    let namespace = election.leader_elect_resource_namespace.as_ref().unwrap_or(&config.default_namespace);
+    let seat = Seat::new(namespace.clone(), election.leader_elect_resource_name.clone());
+    // A client of its own: what else is under way never holds up a renewal.
+    let election = Election::new(seat, timings, client::client(config, metrics)?, metrics, announcer);
+    tasks.spawn(election.listen(client::watching(config, metrics)?));
+    let (stop, is_stopped) = watch::channel(election::Stop::No);
+    let task = tokio::spawn(election.run(is_stopped));
+    Ok((leadership, Candidacy { stop, task }))
+}
+
+/// One controller for each API, and the task that writes their events.
+fn controllers(
+    arguments: &RunArguments,
+    config: &Config,
+    metrics: &Metrics,
+    leadership: &Leadership,
+    tasks: &mut JoinSet<()>,
+) -> Result<Vec<Arc<Controller>>, RunError> {
+    let guarded = || {
+        let client = client::client(config, metrics)?;
+        Ok::<_, ClientError>(Server::guarded(client, metrics.clone(), leadership.clone()))
+    };
+    let server = guarded()?;
+    // Its own queue and client, so that events never hold up a rollout.
+    let events = Events::new(guarded()?, metrics.events_dropped.clone());
+    tasks.spawn(events.clone().write_all());
+    let mut flavours = arguments.api.clone();
+    flavours.sort_unstable();
+    flavours.dedup();
+    let mut namespaces = arguments.watch_namespace.clone();
+    namespaces.sort_unstable();
+    namespaces.dedup();
+    let controllers = flavours.iter().map(|flavour| {
+        let (server, watches) = (server.clone(), WatchClients::new(config, &namespaces, metrics)?);
+        let (events, metrics) = (events.clone(), metrics.clone());
+        let rivalry = Rivalry::new(arguments.force);
+        Ok(Arc::new(Controller::new(*flavour, arguments.adopt, server, watches, events, metrics, rivalry)))
+    });
+    let controllers: Vec<_> = controllers.collect::<Result<_, ClientError>>()?;
+    for controller in &controllers {
+        standard::watch_queue(metrics, Arc::downgrade(controller));
+    }
+    Ok(controllers)
 }
 
 /// All that must move, of all APIs.
 fn health(controllers: &[Arc<Controller>], stalled_after: Duration) -> Health {
     let watches = controllers.iter().flat_map(|controller| {
         let api = controller.flavour.api_version();
-        let pulses =
-            [("deployments", &controller.watches.workloads), ("replicasets", &controller.watches.sets)];
-        pulses.map(|(kind, watch)| WatchPulse { api, kind, pulse: watch.pulse.clone() })
+        controller.watches.pairs.iter().flat_map(move |pair| {
+            [("deployments", &pair.workloads), ("replicasets", &pair.sets)].map(|(kind, watch)| {
+                let (namespace, pulse) = (pair.namespace.clone(), watch.pulse.clone());
+                WatchPulse { api, kind, namespace, pulse }
+            })
+        })
     });
     let dispatchers = controllers.iter().map(|controller| {
         let (of_queue, progress) = (controller.clone(), controller.progress.clone());
@@ -114,10 +194,11 @@ fn health(controllers: &[Arc<Controller>], stalled_after: Duration) -> Health {
 
 type Workers = tokio::task::JoinHandle<JoinSet<()>>;
 
-/// Starts watches at once, and workers when all caches of their flavour have been filled.
+/// Starts watches at once, and workers when all caches of their flavour have been filled. They get
+/// nothing to do until we lead.
 fn start(
     controllers: &[Arc<Controller>],
-    count: u16,
+    arguments: &RunArguments,
     ready: watch::Sender<bool>,
     tasks: &mut JoinSet<()>,
 ) -> Vec<Workers> {
@@ -127,17 +208,20 @@ fn start(
         let mut synced = caches::start(controller, tasks);
         all_caches.extend(synced.iter().cloned());
         tasks.spawn(resync(controller.clone()));
-        let controller = controller.clone();
+        controller.stand_by();
+        tasks.spawn(take_turns(controller.clone(), synced.clone()));
+        let (controller, count) = (controller.clone(), arguments.workers);
+        // The definition and the API's document are nobody's namespace.
+        let may_see_the_kind = arguments.watch_namespace.is_empty();
         workers.push(tokio::spawn(async move {
             caches::all_synced(&mut synced).await;
-            controller.progress.start();
             controller.meters.has_workers(count);
             let mut workers = JoinSet::new();
             for _ in 0..count {
                 workers.spawn(worker::work(controller.clone()));
             }
             info!(api = controller.flavour.api_version(), "ready");
-            if controller.flavour.is_custom_resource() {
+            if controller.flavour.is_custom_resource() && may_see_the_kind {
                 tokio::spawn(schema::report_lag(controller.server.clone(), controller.metrics.clone()));
             }
             workers
@@ -148,6 +232,17 @@ fn start(
         ready.send_replace(true);
     });
     workers
+}
+
+/// Works while we lead, and stands by with warm caches while we don't.
+async fn take_turns(controller: Arc<Controller>, mut synced: Vec<caches::Synced>) {
+    caches::all_synced(&mut synced).await;
+    loop {
+        let term = controller.leadership.won().await;
+        controller.take_over();
+        controller.leadership.lost(term).await;
+        controller.stand_by();
+    }
 }
 
 /// The safety net (S2.8).
@@ -168,8 +263,8 @@ fn group_of(key: &Key) -> u64 {
     hasher.finish() % RESYNC_GROUPS
 }
 
-/// No new passes; those that run end, unless they take too long.
-async fn stop(controllers: &[Arc<Controller>], workers: Vec<Workers>) {
+/// No new passes; those that run end, unless they take too long. Tells whether all have.
+async fn stop(controllers: &[Arc<Controller>], workers: Vec<Workers>) -> bool {
     info!("stopping");
     for controller in controllers {
         controller.queue.close();
@@ -184,7 +279,9 @@ async fn stop(controllers: &[Arc<Controller>], workers: Vec<Workers>) {
             }
         }
     };
-    if tokio::time::timeout(DRAIN, drained).await.is_err() {
+    let is_drained = tokio::time::timeout(DRAIN, drained).await.is_ok();
+    if !is_drained {
         error!("some passes did not end in time and are cut off");
     }
+    is_drained
 }

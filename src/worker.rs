@@ -14,6 +14,7 @@ use tracing::{debug, error, info, warn};
 
 use crate::controller::Controller;
 use crate::index::Key;
+use crate::leadership::in_term;
 use crate::lifeline::{listening, rest};
 use crate::live::Live;
 use crate::metrics::standard::Reconciled;
@@ -25,10 +26,15 @@ const FAILURES_NOTABLE: u32 = 3;
 /// Works until the queue is closed.
 pub(crate) async fn work(controller: Arc<Controller>) {
     while let Some((key, waited)) = controller.queue.pop().await {
+        let Some(term) = controller.leadership.term() else {
+            // We have just lost it, and the queue is about to be paused.
+            controller.queue.put_back(&key);
+            continue;
+        };
         controller.meters.took(waited);
         let started = Instant::now();
         controller.progress.took();
-        let attempt = listening(attempt(&controller, &key));
+        let attempt = in_term(term, listening(attempt(&controller, &key)));
         let next = match AssertUnwindSafe(attempt).catch_unwind().await {
             Ok(next) => next,
             Err(payload) => {
@@ -39,7 +45,13 @@ pub(crate) async fn work(controller: Arc<Controller>) {
             }
         };
         controller.meters.finished(started.elapsed());
-        schedule(&controller, &key, &next);
+        if matches!(next, Next::Failed(_)) && controller.leadership.term() != Some(term) {
+            // It failed because we lead no more: no fault of this Deployment.
+            debug!(%key, "a pass ended early: this replica does not lead any more");
+            controller.queue.put_back(&key);
+        } else {
+            schedule(&controller, &key, &next);
+        }
         controller.progress.finished();
     }
 }

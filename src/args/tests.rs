@@ -15,7 +15,9 @@ fn the_command_line_of_a_stand_in_for_the_built_in_controller() {
     assert_eq!(arguments.api, [Flavour::AppsV1]);
     assert_eq!(arguments.bind_address, Bind::Nowhere);
     assert_eq!(arguments.client.kubeconfig, Some(PathBuf::from("FILE")));
-    assert!(!arguments.leader_elect);
+    assert!(!arguments.election.leader_elect);
+    assert_eq!(arguments.election.timings(), Ok(None));
+    assert!(arguments.watch_namespace.is_empty());
 }
 
 #[test]
@@ -37,14 +39,59 @@ fn errors_name_the_flag() {
     for (line, flag, words) in [
         ("rollwright run --api apps/v2", "--api", "rollwright.dev/v1 or apps/v1"),
         ("rollwright run --bind-address=nowhere", "--bind-address", "ADDRESS:PORT"),
-        ("rollwright run --leader-elect=true", "--leader-elect", "not available yet"),
-        ("rollwright run --leader-elect", "--leader-elect", "not available yet"),
+        ("rollwright run --leader-elect=maybe", "--leader-elect", "true, false"),
+        ("rollwright run --leader-elect-retry-period=0s", "--leader-elect-retry-period", "a second at least"),
+        (
+            "rollwright run --leader-elect-lease-duration=1.5s",
+            "--leader-elect-lease-duration",
+            "30s, 5m or 1h",
+        ),
+        ("rollwright run --leader-elect-resource-namespace=A", "-resource-namespace", "lower case"),
+        ("rollwright run --leader-elect-resource-name=a/b", "-resource-name", "lower case"),
+        ("rollwright run --watch-namespace=", "--watch-namespace", "name of a namespace"),
+        ("rollwright run --watch-namespace=a,,b", "--watch-namespace", "name of a namespace"),
+        ("rollwright run --watch-namespace=a.b", "--watch-namespace", "lower case"),
+        ("rollwright run --watch-namespace=-a", "--watch-namespace", "either end"),
         ("rollwright run --adopt=all", "--adopt", "any"),
         ("rollwright run --workers=0", "--workers", "1..=256"),
     ] {
         let error = parse(line).expect_err(line);
         assert!(error.contains(flag) && error.contains(words), "{line}: {error}");
     }
+}
+
+#[test]
+fn an_election_has_the_timings_of_client_go() {
+    let seconds = Duration::from_secs;
+    let default = Timings::new(seconds(15), seconds(10), seconds(2)).map(Some);
+    for line in ["rollwright run --leader-elect", "rollwright run --leader-elect=true"] {
+        let election = parse(line).expect(line).election;
+        assert_eq!(election.timings(), Ok(default.expect("valid")), "{line}");
+        assert_eq!(election.leader_elect_resource_name, "rollwright");
+        assert_eq!(election.leader_elect_resource_namespace, None);
+    }
+}
+
+#[test]
+fn timings_that_do_not_fit_together_are_refused_by_the_names_of_the_flags() {
+    for (flags, words) in [
+        ("--leader-elect-lease-duration=10s", ["--leader-elect-lease-duration 10s", "renew-deadline 10s"]),
+        ("--leader-elect-renew-deadline=20s", ["--leader-elect-lease-duration 15s", "renew-deadline 20s"]),
+        ("--leader-elect-retry-period=9s", ["--leader-elect-renew-deadline 10s", "retry-period 9s"]),
+    ] {
+        let line = format!("rollwright run --leader-elect {flags}");
+        let error = parse(&line).expect("each is valid").election.timings().expect_err(flags);
+        assert!(words.iter().all(|word| error.contains(word)), "{flags}: {error}");
+        // Nobody minds when there is no election.
+        let line = format!("rollwright run {flags}");
+        assert_eq!(parse(&line).expect("valid").election.timings(), Ok(None));
+    }
+}
+
+#[test]
+fn namespaces_come_one_by_one_or_as_a_list() {
+    let line = "rollwright run --watch-namespace a,b --watch-namespace=c-1";
+    assert_eq!(parse(line).expect("valid").watch_namespace, ["a", "b", "c-1"]);
 }
 
 fn parse_shadow(line: &str) -> Result<ShadowArguments, String> {

@@ -19,7 +19,12 @@ fn setting() -> Setting {
     };
     let health = Health {
         stalled_after: LIMIT,
-        watches: vec![WatchPulse { api: "apps/v1", kind: "replicasets", pulse: pulse.clone() }],
+        watches: vec![WatchPulse {
+            api: "apps/v1",
+            kind: "replicasets",
+            namespace: None,
+            pulse: pulse.clone(),
+        }],
         dispatchers: vec![Dispatcher {
             api: "apps/v1",
             progress: progress.clone(),

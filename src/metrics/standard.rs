@@ -28,6 +28,8 @@ pub(crate) struct Standard {
     pub(super) requests: IntCounterVec,
     /// Latency of requests by verb and host.
     pub(super) request_seconds: HistogramVec,
+    /// Whether this replica leads, by lease; nothing where there is no election.
+    pub(crate) leader: IntGaugeVec,
     queue: OfQueue,
     passes: OfPasses,
 }
@@ -163,6 +165,12 @@ impl Standard {
                 "Request latency in seconds. Broken down by verb, and host.",
                 &["verb", "host"],
                 &REQUEST_BUCKETS,
+            )?,
+            leader: gauges(
+                r,
+                "leader_election_master_status",
+                "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master. 'name' is the string used to identify the lease. Please make sure to group by name.",
+                &["name"],
             )?,
             queue: OfQueue::new(r)?,
             passes: OfPasses::new(r)?,

@@ -69,3 +69,45 @@ async fn it_tells_how_it_stands() {
     queue.schedule(&1, &Next::Nothing);
     assert_eq!(queue.reading(), Reading { unfinished: second, longest: second, ..expected });
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_paused_queue_collects_and_is_never_overdue() {
+    let queue = std::sync::Arc::new(Queue::new());
+    queue.pause();
+    queue.wake([1, 2]);
+    assert_eq!(pop_now(&queue).await, None);
+    tokio::time::advance(Duration::from_secs(600)).await;
+    assert_eq!(queue.overdue(), Duration::ZERO);
+    let worker = tokio::spawn({
+        let queue = queue.clone();
+        async move { pop(&queue).await }
+    });
+    tokio::task::yield_now().await;
+    queue.resume();
+    assert_eq!(worker.await.expect("worker"), Some(1));
+    assert_eq!(pop_now(&queue).await, Some(2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_that_was_put_back_comes_again_without_a_failure() {
+    let queue = Queue::new();
+    queue.wake([1]);
+    assert_eq!(pop(&queue).await, Some(1));
+    queue.put_back(&1);
+    assert_eq!(pop(&queue).await, Some(1));
+    let failed = Next::Failed(pass::PassError { message: String::new(), retry: true, conflict: false });
+    assert!(matches!(queue.schedule(&1, &failed), Scheduled::Retry(_, 1)), "the first failure");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_paused_queue_ends_its_workers_when_it_is_closed() {
+    let queue = std::sync::Arc::new(Queue::<u32>::new());
+    queue.pause();
+    let worker = tokio::spawn({
+        let queue = queue.clone();
+        async move { pop(&queue).await }
+    });
+    tokio::task::yield_now().await;
+    queue.close();
+    assert_eq!(worker.await.expect("worker"), None);
+}

@@ -15,7 +15,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::client::{WatchClient, WatchClients};
+use crate::client::{WatchClient, WatchPair};
 use crate::metrics::Metrics;
 use crate::object::{Kind, Object};
 use crate::watch::{self, Sink};
@@ -85,7 +85,7 @@ impl Which {
         }
     }
 
-    pub(crate) fn client(self, clients: &WatchClients) -> &WatchClient {
+    pub(crate) fn client(self, clients: &WatchPair) -> &WatchClient {
         match self {
             Self::Deployments => &clients.workloads,
             Self::ReplicaSets => &clients.sets,
@@ -153,8 +153,8 @@ impl Sink<Signed> for Feed {
 
 /// Starts both watches.
 pub(crate) fn start(
-    clients: &WatchClients,
-    (flavour, namespace): (Flavour, Option<&str>),
+    clients: &WatchPair,
+    flavour: Flavour,
     metrics: &Metrics,
     news: &UnboundedSender<News>,
     tasks: &mut JoinSet<()>,
@@ -162,7 +162,7 @@ pub(crate) fn start(
     for which in Which::ALL {
         let kind = which.kind(flavour);
         let own = which.client(clients);
-        let api = match namespace {
+        let api = match &clients.namespace {
             Some(namespace) => kube::Api::<Signed>::namespaced_with(own.client.clone(), namespace, &kind),
             None => kube::Api::all_with(own.client.clone(), &kind),
         };

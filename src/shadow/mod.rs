@@ -40,7 +40,7 @@ use tracing::{info, warn};
 
 use crate::admin::{self, Pages};
 use crate::args::{Bind, Report, ShadowArguments};
-use crate::client::{self, ClientError, WatchClients};
+use crate::client::{self, ClientError, WatchPair};
 use crate::health::{Health, WatchPulse};
 use crate::index::Key;
 use crate::live;
@@ -100,7 +100,7 @@ pub(crate) async fn run(arguments: &ShadowArguments) -> Result<(), ShadowError> 
     })?;
     let config = client::config(&arguments.client).await?;
     let server = Server::new(client::client(&config, &metrics)?, metrics.clone());
-    let clients = WatchClients::new(&config, &metrics)?;
+    let clients = WatchPair::new(&config, arguments.namespace.clone(), &metrics)?;
     check(&server, flavour, arguments.namespace.as_deref()).await?;
     let manager = arguments.manager.clone().unwrap_or_else(|| default_manager(flavour).to_owned());
     info!(server = %config.cluster_url, api = flavour.api_version(), manager, "shadow starts; it reads only");
@@ -119,8 +119,7 @@ pub(crate) async fn run(arguments: &ShadowArguments) -> Result<(), ShadowError> 
         ));
     }
     let (sender, news) = mpsc::unbounded_channel();
-    let scope = (flavour, arguments.namespace.as_deref());
-    follow::start(&clients, scope, &metrics, &sender, &mut tasks);
+    follow::start(&clients, flavour, &metrics, &sender, &mut tasks);
     let observer = Observer::new(flavour, manager, tally, keep, reasons);
     let mut session = Session {
         arguments,
@@ -135,10 +134,11 @@ pub(crate) async fn run(arguments: &ShadowArguments) -> Result<(), ShadowError> 
 }
 
 /// The watches must move; there is nothing else that could stand still.
-fn health(clients: &WatchClients, flavour: Flavour) -> Health {
+fn health(clients: &WatchPair, flavour: Flavour) -> Health {
     let watch = |which: Which| WatchPulse {
         api: flavour.api_version(),
         kind: which.plural(),
+        namespace: clients.namespace.clone(),
         pulse: which.client(clients).pulse.clone(),
     };
     let watches = Which::ALL.map(watch).into();

@@ -48,6 +48,7 @@ mod handover;
 mod history;
 mod interruptions;
 mod kstatus;
+mod leadership;
 mod manifest;
 mod objects;
 mod obstacles;
@@ -57,6 +58,7 @@ mod pausing;
 mod progress;
 mod quiet;
 mod recreate;
+mod replica;
 mod rivalry;
 mod rollback;
 mod rollout;
@@ -84,6 +86,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     rivalry::SCENARIOS,
     shadow::SCENARIOS,
     interruptions::SCENARIOS,
+    leadership::SCENARIOS,
     handover::SCENARIOS,
     kstatus::SCENARIOS,
     quiet::SCENARIOS,

@@ -69,22 +69,48 @@ pub enum Sight {
     Whole,
 }
 
+/// How much of the cluster one watch shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it.
+    Cluster,
+    /// One namespace; there is a watch for each. What one has shown says nothing about another.
+    Namespace,
+}
+
 /// The newest resourceVersion that a watch has shown.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Newest(u64);
+#[derive(Clone, Debug)]
+pub struct Newest {
+    extent: Extent,
+    by_watch: HashMap<String, u64>,
+}
 
 impl Newest {
-    fn saw(&mut self, version: &str) {
-        // Versions that are no numbers cannot be compared; nobody waits for them then.
-        if let Ok(version) = version.parse() {
-            self.0 = self.0.max(version);
+    fn new(extent: Extent) -> Self {
+        Self { extent, by_watch: HashMap::new() }
+    }
+
+    fn watch_of<'a>(&self, namespace: &'a str) -> &'a str {
+        match self.extent {
+            Extent::Cluster => "",
+            Extent::Namespace => namespace,
         }
     }
 
-    /// Whether it is this version or a later one.
+    fn saw(&mut self, namespace: &str, version: &str) {
+        // Versions that are no numbers cannot be compared; nobody waits for them then.
+        let Ok(version) = version.parse::<u64>() else { return };
+        let watch = self.watch_of(namespace);
+        match self.by_watch.get_mut(watch) {
+            Some(newest) => *newest = version.max(*newest),
+            None => _ = self.by_watch.insert(watch.to_owned(), version),
+        }
+    }
+
+    /// Whether the watch of this namespace has shown this version or a later one.
     #[must_use]
-    pub fn has_reached(self, version: u64) -> bool {
-        self.0 >= version
+    pub fn has_reached(&self, namespace: &str, version: u64) -> bool {
+        self.by_watch.get(self.watch_of(namespace)).is_some_and(|newest| *newest >= version)
     }
 }
 
@@ -112,9 +138,15 @@ pub struct Index {
 }
 
 impl Index {
-    /// An empty cache.
+    /// An empty cache of the whole cluster.
     #[must_use]
     pub fn new(sight: Sight) -> Self {
+        Self::watched(sight, Extent::Cluster)
+    }
+
+    /// An empty cache.
+    #[must_use]
+    pub fn watched(sight: Sight, extent: Extent) -> Self {
         Self {
             sight,
             workloads: BTreeMap::new(),
@@ -124,14 +156,14 @@ impl Index {
             orphans: HashMap::new(),
             strays: HashMap::new(),
             expected_gone: HashSet::new(),
-            newest_workload: Newest::default(),
-            newest_set: Newest::default(),
+            newest_workload: Newest::new(extent),
+            newest_set: Newest::new(extent),
         }
     }
 
     /// A Deployment was added or changed (S2.1).
     pub fn apply_workload(&mut self, workload: Workload, now: Instant) -> Vec<Key> {
-        self.newest_workload.saw(&workload.resource_version);
+        self.newest_workload.saw(&workload.namespace, &workload.resource_version);
         let before = self.workloads.get(&Key::of(&workload)).map(|known| known.workload.generation);
         let is_unnoticed = has(Bug::AnnotationsUnnoticed) && before == Some(workload.generation);
         let woken = vec![self.put_workload(workload, now)];
@@ -156,7 +188,7 @@ impl Index {
 
     /// A Deployment is gone, or cannot be understood any more.
     pub fn delete_workload(&mut self, key: Key, version: &str) -> Vec<Key> {
-        self.newest_workload.saw(version);
+        self.newest_workload.saw(&key.namespace, version);
         self.drop_workload(&key);
         vec![key]
     }
@@ -168,12 +200,19 @@ impl Index {
         self.strays.remove(key);
     }
 
-    /// All Deployments were listed anew: what is not among them was deleted meanwhile.
-    pub fn reset_workloads(&mut self, listed: Vec<Workload>, now: Instant) -> Vec<Key> {
-        let mut gone: BTreeSet<Key> = self.workloads.keys().cloned().collect();
+    /// All Deployments were listed anew, or all of a namespace: what is not among them was deleted
+    /// meanwhile.
+    pub fn reset_workloads(
+        &mut self,
+        namespace: Option<&str>,
+        listed: Vec<Workload>,
+        now: Instant,
+    ) -> Vec<Key> {
+        let is_listed = |key: &&Key| namespace.is_none_or(|namespace| key.namespace == namespace);
+        let mut gone: BTreeSet<Key> = self.workloads.keys().filter(is_listed).cloned().collect();
         let mut woken = Vec::with_capacity(listed.len());
         for workload in listed {
-            self.newest_workload.saw(&workload.resource_version);
+            self.newest_workload.saw(&workload.namespace, &workload.resource_version);
             let key = self.put_workload(workload, now);
             gone.remove(&key);
             woken.push(key);
@@ -187,7 +226,7 @@ impl Index {
 
     /// A ReplicaSet was added or changed (S2.2, S2.3).
     pub fn apply_set(&mut self, placed: Placed) -> Vec<Key> {
-        self.newest_set.saw(&placed.set.resource_version);
+        self.newest_set.saw(&placed.namespace, &placed.set.resource_version);
         self.put_set(placed)
     }
 
@@ -251,8 +290,8 @@ impl Index {
     }
 
     /// A ReplicaSet left the watch (S2.4).
-    pub fn delete_set(&mut self, uid: &str, version: &str) -> Vec<Key> {
-        self.newest_set.saw(version);
+    pub fn delete_set(&mut self, namespace: &str, uid: &str, version: &str) -> Vec<Key> {
+        self.newest_set.saw(namespace, version);
         self.drop_set(uid)
     }
 
@@ -271,14 +310,17 @@ impl Index {
         vec![key.clone()]
     }
 
-    /// All ReplicaSets were listed anew: what is not among them left the watch meanwhile. What is
-    /// counts as it is, even if its version is lower: the cluster may come from a backup.
-    pub fn reset_sets(&mut self, listed: Vec<Placed>) -> Vec<Key> {
-        let mut gone: BTreeSet<String> = self.sets.keys().cloned().collect();
+    /// All ReplicaSets were listed anew, or all of a namespace: what is not among them left the
+    /// watch meanwhile. What is counts as it is, even if its version is lower: the cluster may come
+    /// from a backup.
+    pub fn reset_sets(&mut self, namespace: Option<&str>, listed: Vec<Placed>) -> Vec<Key> {
+        let is_listed = |placed: &Placed| namespace.is_none_or(|namespace| placed.namespace == namespace);
+        let listable = self.sets.iter().filter(|(_, placed)| is_listed(placed));
+        let mut gone: BTreeSet<String> = listable.map(|(uid, _)| uid.clone()).collect();
         let mut woken = BTreeSet::new();
         for placed in listed {
             gone.remove(&placed.set.uid);
-            self.newest_set.saw(&placed.set.resource_version);
+            self.newest_set.saw(&placed.namespace, &placed.set.resource_version);
             woken.extend(self.replace_set(placed));
         }
         for uid in gone {

@@ -103,7 +103,7 @@ impl Ledger {
     /// The same, and it is given so much time (S14.4).
     pub fn check_within(&mut self, patience: Duration, key: &Key, index: &Index, now: Instant) -> Readiness {
         let Some(entry) = self.entries.get(key) else { return Readiness::Ready };
-        if entry.is_shown_by(index) || has(Bug::LedgerIgnored) {
+        if entry.is_shown_by(&key.namespace, index) || has(Bug::LedgerIgnored) {
             self.entries.remove(key);
             return Readiness::Ready;
         }
@@ -118,9 +118,9 @@ impl Ledger {
 }
 
 impl Entry {
-    fn is_shown_by(&self, index: &Index) -> bool {
-        self.workload.is_none_or(|version| index.newest_workload.has_reached(version))
-            && self.set.is_none_or(|version| index.newest_set.has_reached(version))
+    fn is_shown_by(&self, namespace: &str, index: &Index) -> bool {
+        self.workload.is_none_or(|version| index.newest_workload.has_reached(namespace, version))
+            && self.set.is_none_or(|version| index.newest_set.has_reached(namespace, version))
             && self.gone.iter().all(|uid| index.shows_gone(uid))
     }
 }

@@ -1,9 +1,12 @@
 //! The state machine: what to send next, and whether we hold the lease.
 //!
-//! As client-go's `LeaderElector` (`tryAcquireOrRenew`), with one difference: the time of a renewal
-//! is when its request was *sent*, not when the answer came. Others see the new record after that
-//! moment, never before, so a holder's claim ends before anybody's wait does, however slow the
-//! server is.
+//! As client-go's `LeaderElector` (`tryAcquireOrRenew`), with two differences:
+//!
+//! - The time of a renewal is when its request was *sent*, not when the answer came. Others see the
+//!   new record after that moment, never before, so a holder's claim ends before anybody's wait
+//!   does, however slow the server is.
+//! - A candidate also looks when the lease expires, and not only when a jittered retry period is
+//!   over; and it may be told what a watch shows ([`Elector::observe`]). Both only make it earlier.
 
 use std::time::{Duration, Instant};
 
@@ -218,20 +221,43 @@ impl Elector {
     }
 
     fn looked(&mut self, version: String, record: Record, now: Instant) {
+        let is_ours = record.holder == self.identity;
+        let expiry = self.note(version, record, now);
+        if !is_ours {
+            // Somebody has taken it from us.
+            self.renewed = None;
+        }
+        if is_ours || (now >= expiry && !self.is_resigning) {
+            self.step = Step::Take;
+        } else {
+            self.due = self.due.map(|due| due.min(expiry));
+        }
+    }
+
+    /// Remembers the Lease as it was seen; returns when it is free.
+    fn note(&mut self, version: String, record: Record, now: Instant) -> Instant {
         // Only a changed record is a sign of life, not a changed label.
         let at = match &self.seen {
             Some(seen) if seen.record == record => seen.at,
             _ => now,
         };
-        let is_ours = record.holder == self.identity;
-        let is_free = record.holder.is_empty() || now >= at + record.duration();
+        let expiry = if record.holder.is_empty() { now } else { at + record.duration() };
         self.seen = Some(Seen { version, record, at });
-        if !is_ours {
-            // Somebody has taken it from us.
-            self.renewed = None;
-        }
-        if is_ours || (is_free && !self.is_resigning) {
-            self.step = Step::Take;
+        expiry
+    }
+
+    /// A watch has shown this at the given time. It may lag, and leave things out: all that follows
+    /// is when the next attempt is due. To be called between two attempts.
+    pub fn observe(&mut self, at: Instant, shown: Reply) {
+        match shown {
+            Reply::Lease { record, .. } if record.holder == self.identity => {}
+            Reply::Lease { version, record } if self.renewed.is_none() && self.step == Step::Rest => {
+                let expiry = self.note(version, record, at);
+                self.due = self.due.map(|due| due.min(expiry));
+            }
+            // Taken from us, or gone.
+            Reply::Lease { .. } | Reply::Missing => self.due = None,
+            Reply::Failed => {}
         }
     }
 
@@ -245,11 +271,6 @@ impl Elector {
             self.renewed = None;
         }
         self.seen = Some(Seen { version, record, at: now });
-    }
-
-    /// Something happened to the lease: the next attempt is due at once.
-    pub fn hasten(&mut self) {
-        self.due = None;
     }
 
     /// Gives the lease back if we have it. To be called when nothing is done under it any more;

@@ -61,6 +61,7 @@ struct World {
     stray: Vec<Flight>,
     names: u64,
     claims: u64,
+    last_shown: Reply,
 }
 
 fn elector(name: u64) -> Elector {
@@ -81,6 +82,7 @@ impl World {
             stray: Vec::new(),
             names: 0,
             claims: 0,
+            last_shown: Reply::Missing,
         };
         for _ in 0..CANDIDATES {
             let candidate = world.candidate();
@@ -155,9 +157,26 @@ impl World {
             }
             5..7 => self.candidates[index].clock_off = 0,
             7 => self.version += 1,
-            8 => self.candidates[index].elector.hasten(),
+            8..200 => self.shown(index),
             _ => {}
         }
+    }
+
+    /// A watch shows the lease, as it is or as it was.
+    fn shown(&mut self, index: usize) {
+        let now = self.now();
+        let version = self.version.to_string();
+        if self.candidates[index].paused_until > self.tick || self.candidates[index].flight.is_some() {
+            return;
+        }
+        if self.dice.below(4) > 0 || self.last_shown == Reply::Missing {
+            self.last_shown = match &self.lease {
+                Some(record) => Reply::Lease { version, record: record.clone() },
+                None => Reply::Missing,
+            };
+        }
+        let shown = self.last_shown.clone();
+        self.candidates[index].elector.observe(now, shown);
     }
 
     fn act(&mut self, index: usize, is_stormy: bool) {

@@ -77,7 +77,27 @@ pub struct Refusal {
     pub namespace_terminating: bool,
 }
 
+/// [`Refusal::reason`] of a write that we did not send.
+const NOT_LEADER: &str = "NotLeader";
+
 impl Refusal {
+    /// It was not sent: another replica of the operator may be in charge.
+    #[must_use]
+    pub fn not_leader() -> Self {
+        Self {
+            code: 0,
+            reason: NOT_LEADER.to_owned(),
+            message: "not sent: this replica does not lead".to_owned(),
+            namespace_terminating: false,
+        }
+    }
+
+    /// It was not sent, see [`Self::not_leader`].
+    #[must_use]
+    pub fn is_not_leader(&self) -> bool {
+        self.reason == NOT_LEADER
+    }
+
     /// The object is not in the version that the decision was made from.
     #[must_use]
     pub fn is_conflict(&self) -> bool {
@@ -93,7 +113,7 @@ impl Refusal {
     /// Of a write: it may have been carried out all the same.
     #[must_use]
     pub fn leaves_doubt(&self) -> bool {
-        self.code == 0 || self.code >= 500
+        (self.code == 0 || self.code >= 500) && !self.is_not_leader()
     }
 
     /// The object is gone.

@@ -168,6 +168,10 @@ impl<C: Cluster> Pass<'_, C> {
     }
 
     async fn explain(&self, plan: &Plan, index: usize, refusal: &Refusal) -> Result<plan::Failure, Refusal> {
+        if refusal.is_not_leader() {
+            // Nothing was refused, and nothing is to be reported: the pass ends here.
+            return Err(refusal.clone());
+        }
         if refusal.namespace_terminating {
             return Ok(plan::Failure::NamespaceTerminating(refusal.message.clone()));
         }

@@ -103,7 +103,7 @@ impl Operator {
             Watch::Workloads => {
                 let listed = history.workloads_at(version);
                 let listed = listed.iter().map(|entry| Workload::clone(&entry.workload)).collect();
-                brain.index.reset_workloads(listed, now)
+                brain.index.reset_workloads(None, listed, now)
             }
             Watch::Sets => {
                 let listed = history.sets_at(version);
@@ -111,7 +111,7 @@ impl Operator {
                     namespace: entry.namespace.clone(),
                     set: entry.set.clone(),
                 };
-                brain.index.reset_sets(listed.iter().map(placed).collect())
+                brain.index.reset_sets(None, listed.iter().map(placed).collect())
             }
         };
         drop(brain);
@@ -140,7 +140,7 @@ impl Operator {
             Watch::Sets => {
                 for entry in history.sets_after(self.sets.version) {
                     woken.extend(if entry.is_deleted || !entry.is_marked {
-                        brain.index.delete_set(&entry.set.uid, &entry.set.resource_version)
+                        brain.index.delete_set(&entry.namespace, &entry.set.uid, &entry.set.resource_version)
                     } else {
                         let (namespace, set) = (entry.namespace.clone(), entry.set.clone());
                         brain.index.apply_set(Placed { namespace, set })

@@ -40,10 +40,11 @@ pub(crate) fn key(name: &str) -> Key {
 fn filled(sight: Sight) -> Index {
     let mut index = Index::new(sight);
     index.reset_workloads(
+        None,
         vec![workload("web", "w", "web", 1), workload("api", "a", "api", 2)],
         Instant::now(),
     );
-    index.reset_sets(vec![set("web-1", Some("w"), "web", 3), set("web-2", Some("w"), "web", 4)]);
+    index.reset_sets(None, vec![set("web-1", Some("w"), "web", 3), set("web-2", Some("w"), "web", 4)]);
     index
 }
 
@@ -82,7 +83,7 @@ fn an_orphan_wakes_whoever_selects_it() {
     assert_eq!(index.apply_set(set("lone", None, "web", 7)), []);
     assert_eq!(index.apply_set(set("lone", None, "api", 8)), [key("api")]);
     // S2.4: the deletion of an orphan wakes nobody.
-    assert_eq!(index.delete_set("uid-lone", "9"), []);
+    assert_eq!(index.delete_set("default", "uid-lone", "9"), []);
 }
 
 #[test]
@@ -94,9 +95,9 @@ fn a_released_set_wakes_its_old_owner_and_its_suitors() {
 #[test]
 fn a_relist_finds_what_was_deleted_meanwhile() {
     let mut index = filled(Sight::Whole);
-    assert_eq!(index.reset_sets(vec![set("web-2", Some("w"), "web", 4)]), [key("web")]);
+    assert_eq!(index.reset_sets(None, vec![set("web-2", Some("w"), "web", 4)]), [key("web")]);
     assert_eq!(names(&index, "web"), ["web-2"]);
-    let woken = index.reset_workloads(vec![workload("api", "a", "api", 2)], Instant::now());
+    let woken = index.reset_workloads(None, vec![workload("api", "a", "api", 2)], Instant::now());
     assert_eq!(woken, [key("api"), key("web")]);
     assert!(index.snapshot(&key("web")).is_none());
     assert_eq!(index.key_of("w"), None);
@@ -115,9 +116,9 @@ fn a_deployment_created_anew_does_not_inherit() {
 fn a_set_that_leaves_a_label_watch_is_a_stray_unless_we_deleted_it() {
     let mut index = filled(Sight::ByLabel);
     index.expect_gone("uid-web-1");
-    assert_eq!(index.delete_set("uid-web-1", "5"), [key("web")]);
+    assert_eq!(index.delete_set("default", "uid-web-1", "5"), [key("web")]);
     assert_eq!(index.strays(&key("web")), []);
-    assert_eq!(index.delete_set("uid-web-2", "6"), [key("web")]);
+    assert_eq!(index.delete_set("default", "uid-web-2", "6"), [key("web")]);
     let stray = Stray { name: "web-2".to_owned(), uid: "uid-web-2".to_owned() };
     assert_eq!(index.strays(&key("web")), [stray]);
     index.settle_stray(&key("web"), "uid-web-2");
@@ -127,7 +128,7 @@ fn a_set_that_leaves_a_label_watch_is_a_stray_unless_we_deleted_it() {
 #[test]
 fn a_relist_makes_strays_too() {
     let mut index = filled(Sight::ByLabel);
-    index.reset_sets(Vec::new());
+    index.reset_sets(None, Vec::new());
     assert_eq!(index.strays(&key("web")).len(), 2);
     index.delete_workload(key("web"), "7");
     assert_eq!(index.strays(&key("web")), []);
@@ -146,6 +147,31 @@ fn a_list_replaces_even_newer_versions() {
     let mut index = filled(Sight::Whole);
     index.apply_set(set("web-1", Some("w"), "web", 900));
     let restored = vec![set("web-1", None, "web", 5), set("web-2", Some("w"), "web", 4)];
-    assert_eq!(index.reset_sets(restored), [key("web")]);
+    assert_eq!(index.reset_sets(None, restored), [key("web")]);
     assert!(index.snapshot(&key("web")).expect("web").sets.iter().any(|set| set.resource_version == "5"));
+}
+
+#[test]
+fn a_list_of_one_namespace_says_nothing_about_others() {
+    let mut index = Index::watched(Sight::Whole, Extent::Namespace);
+    let now = Instant::now();
+    let elsewhere = |mut workload: Workload| {
+        workload.namespace = "elsewhere".to_owned();
+        workload
+    };
+    index.reset_workloads(Some("default"), vec![workload("web", "w", "web", 2)], now);
+    index.reset_workloads(Some("elsewhere"), vec![elsewhere(workload("api", "a", "api", 50))], now);
+    index.reset_sets(Some("default"), vec![set("web-1", Some("w"), "web", 3)]);
+    let placed = Placed { namespace: "elsewhere".to_owned(), ..set("api-1", Some("a"), "api", 51) };
+    index.reset_sets(Some("elsewhere"), vec![placed]);
+    assert_eq!(index.sizes(), (2, 2));
+    // What the watch of one has shown is not what the other has shown.
+    assert!(index.newest_set.has_reached("default", 3) && !index.newest_set.has_reached("default", 4));
+    assert!(index.newest_set.has_reached("elsewhere", 51));
+    assert!(!index.newest_workload.has_reached("default", 50) && !index.newest_set.has_reached("third", 1));
+
+    index.reset_workloads(Some("elsewhere"), Vec::new(), now);
+    index.reset_sets(Some("elsewhere"), Vec::new());
+    assert_eq!(index.sizes(), (1, 1));
+    assert!(index.snapshot(&key("web")).is_some_and(|snapshot| snapshot.sets.len() == 1));
 }

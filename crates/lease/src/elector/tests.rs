@@ -324,7 +324,8 @@ fn a_released_lease_is_taken_at_once() {
     assert_eq!((record.holder.as_str(), record.duration_seconds, record.transitions), ("", 1, 0));
     assert_eq!(a.next(server.now, server.wall, 0.0), Todo::Done);
     // It is told of the release by its watch.
-    b.hasten();
+    assert_eq!(server.turn(&mut b, Answered), []);
+    b.observe(server.now, server.reply());
     server.turn(&mut b, Answered);
     assert!(server.leads(&b));
     assert_eq!(server.record().transitions, 1);
@@ -368,6 +369,74 @@ fn a_deleted_lease_is_made_anew() {
     server.turn(&mut a, Answered);
     assert!(server.leads(&a));
     assert_eq!(server.record().holder, "a");
+}
+
+#[test]
+fn who_stands_by_looks_when_the_lease_expires() {
+    let (mut server, _, mut b) = two();
+    // Its retry period and jitter would let it look at 13.2 s and 17.6 s.
+    while let Todo::Send(request) = {
+        server.pass(seconds(1));
+        b.next(server.now, server.wall, 1.0)
+    } {
+        let reply = server.carry_out(request);
+        b.answered(server.now, server.now, reply);
+    }
+    let mut looked = Vec::new();
+    while !server.leads(&b) {
+        match b.next(server.now, server.wall, 1.0) {
+            Todo::Sleep(until) => server.pass(until - server.now),
+            Todo::Send(request) => {
+                looked.push(server.elapsed());
+                let reply = server.carry_out(request);
+                b.answered(server.now, server.now, reply);
+            }
+            Todo::Done => panic!("it has not resigned"),
+        }
+    }
+    assert_eq!(server.elapsed(), seconds(15), "{looked:?}");
+}
+
+#[test]
+fn what_a_watch_shows_is_a_sign_of_life() {
+    let (mut server, mut a, mut b) = two();
+    server.pass(seconds(2));
+    server.turn(&mut a, Answered);
+    b.observe(server.now, server.reply());
+    // Were it not for the watch, b would count from the start, or from when it reads next.
+    server.pass(seconds(14));
+    server.turn(&mut b, Answered);
+    assert!(!server.leads(&b));
+    server.pass(seconds(1));
+    server.turn(&mut b, Answered);
+    assert!(server.leads(&b));
+}
+
+#[test]
+fn a_watch_that_lags_costs_nobody_the_lease() {
+    let (mut server, mut a, mut b) = two();
+    let old = server.reply();
+    for _ in 0..20 {
+        server.pass(seconds(2));
+        server.turn(&mut a, Answered);
+        a.observe(server.now, old.clone());
+        a.observe(server.now, Reply::Missing);
+        server.turn(&mut a, Answered);
+        b.observe(server.now, old.clone());
+        server.turn(&mut b, Answered);
+        assert!(server.leads(&a) && !server.leads(&b));
+    }
+    assert_eq!(a.claim(server.now).map(|claim| claim.term), Some(1));
+}
+
+#[test]
+fn a_holder_is_told_of_a_theft_by_its_watch() {
+    let (mut server, mut a, _) = two();
+    let thief = Record { holder: "thief".to_owned(), ..server.record().clone() };
+    let shown = server.put(thief);
+    a.observe(server.now, shown);
+    server.turn(&mut a, Answered);
+    assert!(!server.leads(&a), "without waiting for the next renewal");
 }
 
 #[test]

@@ -1,0 +1,184 @@
+//! Several replicas of the operator: one leads, the others stand by, and what happens when the
+//! leader is killed, ended, or stopped in its tracks. And an operator for some namespaces only.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use serde_json::json;
+
+use crate::failure::{Failure, Outcome, ensure, same};
+use crate::manifest::Manifest;
+use crate::objects::{Set, summaries};
+use crate::replica::{Replica, Rights, leads};
+use crate::scenario::{Scenario, scenarios};
+use crate::trace::{Recording, Trace};
+use crate::world::World;
+
+pub(crate) const SCENARIOS: &[Scenario] = scenarios![
+    own both leader_killed,
+    own both leader_ended,
+    own ours leader_stopped_and_woken because "what is stopped is the process, whatever its API",
+    own both one_namespace_only,
+];
+
+/// After a kill: the lease has to expire.
+const TAKEOVER: Duration = Duration::from_secs(20);
+/// After an orderly end: it was given back.
+const HANDOVER: Duration = Duration::from_secs(2);
+/// How long the leader is stopped.
+const STOPPED: Duration = Duration::from_secs(20);
+/// How long an orderly end may take.
+const END: Duration = Duration::from_secs(1);
+
+const PODS: i64 = 8;
+
+/// A leader and one that stands by, with a Deployment that is complete.
+async fn two(world: &World) -> Outcome<(Replica, Replica)> {
+    let alone = world.stage.operator(world.flavour);
+    alone.ok_or_else(|| Failure::new("there is no operator"))?.stop();
+    let leader = Replica::start(world, "one", Rights::Cluster, &[]).await?;
+    leads(world, &leader).await?;
+    let other = Replica::start(world, "two", Rights::Cluster, &[]).await?;
+    other.says("another replica leads").await?;
+    other.says("ready").await?;
+    let manifest = Manifest::new("web", PODS).rolling(&json!(1), &json!(1));
+    world.roll_out(&manifest).await?;
+    Ok((leader, other))
+}
+
+/// Starts a rollout and waits until it is half way.
+async fn half_way(world: &World, image: &str) -> Outcome {
+    world.set_image("web", image).await?;
+    let is_half_way = |sets: &[Set]| sets.iter().any(|set| set.image == image && set.size >= 3);
+    let sets = world.wait_sets("a rollout that is half way", is_half_way).await?;
+    ensure(sets.iter().any(|set| set.image != image && set.size > 0), "old pods left", summaries(&sets))
+}
+
+/// The end is as with one operator, and so was every moment on the way.
+async fn ended_well(world: &World, trace: Trace, image: &str) -> Outcome {
+    world.complete("web").await?;
+    let sets = world.sets().await?;
+    let expected = |set: &Set| set.size == if set.image == image { PODS } else { 0 };
+    ensure(sets.iter().all(expected), "pods of the last template only", summaries(&sets))?;
+    let seen = trace.stop(world).await?;
+    seen.ensure_at_most(PODS + 1)?;
+    seen.ensure_available(PODS - 1)?;
+    one_set_per_template(&seen)
+}
+
+fn one_set_per_template(seen: &Recording) -> Outcome {
+    for moment in &seen.0 {
+        let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+        for set in moment.values() {
+            *counts.entry(&set.image).or_default() += 1;
+        }
+        ensure(counts.values().all(|count| *count == 1), "one set per template", counts)?;
+    }
+    Ok(())
+}
+
+/// The leader is killed in the middle of a rollout: the other one takes over when the lease has
+/// expired, and ends the rollout. Before that it writes nothing.
+async fn leader_killed(world: World) -> Outcome {
+    let begin = Timestamp::now();
+    let (leader, other) = two(&world).await?;
+    let trace = Trace::start(&world).await?;
+    half_way(&world, "app:v2").await?;
+    same("writes of the one that stands by", other.writes(&world, begin)?, [])?;
+    let killed = Instant::now();
+    leader.operator.kill();
+    leads(&world, &other).await?;
+    let takeover = killed.elapsed();
+    println!("takeover after a kill ({}): {:.1} s", world.flavour.name(), takeover.as_secs_f64());
+    ensure(takeover <= TAKEOVER, "a takeover within 20 s", takeover)?;
+    ended_well(&world, trace, "app:v2").await
+}
+
+/// The leader is told to end in the middle of a rollout: it ends within a second, gives the lease
+/// back, and the other one takes over at once.
+async fn leader_ended(world: World) -> Outcome {
+    let (leader, other) = two(&world).await?;
+    let trace = Trace::start(&world).await?;
+    half_way(&world, "app:v2").await?;
+    let told = Instant::now();
+    let leader = tokio::task::spawn_blocking(move || (leader.operator.stop(), leader)).await?;
+    let (took, leader) = leader;
+    leads(&world, &other).await?;
+    let handover = told.elapsed();
+    println!("handover at an end ({}): {:.2} s", world.flavour.name(), handover.as_secs_f64());
+    ensure(took <= END, "an end within a second", took)?;
+    ensure(handover <= HANDOVER, "a handover within 2 s", handover)?;
+    ended_well(&world, trace, "app:v2").await?;
+
+    // The one that left comes back, and stands by.
+    leader.operator.start_again()?;
+    leader.says("another replica leads").await?;
+    world.set_image("web", "app:v3").await?;
+    world.complete("web").await?;
+    Ok(())
+}
+
+/// The leader is stopped in the middle of a rollout, long enough for the other one to take over,
+/// and then goes on: it writes nothing, not even what it was about to write when it was stopped.
+/// It stands by, and leads again when the other one ends.
+async fn leader_stopped_and_woken(world: World) -> Outcome {
+    let (leader, other) = two(&world).await?;
+    let trace = Trace::start(&world).await?;
+    half_way(&world, "app:v2").await?;
+    leader.signal("-STOP")?;
+    let stopped = Instant::now();
+    leads(&world, &other).await?;
+    let taken = Timestamp::now();
+    tokio::time::sleep(STOPPED.saturating_sub(stopped.elapsed())).await;
+    leader.signal("-CONT")?;
+    leader.says("another replica leads").await?;
+    ended_well(&world, trace, "app:v2").await?;
+    let trace = Trace::start(&world).await?;
+    world.set_image("web", "app:v3").await?;
+    ended_well(&world, trace, "app:v3").await?;
+    same("what the woken one wrote", leader.writes(&world, taken)?, [])?;
+    ensure(!other.writes(&world, taken)?.is_empty(), "writes of the new leader", "none")?;
+    ensure(leader.operator.is_running(), "a woken one that runs on", leader.operator.tail("", 5))?;
+
+    let told = Instant::now();
+    let _other = tokio::task::spawn_blocking(move || (other.operator.stop(), other)).await?;
+    leads(&world, &leader).await?;
+    ensure(told.elapsed() <= HANDOVER, "a handover within 2 s", told.elapsed())?;
+    let trace = Trace::start(&world).await?;
+    world.set_image("web", "app:v4").await?;
+    ended_well(&world, trace, "app:v4").await
+}
+
+/// An operator for one namespace leaves another one alone. It has rights nowhere else, asks for
+/// nothing that is not in a namespace, and is refused nothing.
+async fn one_namespace_only(world: World) -> Outcome {
+    let alone = world.stage.operator(world.flavour);
+    alone.ok_or_else(|| Failure::new("there is no operator"))?.stop();
+    let begin = Timestamp::now();
+    let elsewhere = World::new(world.stage.clone(), world.controller, world.flavour, "elsewhere").await?;
+    elsewhere.create(&Manifest::new("web", 2)).await?;
+    let only = format!("--watch-namespace={}", world.namespace);
+    let replica = Replica::start(&world, "one", Rights::Namespace, &[&only]).await?;
+    world.roll_out(&Manifest::new("web", 2)).await?;
+    let recreate = json!({"type": "Recreate"});
+    world.roll_out(&Manifest::new("db", 2).spec("strategy", &recreate)).await?;
+    for name in ["web", "db"] {
+        world.set_image(name, "app:v2").await?;
+        world.complete(name).await?;
+    }
+    same("sets elsewhere", elsewhere.sets().await?.len(), 0)?;
+    let status = elsewhere.get("web").await?.status("observedGeneration");
+    ensure(status <= 0, "nobody having looked at the other one", status)?;
+
+    let requests = replica.requests(&world, begin)?;
+    ensure(!requests.is_empty(), "requests", "none")?;
+    let stray = requests.iter().filter(|request| request.namespace != world.namespace);
+    same(
+        "requests outside of the namespace",
+        stray.collect::<Vec<_>>(),
+        [] as [&cluster::audit::Request; 0],
+    )?;
+    let refused = requests.iter().filter(|request| request.code == 403);
+    same("requests that were refused", refused.collect::<Vec<_>>(), [] as [&cluster::audit::Request; 0])
+}

@@ -1,0 +1,140 @@
+//! Replicas of the operator with leader election, each under a service account of its own: so the
+//! audit log tells who wrote what.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use cluster::{NotYet, audit, wait_for};
+use jiff::Timestamp;
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::Api;
+use serde_json::json;
+
+use crate::failure::{Failure, Outcome, until};
+use crate::operator::Operator;
+use crate::world::{SOON, World};
+
+/// Name of the Lease, unless told otherwise.
+pub(crate) const LEASE: &str = "rollwright";
+
+/// One of several operators.
+pub(crate) struct Replica {
+    pub(crate) operator: Operator,
+    user: String,
+}
+
+/// Which rights a service account gets, beside those on the Lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rights {
+    /// Those of the operator, in the whole cluster.
+    Cluster,
+    /// The same in one namespace, by a Role; nothing anywhere else.
+    Namespace,
+}
+
+impl Replica {
+    /// Starts one in the namespace of the scenario, where its Lease is too.
+    pub(crate) async fn start(world: &World, name: &str, rights: Rights, more: &[&str]) -> Outcome<Self> {
+        let kubeconfig = account(world, name, rights).await?;
+        let log = world.stage.cluster.directory().join(format!("replica-{name}.log"));
+        let arguments = [
+            format!("--api={}", world.flavour.api_version()),
+            "--leader-elect".to_owned(),
+            format!("--leader-elect-resource-namespace={}", world.namespace),
+            "--bind-address=0".to_owned(),
+        ];
+        let more = more.iter().map(|&argument| argument.to_owned());
+        let arguments = arguments.into_iter().chain(more).collect();
+        let program = std::path::Path::new(env!("CARGO_BIN_EXE_rollwright"));
+        let operator = Operator::start_with(program, &kubeconfig, &log, arguments)?;
+        let user = format!("system:serviceaccount:{}:{name}", world.namespace);
+        Ok(Self { operator, user })
+    }
+
+    /// Waits until its log has a line with this text.
+    pub(crate) async fn says(&self, text: &str) -> Outcome {
+        wait_for(&format!("\"{text}\" in the log of {}", self.user), SOON, async || {
+            let log = std::fs::read_to_string(self.operator.log())?;
+            until(log.contains(text), self.operator.tail("", 5))
+        })
+        .await?;
+        Ok(())
+    }
+
+    /// Whether the Lease names it.
+    pub(crate) fn is(&self, holder: &str) -> bool {
+        let start = self.operator.tail("running for leader", 1);
+        !holder.is_empty() && start.contains("running for leader") && start.contains(holder)
+    }
+
+    /// Its requests since then, without those about the Lease.
+    pub(crate) fn requests(&self, world: &World, since: Timestamp) -> Outcome<Vec<audit::Request>> {
+        let requests = audit::requests(&world.stage.cluster.audit_log(), since, &self.user);
+        let mut requests = requests.map_err(|error| Failure::new(error.to_string()))?;
+        requests.retain(|request| request.resource != "leases");
+        Ok(requests)
+    }
+
+    /// The writes among them; dry runs change nothing.
+    pub(crate) fn writes(&self, world: &World, since: Timestamp) -> Outcome<Vec<audit::Request>> {
+        let mut requests = self.requests(world, since)?;
+        requests.retain(|request| request.is_write() && !request.dry_run);
+        Ok(requests)
+    }
+
+    /// Stops the process in its tracks, or lets it go on.
+    pub(crate) fn signal(&self, signal: &str) -> Outcome {
+        let pid = self.operator.pid().ok_or_else(|| Failure::new("it does not run"))?;
+        Command::new("kill").args([signal, &pid.to_string()]).status()?;
+        Ok(())
+    }
+}
+
+/// Who holds the lease; empty for nobody.
+pub(crate) async fn holder(world: &World) -> Result<String, NotYet> {
+    let leases: Api<Lease> = Api::namespaced(world.client(), &world.namespace);
+    let lease = leases.get_opt(LEASE).await?;
+    Ok(lease.and_then(|lease| lease.spec?.holder_identity).unwrap_or_default())
+}
+
+/// Waits until this replica holds the lease; returns how long that took.
+pub(crate) async fn leads(world: &World, replica: &Replica) -> Outcome<Duration> {
+    let started = Instant::now();
+    wait_for("a new leader", SOON, async || {
+        let holder = holder(world).await?;
+        until(replica.is(&holder), holder)
+    })
+    .await?;
+    Ok(started.elapsed())
+}
+
+/// A kubeconfig for a new service account with these rights.
+async fn account(world: &World, name: &str, rights: Rights) -> Outcome<std::path::PathBuf> {
+    let namespace = &world.namespace;
+    let kubectl = &world.kubectl;
+    kubectl.run(&["create", "serviceaccount", name]).await?;
+    let subject = json!([{"kind": "ServiceAccount", "name": name, "namespace": namespace}]);
+    let group = "rbac.authorization.k8s.io";
+    let api = format!("{group}/v1");
+    let mut items = vec![
+        json!({"apiVersion": api, "kind": "Role", "metadata": {"name": "lease"}, "rules": [
+            {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create"]},
+            {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "resourceNames": [LEASE],
+             "verbs": ["get", "list", "watch", "update"]},
+        ]}),
+        json!({"apiVersion": api, "kind": "RoleBinding", "metadata": {"name": format!("lease-{name}")},
+            "roleRef": {"apiGroup": group, "kind": "Role", "name": "lease"}, "subjects": subject}),
+    ];
+    let of_cluster = json!({"apiGroup": group, "kind": "ClusterRole", "name": "rollwright"});
+    let metadata = json!({"name": format!("{namespace}-{name}")});
+    let kind = match rights {
+        Rights::Cluster => "ClusterRoleBinding",
+        // Rights of a ClusterRole that are bound in a namespace end at its border.
+        Rights::Namespace => "RoleBinding",
+    };
+    items.push(json!({"apiVersion": api, "kind": kind, "metadata": metadata,
+        "roleRef": of_cluster, "subjects": subject}));
+    kubectl.apply(&json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()).await?;
+    let token = kubectl.run(&["create", "token", name]).await?;
+    Ok(world.stage.cluster.kubeconfig_for_token(name, token.trim())?)
+}
