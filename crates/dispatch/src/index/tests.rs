@@ -83,7 +83,7 @@ fn an_orphan_wakes_whoever_selects_it() {
     assert_eq!(index.apply_set(set("lone", None, "web", 7)), []);
     assert_eq!(index.apply_set(set("lone", None, "api", 8)), [key("api")]);
     // S2.4: the deletion of an orphan wakes nobody.
-    assert_eq!(index.delete_set("default", "uid-lone", "9"), []);
+    assert_eq!(index.delete_set("ns", "uid-lone", "9"), []);
 }
 
 #[test]
@@ -116,9 +116,9 @@ fn a_deployment_created_anew_does_not_inherit() {
 fn a_set_that_leaves_a_label_watch_is_a_stray_unless_we_deleted_it() {
     let mut index = filled(Sight::ByLabel);
     index.expect_gone("uid-web-1");
-    assert_eq!(index.delete_set("default", "uid-web-1", "5"), [key("web")]);
+    assert_eq!(index.delete_set("ns", "uid-web-1", "5"), [key("web")]);
     assert_eq!(index.strays(&key("web")), []);
-    assert_eq!(index.delete_set("default", "uid-web-2", "6"), [key("web")]);
+    assert_eq!(index.delete_set("ns", "uid-web-2", "6"), [key("web")]);
     let stray = Stray { name: "web-2".to_owned(), uid: "uid-web-2".to_owned() };
     assert_eq!(index.strays(&key("web")), [stray]);
     index.settle_stray(&key("web"), "uid-web-2");
@@ -159,16 +159,16 @@ fn a_list_of_one_namespace_says_nothing_about_others() {
         workload.namespace = "elsewhere".to_owned();
         workload
     };
-    index.reset_workloads(Some("default"), vec![workload("web", "w", "web", 2)], now);
+    index.reset_workloads(Some("ns"), vec![workload("web", "w", "web", 2)], now);
     index.reset_workloads(Some("elsewhere"), vec![elsewhere(workload("api", "a", "api", 50))], now);
-    index.reset_sets(Some("default"), vec![set("web-1", Some("w"), "web", 3)]);
+    index.reset_sets(Some("ns"), vec![set("web-1", Some("w"), "web", 3)]);
     let placed = Placed { namespace: "elsewhere".to_owned(), ..set("api-1", Some("a"), "api", 51) };
     index.reset_sets(Some("elsewhere"), vec![placed]);
     assert_eq!(index.sizes(), (2, 2));
     // What the watch of one has shown is not what the other has shown.
-    assert!(index.newest_set.has_reached("default", 3) && !index.newest_set.has_reached("default", 4));
+    assert!(index.newest_set.has_reached("ns", 3) && !index.newest_set.has_reached("ns", 4));
     assert!(index.newest_set.has_reached("elsewhere", 51));
-    assert!(!index.newest_workload.has_reached("default", 50) && !index.newest_set.has_reached("third", 1));
+    assert!(!index.newest_workload.has_reached("ns", 50) && !index.newest_set.has_reached("third", 1));
 
     index.reset_workloads(Some("elsewhere"), Vec::new(), now);
     index.reset_sets(Some("elsewhere"), Vec::new());

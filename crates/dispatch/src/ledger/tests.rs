@@ -41,7 +41,7 @@ fn a_deletion_is_waited_for() {
     let now = Instant::now();
     ledger.deleted_set(&key("web"), "uid-web-1", now);
     assert!(is_waiting(&mut ledger, &index, now));
-    index.delete_set("default", "uid-web-1", "22");
+    index.delete_set("ns", "uid-web-1", "22");
     assert_eq!(ledger.check(&key("web"), &index, now), Readiness::Ready);
 }
 
