@@ -12,6 +12,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         scenario!(what_is_owned_goes),
         scenario!(what_is_orphaned_stays),
         scenario!(what_is_owned_goes_first),
+        scenario!(a_policy_stands_until_there_is_another),
         scenario!(collections),
     ]
 }
@@ -81,6 +82,26 @@ async fn what_is_owned_goes_first(talk: &mut Talk<'_>) {
     talk.ask("DELETE", &format!("{maps}/owner"), &first).await;
     talk.until(&format!("{maps}/owned"), |answer| answer["code"] == 404).await;
     talk.until(&format!("{maps}/owner"), |answer| answer["code"] == 404).await;
+}
+
+/// Foreground, then no word of it, then background: by then the object is to go at once, and what it
+/// owns later. A finalizer of what it owns keeps the collector from ending this early.
+async fn a_policy_stands_until_there_is_another(talk: &mut Talk<'_>) {
+    let maps = talk.core("configmaps");
+    let owner = talk.ask("POST", &maps, &config_map("owner", "red")).await;
+    let mut dependent = owned("owned", &owner, true);
+    dependent["metadata"]["finalizers"] = json!(["example.com/hold"]);
+    talk.ask("POST", &maps, &dependent).await;
+    let policy =
+        |name: &str| json!({ "apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": name });
+    talk.ask("DELETE", &format!("{maps}/owner"), &policy("Foreground")).await;
+    talk.until(&format!("{maps}/owned"), |answer| !answer["metadata"]["deletionTimestamp"].is_null()).await;
+    let answer = talk.ask("DELETE", &format!("{maps}/owner"), &Value::Null).await;
+    talk.note(&format!("{}", answer["metadata"]["finalizers"]));
+    talk.ask("DELETE", &format!("{maps}/owner"), &policy("Background")).await;
+    talk.ask("GET", &format!("{maps}/owner"), &Value::Null).await;
+    talk.patch("merge-patch", &format!("{maps}/owned"), &json!({ "metadata": { "finalizers": null } })).await;
+    talk.until(&format!("{maps}/owned"), |answer| answer["code"] == 404).await;
 }
 
 async fn collections(talk: &mut Talk<'_>) {

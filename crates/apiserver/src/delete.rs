@@ -24,9 +24,10 @@ pub(crate) fn options(body: &[u8], query: &Query) -> Result<Deletion, Refused> {
     let policy = text("/propagationPolicy").or_else(|| query.text("propagationPolicy").map(str::to_owned));
     let orphans = options.get("orphanDependents").and_then(Value::as_bool);
     let propagation = match (policy.as_deref(), orphans) {
-        (Some("Foreground"), _) => Propagation::Foreground,
-        (Some("Orphan"), _) | (None, Some(true)) => Propagation::Orphan,
-        (Some("Background") | None, _) => Propagation::Background,
+        (Some("Foreground"), _) => Some(Propagation::Foreground),
+        (Some("Orphan"), _) | (None, Some(true)) => Some(Propagation::Orphan),
+        (Some("Background"), _) | (None, Some(false)) => Some(Propagation::Background),
+        (None, None) => None,
         (Some(other), _) => {
             let known = ["Foreground", "Background", "Orphan", "nil"].map(str::to_owned);
             let cause = Cause::not_supported("propagationPolicy", &other.into(), &known);

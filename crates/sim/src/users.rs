@@ -129,7 +129,7 @@ impl Engine<'_> {
     fn orphan(&mut self) {
         let key = self.workload_key();
         self.is_alone = false;
-        let deletion = Deletion { propagation: Propagation::Orphan, ..Deletion::default() };
+        let deletion = Deletion { propagation: Some(Propagation::Orphan), ..Deletion::default() };
         _ = self.store.delete(&key, &deletion);
         self.settle(Actor::Foreign);
         self.after(2 * SECOND, Event::Return);

@@ -185,7 +185,7 @@ fn collect(store: &mut Store, object: &Object) -> Result<(), Refused> {
         Propagation::Background
     };
     let preconditions = Preconditions { uid: Some(object.uid().to_owned()), resource_version: None };
-    let deletion = Deletion { preconditions, propagation, ..Deletion::default() };
+    let deletion = Deletion { preconditions, propagation: Some(propagation), ..Deletion::default() };
     or_gone(store.delete(&Key::of(object), &deletion))
 }
 

@@ -17,8 +17,8 @@ use serde_json::Value;
 use crate::object::Object;
 use crate::refusal::Refused;
 use crate::resource::Resource;
-use crate::store::{FOREGROUND, Key, ORPHAN, Store};
-use crate::write::{Deletion, Mode, Preconditions, Propagation, Subresource};
+use crate::store::{Key, Store};
+use crate::write::{Deletion, Mode, Preconditions, Subresource};
 use status::Transitions;
 
 pub use course::{
@@ -318,14 +318,8 @@ fn gates_are_met(pod: &Object) -> bool {
 
 /// The end of a pod that has nothing left to run. What it owns is not the kubelet's to decide.
 fn at_once(pod: &Object) -> Deletion {
-    let has = |finalizer: &str| pod.finalizers().any(|present| present == finalizer);
-    let propagation = match (has(FOREGROUND), has(ORPHAN)) {
-        (true, _) => Propagation::Foreground,
-        (false, true) => Propagation::Orphan,
-        (false, false) => Propagation::Background,
-    };
     let preconditions = Preconditions { uid: Some(pod.uid().to_owned()), resource_version: None };
-    Deletion { preconditions, propagation, grace_seconds: Some(0), mode: Mode::Store }
+    Deletion { preconditions, grace_seconds: Some(0), ..Deletion::default() }
 }
 
 /// Whether a node takes no new pods (`kubectl cordon`).

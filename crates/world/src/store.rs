@@ -326,12 +326,15 @@ impl Store {
         self.admit(Operation::Delete, Subresource::Main, deletion.mode, Some(&stored), &mut object)?;
         let mut finalizers: Vec<&str> = object.finalizers().collect();
         let before = finalizers.len();
-        finalizers.retain(|finalizer| *finalizer != FOREGROUND && *finalizer != ORPHAN);
-        match deletion.propagation {
-            Propagation::Background => {}
-            Propagation::Foreground => finalizers.push(FOREGROUND),
-            Propagation::Orphan => finalizers.push(ORPHAN),
-        }
+        let is_policy = |finalizer: &&str| [FOREGROUND, ORPHAN].contains(finalizer);
+        let present = finalizers.iter().copied().find(|finalizer| is_policy(finalizer));
+        finalizers.retain(|finalizer| !is_policy(finalizer));
+        finalizers.extend(match deletion.propagation {
+            None => present,
+            Some(Propagation::Background) => None,
+            Some(Propagation::Foreground) => Some(FOREGROUND),
+            Some(Propagation::Orphan) => Some(ORPHAN),
+        });
         let grace = write::grace(&stored, deletion.grace_seconds);
         let waits = !finalizers.is_empty() || grace > 0 || !write::is_emptied(&stored);
         if deletion.mode == Mode::DryRun {

@@ -87,8 +87,9 @@ pub enum Propagation {
 pub struct Deletion {
     /// What must be true of it.
     pub preconditions: Preconditions,
-    /// What becomes of what it owns.
-    pub propagation: Propagation,
+    /// What becomes of what it owns; if that is left open, what the object's finalizers say, or else
+    /// that it is deleted afterwards.
+    pub propagation: Option<Propagation>,
     /// Seconds that a pod gets; 0 removes it at once.
     pub grace_seconds: Option<i64>,
     /// Whether it is meant.
@@ -97,12 +98,8 @@ pub struct Deletion {
 
 impl Default for Deletion {
     fn default() -> Self {
-        Self {
-            preconditions: Preconditions::default(),
-            propagation: Propagation::Background,
-            grace_seconds: None,
-            mode: Mode::Store,
-        }
+        let preconditions = Preconditions::default();
+        Self { preconditions, propagation: None, grace_seconds: None, mode: Mode::Store }
     }
 }
 

@@ -53,7 +53,8 @@ fn pass(cluster: &mut Cluster, seconds: i64) {
 }
 
 fn delete(cluster: &mut Cluster, key: &Key, propagation: Propagation) {
-    cluster.store.delete(key, &Deletion { propagation, ..Deletion::default() }).unwrap();
+    let deletion = Deletion { propagation: Some(propagation), ..Deletion::default() };
+    cluster.store.delete(key, &deletion).unwrap();
     cluster.settle();
 }
 

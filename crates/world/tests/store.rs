@@ -202,9 +202,18 @@ fn a_propagation_is_a_finalizer() {
     {
         create(&mut store, set(finalizer));
         let key = key(Resource::ReplicaSets, finalizer);
-        let marked = store.delete(&key, &Deletion { propagation, ..Deletion::default() }).unwrap();
+        let marked =
+            store.delete(&key, &Deletion { propagation: Some(propagation), ..Deletion::default() }).unwrap();
         assert_eq!(marked.finalizers().collect::<Vec<_>>(), [finalizer]);
         assert!(marked.is_deleting());
+        // Who says nothing changes nothing.
+        let version = store.version();
+        let again = store.delete(&key, &Deletion::default()).unwrap();
+        assert_eq!(again.finalizers().collect::<Vec<_>>(), [finalizer]);
+        assert_eq!(store.version(), version);
+        let background = Some(Propagation::Background);
+        store.delete(&key, &Deletion { propagation: background, ..Deletion::default() }).unwrap();
+        assert!(store.get(&key).is_none());
     }
 }
 
