@@ -31,6 +31,8 @@ pub(crate) enum Command {
     Shadow(ShadowArguments),
     /// Print the CustomResourceDefinition.
     Crd(CrdArguments),
+    /// Check manifests offline, as the API server would; exits with 1 if it would refuse one.
+    Lint(LintArguments),
     /// Wait until a page, such as /readyz of another operator, answers.
     Probe(ProbeArguments),
     /// Print the version.
@@ -350,6 +352,30 @@ pub(crate) struct CrdArguments {
     /// Take the pod template's schema from the cluster, so that no pod field it knows is missing.
     #[arg(long)]
     pub(crate) from_cluster: bool,
+}
+
+/// `rollwright lint`.
+#[derive(Debug, Args)]
+pub(crate) struct LintArguments {
+    /// A file of YAML or JSON, a directory of them (.yaml, .yml, .json; not what is below), or - for
+    /// standard input; may be given more than once.
+    #[arg(short = 'f', long = "filename", value_name = "FILE", required = true, num_args = 1..)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Form of what is found.
+    #[arg(short = 'o', long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) output: LintOutput,
+    /// Check apps/v1 Deployments too, as they would be with our apiVersion.
+    #[arg(long)]
+    pub(crate) include_apps: bool,
+}
+
+/// Form of what `rollwright lint` finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LintOutput {
+    /// A line each: FILE:LINE: NAME: MESSAGE.
+    Text,
+    /// One JSON array.
+    Json,
 }
 
 /// `rollwright probe`.

@@ -15,6 +15,7 @@ mod leadership;
 mod lifeline;
 mod live;
 mod logging;
+mod manifests;
 mod metrics;
 mod object;
 mod patience;
@@ -56,6 +57,8 @@ enum Failure {
     #[error(transparent)]
     Probe(#[from] probe::ProbeError),
     #[error(transparent)]
+    Lint(#[from] manifests::LintError),
+    #[error(transparent)]
     Schema(#[from] schema::SchemaError),
     #[error(transparent)]
     Logging(#[from] logging::LoggingError),
@@ -83,6 +86,12 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, Failure> {
             Command::Sandbox(arguments) => return Ok(sandbox::run(arguments).await?),
             Command::Shadow(arguments) => shadow::run(arguments).await?,
             Command::Crd(arguments) => print(&schema::print(arguments).await?)?,
+            Command::Lint(arguments) => {
+                let verdict = manifests::run(arguments)?;
+                print(&verdict.out)?;
+                eprint!("{}", verdict.err);
+                return Ok(ExitCode::from(verdict.code));
+            }
             Command::Probe(arguments) => print(&probe::run(arguments).await?)?,
             Command::Version => print(concat!("rollwright ", env!("CARGO_PKG_VERSION"), "\n"))?,
         }

@@ -1,0 +1,198 @@
+//! Manifests of our Deployments, checked offline: what the API server would refuse, in its words,
+//! with the line where it stands.
+//!
+//! The checks are those of [`admission`], by the schema and the rules of the definition that this
+//! program brings; strictly, as kubectl asks for it. What only a cluster can know (webhooks,
+//! quotas, names that are taken, what may change) is not looked at.
+
+mod yaml;
+
+use admission::Crd;
+use serde::Serialize;
+use serde_json::Value;
+
+use yaml::{Document, Lines};
+
+/// What is wrong, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The line, from 1.
+    pub line: usize,
+    /// Name of the Deployment; empty if it has none, or if the text is not YAML.
+    pub name: String,
+    /// Path of the field; empty where there is none.
+    pub field: String,
+    /// As the server words it.
+    pub message: String,
+}
+
+/// What came of a text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Deployments that were checked.
+    pub checked: usize,
+    /// Other objects.
+    pub skipped: usize,
+    /// What is wrong, in the order of lines.
+    pub findings: Vec<Finding>,
+}
+
+/// Which Deployments to check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// Those of our API group.
+    Ours,
+    /// Those of apps/v1 too, as they would be with our `apiVersion`.
+    AppsToo,
+}
+
+/// Checks manifests by one definition.
+#[derive(Debug)]
+pub struct Linter {
+    crd: Crd,
+    which: Which,
+}
+
+impl Linter {
+    /// With the definition that `rollwright crd` prints.
+    ///
+    /// # Errors
+    /// When it cannot be read, which a test excludes.
+    pub fn new(which: Which) -> Result<Self, String> {
+        let definition = api::crd::crd(None).map_err(|error| error.to_string())?;
+        let crd = Crd::parse(&definition).map_err(|error| error.to_string())?;
+        Ok(Self { crd, which })
+    }
+
+    /// Checks all objects of a text: YAML with any number of documents, or JSON; lists too.
+    #[must_use]
+    pub fn check(&self, text: &str) -> Report {
+        let mut report = Report::default();
+        let (documents, malformed) = yaml::read(text);
+        for document in documents {
+            self.document(document, &mut report);
+        }
+        if let Some(malformed) = malformed {
+            let message = format!("not YAML: {}", malformed.problem);
+            let finding =
+                Finding { line: malformed.line, name: String::new(), field: String::new(), message };
+            report.findings.push(finding);
+        }
+        report.findings.sort_by_key(|finding| finding.line);
+        report
+    }
+
+    fn document(&self, document: Document, report: &mut Report) {
+        let Document { value, lines, duplicates } = document;
+        let is_list = text(&value, "/apiVersion") == "v1" && text(&value, "/kind") == "List";
+        let objects: Vec<(String, Value)> = match value.pointer("/items").and_then(Value::as_array) {
+            Some(items) if is_list => {
+                let at = |(index, item): (usize, &Value)| (format!("items[{index}]"), item.clone());
+                items.iter().enumerate().map(at).collect()
+            }
+            _ => vec![(String::new(), value)],
+        };
+        for (place, object) in objects {
+            let place = Place { lines: &lines, prefix: &place, name: text(&object, "/metadata/name") };
+            match self.kind(&object) {
+                Kind::Checked => {
+                    report.checked += 1;
+                    report.findings.extend(self.object(object, &place, &duplicates));
+                }
+                Kind::Unknown(message) => report.findings.push(place.finding("kind", message)),
+                Kind::Other => report.skipped += 1,
+            }
+        }
+    }
+
+    fn kind(&self, object: &Value) -> Kind {
+        let (version, kind) = (text(object, "/apiVersion"), text(object, "/kind"));
+        let group = version.split('/').next().unwrap_or_default();
+        let is_checked = match version.as_str() {
+            "rollwright.dev/v1" => true,
+            "apps/v1" => self.which == Which::AppsToo,
+            _ => false,
+        };
+        if is_checked && kind == "Deployment" {
+            Kind::Checked
+        } else if group == api::crd::GROUP {
+            let message = format!(
+                "no matches for kind \"{kind}\" in version \"{version}\": it is Deployment in rollwright.dev/v1"
+            );
+            Kind::Unknown(message)
+        } else {
+            Kind::Other
+        }
+    }
+
+    /// The way of a creation through the server.
+    fn object(&self, mut object: Value, place: &Place<'_>, duplicates: &[(String, usize)]) -> Vec<Finding> {
+        if let Some(members) = object.as_object_mut() {
+            members.insert("apiVersion".to_owned(), "rollwright.dev/v1".into());
+        }
+        let twice = duplicates.iter().filter_map(|(path, line)| {
+            let field = place.own(path)?;
+            Some(Finding { line: *line, ..place.finding(field, format!("duplicate field \"{field}\"")) })
+        });
+        let mut findings: Vec<_> = twice.collect();
+        match self.crd.decode(&mut object) {
+            Err(message) => {
+                findings.push(place.finding("metadata", message));
+                return findings;
+            }
+            Ok(unknown) => findings.extend(unknown.into_iter().map(|message| {
+                // `unknown field "spec.foo"`
+                let field = message.split('"').nth(1).unwrap_or_default().to_owned();
+                place.finding(&field, message)
+            })),
+        }
+        // kubectl fills in the namespace of its context.
+        if let Some(members) = object.as_object_mut()
+            && let Some(metadata) =
+                members.entry("metadata").or_insert_with(|| Value::Object(Default::default())).as_object_mut()
+        {
+            metadata.entry("namespace").or_insert_with(|| "default".into());
+        }
+        self.crd.prepare_create(&mut object);
+        for cause in self.crd.create(&object) {
+            findings.push(place.finding(&cause.field, cause.to_string()));
+        }
+        findings
+    }
+}
+
+/// What an object is to us.
+enum Kind {
+    Checked,
+    Unknown(String),
+    Other,
+}
+
+/// Where an object is in its document.
+struct Place<'a> {
+    lines: &'a Lines,
+    prefix: &'a str,
+    name: String,
+}
+
+impl Place<'_> {
+    fn finding(&self, field: &str, message: String) -> Finding {
+        // The server begins the path of what its scale subresource minds with a dot.
+        let field = if field == "<nil>" { "" } else { field.trim_start_matches('.') };
+        let path = match (self.prefix.is_empty(), field.is_empty()) {
+            (true, _) => field.to_owned(),
+            (false, true) => self.prefix.to_owned(),
+            (false, false) => format!("{}.{field}", self.prefix),
+        };
+        Finding { line: self.lines.of(&path), name: self.name.clone(), field: field.to_owned(), message }
+    }
+
+    /// A path within the document as one within the object, if it is there.
+    fn own<'p>(&self, path: &'p str) -> Option<&'p str> {
+        if self.prefix.is_empty() { Some(path) } else { path.strip_prefix(self.prefix)?.strip_prefix('.') }
+    }
+}
+
+fn text(object: &Value, pointer: &str) -> String {
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
