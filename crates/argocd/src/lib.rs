@@ -1,0 +1,1 @@
+//! Nothing but tests: `tests/scripts.rs` runs the Lua of `deploy/argocd`.
