@@ -1,8 +1,13 @@
-//! /livez, /readyz and /metrics.
+//! /livez, /readyz and /metrics, and /debug/state if it is wanted.
+
+pub(crate) mod access;
+pub(crate) mod state;
+pub(crate) mod tls;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::{Request, Response, StatusCode};
 use http_body_util::Full;
@@ -10,13 +15,19 @@ use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::watch as signal;
 use tracing::{debug, info};
 
+use crate::admin::access::{Denied, Gate};
+use crate::admin::tls::Tls;
 use crate::health::Health;
 use crate::metrics::Metrics;
 use crate::metrics::objects::Objects;
+
+/// A client that does not get on with TLS is not waited for.
+const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// What the pages show.
 #[derive(Clone)]
@@ -29,6 +40,8 @@ pub(crate) struct Pages {
     pub(crate) objects: Option<Objects>,
     /// Further pages.
     pub(crate) more: Option<More>,
+    /// Who may read; everybody if there is nobody to ask.
+    pub(crate) gate: Option<Arc<Gate>>,
 }
 
 /// The JSON document at a path, if there is one.
@@ -42,33 +55,42 @@ pub(crate) async fn listen(address: SocketAddr) -> std::io::Result<TcpListener> 
 }
 
 /// Answers until the task is dropped.
-pub(crate) async fn serve(listener: TcpListener, pages: Pages) {
+pub(crate) async fn serve(listener: TcpListener, tls: Option<Arc<Tls>>, pages: Pages) {
     loop {
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) => {
                 debug!(%error, "connection not accepted");
-                tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+                tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             }
         };
-        let pages = pages.clone();
+        let (pages, acceptor) = (pages.clone(), tls.as_ref().map(|tls| tls.acceptor()));
         tokio::spawn(async move {
-            let service = service_fn(move |request| {
-                let response = answer(&pages, &request);
-                async move { Ok::<_, Infallible>(response) }
-            });
-            // The header timeout of hyper (30 s) bounds idle connections.
-            let mut server = http1::Builder::new();
-            let connection = server.timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service);
-            if let Err(error) = connection.await {
-                debug!(%error, "connection ended");
+            let Some(acceptor) = acceptor else { return converse(stream, pages).await };
+            match tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await {
+                Ok(Ok(stream)) => converse(stream, pages).await,
+                Ok(Err(error)) => debug!(%error, "no TLS"),
+                Err(_) => debug!("no TLS within {} s", HANDSHAKE.as_secs()),
             }
         });
     }
 }
 
-fn answer(pages: &Pages, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+async fn converse(stream: impl AsyncRead + AsyncWrite + Unpin, pages: Pages) {
+    let service = service_fn(move |request| {
+        let pages = pages.clone();
+        async move { Ok::<_, Infallible>(answer(&pages, &request).await) }
+    });
+    // The header timeout of hyper (30 s) bounds idle connections.
+    let mut server = http1::Builder::new();
+    let connection = server.timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), service);
+    if let Err(error) = connection.await {
+        debug!(%error, "connection ended");
+    }
+}
+
+async fn answer(pages: &Pages, request: &Request<Incoming>) -> Response<Full<Bytes>> {
     match request.uri().path() {
         // A task that dies ends the process; this tells of those that only stand still.
         "/livez" => match pages.health.complaints() {
@@ -77,16 +99,33 @@ fn answer(pages: &Pages, request: &Request<Incoming>) -> Response<Full<Bytes>> {
         },
         "/readyz" if *pages.ready.borrow() => text(StatusCode::OK, "ok"),
         "/readyz" => text(StatusCode::SERVICE_UNAVAILABLE, "caches are not filled yet"),
-        "/metrics" => metrics(pages),
-        path => match pages.more.as_ref().and_then(|more| more(path)) {
-            Some(document) => {
-                let mut response = text(StatusCode::OK, &document);
-                let json = http::HeaderValue::from_static("application/json");
-                response.headers_mut().insert(http::header::CONTENT_TYPE, json);
-                response
-            }
-            None => text(StatusCode::NOT_FOUND, "try /livez, /readyz or /metrics"),
-        },
+        path => guarded(pages, request, path).await,
+    }
+}
+
+/// What not everybody needs to see. Probes bring no token, so they are not among it.
+async fn guarded(pages: &Pages, request: &Request<Incoming>, path: &str) -> Response<Full<Bytes>> {
+    if let Some(gate) = &pages.gate
+        && let Err(denied) = gate.check(request.headers(), path).await
+    {
+        let mut response = text(denied.status(), &denied.text(path));
+        if denied == Denied::Unauthenticated {
+            let bearer = http::HeaderValue::from_static("Bearer");
+            response.headers_mut().insert(http::header::WWW_AUTHENTICATE, bearer);
+        }
+        return response;
+    }
+    if path == "/metrics" {
+        return metrics(pages);
+    }
+    match pages.more.as_ref().and_then(|more| more(path)) {
+        Some(document) => {
+            let mut response = text(StatusCode::OK, &document);
+            let json = http::HeaderValue::from_static("application/json");
+            response.headers_mut().insert(http::header::CONTENT_TYPE, json);
+            response
+        }
+        None => text(StatusCode::NOT_FOUND, "try /livez, /readyz or /metrics"),
     }
 }
 
@@ -111,3 +150,6 @@ fn text(status: StatusCode, text: &str) -> Response<Full<Bytes>> {
     *response.status_mut() = status;
     response
 }
+
+#[cfg(test)]
+mod tests;

@@ -148,6 +148,28 @@ pub(crate) struct RunArguments {
         default_value_t = OBJECT_METRICS_LIMIT
     )]
     pub(crate) object_metrics_limit: usize,
+    /// Certificate for that port, in PEM form; with a key it speaks TLS. Read anew when it changes.
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "ROLLWRIGHT_METRICS_TLS_CERT_FILE",
+        requires = "metrics_tls_key_file"
+    )]
+    pub(crate) metrics_tls_cert_file: Option<PathBuf>,
+    /// Its private key.
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "ROLLWRIGHT_METRICS_TLS_KEY_FILE",
+        requires = "metrics_tls_cert_file"
+    )]
+    pub(crate) metrics_tls_key_file: Option<PathBuf>,
+    /// Who may read /metrics: everybody, or those whose bearer token may get the path.
+    #[arg(long, value_name = "HOW", env = "ROLLWRIGHT_METRICS_AUTH", default_value = "none")]
+    pub(crate) metrics_auth: MetricsAuth,
+    /// Serve /debug/state too, which names Deployments.
+    #[arg(long, env = "ROLLWRIGHT_DEBUG_STATE")]
+    pub(crate) debug_state: bool,
     /// Do not give way to another controller that keeps undoing our status.
     #[arg(long, env = "ROLLWRIGHT_FORCE")]
     pub(crate) force: bool,
@@ -252,6 +274,15 @@ impl ElectionArguments {
         })?;
         Ok(Some(timings))
     }
+}
+
+/// Who may read /metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MetricsAuth {
+    /// Everybody who reaches the port.
+    None,
+    /// Whose bearer token may get the path, as the API server says.
+    Token,
 }
 
 /// `rollwright sandbox`.

@@ -22,6 +22,8 @@ pub(crate) enum Kind {
     Event,
     Crd,
     Lease,
+    TokenReview,
+    SubjectAccessReview,
 }
 
 /// An object of any [`Kind`].
@@ -92,6 +94,8 @@ impl kube::Resource for Object {
             Kind::Event => "Event",
             Kind::Crd => "CustomResourceDefinition",
             Kind::Lease => "Lease",
+            Kind::TokenReview => "TokenReview",
+            Kind::SubjectAccessReview => "SubjectAccessReview",
         })
     }
 
@@ -102,6 +106,8 @@ impl kube::Resource for Object {
             Kind::Pod | Kind::Event => "",
             Kind::Crd => "apiextensions.k8s.io",
             Kind::Lease => "coordination.k8s.io",
+            Kind::TokenReview => "authentication.k8s.io",
+            Kind::SubjectAccessReview => "authorization.k8s.io",
         })
     }
 
@@ -117,6 +123,8 @@ impl kube::Resource for Object {
             Kind::Event => "events",
             Kind::Crd => "customresourcedefinitions",
             Kind::Lease => "leases",
+            Kind::TokenReview => "tokenreviews",
+            Kind::SubjectAccessReview => "subjectaccessreviews",
         })
     }
 

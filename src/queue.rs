@@ -138,11 +138,17 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         let in_work = state.in_work();
         let ages = in_work.values().map(|since| now.saturating_duration_since(*since));
         Reading {
-            depth: state.depth_at(now),
+            // Who stands by collects keys for the day that it takes over; none of them waits for it.
+            depth: if self.is_paused() { 0 } else { state.depth_at(now) },
             added: state.added(),
             unfinished: ages.clone().sum(),
             longest: ages.max().unwrap_or_default(),
         }
+    }
+
+    /// Looks at the machine itself. Held briefly.
+    pub(crate) fn read<T>(&self, look: impl FnOnce(&State<K>) -> T) -> T {
+        look(&self.lock())
     }
 
     fn lock(&self) -> MutexGuard<'_, State<K>> {

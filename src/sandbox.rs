@@ -16,8 +16,8 @@ use tracing::warn;
 use world::Conventions;
 
 use crate::args::{
-    ClientArguments, ElectionArguments, LEASE_NAME, OBJECT_METRICS_LIMIT, RunArguments, STALLED_AFTER,
-    SandboxArguments,
+    ClientArguments, ElectionArguments, LEASE_NAME, MetricsAuth, OBJECT_METRICS_LIMIT, RunArguments,
+    STALLED_AFTER, SandboxArguments,
 };
 use crate::controller::Adoption;
 use crate::wire::{self, RunError};
@@ -92,6 +92,10 @@ fn operator(arguments: &SandboxArguments, kubeconfig: &Path) -> RunArguments {
         stalled_after: STALLED_AFTER,
         watch_namespace: Vec::new(),
         election: no_election(),
+        metrics_tls_cert_file: None,
+        metrics_tls_key_file: None,
+        metrics_auth: MetricsAuth::None,
+        debug_state: true,
         object_metrics: true,
         object_metrics_limit: OBJECT_METRICS_LIMIT,
         force: false,

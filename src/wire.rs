@@ -2,6 +2,7 @@
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash as _, Hasher as _};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,10 +11,13 @@ use lease::Timings;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
+use crate::admin::access::Gate;
+use crate::admin::state::State;
+use crate::admin::tls::{Tls, TlsError};
 use crate::admin::{self, Pages};
-use crate::args::{Bind, RunArguments};
+use crate::args::{Bind, MetricsAuth, RunArguments};
 use crate::caches;
 use crate::client::{self, ClientError, WatchClients};
 use crate::controller::Controller;
@@ -43,7 +47,9 @@ pub(crate) enum RunError {
     #[error("metrics: {0}")]
     Metrics(#[from] prometheus::Error),
     #[error("--bind-address {address}: {source}; 0 serves nothing")]
-    Bind { address: std::net::SocketAddr, source: std::io::Error },
+    Bind { address: SocketAddr, source: std::io::Error },
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     #[error("{0}")]
     Timings(String),
     #[error("signals: {0}")]
@@ -71,15 +77,7 @@ pub(crate) async fn run(arguments: &RunArguments) -> Result<(), RunError> {
     };
     let controllers = controllers(arguments, &config, &metrics, &leadership, &mut tasks)?;
     if let Bind::At(address) = arguments.bind_address {
-        let listener = admin::listen(address).await.map_err(|source| RunError::Bind { address, source })?;
-        let stalled_after = Duration::from_secs(arguments.stalled_after.into());
-        let health = Arc::new(health(&controllers, stalled_after));
-        let objects =
-            arguments.object_metrics.then(|| Objects::of(&controllers, arguments.object_metrics_limit));
-        tasks.spawn(admin::serve(
-            listener,
-            Pages { metrics: metrics.clone(), ready: is_ready, health, objects, more: None },
-        ));
+        open_port(address, arguments, &config, &metrics, &controllers, is_ready, &mut tasks).await?;
     }
     let workers = start(&controllers, arguments, ready, &mut tasks);
     let ended = tokio::select! {
@@ -171,6 +169,41 @@ fn controllers(
         standard::watch_queue(metrics, Arc::downgrade(controller));
     }
     Ok(controllers)
+}
+
+/// Serves health and metrics.
+async fn open_port(
+    address: SocketAddr,
+    arguments: &RunArguments,
+    config: &Config,
+    metrics: &Metrics,
+    controllers: &[Arc<Controller>],
+    ready: watch::Receiver<bool>,
+    tasks: &mut JoinSet<()>,
+) -> Result<(), RunError> {
+    let (cert, key) = (&arguments.metrics_tls_cert_file, &arguments.metrics_tls_key_file);
+    let tls = Tls::read(cert.as_deref(), key.as_deref())?;
+    let gate = match arguments.metrics_auth {
+        MetricsAuth::None => None,
+        MetricsAuth::Token => {
+            if tls.is_none() {
+                warn!("--metrics-auth=token without a certificate: tokens cross the network in clear text");
+            }
+            let client = client::client(config, metrics)?;
+            Some(Arc::new(Gate::new(Server::new(client, metrics.clone()))))
+        }
+    };
+    let listener = admin::listen(address).await.map_err(|source| RunError::Bind { address, source })?;
+    let stalled_after = Duration::from_secs(arguments.stalled_after.into());
+    let health = Arc::new(health(controllers, stalled_after));
+    let objects = arguments.object_metrics.then(|| Objects::of(controllers, arguments.object_metrics_limit));
+    let more = arguments.debug_state.then(|| State::of(controllers, &health).page());
+    if let Some(tls) = &tls {
+        tasks.spawn(tls.clone().keep_fresh());
+    }
+    let pages = Pages { metrics: metrics.clone(), ready, health, objects, more, gate };
+    tasks.spawn(admin::serve(listener, tls, pages));
+    Ok(())
 }
 
 /// All that must move, of all APIs.

@@ -115,7 +115,8 @@ pub(crate) async fn run(arguments: &ShadowArguments) -> Result<(), ShadowError> 
         let health = Arc::new(health(&clients, flavour));
         tasks.spawn(admin::serve(
             listener,
-            Pages { metrics: metrics.clone(), ready: is_ready, health, objects: None, more },
+            None,
+            Pages { metrics: metrics.clone(), ready: is_ready, health, objects: None, more, gate: None },
         ));
     }
     let (sender, news) = mpsc::unbounded_channel();

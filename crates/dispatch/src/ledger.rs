@@ -6,7 +6,8 @@
 //! that decision and of no precondition (SU-1). Versions are compared within one kind only, and only as numbers; whatever
 //! cannot be compared is not waited for.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::time::{Duration, Instant};
 
 use plan::bug::{Bug, has};
@@ -111,9 +112,26 @@ impl Ledger {
         if now < deadline { Readiness::Wait(deadline) } else { Readiness::Overdue }
     }
 
+    /// What is waited for, by Deployment, and since when.
+    #[must_use]
+    pub fn waits(&self) -> BTreeMap<&Key, (Instant, String)> {
+        self.entries.iter().map(|(key, entry)| (key, (entry.since, entry.to_string()))).collect()
+    }
+
     /// The Deployment is gone: nothing is waited for.
     pub fn clear(&mut self, key: &Key) {
         self.entries.remove(key);
+    }
+}
+
+impl fmt::Display for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = Vec::new();
+        parts.extend(self.workload.map(|version| format!("Deployment at version {version}")));
+        parts.extend(self.set.map(|version| format!("ReplicaSet at version {version}")));
+        parts.extend(self.gone.iter().map(|uid| format!("ReplicaSet {uid} gone")));
+        parts.extend(self.doubtful.iter().map(|name| format!("what came of a write to {name}")));
+        f.write_str(&parts.join(", "))
     }
 }
 

@@ -1,0 +1,109 @@
+//! `/debug/state`: how queue, watches and ledger stand, for people who look for the reason why
+//! nothing happens. It names Deployments, so it is off by default.
+
+use std::sync::{Arc, Weak};
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::admin::More;
+use crate::clock;
+use crate::controller::Controller;
+use crate::health::Health;
+use crate::index::Key;
+
+/// Entries of each list; how many there are is told besides.
+const LISTED_MAX: usize = 100;
+
+/// What can be told.
+#[derive(Clone)]
+pub(crate) struct State {
+    controllers: Vec<Weak<Controller>>,
+    health: Arc<Health>,
+}
+
+impl State {
+    pub(crate) fn of(controllers: &[Arc<Controller>], health: &Arc<Health>) -> Self {
+        Self { controllers: controllers.iter().map(Arc::downgrade).collect(), health: health.clone() }
+    }
+
+    /// The page.
+    pub(crate) fn page(self) -> More {
+        Arc::new(move |path| (path == "/debug/state").then(|| format!("{:#}", self.document())))
+    }
+
+    /// The document.
+    fn document(&self) -> Value {
+        let watches = self.health.watches.iter().map(|watch| {
+            json!({
+                "api": watch.api,
+                "kind": watch.kind,
+                "silentSeconds": watch.pulse.age().as_secs_f64(),
+                "state": if watch.pulse.is_broken() { "broken" } else { "well" },
+            })
+        });
+        let complaints = self.health.complaints();
+        let complaints: Vec<&str> = complaints.lines().collect();
+        let controllers = self.controllers.iter().filter_map(Weak::upgrade);
+        json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "time": jiff::Timestamp::now().to_string(),
+            "stalled": complaints,
+            "watches": watches.collect::<Vec<_>>(),
+            "controllers": controllers.map(|controller| of_controller(&controller)).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn of_controller(controller: &Controller) -> Value {
+    let now = clock::now();
+    let (deployments, replica_sets) = controller.index().sizes();
+    json!({
+        "api": controller.flavour.api_version(),
+        "atWork": controller.progress.is_running(),
+        "cached": {"deployments": deployments, "replicaSets": replica_sets},
+        "queue": controller.queue.document(now),
+        "ledger": ledger(controller, now),
+    })
+}
+
+fn ledger(controller: &Controller, now: Instant) -> Value {
+    let ledger = controller.ledger();
+    let waits = ledger.waits();
+    let listed = waits.iter().take(LISTED_MAX).map(|(key, (since, what))| {
+        let seconds = now.saturating_duration_since(*since).as_secs_f64();
+        json!({"deployment": key.to_string(), "forSeconds": seconds, "waitsFor": what})
+    });
+    json!({"count": waits.len(), "waits": listed.collect::<Vec<_>>()})
+}
+
+impl crate::queue::Queue<Key> {
+    /// How it stands: what is in work, and what comes when, the next first.
+    fn document(&self, now: Instant) -> Value {
+        let reading = self.reading();
+        self.read(|queue| {
+            let in_work = queue.in_work();
+            let in_work = in_work.iter().take(LISTED_MAX).map(|(key, since)| {
+                let seconds = now.saturating_duration_since(*since).as_secs_f64();
+                json!({"deployment": key.to_string(), "forSeconds": seconds})
+            });
+            let in_work: Vec<_> = in_work.collect();
+            let mut due: Vec<_> = queue.delayed().into_iter().map(|(key, due)| (due, key)).collect();
+            due.sort_unstable();
+            let listed = due.iter().take(LISTED_MAX).map(|(due, key)| {
+                json!({
+                    "deployment": key.to_string(),
+                    "inSeconds": due.saturating_duration_since(now).as_secs_f64(),
+                    "failures": queue.failures(key),
+                })
+            });
+            json!({
+                "depth": reading.depth,
+                "added": reading.added,
+                "inWork": in_work,
+                "delayedCount": due.len(),
+                "delayed": listed.collect::<Vec<_>>(),
+            })
+        })
+    }
+}
