@@ -9,6 +9,7 @@ mod kstatus;
 mod recreating;
 mod reporting;
 mod rolling_back;
+mod turns;
 #[path = "../world/mod.rs"]
 mod world;
 
