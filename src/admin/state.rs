@@ -38,6 +38,7 @@ impl State {
             json!({
                 "api": watch.api,
                 "kind": watch.kind,
+                "namespace": watch.namespace,
                 "silentSeconds": watch.pulse.age().as_secs_f64(),
                 "state": if watch.pulse.is_broken() { "broken" } else { "well" },
             })
@@ -61,6 +62,9 @@ fn of_controller(controller: &Controller) -> Value {
     json!({
         "api": controller.flavour.api_version(),
         "atWork": controller.progress.is_running(),
+        // Without an election everybody leads; with one, a term has a number.
+        "leads": controller.leadership.term().is_some(),
+        "term": controller.leadership.term().filter(|_| controller.leadership.is_elected()),
         "cached": {"deployments": deployments, "replicaSets": replica_sets},
         "queue": controller.queue.document(now),
         "ledger": ledger(controller, now),

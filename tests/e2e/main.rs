@@ -55,6 +55,7 @@ mod obstacles;
 mod operator;
 mod ownership;
 mod pausing;
+mod port;
 mod progress;
 mod quiet;
 mod recreate;
@@ -85,6 +86,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     webhooks::SCENARIOS,
     rivalry::SCENARIOS,
     shadow::SCENARIOS,
+    port::SCENARIOS,
     interruptions::SCENARIOS,
     leadership::SCENARIOS,
     handover::SCENARIOS,

@@ -1,0 +1,194 @@
+//! What the operator tells of itself and of rollouts: to whom, and how often.
+
+use std::path::Path;
+
+use cluster::kubelet::{NEVER_READY, READY_AFTER_MS};
+use cluster::{NotYet, User};
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::failure::{Failure, Outcome, ensure, same, until};
+use crate::manifest::{Manifest, pods_patch};
+use crate::operator::Operator;
+use crate::scenario::{Scenario, scenarios};
+use crate::world::World;
+
+pub(crate) const SCENARIOS: &[Scenario] = scenarios![
+    own both metrics_for_those_who_may,
+    own both rollouts_are_told_once,
+];
+
+/// What a monitoring system brings, and what the operator needs to ask about it.
+fn rights(namespace: &str) -> Value {
+    let bind = |name: &str, role: &str, subject: &Value| {
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRoleBinding",
+            "metadata": {"name": name},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+            "subjects": [subject],
+        })
+    };
+    let account = |name: &str| json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name, "namespace": namespace}});
+    let operator = json!({
+        "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": User::Operator.name(),
+    });
+    let scraper = json!({"kind": "ServiceAccount", "name": "scraper", "namespace": namespace});
+    let role = |name: &str, rules: Value| {
+        json!({
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "ClusterRole",
+            "metadata": {"name": name},
+            "rules": rules,
+        })
+    };
+    let review = json!([
+        {"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]},
+        {"apiGroups": ["authorization.k8s.io"], "resources": ["subjectaccessreviews"], "verbs": ["create"]},
+    ]);
+    let read = json!([{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]);
+    json!({"apiVersion": "v1", "kind": "List", "items": [
+        account("scraper"),
+        account("stranger"),
+        role("rollwright-reviewer", review),
+        role("rollwright-metrics-reader", read),
+        bind("rollwright-reviewer", "rollwright-reviewer", &operator),
+        bind("rollwright-metrics-reader", "rollwright-metrics-reader", &scraper),
+    ]})
+}
+
+async fn get(port: u16, path: &str, token: Option<&str>) -> Outcome<String> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
+    let token = token.map_or_else(String::new, |token| format!("Authorization: Bearer {token}\r\n"));
+    let request = format!("GET {path} HTTP/1.1\r\nHost: operator\r\nConnection: close\r\n{token}\r\n");
+    stream.write_all(request.as_bytes()).await?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await?;
+    Ok(answer)
+}
+
+/// Takes the place of the stage's operator, with a port.
+async fn operator(world: &World, port: u16, more: &[&str]) -> Outcome<Operator> {
+    let usual = world.stage.operator(world.flavour);
+    usual.ok_or_else(|| Failure::new("there is no operator"))?.stop();
+    let cluster = &world.stage.cluster;
+    let (api, address) =
+        (format!("--api={}", world.flavour.api_version()), format!("--bind-address=127.0.0.1:{port}"));
+    let arguments = [api.as_str(), "--leader-elect=false", &address].into_iter().chain(more.iter().copied());
+    let log = cluster.directory().join("operator-port.log");
+    let program = Path::new(env!("CARGO_BIN_EXE_rollwright"));
+    let arguments = arguments.map(str::to_owned).collect();
+    let operator = Operator::start_with(program, &cluster.kubeconfig(User::Operator), &log, arguments)?;
+    ready(world, port).await?;
+    Ok(operator)
+}
+
+async fn ready(world: &World, port: u16) -> Outcome {
+    world
+        .wait("the operator being ready", async || {
+            let page = get(port, "/readyz", None).await.map_err(|failure| NotYet(failure.0))?;
+            until(page.starts_with("HTTP/1.1 200"), page)
+        })
+        .await?;
+    Ok(())
+}
+
+/// The API server decides who reads the metrics; probes are open to all.
+async fn metrics_for_those_who_may(world: World) -> Outcome {
+    world.stage.kubectl.apply(&rights(&world.namespace).to_string()).await?;
+    let port = TcpListener::bind("127.0.0.1:0").await?.local_addr()?.port();
+    let _operator = operator(&world, port, &["--metrics-auth=token", "--debug-state"]).await?;
+    let scraper = world.kubectl.run(&["create", "token", "scraper"]).await?;
+    let stranger = world.kubectl.run(&["create", "token", "stranger"]).await?;
+    let (scraper, stranger) = (scraper.trim(), stranger.trim());
+    for (path, token, expected) in [
+        ("/livez", None, "200"),
+        ("/metrics", None, "401"),
+        ("/metrics", Some("made-up"), "401"),
+        ("/metrics", Some(stranger), "403"),
+        ("/metrics", Some(scraper), "200"),
+        ("/debug/state", Some(scraper), "403"),
+    ] {
+        let answer = get(port, path, token).await?;
+        ensure(
+            answer.starts_with(&format!("HTTP/1.1 {expected}")),
+            &format!("{expected} from {path}"),
+            &answer,
+        )?;
+    }
+    world.kubectl.run(&["delete", "clusterrolebinding", "rollwright-metrics-reader"]).await?;
+    world
+        .wait("the right being gone", async || {
+            let answer = get(port, "/metrics", Some(scraper)).await.map_err(|failure| NotYet(failure.0))?;
+            until(answer.starts_with("HTTP/1.1 403"), answer)
+        })
+        .await?;
+    Ok(())
+}
+
+/// Each rollout counts once and has one event, although the operator is killed in the middle of it.
+async fn rollouts_are_told_once(world: World) -> Outcome {
+    let port = TcpListener::bind("127.0.0.1:0").await?.local_addr()?.port();
+    let operator = operator(&world, port, &["--debug-state"]).await?;
+    let manifest = Manifest::new("web", 2).spec("progressDeadlineSeconds", &json!(4));
+    world.roll_out(&manifest.pods(READY_AFTER_MS, "1500")).await?;
+    for image in ["app:v2", "app:v3"] {
+        world.set_image("web", image).await?;
+        world.wait_sets("the new set", |sets| sets.iter().any(|set| set.image == image)).await?;
+        operator.kill();
+        operator.start_again()?;
+        ready(&world, port).await?;
+        world.complete("web").await?;
+    }
+    let complete = |web: &str| web.contains("outcome=\"completed\"} 1\n") && web.contains("_count{api=");
+    let metrics = world
+        .wait("the rollout in the metrics", async || {
+            let text = get(port, "/metrics", None).await.map_err(|failure| NotYet(failure.0))?;
+            if complete(&text) { Ok(text) } else { Err(NotYet(text)) }
+        })
+        .await?;
+    ensure(
+        metrics.contains("outcome=\"started\"} 0\n"),
+        "a start that was counted before the kill",
+        &metrics,
+    )?;
+    let measured =
+        format!("rollwright_rollout_duration_seconds_count{{api=\"{}\"}} 1\n", world.flavour.api_version());
+    ensure(metrics.contains(&measured), "the rollout's duration, by the age of its set", &metrics)?;
+    world.patch("web", &pods_patch("app:v4", NEVER_READY, &json!("true"))).await?;
+    let late = ("False".to_owned(), "ProgressDeadlineExceeded".to_owned());
+    world.wait_until("web", "the deadline being exceeded", |web| web.progressing() == late).await?;
+    operator.kill();
+    operator.start_again()?;
+    ready(&world, port).await?;
+    world.patch("web", &pods_patch("app:v5", NEVER_READY, &json!(null))).await?;
+    world.complete("web").await?;
+    if world.flavour.is_ours() {
+        world.wait_event("web", "NewReplicaSetAvailable", "revision 5").await?;
+    }
+    let state = get(port, "/debug/state", None).await?;
+    let state = state.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+    let state: Value = serde_json::from_str(state)?;
+    same("watches", state["watches"].as_array().map(Vec::len), Some(2))?;
+    ensure(state["controllers"][0]["queue"]["delayedCount"].is_u64(), "the queue", &state)?;
+    events_told(&world).await
+}
+
+async fn events_told(world: &World) -> Outcome {
+    let mut told: Vec<(String, i32)> = Vec::new();
+    for event in world.events("web").await? {
+        let reason = event.reason;
+        if ["NewReplicaSetAvailable", "ProgressDeadlineExceeded"].contains(&reason.as_str()) {
+            let revision = event.message;
+            let revision = revision.split(' ').nth(3).unwrap_or_default().to_owned();
+            told.push((format!("{reason} of {revision}"), event.count));
+        }
+    }
+    told.sort();
+    let available = |revision: u32| (format!("NewReplicaSetAvailable of {revision}"), 1);
+    let mut expected: Vec<_> = [1, 2, 3, 5].map(available).into();
+    expected.push(("ProgressDeadlineExceeded of 4".to_owned(), 1));
+    // Upstream has no such events, and neither has what stands in for it.
+    same("events", told, if world.flavour.is_ours() { expected } else { Vec::new() })
+}
