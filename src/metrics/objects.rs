@@ -20,9 +20,9 @@ const CONDITIONS: [&str; 9] = [
     condition::ROLLBACK_REFUSED,
     condition::COLLISION_LIMIT_REACHED,
     condition::REVISION_LIMIT_REACHED,
-    "Ready",
-    "Reconciling",
-    "Stalled",
+    condition::READY,
+    condition::RECONCILING,
+    condition::STALLED,
 ];
 /// What a condition may be, as it is stored and as a label.
 const STATUSES: [(&str, &str); 3] = [("True", "true"), ("False", "false"), ("Unknown", "unknown")];
