@@ -65,9 +65,17 @@ pub(crate) async fn config(arguments: &ClientArguments) -> Result<Config, Client
     Ok(config)
 }
 
+/// Makes clients of one cluster, each with this layer and a connection pool of its own.
+pub(crate) type Dial<'a> = &'a dyn Fn(&Lifeline) -> Result<Client, ClientError>;
+
+/// Makes clients of the cluster that is configured.
+pub(crate) fn dial(config: &Config, metrics: &Metrics) -> impl Fn(&Lifeline) -> Result<Client, ClientError> {
+    |lifeline| build(config, lifeline, metrics)
+}
+
 /// A client with a connection pool of its own, for requests that have a deadline.
-pub(crate) fn client(config: &Config, metrics: &Metrics) -> Result<Client, ClientError> {
-    build(config, &Lifeline::of_requests(), metrics)
+pub(crate) fn client(dial: Dial<'_>) -> Result<Client, ClientError> {
+    dial(&Lifeline::of_requests())
 }
 
 fn build(config: &Config, lifeline: &Lifeline, metrics: &Metrics) -> Result<Client, ClientError> {
@@ -101,28 +109,24 @@ pub(crate) struct WatchClient {
 
 impl WatchPair {
     /// Both watches of this namespace, or of the cluster.
-    pub(crate) fn new(
-        config: &Config,
-        namespace: Option<String>,
-        metrics: &Metrics,
-    ) -> Result<Self, ClientError> {
-        let client = || WatchClient::new(config, metrics);
+    pub(crate) fn new(dial: Dial<'_>, namespace: Option<String>) -> Result<Self, ClientError> {
+        let client = || WatchClient::new(dial);
         Ok(Self { namespace, workloads: client()?, sets: client()? })
     }
 }
 
 impl WatchClient {
-    fn new(config: &Config, metrics: &Metrics) -> Result<Self, ClientError> {
+    fn new(dial: Dial<'_>) -> Result<Self, ClientError> {
         let pulse = Arc::new(Pulse::new());
         let lifeline = Lifeline::of_watch(watch::SILENCE_MAX, Some(pulse.clone()));
-        let client = build(config, &lifeline, metrics)?;
+        let client = dial(&lifeline)?;
         Ok(Self { client, pulse })
     }
 }
 
 /// For a watch that nobody counts on.
-pub(crate) fn watching(config: &Config, metrics: &Metrics) -> Result<Client, ClientError> {
-    build(config, &Lifeline::of_watch(watch::SILENCE_MAX, None), metrics)
+pub(crate) fn watching(dial: Dial<'_>) -> Result<Client, ClientError> {
+    dial(&Lifeline::of_watch(watch::SILENCE_MAX, None))
 }
 
 impl WatchClients {
@@ -132,17 +136,13 @@ impl WatchClients {
     }
 
     /// For these namespaces; none stands for all.
-    pub(crate) fn new(
-        config: &Config,
-        namespaces: &[String],
-        metrics: &Metrics,
-    ) -> Result<Self, ClientError> {
+    pub(crate) fn new(dial: Dial<'_>, namespaces: &[String]) -> Result<Self, ClientError> {
         let pairs = if namespaces.is_empty() {
-            vec![WatchPair::new(config, None, metrics)?]
+            vec![WatchPair::new(dial, None)?]
         } else {
-            let pair = |name: &String| WatchPair::new(config, Some(name.clone()), metrics);
+            let pair = |name: &String| WatchPair::new(dial, Some(name.clone()));
             namespaces.iter().map(pair).collect::<Result<_, _>>()?
         };
-        Ok(Self { pairs, pods: watching(config, metrics)? })
+        Ok(Self { pairs, pods: watching(dial)? })
     }
 }

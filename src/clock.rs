@@ -1,8 +1,32 @@
-//! The one clock of the shell: the runtime's, which a test can stop.
+//! The one clock of the shell: the runtime's, which a test can stop, and the wall's for what goes
+//! into objects.
 
 use std::time::Instant;
+
+use jiff::Timestamp;
 
 /// What time it is, for everything that [`dispatch`] decides.
 pub(crate) fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }
+
+/// What time it is, for objects and for the planner.
+#[cfg(not(test))]
+pub(crate) fn timestamp() -> Timestamp {
+    Timestamp::now()
+}
+
+/// The same by the runtime's clock, so that hours which a test lets pass are hours for the planner
+/// too. It starts with the test's first look at it.
+#[cfg(test)]
+pub(crate) fn timestamp() -> Timestamp {
+    thread_local! {
+        static ORIGIN: Instant = now();
+    }
+    let passed = ORIGIN.with(|origin| now().duration_since(*origin));
+    ORIGIN_TIME + passed
+}
+
+/// When the tests' time begins.
+#[cfg(test)]
+pub(crate) const ORIGIN_TIME: Timestamp = Timestamp::constant(1_767_225_600, 0);

@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tracing::{debug, warn};
 
+use crate::clock;
 use crate::live::{patch_params, post_params};
 use crate::object::{Kind, Object};
 use crate::requests::Server;
@@ -107,7 +108,7 @@ impl Events {
     }
 
     async fn write(&self, correlator: &mut Correlator, recorded: &Recorded) {
-        let now = Timestamp::now();
+        let now = clock::timestamp();
         match correlator.consider(recorded, now) {
             Verdict::Drop => self.0.dropped.with_label_values(&["rate"]).inc(),
             Verdict::Create { name, message } => self.create(recorded, &name, &message, now).await,

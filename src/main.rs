@@ -31,6 +31,8 @@ mod schema;
 mod scout;
 mod shadow;
 mod watch;
+#[cfg(test)]
+mod whole;
 mod wire;
 mod worker;
 

@@ -103,7 +103,8 @@ fn operator(arguments: &SandboxArguments, kubeconfig: &Path) -> RunArguments {
     }
 }
 
-fn no_election() -> ElectionArguments {
+/// One operator needs no leader.
+pub(crate) fn no_election() -> ElectionArguments {
     ElectionArguments {
         leader_elect: false,
         leader_elect_lease_duration: Duration::ZERO,

@@ -36,7 +36,7 @@ pub(crate) async fn print(arguments: &CrdArguments) -> Result<String, SchemaErro
     let openapi = if arguments.from_cluster {
         let config = client::config(&arguments.client).await?;
         let metrics = Metrics::new()?;
-        let server = Server::new(client::client(&config, &metrics)?, metrics);
+        let server = Server::new(client::client(&client::dial(&config, &metrics))?, metrics.clone());
         let text = server.document(crd::OPENAPI_PATH).await;
         let text = text.map_err(|refusal| SchemaError::OpenApi(refusal.message))?;
         Some(serde_json::from_str(&text).map_err(|error| SchemaError::OpenApi(error.to_string()))?)

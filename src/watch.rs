@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 use tracing::{debug, warn};
 
+use crate::clock;
 use crate::health::Pulse;
 use crate::lifeline::{listening, rest};
 use crate::metrics::Metrics;
@@ -145,7 +146,7 @@ fn delay(error: &watcher::Error, failures: u32) -> Duration {
 
 /// Something between 0 and 1, from the clock: good enough to spread retries.
 pub(crate) fn jitter() -> f64 {
-    f64::from(jiff::Timestamp::now().subsec_nanosecond().unsigned_abs() % 1000) / 1000.0
+    f64::from(clock::timestamp().subsec_nanosecond().unsigned_abs() % 1000) / 1000.0
 }
 
 /// Whether the server does not know the kind that is to be watched.

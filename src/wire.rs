@@ -19,7 +19,7 @@ use crate::admin::tls::{Tls, TlsError};
 use crate::admin::{self, Pages};
 use crate::args::{Bind, MetricsAuth, RunArguments};
 use crate::caches;
-use crate::client::{self, ClientError, WatchClients};
+use crate::client::{self, ClientError, Dial, WatchClients};
 use crate::controller::Controller;
 use crate::election::{self, Election, Seat};
 use crate::events::Events;
@@ -75,7 +75,8 @@ pub(crate) async fn run(arguments: &RunArguments) -> Result<(), RunError> {
         }
         None => (Leadership::unneeded(), None),
     };
-    let controllers = controllers(arguments, &config, &metrics, &leadership, &mut tasks)?;
+    let controllers =
+        controllers(arguments, &client::dial(&config, &metrics), &metrics, &leadership, &mut tasks)?;
     if let Bind::At(address) = arguments.bind_address {
         open_port(address, arguments, &config, &metrics, &controllers, is_ready, &mut tasks).await?;
     }
@@ -128,24 +129,25 @@ fn run_for_leader(
     let election = &arguments.election;
     let namespace = election.leader_elect_resource_namespace.as_ref().unwrap_or(&config.default_namespace);
     let seat = Seat::new(namespace.clone(), election.leader_elect_resource_name.clone());
+    let dial = client::dial(config, metrics);
     // A client of its own: what else is under way never holds up a renewal.
-    let election = Election::new(seat, timings, client::client(config, metrics)?, metrics, announcer);
-    tasks.spawn(election.listen(client::watching(config, metrics)?));
+    let election = Election::new(seat, timings, client::client(&dial)?, metrics, announcer);
+    tasks.spawn(election.listen(client::watching(&dial)?));
     let (stop, is_stopped) = watch::channel(election::Stop::No);
     let task = tokio::spawn(election.run(is_stopped));
     Ok((leadership, Candidacy { stop, task }))
 }
 
 /// One controller for each API, and the task that writes their events.
-fn controllers(
+pub(crate) fn controllers(
     arguments: &RunArguments,
-    config: &Config,
+    dial: Dial<'_>,
     metrics: &Metrics,
     leadership: &Leadership,
     tasks: &mut JoinSet<()>,
 ) -> Result<Vec<Arc<Controller>>, RunError> {
     let guarded = || {
-        let client = client::client(config, metrics)?;
+        let client = client::client(dial)?;
         Ok::<_, ClientError>(Server::guarded(client, metrics.clone(), leadership.clone()))
     };
     let server = guarded()?;
@@ -159,7 +161,7 @@ fn controllers(
     namespaces.sort_unstable();
     namespaces.dedup();
     let controllers = flavours.iter().map(|flavour| {
-        let (server, watches) = (server.clone(), WatchClients::new(config, &namespaces, metrics)?);
+        let (server, watches) = (server.clone(), WatchClients::new(dial, &namespaces)?);
         let (events, metrics) = (events.clone(), metrics.clone());
         let rivalry = Rivalry::new(arguments.force);
         Ok(Arc::new(Controller::new(*flavour, arguments.adopt, server, watches, events, metrics, rivalry)))
@@ -225,11 +227,11 @@ fn health(controllers: &[Arc<Controller>], stalled_after: Duration) -> Health {
     Health { stalled_after, watches: watches.collect(), dispatchers: dispatchers.collect() }
 }
 
-type Workers = tokio::task::JoinHandle<JoinSet<()>>;
+pub(crate) type Workers = tokio::task::JoinHandle<JoinSet<()>>;
 
 /// Starts watches at once, and workers when all caches of their flavour have been filled. They get
 /// nothing to do until we lead.
-fn start(
+pub(crate) fn start(
     controllers: &[Arc<Controller>],
     arguments: &RunArguments,
     ready: watch::Sender<bool>,
@@ -297,7 +299,7 @@ fn group_of(key: &Key) -> u64 {
 }
 
 /// No new passes; those that run end, unless they take too long. Tells whether all have.
-async fn stop(controllers: &[Arc<Controller>], workers: Vec<Workers>) -> bool {
+pub(crate) async fn stop(controllers: &[Arc<Controller>], workers: Vec<Workers>) -> bool {
     info!("stopping");
     for controller in controllers {
         controller.queue.close();

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use dispatch::ledger::{self, Readiness};
 use dispatch::next::{Next, Scheduled};
 use futures::FutureExt as _;
-use jiff::Timestamp;
 use pass::PassError;
 use plan::{ReplicaSet, Why, Workload};
 use tokio::time::Instant;
@@ -157,7 +156,7 @@ async fn run(controller: &Arc<Controller>, key: &Key, workload: Workload, sets: 
     let uid = workload.uid.clone();
     let observed = dispatch::observed(controller.flavour, &mut controller.memory(), key, workload, sets);
     let cluster = Live { controller, key };
-    let outcome = pass::run(&cluster, observed, Timestamp::now()).await;
+    let outcome = pass::run(&cluster, observed, clock::timestamp()).await;
     debug!(%key, writes = outcome.writes, wake = ?outcome.wake, deviations = ?outcome.deviations, "pass");
     say_why(controller, key, &uid, outcome.why.as_ref());
     if dispatch::is_through_with_pods(&outcome) {
@@ -165,7 +164,7 @@ async fn run(controller: &Arc<Controller>, key: &Key, workload: Workload, sets: 
     }
     match controller.rivalry().yields_until(key) {
         Some(until) => Next::Yielded(until.into_std()),
-        None => Next::after(outcome, Timestamp::now()),
+        None => Next::after(outcome, clock::timestamp()),
     }
 }
 

@@ -99,8 +99,9 @@ pub(crate) async fn run(arguments: &ShadowArguments) -> Result<(), ShadowError> 
         ShadowError::Divergences { path: arguments.divergences.clone().unwrap_or_default(), source }
     })?;
     let config = client::config(&arguments.client).await?;
-    let server = Server::new(client::client(&config, &metrics)?, metrics.clone());
-    let clients = WatchPair::new(&config, arguments.namespace.clone(), &metrics)?;
+    let dial = client::dial(&config, &metrics);
+    let server = Server::new(client::client(&dial)?, metrics.clone());
+    let clients = WatchPair::new(&dial, arguments.namespace.clone())?;
     check(&server, flavour, arguments.namespace.as_deref()).await?;
     let manager = arguments.manager.clone().unwrap_or_else(|| default_manager(flavour).to_owned());
     info!(server = %config.cluster_url, api = flavour.api_version(), manager, "shadow starts; it reads only");

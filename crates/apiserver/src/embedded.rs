@@ -23,8 +23,20 @@ const TICK: Duration = Duration::from_millis(1);
 /// # Errors
 /// When the definition is refused.
 pub fn embed(definition: Value, policy: Box<dyn Policy + Send>) -> Result<Arc<Shared<Cluster>>, Refused> {
+    embed_at(Timestamp::now(), definition, policy)
+}
+
+/// The same at another time, from where it passes by tokio's clock.
+///
+/// # Errors
+/// As [`embed`].
+pub fn embed_at(
+    now: Timestamp,
+    definition: Value,
+    policy: Box<dyn Policy + Send>,
+) -> Result<Arc<Shared<Cluster>>, Refused> {
     let mut controllers = Controllers::new(policy, Box::new(First));
-    let mut store = Store::new(Timestamp::now());
+    let mut store = Store::new(now);
     store.add_admission(Arc::new(Defaults::default()));
     for name in NAMESPACES {
         let namespace = json!({

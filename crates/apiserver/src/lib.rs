@@ -39,7 +39,7 @@ mod write;
 
 pub use answer::Body;
 pub use definition::establish;
-pub use embedded::{embed, live};
+pub use embedded::{embed, embed_at, live};
 pub use holder::{Holder, Shared};
 pub use serve::serve;
 pub use server::ApiServer;

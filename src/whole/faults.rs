@@ -1,0 +1,272 @@
+//! What may go wrong between the operator and the server: a layer on the server's service.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use apiserver::ApiServer;
+use http::{Method, Request, Response};
+use http_body::Frame;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Full, StreamBody};
+use hyper::body::Bytes;
+use kube::client::Body;
+use tokio::sync::watch;
+use tower::{BoxError, Service};
+
+use crate::clock;
+
+/// Which requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum On {
+    /// The start of a watch of this kind.
+    Watch(&'static str),
+    /// A list of this kind.
+    List(&'static str),
+    /// Whatever would change something of this kind, dry runs aside.
+    Write(&'static str),
+    /// Any but watches.
+    Request,
+}
+
+/// What becomes of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// They are refused with this code.
+    Refuse(u16),
+    /// They are refused with this code, and asked to come back after so many seconds.
+    RefuseFor(u16, u64),
+    /// Starts of a watch are refused with 410 until there is a new list.
+    Expire,
+    /// They are carried out, and the connection ends before the answer.
+    Lose,
+    /// They are carried out, and never answered.
+    Swallow,
+    /// The connection ends before they are carried out.
+    Drop,
+    /// They are never answered, and not carried out.
+    Hang,
+    /// They are answered so much later.
+    Late(Duration),
+}
+
+struct Rule {
+    on: On,
+    fault: Fault,
+    left: u32,
+    met: u32,
+}
+
+/// What has become of the watches that were open at a time.
+#[derive(Clone, Copy, Debug, Default)]
+struct Streams {
+    /// Watches up to this one are cut.
+    cut: u64,
+    /// Watches up to this one are silent for ever.
+    frozen: u64,
+}
+
+#[derive(Default)]
+struct State {
+    rules: Vec<Rule>,
+    /// Requests that would change something, dry runs among them, as time, verb and path.
+    writes: Vec<String>,
+    watches: u64,
+}
+
+/// The service with faults.
+#[derive(Clone)]
+pub(super) struct Faulty {
+    server: ApiServer,
+    state: Arc<Mutex<State>>,
+    streams: watch::Sender<Streams>,
+}
+
+/// What is known of a request.
+struct Asked {
+    method: Method,
+    path: String,
+    query: String,
+}
+
+type Answer = Response<UnsyncBoxBody<Bytes, BoxError>>;
+
+impl Faulty {
+    pub(super) fn new(server: ApiServer) -> Self {
+        Self { server, state: Arc::default(), streams: watch::channel(Streams::default()).0 }
+    }
+
+    /// So many requests meet a fault from now on.
+    pub(super) fn arm(&self, on: On, fault: Fault, times: u32) {
+        self.with(|state| state.rules.push(Rule { on, fault, left: times, met: 0 }));
+    }
+
+    /// No more faults. Says how many requests met one.
+    pub(super) fn heal(&self) -> u32 {
+        self.with(|state| state.rules.drain(..).map(|rule| rule.met).sum())
+    }
+
+    /// How many requests have met a fault that is armed.
+    pub(super) fn met(&self) -> u32 {
+        self.with(|state| state.rules.iter().map(|rule| rule.met).sum())
+    }
+
+    /// All watches that are open break off.
+    pub(super) fn cut(&self) {
+        let through = self.with(|state| state.watches);
+        self.streams.send_modify(|streams| streams.cut = through);
+    }
+
+    /// Nothing comes on the watches that are open any more, and nobody says so: half-open
+    /// connections.
+    pub(super) fn freeze(&self) {
+        let through = self.with(|state| state.watches);
+        self.streams.send_modify(|streams| streams.frozen = through);
+    }
+
+    /// Takes what has been written since it was asked last.
+    pub(super) fn take_writes(&self) -> Vec<String> {
+        self.with(|state| std::mem::take(&mut state.writes))
+    }
+
+    fn with<R>(&self, action: impl FnOnce(&mut State) -> R) -> R {
+        action(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Notes a request, and draws its fault.
+    fn note(&self, asked: &Asked) -> Option<Fault> {
+        self.with(|state| {
+            if asked.method != Method::GET {
+                state.writes.push(format!("{} {} {}", clock::timestamp(), asked.method, asked.path));
+            }
+            for rule in state.rules.iter_mut().filter(|rule| rule.fault == Fault::Expire) {
+                if matches!(rule.on, On::Watch(kind) if asked.is(On::List(kind))) {
+                    rule.left = 0;
+                }
+            }
+            let rule = state.rules.iter_mut().find(|rule| rule.left > 0 && asked.is(rule.on))?;
+            rule.left -= 1;
+            rule.met += 1;
+            Some(rule.fault)
+        })
+    }
+
+    /// The body of a watch that may be cut or frozen.
+    fn stream(&self, answer: Response<apiserver::Body>) -> Answer {
+        let number = self.with(|state| {
+            state.watches += 1;
+            state.watches
+        });
+        let (parts, body) = answer.into_parts();
+        let open = Some((body, self.streams.subscribe()));
+        let frames = futures::stream::unfold(open, move |open| async move {
+            let (mut body, mut streams) = open?;
+            loop {
+                let now = *streams.borrow_and_update();
+                if now.cut >= number {
+                    return Some((Err::<Frame<Bytes>, BoxError>(broken()), None));
+                }
+                let is_frozen = now.frozen >= number;
+                tokio::select! {
+                    biased;
+                    changed = streams.changed() => if changed.is_err() { return None },
+                    frame = body.frame(), if !is_frozen => {
+                        let Ok(frame) = frame?;
+                        return Some((Ok(frame), Some((body, streams))));
+                    }
+                }
+            }
+        });
+        Response::from_parts(parts, StreamBody::new(frames).boxed_unsync())
+    }
+
+    async fn forward(mut self, request: Request<Body>, is_watch: bool) -> Result<Answer, BoxError> {
+        let Ok(answer) = self.server.call(request).await;
+        if is_watch && answer.status().is_success() {
+            return Ok(self.stream(answer));
+        }
+        Ok(answer.map(|body| body.map_err(|never| match never {}).boxed_unsync()))
+    }
+}
+
+impl Asked {
+    fn of(request: &Request<Body>) -> Self {
+        let uri = request.uri();
+        let (path, query) = (uri.path().to_owned(), uri.query().unwrap_or_default().to_owned());
+        Self { method: request.method().clone(), path, query }
+    }
+
+    fn is_watch(&self) -> bool {
+        self.query.contains("watch=true")
+    }
+
+    fn is(&self, on: On) -> bool {
+        let is_of = |kind: &str| self.path.split('/').any(|part| part == kind);
+        let is_list = |kind: &str| self.method == Method::GET && self.path.ends_with(kind);
+        match on {
+            On::Watch(kind) => self.is_watch() && is_of(kind),
+            On::List(kind) => is_list(kind) && !self.is_watch(),
+            On::Write(kind) => self.method != Method::GET && is_of(kind) && !self.query.contains("dryRun"),
+            On::Request => !self.is_watch(),
+        }
+    }
+}
+
+fn broken() -> BoxError {
+    std::io::Error::new(std::io::ErrorKind::ConnectionReset, "the connection is broken").into()
+}
+
+fn refused(code: u16, retry_after: Option<u64>) -> Answer {
+    let status = serde_json::json!({
+        "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "message": "injected",
+        "reason": if code == 410 { "Expired" } else { "Injected" },
+    });
+    let body = Full::new(Bytes::from(status.to_string())).map_err(|never| match never {});
+    let mut answer = Response::new(body.boxed_unsync());
+    *answer.status_mut() = code.try_into().unwrap();
+    if let Some(seconds) = retry_after {
+        answer.headers_mut().insert(http::header::RETRY_AFTER, seconds.into());
+    }
+    answer
+}
+
+impl Service<Request<Body>> for Faulty {
+    type Response = Answer;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Answer, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let asked = Asked::of(&request);
+        let fault = self.note(&asked);
+        let service = self.clone();
+        Box::pin(async move {
+            let forward = service.forward(request, asked.is_watch());
+            match fault {
+                None => forward.await,
+                Some(Fault::Expire) => Ok(refused(410, None)),
+                Some(Fault::Refuse(code)) => Ok(refused(code, None)),
+                Some(Fault::RefuseFor(code, seconds)) => Ok(refused(code, Some(seconds))),
+                Some(Fault::Lose) => {
+                    let _ = forward.await;
+                    Err(broken())
+                }
+                Some(Fault::Swallow) => {
+                    let _ = forward.await;
+                    std::future::pending().await
+                }
+                Some(Fault::Drop) => Err(broken()),
+                Some(Fault::Hang) => std::future::pending().await,
+                Some(Fault::Late(time)) => {
+                    tokio::time::sleep(time).await;
+                    forward.await
+                }
+            }
+        })
+    }
+}
