@@ -191,7 +191,7 @@ async fn open_port(
             if tls.is_none() {
                 warn!("--metrics-auth=token without a certificate: tokens cross the network in clear text");
             }
-            let client = client::client(config, metrics)?;
+            let client = client::client(&client::dial(config, metrics))?;
             Some(Arc::new(Gate::new(Server::new(client, metrics.clone()))))
         }
     };
