@@ -73,10 +73,15 @@ impl Site {
 
     /// Applies a Deployment of our kind, with more fields in its spec.
     pub(crate) async fn apply(&self, name: &str, image: &str, more: &Value) {
+        self.apply_in(DEMO, name, image, more).await;
+    }
+
+    /// The same in another namespace.
+    pub(crate) async fn apply_in(&self, namespace: &str, name: &str, image: &str, more: &Value) {
         let labels = json!({"app": name});
         let mut manifest = json!({
             "apiVersion": "rollwright.dev/v1", "kind": "Deployment",
-            "metadata": {"name": name, "namespace": DEMO},
+            "metadata": {"name": name, "namespace": namespace},
             "spec": {"replicas": 2, "selector": {"matchLabels": labels}, "template": {
                 "metadata": {"labels": labels, "annotations": {"fake.rollwright.dev/terminate-after-ms": "1000"}},
                 "spec": {"containers": [{"name": "app", "image": image}]},

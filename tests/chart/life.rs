@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::install::{DEMO, NAMESPACE, Site};
+use crate::pair;
 use crate::rights;
 
 const CRD: &str = "deployments.rollwright.dev";
@@ -28,12 +29,14 @@ async fn release() {
     assert!(told.contains("Succeeded"), "{told}");
 
     let granted = rights::granted(&site.kubectl, NAMESPACE, RELEASE).await;
+    let until = Timestamp::now();
     uninstall_keeps(&site).await;
     // Watches are in the log once they have ended.
-    let (used, forbidden) = rights::used(&site.cluster, since, ACCOUNT);
+    let (used, forbidden) = rights::used(&site.cluster, since, until, ACCOUNT);
     rights::fit(&granted, &used, &forbidden);
     println!("{} rights granted, all used: {granted:?}", granted.len());
 
+    pair::in_one_namespace(&site).await;
     another_release_takes_over(&site).await;
     finalizers_are_needed(&site).await;
     uninstall_deletes(&site).await;

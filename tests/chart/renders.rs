@@ -97,8 +97,11 @@ fn wrong_values_are_refused() {
         (&["leaderElection.leaseDuration=15"], &["/leaderElection/leaseDuration", "want string"]),
         (&["watchNamespaces={Shop}"], &["/watchNamespaces/0", "'Shop' does not match"]),
         (&["podDisruptionBudget.maxUnavailable=some"], &["/podDisruptionBudget/maxUnavailable"]),
-        (&["replicaCount=2"], &["replicaCount", "leaderElection.enabled=true"]),
-        (&["strategy.type=RollingUpdate"], &["leaderElection.enabled", "strategy.type=Recreate"]),
+        (
+            &["replicaCount=2", "leaderElection.enabled=false", "strategy.type=Recreate"],
+            &["replicaCount", "leaderElection.enabled=true"],
+        ),
+        (&["leaderElection.enabled=false"], &["leaderElection.enabled", "strategy.type=Recreate"]),
         (&["leaderElection.renewDeadline=1m"], &["leaderElection.leaseDuration", "longer"]),
         (&["leaderElection.retryPeriod=9s"], &["leaderElection.renewDeadline", "1.2 times"]),
         (&["metrics.tls.enabled=true"], &["metrics.tls.secretName", "Secret"]),
@@ -144,7 +147,7 @@ fn same_keys(path: &str, values: &Value, schema: &Value) {
     }
 }
 
-/// Flags that are to come, with what `/metrics` still lacks.
+/// Flags that are to come, of the port and what it shows.
 const AWAITED: [&str; 4] = ["debug-state", "metrics-auth", "metrics-tls-cert-file", "metrics-tls-key-file"];
 
 /// Whatever one may set, the operator parses it: unknown flags end the pod.

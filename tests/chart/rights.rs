@@ -56,10 +56,18 @@ fn of_rule(rule: &Value) -> Vec<Right> {
     rights
 }
 
-/// What a service account asked for: what it needed, and what was refused for want of rights.
-pub(crate) fn used(cluster: &Cluster, since: Timestamp, user: &str) -> (BTreeSet<Right>, Vec<String>) {
+/// What a service account asked for: what it needed, and what was refused for want of rights until
+/// its release was taken away, with which helm begins at the rights.
+pub(crate) fn used(
+    cluster: &Cluster,
+    since: Timestamp,
+    until: Timestamp,
+    user: &str,
+) -> (BTreeSet<Right>, Vec<String>) {
     let requests = audit::requests(&cluster.audit_log(), since, user).unwrap();
-    let is_refused = |request: &&Request| request.code == 403 && !request.message.contains(UNKNOWN_KIND);
+    let is_refused = |request: &&Request| {
+        request.code == 403 && request.timestamp < until && !request.message.contains(UNKNOWN_KIND)
+    };
     let forbidden = requests.iter().filter(is_refused);
     let forbidden = forbidden.map(|request| format!("{}: {}", request.verb, request.message)).collect();
     let resources = requests.iter().filter(|request| !request.resource.is_empty());
