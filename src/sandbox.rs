@@ -103,8 +103,7 @@ fn operator(arguments: &SandboxArguments, kubeconfig: &Path) -> RunArguments {
     }
 }
 
-/// One operator needs no leader.
-pub(crate) fn no_election() -> ElectionArguments {
+fn no_election() -> ElectionArguments {
     ElectionArguments {
         leader_elect: false,
         leader_elect_lease_duration: Duration::ZERO,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use apiserver::{ApiServer, Shared};
+use clap::Parser as _;
 use kube::Api;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams};
 use kube::client::ClientBuilder;
@@ -16,12 +17,11 @@ use tokio::time::Instant;
 use world::{Cluster, Conventions, Resource};
 
 use super::faults::Faulty;
-use crate::args::{Bind, ClientArguments, RunArguments, STALLED_AFTER};
-use crate::controller::{Adoption, Controller};
+use crate::args::{Arguments, Command};
+use crate::controller::Controller;
 use crate::leadership::Leadership;
 use crate::lifeline::Lifeline;
 use crate::metrics::Metrics;
-use crate::sandbox::no_election;
 use crate::{clock, wire};
 
 /// How often the rig looks.
@@ -49,19 +49,9 @@ struct Operator {
 }
 
 fn start(flavour: Flavour, faults: &Faulty) -> Operator {
-    let arguments = RunArguments {
-        client: ClientArguments { kubeconfig: None, context: None },
-        api: vec![flavour],
-        adopt: Adoption::Labelled,
-        bind_address: Bind::Nowhere,
-        stalled_after: STALLED_AFTER,
-        watch_namespace: Vec::new(),
-        election: no_election(),
-        force: false,
-        workers: 4,
-        object_metrics: true,
-        object_metrics_limit: 100,
-    };
+    let api = flavour.api_version();
+    let line = ["rollwright", "run", "--bind-address=0", "--leader-elect=false", "--workers=4", "--api", api];
+    let Command::Run(arguments) = Arguments::parse_from(line).command else { panic!("it is to run") };
     let dial =
         |lifeline: &Lifeline| Ok(ClientBuilder::new(faults.clone(), "default").with_layer(lifeline).build());
     let mut tasks = JoinSet::new();
