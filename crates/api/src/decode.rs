@@ -58,7 +58,7 @@ pub fn workload(flavour: Flavour, object: &Value, defaults: Defaults) -> Result<
         Ok(number(field)?.or(default(or)).filter(|value| *value != UNLIMITED))
     };
     let annotations = metadata.annotations;
-    let rollback_to = if flavour.rolls_back_by_annotation() {
+    let rollback_to = if flavour.goes_by_annotations() {
         annotations.get(ROLLBACK_TO).and_then(|text| signed_decimal(text))
     } else {
         rollback_field(spec)?

@@ -136,7 +136,7 @@ pub fn rollback_patch(flavour: Flavour, workload: &Workload, write: &RollBack) -
         json!({ "op": "replace", "path": "/metadata/uid", "value": workload.uid }),
         json!({ "op": "replace", "path": "/metadata/resourceVersion", "value": workload.resource_version }),
     ];
-    let by_annotation = flavour.rolls_back_by_annotation();
+    let by_annotation = flavour.goes_by_annotations();
     let request = if by_annotation { annotation_path(ROLLBACK_TO) } else { "/spec/rollbackTo".to_owned() };
     operations.push(json!({ "op": "remove", "path": request }));
     if let Some(template) = &write.template {

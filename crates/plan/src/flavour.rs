@@ -75,13 +75,6 @@ impl Flavour {
         }
     }
 
-    /// Whether the revision stands in an annotation of the Deployment (S5.6); on our kind it
-    /// is in the status, since nothing is written to the object's metadata.
-    #[must_use]
-    pub fn annotates_revision(self) -> bool {
-        self == Self::AppsV1
-    }
-
     /// Whether the status has fields and conditions that apps/v1 has not, and events tell of its
     /// turns.
     #[must_use]
@@ -89,11 +82,12 @@ impl Flavour {
         self == Self::Rollwright
     }
 
-    /// Whether a rollback is upstream's: asked for by an annotation (S10.1), and with all
-    /// annotations of the set (S10.7). On our kind a field asks, and only the change-cause comes
-    /// back.
+    /// Whether the Deployment's annotations carry its revision (S5.6) and the request for a rollback
+    /// (S10.1), which then brings back all annotations of the set (S10.7). On our kind these are
+    /// fields of status and spec, nothing is written to the object's metadata, and only the
+    /// change-cause comes back.
     #[must_use]
-    pub fn rolls_back_by_annotation(self) -> bool {
+    pub fn goes_by_annotations(self) -> bool {
         self == Self::AppsV1
     }
 

@@ -181,7 +181,7 @@ fn has_another_new(draft: &Draft<'_>, index: usize) -> bool {
 }
 
 fn note_revision(draft: &mut Draft<'_>, revision: String) {
-    if !draft.observed.flavour.annotates_revision() {
+    if !draft.observed.flavour.goes_by_annotations() {
         return;
     }
     let stored = draft.workload.annotations.get(REVISION).map_or("", String::as_str);

@@ -149,7 +149,7 @@ fn mark(draft: &mut Draft<'_>, index: usize, template: &serde_json::Value) {
 fn annotations(draft: &Draft<'_>, index: usize) -> BTreeMap<String, Option<String>> {
     let Some(set) = draft.sets.get(index) else { return BTreeMap::new() };
     let mut changes = BTreeMap::new();
-    if draft.observed.flavour.rolls_back_by_annotation() || has(Bug::RollbackDropsAnnotations) {
+    if draft.observed.flavour.goes_by_annotations() || has(Bug::RollbackDropsAnnotations) {
         for key in draft.workload.annotations.keys().filter(|key| !is_never_copied(key)) {
             changes.insert(key.clone(), None);
         }
