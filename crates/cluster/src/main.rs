@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use cluster::kubelet::KubeletOptions;
 use cluster::{Binary, Cluster, Error, Options, State};
 use tokio::signal::unix::{SignalKind, signal};
@@ -41,7 +41,8 @@ enum Task {
     /// Print the path of a program, building it first if need be.
     Bin {
         /// Which program.
-        program: Program,
+        #[arg(value_parser = program)]
+        program: Binary,
     },
     /// Run a cluster in the foreground until SIGTERM or Ctrl-C.
     Run(Settings),
@@ -122,25 +123,11 @@ impl Settings {
     }
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum Program {
-    Etcd,
-    KubeApiserver,
-    KubeControllerManager,
-    Kubectl,
-    Helm,
-}
-
-impl From<Program> for Binary {
-    fn from(program: Program) -> Self {
-        match program {
-            Program::Etcd => Self::Etcd,
-            Program::KubeApiserver => Self::KubeApiserver,
-            Program::KubeControllerManager => Self::KubeControllerManager,
-            Program::Kubectl => Self::Kubectl,
-            Program::Helm => Self::Helm,
-        }
-    }
+/// A program by its file name, so that every one that can be built can be asked for.
+fn program(name: &str) -> Result<Binary, String> {
+    let names: Vec<&str> = Binary::ALL.iter().map(|binary| binary.name()).collect();
+    let found = Binary::ALL.into_iter().find(|binary| binary.name() == name);
+    found.ok_or_else(|| format!("must be one of {}", names.join(", ")))
 }
 
 #[tokio::main]
@@ -153,7 +140,7 @@ async fn main() -> ExitCode {
         Task::Up(settings) => up(&settings).await,
         Task::Down(place) => down(&place).await,
         Task::Status(place) => return status(&place),
-        Task::Bin { program } => bin(program.into()),
+        Task::Bin { program } => bin(program),
         Task::Run(settings) => run(&settings).await,
     };
     match result {
