@@ -1,5 +1,6 @@
 //! The server's own step of admission: what it does to an object on its way into the store.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use admission::{Crd, FieldValidation, built_in, metadata};
@@ -38,6 +39,9 @@ pub(crate) struct Gate {
     scope: Mutex<Scope>,
     /// The definition as it was last read, by its version.
     custom: Mutex<Option<(u64, Arc<Crd>)>>,
+    /// Deployments of ours by uid, with the version that they had when they were first written again:
+    /// until then their status is a default of the schema, and is not stored.
+    created: Mutex<HashMap<String, u64>>,
 }
 
 impl Gate {
@@ -55,6 +59,10 @@ impl Gate {
     pub(crate) fn leave(&self) -> Vec<String> {
         let scope = std::mem::take(&mut *self.scope());
         if scope.validation == FieldValidation::Warn { scope.complaints } else { Vec::new() }
+    }
+
+    fn created(&self) -> MutexGuard<'_, HashMap<String, u64>> {
+        self.created.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn scope(&self) -> MutexGuard<'_, Scope> {
@@ -118,6 +126,9 @@ impl Admission for Gate {
             defaults::complete(object);
         }
         if request.resource == Resource::Deployments {
+            if let Some(stored) = request.stored {
+                self.created().entry(stored.uid().to_owned()).or_insert(stored.version());
+            }
             if let Some(crd) = self.crd(store)? {
                 self.custom(&crd, request, object)?;
             }
@@ -131,6 +142,11 @@ impl Admission for Gate {
             managed::note_status(object, request.stored, &scope, store.now());
         }
         Ok(())
+    }
+
+    fn persists(&self, stored: &Object) -> bool {
+        let is_of_ours = stored.resource == Resource::Deployments;
+        is_of_ours && self.created().get(stored.uid()) == Some(&stored.version())
     }
 }
 

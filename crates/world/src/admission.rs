@@ -48,4 +48,10 @@ pub trait Admission: Send + Sync {
     /// # Errors
     /// The refusal, in the server's words.
     fn admit(&self, store: &Store, request: &Request<'_>, object: &mut Object) -> Result<(), Refused>;
+
+    /// Whether a write that changes nothing of what was read changes what is stored: then it counts
+    /// as a write. A real server fills in defaults when it reads, and a write makes them stay.
+    fn persists(&self, _stored: &Object) -> bool {
+        false
+    }
 }

@@ -305,7 +305,8 @@ impl Store {
         if subresource != Subresource::Status {
             write::count_generation(stored, &mut object);
         }
-        if object == *stored || mode == Mode::DryRun {
+        let persists = || self.admission.iter().any(|step| step.persists(stored));
+        if mode == Mode::DryRun || (object == *stored && !persists()) {
             // A write that changes nothing is no write.
             return Ok(object);
         }
