@@ -13,7 +13,6 @@ mod images;
 mod name;
 mod obstacle;
 mod output;
-mod planner;
 mod pods;
 mod projection;
 pub mod rollout;

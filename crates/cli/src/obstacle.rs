@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::pods::{list, text};
+
 /// An obstacle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Obstacle {
@@ -11,14 +13,6 @@ pub(crate) struct Obstacle {
     pub(crate) text: String,
     /// The next command, unless going back is all that helps.
     pub(crate) next: Option<String>,
-}
-
-fn text<'a>(value: &'a Value, path: &str) -> &'a str {
-    value.pointer(path).and_then(Value::as_str).unwrap_or_default()
-}
-
-fn list<'a>(value: &'a Value, path: &str) -> &'a [Value] {
-    value.pointer(path).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
 fn described(pod: &Value) -> String {

@@ -18,11 +18,13 @@ pub(crate) struct Pod {
     pub(crate) why: Option<String>,
 }
 
-fn text<'a>(value: &'a Value, path: &str) -> &'a str {
+/// Text at a path; empty if there is none.
+pub(crate) fn text<'a>(value: &'a Value, path: &str) -> &'a str {
     value.pointer(path).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn list<'a>(value: &'a Value, path: &str) -> &'a [Value] {
+/// The list at a path; empty if there is none.
+pub(crate) fn list<'a>(value: &'a Value, path: &str) -> &'a [Value] {
     value.pointer(path).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 

@@ -73,6 +73,8 @@ struct World<'a> {
     observed: Observed,
     template: &'a Value,
     templates: BTreeMap<String, Value>,
+    /// Pods as they are; without them, as the ReplicaSets' numbers have it.
+    pods: Option<Vec<Pod>>,
     version: u64,
     now: jiff::Timestamp,
 }
@@ -86,27 +88,8 @@ pub(crate) fn project(
     sets: &[Value],
     now: jiff::Timestamp,
 ) -> Result<Projection, String> {
-    let flavour = deployment.flavour;
-    let workload = decode::workload(flavour, &deployment.body, Defaults::of(flavour));
-    let workload = workload.map_err(|error| format!("the controller cannot read it: {error}"))?;
-    let (strategy, replicas) = (workload.strategy.clone(), workload.replicas);
-    let read = sets.iter().filter_map(|set| decode::replica_set(flavour, set).ok()).collect();
-    let text =
-        |set: &Value| set.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let template = |set: &Value| set.pointer("/spec/template").cloned().unwrap_or(Value::Null);
-    let mut world = World {
-        observed: Observed {
-            flavour,
-            workload,
-            sets: read,
-            answers: Answers::default(),
-            options: Options::default(),
-        },
-        template: deployment.body.pointer("/spec/template").unwrap_or(&Value::Null),
-        templates: sets.iter().map(|set| (text(set), template(set))).collect(),
-        version: 0,
-        now,
-    };
+    let mut world = World::new(deployment, sets, None, now)?;
+    let (strategy, replicas) = (world.observed.workload.strategy.clone(), world.observed.workload.replicas);
     let (rows, end) = world.play()?;
     Ok(Projection {
         rows,
@@ -116,7 +99,49 @@ pub(crate) fn project(
     })
 }
 
-impl World<'_> {
+/// What the controller waits for now, in the planner's own words.
+///
+/// # Errors
+/// When the Deployment cannot be decoded: then the controller sets it aside, too.
+pub(crate) fn why(
+    deployment: &Deployment,
+    sets: &[Value],
+    pods: &[Value],
+    now: jiff::Timestamp,
+) -> Result<Why, String> {
+    let pods = pods.iter().map(decode::pod).collect();
+    Ok(World::new(deployment, sets, Some(pods), now)?.plan()?.why)
+}
+impl<'a> World<'a> {
+    fn new(
+        deployment: &'a Deployment,
+        sets: &[Value],
+        pods: Option<Vec<Pod>>,
+        now: jiff::Timestamp,
+    ) -> Result<Self, String> {
+        let flavour = deployment.flavour;
+        let workload = decode::workload(flavour, &deployment.body, Defaults::of(flavour));
+        let workload = workload.map_err(|error| format!("the controller cannot read it: {error}"))?;
+        let sets_read = sets.iter().filter_map(|set| decode::replica_set(flavour, set).ok()).collect();
+        let uid =
+            |set: &Value| set.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let template = |set: &Value| set.pointer("/spec/template").cloned().unwrap_or(Value::Null);
+        Ok(Self {
+            observed: Observed {
+                flavour,
+                workload,
+                sets: sets_read,
+                answers: Answers::default(),
+                options: Options::default(),
+            },
+            template: deployment.body.pointer("/spec/template").unwrap_or(&Value::Null),
+            templates: sets.iter().map(|set| (uid(set), template(set))).collect(),
+            pods,
+            version: 0,
+            now,
+        })
+    }
+
     fn play(&mut self) -> Result<(Vec<Row>, Why), String> {
         let mut rows = vec![self.row()];
         for _ in 0..STEPS_MAX {
@@ -171,7 +196,7 @@ impl World<'_> {
                     controller_uid: Some(set.uid.clone()),
                     phase: "Running".to_owned(),
                 };
-                answers.pods = Some(running.map(pod).collect());
+                answers.pods = Some(self.pods.clone().unwrap_or_else(|| running.map(pod).collect()));
             }
         }
     }

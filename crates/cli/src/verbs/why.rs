@@ -12,7 +12,7 @@ use crate::failure::{Code, Failure};
 use crate::history::{Revision, revisions};
 use crate::name::Named;
 use crate::output::{clean, document, print};
-use crate::planner;
+use crate::projection;
 use crate::verbs::Subject;
 
 /// How long a controller gets to see the last change before it is said not to run.
@@ -78,6 +78,6 @@ async fn look(subject: &Subject, deployment: &Deployment) -> Result<Diagnosis, F
         new_pods: &new_pods,
         events: &events.into_iter().map(body).collect::<Vec<_>>(),
         budgets: &budgets.unwrap_or_default().into_iter().map(body).collect::<Vec<_>>(),
-        why: planner::why(deployment, &sets, &pods, jiff::Timestamp::now()),
+        why: projection::why(deployment, &sets, &pods, jiff::Timestamp::now()),
     }))
 }
