@@ -149,6 +149,12 @@ impl Cluster {
         }
     }
 
+    /// The same Deployment as it is now.
+    pub(crate) async fn read_again(&self, deployment: &Deployment) -> Result<Deployment, Failure> {
+        let named = Named { flavour: Some(deployment.flavour), name: deployment.name().to_owned() };
+        self.find(&named).await
+    }
+
     /// All Deployments of an API that match; none if the API is not served.
     pub(crate) async fn list(
         &self,

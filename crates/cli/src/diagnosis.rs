@@ -1,6 +1,7 @@
 //! What blocks a rollout, and what to type next: from what was read, pure.
 
 use plan::Why;
+use plan::keys::{condition, reason};
 use serde_json::{Value, json};
 
 use crate::cluster::Deployment;
@@ -93,8 +94,7 @@ fn rollwright(facts: &Facts<'_>, verb: &str) -> String {
 /// The controller has not seen the last change. The caller has given it time.
 fn unseen(facts: &Facts<'_>) -> Option<Diagnosis> {
     let deployment = facts.deployment;
-    let number = |path: &str| deployment.body.pointer(path).and_then(Value::as_i64).unwrap_or(0);
-    if number("/status/observedGeneration") >= number("/metadata/generation") {
+    if rollout::is_observed(&deployment.body) {
         return None;
     }
     let (controller, next) = if deployment.flavour.is_custom_resource() {
@@ -127,14 +127,14 @@ fn text<'a>(value: &'a Value, field: &str) -> &'a str {
 
 /// The server refuses the ReplicaSet of the last change.
 fn refused_set(facts: &Facts<'_>) -> Option<Diagnosis> {
-    let condition = rollout::condition(&facts.deployment.body, "Progressing")?;
-    let is_refused = text(condition, "reason") == "ReplicaSetCreateError";
+    let condition = rollout::condition(&facts.deployment.body, condition::PROGRESSING)?;
+    let is_refused = text(condition, "reason") == reason::REPLICA_SET_CREATE_ERROR;
     is_refused.then(|| refused(facts, "A ReplicaSet", text(condition, "message")))
 }
 
 /// The server refuses pods of the newest ReplicaSet.
 fn refused_pod(facts: &Facts<'_>) -> Option<Diagnosis> {
-    let condition = rollout::condition(&facts.revisions.first()?.set, "ReplicaFailure")?;
+    let condition = rollout::condition(&facts.revisions.first()?.set, condition::REPLICA_FAILURE)?;
     (text(condition, "status") == "True").then(|| refused(facts, "A pod", text(condition, "message")))
 }
 
@@ -176,7 +176,7 @@ fn waiting(facts: &Facts<'_>, phase: Phase) -> Diagnosis {
     if blocked || phase == Phase::Failed {
         return Diagnosis {
             verdict: Verdict::Blocked,
-            cause: if blocked { "Blocked" } else { "ProgressDeadlineExceeded" },
+            cause: if blocked { "Blocked" } else { reason::PROGRESS_DEADLINE_EXCEEDED },
             text: format!("The rollout makes no progress; the controller is {why}."),
             next: Some(rollwright(facts, "undo")),
         };

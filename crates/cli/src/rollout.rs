@@ -1,6 +1,7 @@
 //! How a rollout stands, read from the Deployment alone, by the rules of `kubectl rollout status`.
 
 use plan::Flavour;
+use plan::keys::{condition as condition_type, reason};
 use serde_json::Value;
 
 /// Where a rollout is.
@@ -83,15 +84,14 @@ pub fn of(flavour: Flavour, name: &str, deployment: &Value) -> Rollout {
 }
 
 fn read(flavour: Flavour, name: &str, deployment: &Value, counts: Counts) -> (Phase, String) {
-    let number = |path: &str| deployment.pointer(path).and_then(Value::as_i64).unwrap_or(0);
     let waiting = |what: &str| format!("Waiting for deployment \"{name}\" rollout to finish: {what}...");
-    if number("/status/observedGeneration") < number("/metadata/generation") {
+    if !is_observed(deployment) {
         return (Phase::Progressing, "Waiting for deployment spec update to be observed...".to_owned());
     }
     if flavour.is_custom_resource() && deployment.pointer("/spec/rollbackTo").is_some_and(Value::is_object) {
         return (Phase::Progressing, waiting("the rollback that was asked for has not begun"));
     }
-    if progressing_reason(deployment) == Some("ProgressDeadlineExceeded") {
+    if progressing_reason(deployment) == Some(reason::PROGRESS_DEADLINE_EXCEEDED) {
         return (Phase::Failed, format!("deployment \"{name}\" exceeded its progress deadline"));
     }
     let Counts { desired, current, updated, available, .. } = counts;
@@ -110,9 +110,16 @@ fn read(flavour: Flavour, name: &str, deployment: &Value, counts: Counts) -> (Ph
     (Phase::Progressing, waiting(&left))
 }
 
+/// Whether the controller has seen the last change of the spec (S9.1).
+#[must_use]
+pub fn is_observed(deployment: &Value) -> bool {
+    let number = |path: &str| deployment.pointer(path).and_then(Value::as_i64).unwrap_or(0);
+    number("/status/observedGeneration") >= number("/metadata/generation")
+}
+
 /// The reason of the condition `Progressing`.
 fn progressing_reason(deployment: &Value) -> Option<&str> {
-    condition(deployment, "Progressing")?.get("reason")?.as_str()
+    condition(deployment, condition_type::PROGRESSING)?.get("reason")?.as_str()
 }
 
 /// A condition by its type.

@@ -5,6 +5,7 @@
 //! program brings; strictly, as kubectl asks for it. What only a cluster can know (webhooks,
 //! quotas, names that are taken, what may change) is not looked at.
 
+pub mod files;
 mod yaml;
 
 use admission::Crd;
@@ -53,6 +54,34 @@ pub struct Linter {
     which: Which,
 }
 
+/// The objects of a text as kubectl reads them: YAML with any number of documents, or JSON; those of
+/// lists one by one.
+///
+/// # Errors
+/// When the text is not YAML; names the line.
+pub fn objects(text: &str) -> Result<Vec<Value>, String> {
+    let (documents, malformed) = yaml::read(text);
+    match malformed {
+        Some(malformed) => Err(format!("line {}: not YAML: {}", malformed.line, malformed.problem)),
+        None => {
+            let all = documents.into_iter().flat_map(|document| members(document.value));
+            Ok(all.map(|(_, object)| object).collect())
+        }
+    }
+}
+
+/// An object, or those of a list, each with its place in the document.
+fn members(value: Value) -> Vec<(String, Value)> {
+    let is_list = text(&value, "/apiVersion") == "v1" && text(&value, "/kind") == "List";
+    match value.pointer("/items").and_then(Value::as_array) {
+        Some(items) if is_list => {
+            let at = |(index, item): (usize, &Value)| (format!("items[{index}]"), item.clone());
+            items.iter().enumerate().map(at).collect()
+        }
+        _ => vec![(String::new(), value)],
+    }
+}
+
 impl Linter {
     /// With the definition that `rollwright crd` prints.
     ///
@@ -84,15 +113,7 @@ impl Linter {
 
     fn document(&self, document: Document, report: &mut Report) {
         let Document { value, lines, duplicates } = document;
-        let is_list = text(&value, "/apiVersion") == "v1" && text(&value, "/kind") == "List";
-        let objects: Vec<(String, Value)> = match value.pointer("/items").and_then(Value::as_array) {
-            Some(items) if is_list => {
-                let at = |(index, item): (usize, &Value)| (format!("items[{index}]"), item.clone());
-                items.iter().enumerate().map(at).collect()
-            }
-            _ => vec![(String::new(), value)],
-        };
-        for (place, object) in objects {
+        for (place, object) in members(value) {
             let place = Place { lines: &lines, prefix: &place, name: text(&object, "/metadata/name") };
             match self.kind(&object) {
                 Kind::Checked => {

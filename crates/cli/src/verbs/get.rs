@@ -6,7 +6,6 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 use crate::args::GetArguments;
 use crate::cluster::{Cluster, Deployment};
 use crate::failure::{Code, Failure};
-use crate::name::Named;
 use crate::output::{document, is_lively, print};
 use crate::rollout::Phase;
 use crate::tree::Tree;
@@ -49,7 +48,6 @@ async fn follow(cluster: &Cluster, mut tree: Tree, arguments: &GetArguments) -> 
     let deployments = watcher(cluster.deployments(flavour), of_deployment).default_backoff().map(|_| ());
     let pods = watcher(cluster.pods(), of_pods).default_backoff().map(|_| ());
     let mut changes = Box::pin(stream::select(deployments, pods).ready_chunks(64));
-    let named = Named { flavour: Some(flavour), name };
     let mut last = String::new();
     loop {
         let text = tree.text(jiff::Timestamp::now());
@@ -69,6 +67,6 @@ async fn follow(cluster: &Cluster, mut tree: Tree, arguments: &GetArguments) -> 
         if changes.next().await.is_none() {
             return Err(Failure::Rollout("the watch has ended; try again".to_owned()));
         }
-        tree = read(cluster, cluster.find(&named).await?, arguments.revisions).await?;
+        tree = read(cluster, cluster.read_again(&tree.deployment).await?, arguments.revisions).await?;
     }
 }

@@ -1,6 +1,8 @@
 //! `plan`: the rollout that would come, step by step; nothing is touched.
 
-use kube::api::{DynamicObject, ListParams, Patch, PatchParams};
+use std::path::Path;
+
+use kube::api::{Patch, PatchParams};
 use plan::Flavour;
 use serde_json::{Value, json};
 
@@ -41,17 +43,20 @@ pub(crate) async fn plan(connection: &Connection, arguments: &PlanArguments) -> 
     Ok(Code::Done)
 }
 
-/// The Deployments in a file of YAML or JSON documents; `-` is standard input.
-fn read(file: &str) -> Result<Vec<Value>, Failure> {
-    let wrong = |problem: String| Failure::Usage(format!("-f {file}: {problem}"));
-    let text =
-        if file == "-" { std::io::read_to_string(std::io::stdin()) } else { std::fs::read_to_string(file) };
-    let text = text.map_err(|error| wrong(error.to_string()))?;
-    let documents: Vec<Value> =
-        serde_saphyr::from_multiple(&text).map_err(|error| wrong(error.to_string()))?;
-    let is_deployment = |object: &Value| object.get("kind").and_then(Value::as_str) == Some("Deployment");
-    let found: Vec<Value> = documents.into_iter().filter(is_deployment).collect();
-    if found.is_empty() { Err(wrong("there is no Deployment in it".to_owned())) } else { Ok(found) }
+/// The Deployments in files of YAML or JSON, in those of a directory, or in standard input (`-`).
+fn read(place: &str) -> Result<Vec<Value>, Failure> {
+    let texts =
+        lint::files::texts(Path::new(place)).map_err(|problem| Failure::Usage(format!("-f: {problem}")))?;
+    let mut found = Vec::new();
+    for (file, text) in texts {
+        let objects = lint::objects(&text);
+        found.extend(objects.map_err(|problem| Failure::Usage(format!("-f {file}: {problem}")))?);
+    }
+    found.retain(|object| object.get("kind").and_then(Value::as_str) == Some("Deployment"));
+    if found.is_empty() {
+        return Err(Failure::Usage(format!("-f {place}: there is no Deployment in it")));
+    }
+    Ok(found)
 }
 
 /// A Deployment as it would be after `kubectl apply`: the server says so in a dry run, with its
@@ -73,10 +78,7 @@ async fn applied(cluster: &Cluster, object: Value) -> Result<Deployment, Failure
 }
 
 async fn projected(cluster: &Cluster, deployment: &Deployment) -> Result<Projection, Failure> {
-    let api = cluster.sets();
-    let params = ListParams::default().labels(&cluster.selector_of(deployment));
-    let sets: Vec<DynamicObject> = api.list(&params).await?.items;
-    let sets: Vec<Value> = sets.into_iter().map(body).collect();
+    let sets = cluster.selected(&cluster.sets(), deployment).await?;
     let named = |problem| Failure::Rollout(format!("{}: {problem}", deployment.full_name()));
     project(deployment, &sets, jiff::Timestamp::now()).map_err(named)
 }

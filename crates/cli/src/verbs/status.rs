@@ -6,6 +6,7 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use kube::runtime::watcher::{self, Event};
 use kube::runtime::{WatchStreamExt as _, watcher as watch};
+use plan::keys::condition;
 use serde_json::{Value, json};
 
 use crate::args::{Format, Goal, StatusArguments};
@@ -58,13 +59,11 @@ impl Stand {
     }
 
     fn towards_availability(deployment: &Deployment, rollout: Rollout) -> Self {
-        let number = |path: &str| deployment.body.pointer(path).and_then(Value::as_i64).unwrap_or(0);
-        let is_observed = number("/status/observedGeneration") >= number("/metadata/generation");
-        let available = rollout::condition(&deployment.body, "Available");
+        let available = rollout::condition(&deployment.body, condition::AVAILABLE);
         let is_available =
             available.is_some_and(|found| found.get("status").and_then(Value::as_str) == Some("True"));
         let name = deployment.name();
-        if is_observed && is_available {
+        if rollout::is_observed(&deployment.body) && is_available {
             let message = format!("deployment \"{name}\" has minimum availability");
             return Self { rollout, message, end: Some(Code::Done) };
         }

@@ -8,8 +8,8 @@ use crate::cluster::Deployment;
 use crate::edits::{self, Undo};
 use crate::failure::{Code, Failure};
 use crate::history::{Revision, difference, find, revisions};
-use crate::name::Named;
 use crate::output::print;
+use crate::rollout;
 use crate::verbs::{Subject, limit, status};
 
 /// `undo`.
@@ -39,9 +39,7 @@ pub(crate) async fn undo(subject: &Subject, arguments: &UndoArguments) -> Result
     }
     let mut lines = status::Lines::new();
     let code = status::wait(cluster, &patched, Goal::Complete, limit(arguments.timeout), &mut lines).await?;
-    let named = Named { flavour: Some(patched.flavour), name: patched.name().to_owned() };
-    let now = cluster.find(&named).await?;
-    refused(&now, &before).map_or(Ok(code), Err)
+    refused(&cluster.read_again(&patched).await?, &before).map_or(Ok(code), Err)
 }
 
 /// What would change, and whether the server takes it.
@@ -70,10 +68,8 @@ async fn show(
 /// The template that runs now: as the server stored it in the newest revision, so that its defaults
 /// are no differences; as the Deployment has it if the controller has not seen that yet.
 fn current<'a>(deployment: &'a Deployment, all: &'a [Revision]) -> &'a Value {
-    let number = |path: &str| deployment.body.pointer(path).and_then(Value::as_i64).unwrap_or(0);
-    let is_observed = number("/status/observedGeneration") >= number("/metadata/generation");
     match all.first() {
-        Some(newest) if is_observed => &newest.template,
+        Some(newest) if rollout::is_observed(&deployment.body) => &newest.template,
         _ => deployment.body.pointer("/spec/template").unwrap_or(&Value::Null),
     }
 }

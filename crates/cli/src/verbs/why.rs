@@ -10,9 +10,9 @@ use crate::cluster::{Deployment, body, controller_of};
 use crate::diagnosis::{Diagnosis, Facts, Verdict, diagnose};
 use crate::failure::{Code, Failure};
 use crate::history::{Revision, revisions};
-use crate::name::Named;
 use crate::output::{clean, document, print};
 use crate::projection;
+use crate::rollout;
 use crate::verbs::Subject;
 
 /// How long a controller gets to see the last change before it is said not to run.
@@ -45,15 +45,13 @@ fn paragraph(diagnosis: &Diagnosis) -> String {
 /// The Deployment, once its last change has been observed or some time has passed.
 async fn observed(subject: &Subject) -> Result<Deployment, Failure> {
     let mut deployment = subject.deployment.clone();
-    let named = Named { flavour: Some(deployment.flavour), name: deployment.name().to_owned() };
     let since = tokio::time::Instant::now();
     while since.elapsed() < PATIENCE {
-        let number = |path: &str| deployment.body.pointer(path).and_then(Value::as_i64).unwrap_or(0);
-        if number("/status/observedGeneration") >= number("/metadata/generation") {
+        if rollout::is_observed(&deployment.body) {
             break;
         }
         tokio::time::sleep(PAUSE).await;
-        deployment = subject.cluster.find(&named).await?;
+        deployment = subject.cluster.read_again(&deployment).await?;
     }
     Ok(deployment)
 }
