@@ -52,7 +52,7 @@ async fn status_tells_by_its_exit_code(world: World) -> Outcome {
     expect(&tool, "status pod/web", USAGE, "\"pod\" is no Deployment").await?;
     expect(&tool, "status web --timeout=soon", USAGE, "must be a time such as 30s").await?;
 
-    world.create(&Manifest::new("web", 2).spec("progressDeadlineSeconds", &json!(5))).await?;
+    world.create(&Manifest::new("web", 2)).await?;
     let done = "deployment \"web\" successfully rolled out";
     expect(&tool, &format!("status {target}/web --timeout=60s"), DONE, done).await?;
     expect(&tool, "rollout status deploy/web --watch=false", DONE, done).await?;
@@ -66,6 +66,7 @@ async fn status_tells_by_its_exit_code(world: World) -> Outcome {
     world.set_image("web", "bad:v2").await?;
     world.patch("web", &json!({"spec": {"paused": false}})).await?;
     expect(&tool, "status web --timeout=1s", TIMEOUT, "timed out after 1s").await?;
+    world.patch("web", &json!({"spec": {"progressDeadlineSeconds": 2}})).await?;
     expect(&tool, "status web --timeout=60s", FAILED, "exceeded its progress deadline").await?;
     let shown = run(&tool, "status web --watch=false -o json").await?;
     let shown: Value = serde_json::from_str(&shown.stdout)?;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 
 use crate::failure::{Failure, Outcome, ensure, same, until};
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, image_patch};
 use crate::objects::Deployment;
 use crate::scenario::{Scenario, scenarios};
 use crate::world::World;
@@ -110,7 +110,7 @@ async fn healthy(versions: &[Deployment]) -> Outcome {
 
 async fn every_version_of_a_deployment(world: World) -> Outcome {
     let versions = Versions::record(&world);
-    let created = world.create(&Manifest::new("web", 3).spec("progressDeadlineSeconds", &json!(5))).await?;
+    let created = world.create(&Manifest::new("web", 3)).await?;
     same("observedGeneration in the answer to the creation", created.status("observedGeneration"), -1)?;
     let done = world.complete("web").await?;
     let seen = versions.until(&world, &done).await?;
@@ -121,12 +121,17 @@ async fn every_version_of_a_deployment(world: World) -> Outcome {
     let done = world.complete("web").await?;
     healthy(&versions.until(&world, &done).await?).await?;
 
-    world.set_image("web", "bad:v3").await?;
+    let mut bad = image_patch("bad:v3");
+    bad["spec"]["progressDeadlineSeconds"] = json!(3);
+    world.patch("web", &bad).await?;
     let stalled = |web: &Deployment| web.condition("Stalled").reason == "ProgressDeadlineExceeded";
     let stuck = world.wait_until("web", "the deadline having passed", stalled).await?;
     let answers = honest(&versions.until(&world, &stuck).await?).await?;
     same("the last", answers.last().map(String::as_str), Some("Failed"))?;
 
+    // A slow machine must not make the next ones late.
+    world.patch("web", &json!({"spec": {"progressDeadlineSeconds": 600}})).await?;
+    let _stuck = versions.until(&world, &world.observed("web").await?).await?;
     world.roll_back("web", 0).await?;
     let done = world.complete("web").await?;
     let seen = versions.until(&world, &done).await?;

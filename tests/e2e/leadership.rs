@@ -24,12 +24,13 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 
 /// After a kill: the lease has to expire.
 const TAKEOVER: Duration = Duration::from_secs(20);
-/// After an orderly end: it was given back.
-const HANDOVER: Duration = Duration::from_secs(2);
+/// After an orderly end: it was given back. Fractions of a second (docs/high-availability.md); a
+/// lease that was not given back takes 15 s, and a loaded machine some of the time between.
+const HANDOVER: Duration = Duration::from_secs(5);
 /// How long the leader is stopped.
 const STOPPED: Duration = Duration::from_secs(20);
-/// How long an orderly end may take.
-const END: Duration = Duration::from_secs(1);
+/// How long an orderly end may take: shorter than what the process is killed after.
+const END: Duration = Duration::from_secs(3);
 
 const PODS: i64 = 8;
 
@@ -95,7 +96,7 @@ async fn leader_killed(world: World) -> Outcome {
     ended_well(&world, trace, "app:v2").await
 }
 
-/// The leader is told to end in the middle of a rollout: it ends within a second, gives the lease
+/// The leader is told to end in the middle of a rollout: it ends soon, gives the lease
 /// back, and the other one takes over at once.
 async fn leader_ended(world: World) -> Outcome {
     let (leader, other) = two(&world).await?;
@@ -107,8 +108,8 @@ async fn leader_ended(world: World) -> Outcome {
     leads(&world, &other).await?;
     let handover = told.elapsed();
     println!("handover at an end ({}): {:.2} s", world.flavour.name(), handover.as_secs_f64());
-    ensure(took <= END, "an end within a second", took)?;
-    ensure(handover <= HANDOVER, "a handover within 2 s", handover)?;
+    ensure(took <= END, "an end within 3 s", took)?;
+    ensure(handover <= HANDOVER, "a handover within 5 s", handover)?;
     ended_well(&world, trace, "app:v2").await?;
 
     // The one that left comes back, and stands by.
@@ -144,7 +145,7 @@ async fn leader_stopped_and_woken(world: World) -> Outcome {
     let told = Instant::now();
     let _other = tokio::task::spawn_blocking(move || (other.operator.stop(), other)).await?;
     leads(&world, &leader).await?;
-    ensure(told.elapsed() <= HANDOVER, "a handover within 2 s", told.elapsed())?;
+    ensure(told.elapsed() <= HANDOVER, "a handover within 5 s", told.elapsed())?;
     let trace = Trace::start(&world).await?;
     world.set_image("web", "app:v4").await?;
     ended_well(&world, trace, "app:v4").await

@@ -131,9 +131,9 @@ async fn metrics_for_those_who_may(world: World) -> Outcome {
 async fn rollouts_are_told_once(world: World) -> Outcome {
     let port = TcpListener::bind("127.0.0.1:0").await?.local_addr()?.port();
     let operator = operator(&world, port, &["--debug-state"]).await?;
-    let manifest = Manifest::new("web", 2).spec("progressDeadlineSeconds", &json!(4));
-    world.roll_out(&manifest.pods(READY_AFTER_MS, "1500")).await?;
-    for image in ["app:v2", "app:v3"] {
+    world.roll_out(&Manifest::new("web", 2).pods(READY_AFTER_MS, "3000")).await?;
+    for (image, before) in [("app:v2", "revision 1"), ("app:v3", "revision 2")] {
+        event_written(&world, "NewReplicaSetAvailable", before).await?;
         world.set_image("web", image).await?;
         world.wait_sets("the new set", |sets| sets.iter().any(|set| set.image == image)).await?;
         operator.kill();
@@ -156,23 +156,36 @@ async fn rollouts_are_told_once(world: World) -> Outcome {
     let measured =
         format!("rollwright_rollout_duration_seconds_count{{api=\"{}\"}} 1\n", world.flavour.api_version());
     ensure(metrics.contains(&measured), "the rollout's duration, by the age of its set", &metrics)?;
-    world.patch("web", &pods_patch("app:v4", NEVER_READY, &json!("true"))).await?;
+    event_written(&world, "NewReplicaSetAvailable", "revision 3").await?;
+    world.patch("web", &deadline(pods_patch("app:v4", NEVER_READY, &json!("true")), 4)).await?;
     let late = ("False".to_owned(), "ProgressDeadlineExceeded".to_owned());
     world.wait_until("web", "the deadline being exceeded", |web| web.progressing() == late).await?;
+    event_written(&world, "ProgressDeadlineExceeded", "revision 4").await?;
     operator.kill();
     operator.start_again()?;
     ready(&world, port).await?;
-    world.patch("web", &pods_patch("app:v5", NEVER_READY, &json!(null))).await?;
+    world.patch("web", &deadline(pods_patch("app:v5", NEVER_READY, &json!(null)), 600)).await?;
     world.complete("web").await?;
-    if world.flavour.is_ours() {
-        world.wait_event("web", "NewReplicaSetAvailable", "revision 5").await?;
-    }
+    event_written(&world, "NewReplicaSetAvailable", "revision 5").await?;
     let state = get(port, "/debug/state", None).await?;
     let state = state.split_once("\r\n\r\n").map_or("", |(_, body)| body);
     let state: Value = serde_json::from_str(state)?;
     same("watches", state["watches"].as_array().map(Vec::len), Some(2))?;
     ensure(state["controllers"][0]["queue"]["delayedCount"].is_u64(), "the queue", &state)?;
     events_told(&world).await
+}
+
+/// Events are written in the background, and one that is still queued dies with the operator.
+async fn event_written(world: &World, reason: &str, text: &str) -> Outcome {
+    if world.flavour.is_ours() {
+        world.wait_event("web", reason, text).await?;
+    }
+    Ok(())
+}
+
+fn deadline(mut patch: Value, seconds: i64) -> Value {
+    patch["spec"]["progressDeadlineSeconds"] = json!(seconds);
+    patch
 }
 
 async fn events_told(world: &World) -> Outcome {

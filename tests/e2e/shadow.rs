@@ -34,6 +34,8 @@ const UPSTREAM: &str = "kube-controller-manager";
 const AGREEMENT: f64 = 0.999;
 /// Writes are judged a moment after they were seen, and rests after five seconds.
 const QUIET: Duration = Duration::from_secs(8);
+/// An end that waits for nothing.
+const QUICK: Duration = Duration::from_secs(4);
 
 /// How much is done: in the suite little, by `make shadow-churn` as much as in an hour of a busy
 /// cluster.
@@ -105,7 +107,7 @@ impl Shadow {
     /// Ends it, and returns its last report.
     fn end(&self) -> Outcome<Value> {
         let took = self.process.stop();
-        ensure(took < Duration::from_secs(2), "a quick end", took)?;
+        ensure(took < QUICK, "a quick end", took)?;
         let log = fs::read_to_string(self.process.log())?;
         let mut reports = log.lines().filter(|line| line.starts_with('{'));
         let last = reports.next_back().ok_or_else(|| Failure::new("there is no report"))?;

@@ -78,8 +78,9 @@ async fn pause_resume_and_restart(world: World) -> Outcome {
 
 async fn status_of_a_stuck_rollout(world: World) -> Outcome {
     let kubectl = &world.kubectl;
-    world.apply(&Manifest::new("web", 1).spec("progressDeadlineSeconds", &json!(3))).await?;
+    world.apply(&Manifest::new("web", 1)).await?;
     rolled_out(&world).await?;
+    world.patch("web", &json!({"spec": {"progressDeadlineSeconds": 3}})).await?;
     kubectl.run(&["set", "image", "deployment/web", "app=bad:v2"]).await?;
     let status = kubectl.output(&["rollout", "status", "deployment/web", "--timeout=60s"], "").await?;
     ensure(!status.success, "a failure", &status)?;
