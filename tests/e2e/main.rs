@@ -71,6 +71,7 @@ mod stage;
 mod stock_kubectl;
 mod suite;
 mod trace;
+mod transcript;
 mod watch;
 mod webhooks;
 mod why;
@@ -108,6 +109,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     stock_kubectl::SCENARIOS,
     command_line::SCENARIOS,
     why::SCENARIOS,
+    transcript::SCENARIOS,
 ];
 
 fn main() -> ExitCode {

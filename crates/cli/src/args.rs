@@ -5,6 +5,14 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+mod own;
+mod pod;
+mod set;
+
+pub(crate) use own::{Completing, OwnVerb};
+pub(crate) use pod::{ExecArguments, LogsArguments, PodVerb, PortForwardArguments};
+pub(crate) use set::{SetEnvArguments, SetField, SetImageArguments, SetResourcesArguments};
+
 /// Rollouts of Deployments: rollwright.dev/v1 and apps/v1.
 #[derive(Debug, Parser)]
 #[command(name = "kubectl-rollwright", bin_name = "kubectl rollwright", version, max_term_width = 100)]
@@ -54,6 +62,33 @@ pub(crate) struct Connection {
     pub(crate) request_timeout: Duration,
 }
 
+impl Connection {
+    /// The same flags again, for kubectl.
+    pub(crate) fn flags(&self) -> Vec<String> {
+        let kubeconfig = self.kubeconfig.as_ref().map(|path| path.display().to_string());
+        let named = [
+            ("kubeconfig", &kubeconfig),
+            ("context", &self.context),
+            ("cluster", &self.cluster),
+            ("user", &self.user),
+            ("namespace", &self.namespace),
+            ("server", &self.server),
+            ("token", &self.token),
+            ("as", &self.as_user),
+        ];
+        let mut flags: Vec<String> =
+            named.iter().filter_map(|(name, value)| Some(format!("--{name}={}", value.as_ref()?))).collect();
+        flags.extend(self.as_groups.iter().map(|group| format!("--as-group={group}")));
+        if self.insecure_skip_tls_verify {
+            flags.push("--insecure-skip-tls-verify".to_owned());
+        }
+        if self.request_timeout > Duration::ZERO {
+            flags.push(format!("--request-timeout={}ms", self.request_timeout.as_millis()));
+        }
+        flags
+    }
+}
+
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
@@ -82,6 +117,10 @@ pub(crate) enum Verb {
         #[command(subcommand)]
         field: SetField,
     },
+    #[command(flatten)]
+    Pod(PodVerb),
+    #[command(flatten)]
+    Own(OwnVerb),
 }
 
 /// Verbs that `kubectl rollout` has too.
@@ -261,23 +300,6 @@ pub(crate) struct ScaleArguments {
     /// Only if there are to be so many now.
     #[arg(long, value_name = "COUNT")]
     pub(crate) current_replicas: Option<i64>,
-    #[command(flatten)]
-    pub(crate) output: Output,
-}
-
-/// `set`.
-#[derive(Debug, Subcommand)]
-pub(crate) enum SetField {
-    /// Set images of containers.
-    Image(SetImageArguments),
-}
-
-/// `set image`.
-#[derive(Debug, Args)]
-pub(crate) struct SetImageArguments {
-    /// A Deployment, and CONTAINER=IMAGE for each container to change; * stands for all of them.
-    #[arg(value_name = "NAME CONTAINER=IMAGE", required = true, num_args = 2..)]
-    pub(crate) words: Vec<String>,
     #[command(flatten)]
     pub(crate) output: Output,
 }

@@ -121,6 +121,12 @@ impl Cluster {
         Api::namespaced_with(self.client.clone(), &self.namespace, &budget)
     }
 
+    /// Secrets, or ConfigMaps.
+    pub(crate) fn data(&self, is_secret: bool) -> Api<DynamicObject> {
+        let (kind, plural) = if is_secret { ("Secret", "secrets") } else { ("ConfigMap", "configmaps") };
+        Api::namespaced_with(self.client.clone(), &self.namespace, &resource("v1", kind, plural))
+    }
+
     /// A Deployment, if it is there and its kind is served.
     async fn look(&self, flavour: Flavour, name: &str) -> Result<Option<Deployment>, Failure> {
         match self.deployments(flavour).get_opt(name).await {

@@ -1,7 +1,8 @@
 //! Images of a pod template.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use crate::containers;
 use crate::failure::Failure;
 
 /// A container and the image that it is to get.
@@ -10,7 +11,7 @@ pub(crate) type Change = (String, String);
 /// The images of the containers, in their order, each once.
 pub(crate) fn of(template: &Value) -> Vec<&str> {
     let mut images: Vec<&str> = Vec::new();
-    for container in containers(template) {
+    for container in template.pointer("/spec/containers").and_then(Value::as_array).into_iter().flatten() {
         let image = container.get("image").and_then(Value::as_str).unwrap_or_default();
         if !images.contains(&image) {
             images.push(image);
@@ -19,51 +20,18 @@ pub(crate) fn of(template: &Value) -> Vec<&str> {
     images
 }
 
-fn containers(template: &Value) -> impl Iterator<Item = &Value> {
-    template.pointer("/spec/containers").and_then(Value::as_array).into_iter().flatten()
-}
-
-/// A strategic merge of containers is not known to custom resources: a JSON patch by position,
-/// which only applies to the containers that were read.
+/// The operations that give the containers their images; none for those that have them already.
 ///
 /// # Errors
-/// When a container is not there, or nothing would change.
+/// When a container is not there.
 pub(crate) fn patch(deployment: &Value, changes: &[Change]) -> Result<Vec<Value>, Failure> {
     let mut operations = Vec::new();
-    for (container, image) in changes {
-        let mut is_there = false;
-        for list in ["initContainers", "containers"] {
-            let path = format!("/spec/template/spec/{list}");
-            let all = deployment.pointer(&path).and_then(Value::as_array);
-            for (position, found) in all.into_iter().flatten().enumerate() {
-                let name = found.get("name").and_then(Value::as_str).unwrap_or_default();
-                if container != "*" && container != name {
-                    continue;
-                }
-                is_there = true;
-                if found.get("image").and_then(Value::as_str) == Some(image) {
-                    continue;
-                }
-                operations
-                    .push(json!({"op": "test", "path": format!("{path}/{position}/name"), "value": name}));
-                operations
-                    .push(json!({"op": "add", "path": format!("{path}/{position}/image"), "value": image}));
-            }
-        }
-        if !is_there {
-            return Err(Failure::Usage(format!(
-                "there is no container \"{container}\"; there are: {}",
-                names(deployment).join(", ")
-            )));
-        }
+    for (pattern, image) in changes {
+        let found = containers::matching(deployment, pattern)?;
+        let others = found.iter().filter(|it| it.body.get("image").and_then(Value::as_str) != Some(image));
+        operations.extend(others.flat_map(|container| container.set("image", &Value::from(image.as_str()))));
     }
     Ok(operations)
-}
-
-fn names(deployment: &Value) -> Vec<&str> {
-    let lists = ["/spec/template/spec/initContainers", "/spec/template/spec/containers"];
-    let all = lists.iter().filter_map(|path| deployment.pointer(path)?.as_array()).flatten();
-    all.filter_map(|container| container.get("name")?.as_str()).collect()
 }
 
 /// Splits `CONTAINER=IMAGE`.
@@ -78,6 +46,8 @@ pub(crate) fn change(word: &str) -> Result<Change, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn deployment() -> Value {

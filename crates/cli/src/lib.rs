@@ -5,16 +5,21 @@
 
 mod args;
 mod cluster;
+mod completion;
+mod containers;
 mod diagnosis;
 mod edits;
+mod env;
 mod failure;
 mod history;
 mod images;
 mod name;
 mod obstacle;
 mod output;
+mod pick;
 mod pods;
 mod projection;
+mod resources;
 pub mod rollout;
 mod table;
 mod tree;

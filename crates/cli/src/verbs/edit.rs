@@ -1,15 +1,14 @@
-//! `pause`, `resume`, `restart`, `scale`, `set image`.
+//! `pause`, `resume`, `restart`, `scale`.
 
 use kube::api::Patch;
 use serde_json::{Value, json};
 
 use crate::args::{EditArguments, Output, ScaleArguments};
 use crate::cluster::Deployment;
+use crate::edits;
 use crate::failure::{Code, Failure};
-use crate::images::Change;
 use crate::output::{document, print};
 use crate::verbs::Subject;
-use crate::{edits, images};
 
 /// Says what was done, or prints the object as it is now.
 pub(crate) fn report(deployment: &Deployment, done: &str, output: &Output) -> Result<Code, Failure> {
@@ -21,7 +20,8 @@ pub(crate) fn report(deployment: &Deployment, done: &str, output: &Output) -> Re
     Ok(Code::Done)
 }
 
-async fn apply(
+/// Patches, and says what was done.
+pub(crate) async fn apply(
     subject: &Subject,
     patch: &Patch<Value>,
     done: &str,
@@ -64,32 +64,4 @@ pub(crate) async fn scale(subject: &Subject, arguments: &ScaleArguments) -> Resu
         }
     };
     apply(subject, &Patch::Merge(patch), "scaled", &arguments.output).await
-}
-
-/// Tells the Deployment from the images.
-pub(crate) fn split(words: &[String]) -> Result<(Vec<String>, Vec<Change>), Failure> {
-    let first = words.iter().position(|word| word.contains('=')).unwrap_or(words.len());
-    let (target, changes) = words.split_at(first);
-    if changes.is_empty() {
-        return Err(Failure::Usage(
-            "name at least one CONTAINER=IMAGE, for example app=nginx:1.29".to_owned(),
-        ));
-    }
-    let changes = changes.iter().map(|word| images::change(word)).collect::<Result<_, _>>()?;
-    Ok((target.to_vec(), changes))
-}
-
-/// `set image`.
-pub(crate) async fn set_image(
-    subject: &Subject,
-    changes: &[Change],
-    output: &Output,
-) -> Result<Code, Failure> {
-    let operations = images::patch(&subject.deployment.body, changes)?;
-    if operations.is_empty() {
-        return report(&subject.deployment, "has these images already", output);
-    }
-    let patch = serde_json::from_value(Value::from(operations));
-    let patch = patch.map(Patch::Json).map_err(|error| Failure::Rollout(error.to_string()))?;
-    apply(subject, &patch, "image updated", output).await
 }

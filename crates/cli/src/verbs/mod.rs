@@ -1,17 +1,20 @@
 //! One verb each: read, decide, print or patch.
 
+mod completion;
 mod edit;
 mod get;
 mod history;
 mod list;
 mod plan;
+mod pod;
+mod set;
 mod status;
 mod undo;
 mod why;
 
 use std::time::Duration;
 
-use crate::args::{Arguments, Connection, RolloutVerb, SetField, Target, Verb};
+use crate::args::{Arguments, Connection, RolloutVerb, Target, Verb};
 use crate::cluster::{Cluster, Deployment};
 use crate::failure::{Code, Failure};
 use crate::name;
@@ -26,10 +29,9 @@ pub(crate) async fn carry_out(arguments: &Arguments) -> Result<Code, Failure> {
         Verb::Plan(arguments) => plan::plan(connection, arguments).await,
         Verb::List(arguments) => list::list(&Cluster::connect(connection).await?, arguments).await,
         Verb::Scale(arguments) => edit::scale(&open(connection, &arguments.target).await?, arguments).await,
-        Verb::Set { field: SetField::Image(arguments) } => {
-            let (words, changes) = edit::split(&arguments.words)?;
-            edit::set_image(&open(connection, &Target { words }).await?, &changes, &arguments.output).await
-        }
+        Verb::Set { field } => set::set(connection, field).await,
+        Verb::Pod(verb) => pod::carry_out(connection, verb).await,
+        Verb::Own(verb) => completion::carry_out(verb).await,
     }
 }
 

@@ -1,0 +1,83 @@
+//! Verbs that pick a pod and leave the rest to kubectl.
+
+use clap::{Args, Subcommand};
+
+use super::Target;
+
+/// Which one.
+#[derive(Debug, Subcommand)]
+pub(crate) enum PodVerb {
+    /// Print the logs of one of its pods, through kubectl.
+    Logs(LogsArguments),
+    /// Run a program in one of its pods, through kubectl.
+    Exec(ExecArguments),
+    /// Forward local ports to one of its pods, through kubectl.
+    PortForward(PortForwardArguments),
+}
+
+/// `logs`.
+#[derive(Debug, Args)]
+pub(crate) struct LogsArguments {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// Of a pod of this revision [default: the newest one that has pods].
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) revision: Option<i64>,
+    /// Of this container.
+    #[arg(long, short, value_name = "NAME")]
+    pub(crate) container: Option<String>,
+    /// Of all containers of the pod.
+    #[arg(long)]
+    pub(crate) all_containers: bool,
+    /// Go on as more is written.
+    #[arg(long, short)]
+    pub(crate) follow: bool,
+    /// Of the container's run before this one.
+    #[arg(long, short)]
+    pub(crate) previous: bool,
+    /// Only so many lines from the end.
+    #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
+    pub(crate) tail: Option<i64>,
+    /// Only what is not older than this, for example 10m.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) since: Option<String>,
+    /// With the time of each line.
+    #[arg(long)]
+    pub(crate) timestamps: bool,
+}
+
+/// `exec`.
+#[derive(Debug, Args)]
+pub(crate) struct ExecArguments {
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// In a pod of this revision [default: the newest one that has a ready pod].
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) revision: Option<i64>,
+    /// In this container.
+    #[arg(long, short, value_name = "NAME")]
+    pub(crate) container: Option<String>,
+    /// Pass standard input on.
+    #[arg(long, short = 'i')]
+    pub(crate) stdin: bool,
+    /// Standard input is a terminal.
+    #[arg(long, short = 't')]
+    pub(crate) tty: bool,
+    /// The program and its arguments, after --.
+    #[arg(last = true, required = true, value_name = "PROGRAM")]
+    pub(crate) program: Vec<String>,
+}
+
+/// `port-forward`.
+#[derive(Debug, Args)]
+pub(crate) struct PortForwardArguments {
+    /// A Deployment, and ports: LOCAL:OF-THE-POD, or one number for both.
+    #[arg(value_name = "NAME PORT", required = true, num_args = 2..)]
+    pub(crate) words: Vec<String>,
+    /// To a pod of this revision [default: the newest one that has a ready pod].
+    #[arg(long, value_name = "NUMBER")]
+    pub(crate) revision: Option<i64>,
+    /// Local addresses to listen on.
+    #[arg(long, value_name = "ADDRESS,...")]
+    pub(crate) address: Option<String>,
+}

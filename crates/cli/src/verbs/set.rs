@@ -1,0 +1,101 @@
+//! `set image`, `set env`, `set resources`.
+
+use kube::api::Patch;
+use serde_json::{Value, json};
+
+use super::{Subject, edit, open};
+use crate::args::{Connection, SetEnvArguments, SetField, SetImageArguments, SetResourcesArguments, Target};
+use crate::cluster::body;
+use crate::failure::{Code, Failure};
+use crate::output::print;
+use crate::{env, images, resources};
+
+/// Carries it out; the words are read before the cluster is asked.
+pub(crate) async fn set(connection: &Connection, field: &SetField) -> Result<Code, Failure> {
+    match field {
+        SetField::Image(arguments) => image(connection, arguments).await,
+        SetField::Env(arguments) => env(connection, arguments).await,
+        SetField::Resources(arguments) => resources(connection, arguments).await,
+    }
+}
+
+/// Tells the Deployment from the changes, which begin at the first word that is one.
+fn split(words: &[String], is_change: impl Fn(&str) -> bool) -> (Target, &[String]) {
+    let first = words.iter().position(|word| is_change(word)).unwrap_or(words.len());
+    let (target, changes) = words.split_at(first);
+    (Target { words: target.to_vec() }, changes)
+}
+
+async fn image(connection: &Connection, arguments: &SetImageArguments) -> Result<Code, Failure> {
+    let (target, words) = split(&arguments.words, |word| word.contains('='));
+    if words.is_empty() {
+        return Err(Failure::Usage(
+            "name at least one CONTAINER=IMAGE, for example app=nginx:1.29".to_owned(),
+        ));
+    }
+    let changes: Vec<_> = words.iter().map(|word| images::change(word)).collect::<Result<_, _>>()?;
+    let subject = open(connection, &target).await?;
+    let operations = images::patch(&subject.deployment.body, &changes)?;
+    if operations.is_empty() {
+        return edit::report(&subject.deployment, "has these images already", &arguments.output);
+    }
+    edit::apply(&subject, &patch(operations)?, "image updated", &arguments.output).await
+}
+
+async fn env(connection: &Connection, arguments: &SetEnvArguments) -> Result<Code, Failure> {
+    let (target, words) = split(&arguments.words, env::is_change);
+    let mut changes: Vec<_> = words.iter().map(|word| env::change(word)).collect::<Result<_, _>>()?;
+    let source = arguments.from.as_deref().map(env::source).transpose()?;
+    if changes.is_empty() && source.is_none() && !arguments.list {
+        return Err(Failure::Usage(
+            "name at least one KEY=VALUE or KEY-, or say --list to see what there is".to_owned(),
+        ));
+    }
+    if arguments.list && (source.is_some() || !changes.is_empty()) {
+        return Err(Failure::Usage("--list changes nothing; leave the changes out".to_owned()));
+    }
+    let subject = open(connection, &target).await?;
+    let deployment = &subject.deployment;
+    if arguments.list {
+        print(&env::listing(&deployment.body, &deployment.full_name(), &arguments.containers)?)?;
+        return Ok(Code::Done);
+    }
+    if let Some(source) = source {
+        let object = body(subject.cluster.data(source.is_secret).get(&source.name).await?);
+        changes.extend(env::references(&source, &object, &arguments.prefix, &arguments.keys)?);
+    }
+    let operations = env::patch(&deployment.body, &arguments.containers, &changes, arguments.overwrite)?;
+    if operations.is_empty() {
+        return edit::report(deployment, "has these variables already", &arguments.output);
+    }
+    let patch = patch(unchanged(&subject, operations))?;
+    edit::apply(&subject, &patch, "env updated", &arguments.output).await
+}
+
+async fn resources(connection: &Connection, arguments: &SetResourcesArguments) -> Result<Code, Failure> {
+    let amounts = |flag, text: &Option<String>| match text {
+        Some(text) => resources::amounts(flag, text),
+        None => Ok(Vec::new()),
+    };
+    let requests = amounts("--requests", &arguments.requests)?;
+    let limits = amounts("--limits", &arguments.limits)?;
+    let subject = open(connection, &Target { words: arguments.words.clone() }).await?;
+    let operations = resources::patch(&subject.deployment.body, &arguments.containers, &requests, &limits)?;
+    if operations.is_empty() {
+        return edit::report(&subject.deployment, "has these resources already", &arguments.output);
+    }
+    let patch = patch(unchanged(&subject, operations))?;
+    edit::apply(&subject, &patch, "resource requirements updated", &arguments.output).await
+}
+
+/// What replaces a whole list holds only while nobody has changed the specification since.
+fn unchanged(subject: &Subject, operations: Vec<Value>) -> Vec<Value> {
+    let generation = subject.deployment.body.pointer("/metadata/generation");
+    let test = json!({"op": "test", "path": "/metadata/generation", "value": generation});
+    [test].into_iter().chain(operations).collect()
+}
+
+fn patch(operations: Vec<Value>) -> Result<Patch<Value>, Failure> {
+    let patch = serde_json::from_value(Value::from(operations));
+    patch.map(Patch::Json).map_err(|error| Failure::Rollout(error.to_string()))
+}
