@@ -13,6 +13,7 @@
 mod install;
 mod life;
 mod node;
+mod package;
 mod pair;
 mod probe;
 mod process;
