@@ -35,12 +35,14 @@
 )]
 #![expect(clippy::indexing_slicing, reason = "a missing field of a JSON document is a failed test")]
 
+mod autoscaling;
 mod bad_input;
 mod churn;
 mod clients;
 mod command_line;
 mod deletion;
 mod diagnosis;
+mod disruption;
 mod failure;
 mod flavour;
 mod floor;
@@ -100,6 +102,8 @@ const SCENARIOS: &[&[Scenario]] = &[
     deletion::SCENARIOS,
     obstacles::SCENARIOS,
     bad_input::SCENARIOS,
+    autoscaling::SCENARIOS,
+    disruption::SCENARIOS,
     scaling::SCENARIOS,
     pausing::SCENARIOS,
     recreate::SCENARIOS,

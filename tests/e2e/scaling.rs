@@ -126,7 +126,8 @@ async fn scale_hides_surge(world: World) -> Outcome {
     same("status.replicas of the scale", &scale["status"]["replicas"], &json!(4))
 }
 
-async fn scale(world: &World) -> Outcome<Value> {
+/// The scale subresource.
+pub(crate) async fn scale(world: &World) -> Outcome<Value> {
     let group = world.flavour.api_resource().api_version;
     let path = format!("/apis/{group}/namespaces/{}/deployments/web/scale", world.namespace);
     let request = http::Request::get(path).body(Vec::new())?;

@@ -1,0 +1,81 @@
+//! A HorizontalPodAutoscaler with Kubernetes' own controller.
+
+use cluster::kubelet::NEVER_READY;
+use serde_json::{Value, json};
+
+use crate::failure::{Outcome, ensure, same};
+use crate::manifest::{Manifest, pods_patch};
+use crate::scaling::scale;
+use crate::scenario::{Scenario, scenarios};
+use crate::trace::Trace;
+use crate::watch::Sightings;
+use crate::world::World;
+
+pub(crate) const SCENARIOS: &[Scenario] = scenarios![
+    both autoscaled_mid_rollout,
+];
+
+/// An autoscaler that wants eight, while a rollout of four hangs with two pods of surge. The sets grow in
+/// proportion (S8.8), and what the autoscaler sees as the current size is eight, not twelve.
+async fn autoscaled_mid_rollout(world: World) -> Outcome {
+    world.roll_out(&Manifest::new("web", 4).rolling(&json!("50%"), &json!(0))).await?;
+    let sightings = Sightings::start(&world, world.deployments()).await?;
+    let trace = Trace::start(&world).await?;
+    world.patch("web", &pods_patch("app:v2", NEVER_READY, &json!("true"))).await?;
+    world.wait_sizes(&[("app:v1", 4), ("app:v2", 2)]).await?;
+    world.wait_until("web", "6 pods", |web| web.is_observed() && web.status("replicas") == 6).await?;
+    scale_shows(&world, 4, 6).await?;
+
+    // Below its minimum the autoscaler needs no metrics to scale.
+    world.kubectl.apply(&autoscaler(&world).to_string()).await?;
+    world.wait_until("web", "the size that the autoscaler wants", |web| web.replicas() == 8).await?;
+    world.wait_sizes(&[("app:v1", 8), ("app:v2", 4)]).await?;
+    let all_there = |status: (i64, i64)| status == (12, 8);
+    let web = world
+        .wait_until("web", "12 pods, 8 of them available", |web| {
+            web.is_observed() && all_there((web.status("replicas"), web.status("availableReplicas")))
+        })
+        .await?;
+    same("updatedReplicas", web.status("updatedReplicas"), 4)?;
+    scale_shows(&world, 8, 12).await?;
+    // Until here all sizes are those of the rollout that hangs.
+    trace.stop(&world).await?.ensure_at_most(12)?;
+
+    let trace = Trace::start(&world).await?;
+    world.patch("web", &pods_patch("app:v3", NEVER_READY, &Value::Null)).await?;
+    let web = world.complete("web").await?;
+    same("spec.replicas", web.replicas(), 8)?;
+    world.wait_sizes(&[("app:v1", 0), ("app:v2", 0), ("app:v3", 8)]).await?;
+    trace.stop(&world).await?.ensure_at_most(12)?;
+    if world.flavour.is_ours() {
+        let seen: Vec<Value> = sightings.stop().into_iter().map(|sighting| sighting.object).collect();
+        let hides = |web: &Value| web["status"]["scaleReplicas"].as_i64() <= web["spec"]["replicas"].as_i64();
+        ensure(seen.iter().all(hides), "no surge in scaleReplicas at any moment", &seen)?;
+    }
+    Ok(())
+}
+
+/// What the scale says of the current size: that of the spec for ours, all pods for apps/v1 (S15.6).
+async fn scale_shows(world: &World, size: i64, pods: i64) -> Outcome {
+    let scale = scale(world).await?;
+    same("spec.replicas of the scale", &scale["spec"]["replicas"], &json!(size))?;
+    let shown = if world.flavour.is_ours() { size } else { pods };
+    same("its status.replicas", &scale["status"]["replicas"], &json!(shown))
+}
+
+fn autoscaler(world: &World) -> Value {
+    json!({
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "web"},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": world.flavour.api_version(), "kind": "Deployment", "name": "web"},
+            "minReplicas": 8,
+            "maxReplicas": 10,
+            "metrics": [{
+                "type": "Resource",
+                "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}},
+            }],
+        },
+    })
+}
