@@ -85,7 +85,7 @@ fuzz: ## Feed every parser and the planner with what libFuzzer finds, for TIME s
 	@fuzz/run $(TIME) $(TARGETS)
 
 .PHONY: crd
-crd: ## Write the CRD from the code, and the copies of chart and kustomize
+crd: ## Write the CRD and docs/api.md from the code, and the copies of chart and kustomize
 	@UPDATE=1 $(CARGO) test --quiet --package api
 	@UPDATE=1 $(CARGO) test --quiet --package rollwright --test chart renders
 

@@ -1,0 +1,132 @@
+//! The conditions and their reasons, for the reference; names by the planner's own constants.
+
+use plan::Flavour;
+use plan::keys::{condition, reason};
+
+/// A condition in one state.
+pub(crate) struct Entry {
+    pub(crate) kind: &'static str,
+    pub(crate) status: &'static str,
+    pub(crate) reasons: &'static [&'static str],
+    /// Whose Deployments have it: both, or only ours.
+    pub(crate) only: Option<Flavour>,
+    pub(crate) means: &'static str,
+}
+
+/// Reasons that only events have.
+pub(crate) const OF_EVENTS: &[&str] = &[
+    reason::SCALING_REPLICA_SET,
+    reason::ROLLBACK,
+    reason::ROLLBACK_REVISION_NOT_FOUND,
+    reason::ROLLBACK_TEMPLATE_UNCHANGED,
+    reason::ROLLBACK_INVALID,
+];
+
+const fn both(
+    kind: &'static str,
+    status: &'static str,
+    reasons: &'static [&'static str],
+    means: &'static str,
+) -> Entry {
+    Entry { kind, status, reasons, only: None, means }
+}
+
+const fn ours(
+    kind: &'static str,
+    status: &'static str,
+    reasons: &'static [&'static str],
+    means: &'static str,
+) -> Entry {
+    Entry { kind, status, reasons, only: Some(Flavour::Rollwright), means }
+}
+
+pub(crate) const ENTRIES: &[Entry] = &[
+    ours(
+        condition::READY,
+        "True",
+        &[reason::ROLLOUT_COMPLETE],
+        "all pods are of the current template, and available",
+    ),
+    ours(condition::READY, "False", &[], "they are not; the reason is that of Reconciling or Stalled"),
+    ours(
+        condition::RECONCILING,
+        "True",
+        &[reason::ROLLOUT_IN_PROGRESS, reason::DEPLOYMENT_PAUSED],
+        "the rollout is not complete; the message says what it waits for",
+    ),
+    ours(
+        condition::STALLED,
+        "True",
+        &[
+            reason::PROGRESS_DEADLINE_EXCEEDED,
+            reason::REPLICA_SET_CREATE_ERROR,
+            reason::HASH_COLLISION,
+            reason::ROLLBACK_REPEATED,
+            reason::SELECTING_ALL,
+        ],
+        "somebody has to do something; see [ecosystem.md](ecosystem.md)",
+    ),
+    both(
+        condition::AVAILABLE,
+        "True",
+        &[reason::MINIMUM_REPLICAS_AVAILABLE],
+        "at least `replicas` less `maxUnavailable` pods are available",
+    ),
+    both(condition::AVAILABLE, "False", &[reason::MINIMUM_REPLICAS_UNAVAILABLE], "fewer are"),
+    both(
+        condition::PROGRESSING,
+        "True",
+        &[reason::NEW_REPLICA_SET_CREATED],
+        "the template has its ReplicaSet",
+    ),
+    both(condition::PROGRESSING, "True", &[reason::FOUND_NEW_REPLICA_SET], "it had one already"),
+    both(
+        condition::PROGRESSING,
+        "True",
+        &[reason::REPLICA_SET_UPDATED],
+        "pods came up or went away; the deadline starts anew with each",
+    ),
+    both(condition::PROGRESSING, "True", &[reason::NEW_REPLICA_SET_AVAILABLE], "the rollout is complete"),
+    both(condition::PROGRESSING, "Unknown", &[reason::DEPLOYMENT_PAUSED], "`spec.paused` is set"),
+    both(condition::PROGRESSING, "Unknown", &[reason::DEPLOYMENT_RESUMED], "it was, until now"),
+    both(
+        condition::PROGRESSING,
+        "False",
+        &[reason::REPLICA_SET_CREATE_ERROR],
+        "the server refused the ReplicaSet; the message is the server's",
+    ),
+    both(
+        condition::PROGRESSING,
+        "False",
+        &[reason::PROGRESS_DEADLINE_EXCEEDED],
+        "nothing moved for `progressDeadlineSeconds`; the rollout goes on all the same",
+    ),
+    both(
+        condition::REPLICA_FAILURE,
+        "True",
+        // Words of the ReplicaSet controller.
+        &["FailedCreate", "FailedDelete"],
+        "a ReplicaSet cannot make or delete pods; the message is the server's",
+    ),
+    ours(
+        condition::ROLLBACK_REFUSED,
+        "True",
+        &[reason::ROLLBACK_REPEATED],
+        "`spec.rollbackTo` was carried out three times in ten minutes and came back; take it out of the manifest",
+    ),
+    ours(
+        condition::COLLISION_LIMIT_REACHED,
+        "True",
+        &[reason::HASH_COLLISION],
+        "four names for the new ReplicaSet are taken by sets that were not made for this template; the last one is \
+         tried again every five minutes. Look at the ReplicaSet that the message names: delete it, or find the webhook \
+         that takes our annotation off",
+    ),
+    ours(
+        condition::REVISION_LIMIT_REACHED,
+        "True",
+        &[reason::NO_IDLE_REPLICA_SET],
+        "there are more than `revisionHistoryLimit` + 5 ReplicaSets of size 0, and none can be deleted: they still \
+         have pods, or their status lags. The rollout goes on; look why pods don't terminate",
+    ),
+];
