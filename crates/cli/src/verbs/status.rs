@@ -19,6 +19,9 @@ use crate::verbs::{Subject, limit};
 
 /// Squares of the progress bar.
 const BAR: usize = 20;
+/// Terminals: letters beyond the margin are dropped, or begin the next line (DECAWM).
+const NO_WRAP: &str = "\u{1b}[?7l";
+const WRAP: &str = "\u{1b}[?7h";
 
 /// `status`.
 pub(crate) async fn status(subject: &Subject, arguments: &StatusArguments) -> Result<Code, Failure> {
@@ -189,7 +192,9 @@ impl Lines {
             }
             None if stand.end.is_none() && is_lively() => {
                 self.has_bar = true;
-                print(&format!("\r\u{1b}[2K{} {}", bar(&stand.rollout), stand.message))
+                // What does not fit is cut off: a line that wraps could not be taken back.
+                let (bar, why) = (bar(&stand.rollout), short(&stand.message));
+                print(&format!("\r\u{1b}[2K{NO_WRAP}{bar} {why}{WRAP}"))
             }
             None => {
                 self.end()?;
@@ -215,6 +220,11 @@ fn stand_document(name: &str, stand: &Stand) -> Value {
         "replicas": counts_document(&stand.rollout),
         "exitCode": stand.end.map(Code::number),
     })
+}
+
+/// A message without what whoever typed the command knows.
+fn short(message: &str) -> &str {
+    message.split_once("rollout to finish: ").map_or(message, |(_, rest)| rest)
 }
 
 /// Available pods of the current template, of all that there are to be.
