@@ -1,0 +1,93 @@
+//! Every command in the documentation is run.
+//!
+//! A fence says how, in the words after its language:
+//!
+//! ```text
+//! sh sandbox              in a sandbox of the page's own, with stock kubectl; one block after the other
+//! sh cluster              the same on a real control plane, with nothing of ours on it
+//! sh sandbox background   left running until the end of the page
+//! sh sandbox NAME=web     with `web` in place of NAME
+//! console sandbox         `$ command` and what it prints; `…` stands for anything, alone for any lines
+//! sh not-run: REASON      not run; every test run prints the list
+//! text, yaml, json        no commands
+//! ```
+//!
+//! An HTML comment that opens with `<!-- sh sandbox` is run too: what has to be there before. A fence that
+//! says nothing of this fails the test.
+//!
+//! ```text
+//! cargo test -p rollwright --test docs                   # all pages
+//! cargo test -p rollwright --test docs getting-started   # one
+//! ```
+
+mod page;
+mod place;
+mod play;
+mod show;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+use page::{Block, How, Page};
+
+/// Where the documentation is: files, and directories with files.
+const PAGES: &[&str] = &["README.md", "docs", "docs/concepts", "docs/runbooks"];
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut trials = Vec::new();
+    let mut mistakes = Vec::new();
+    for path in files(root) {
+        match Page::read(root, &path) {
+            Ok(page) => {
+                if !arguments.list {
+                    report(&page);
+                }
+                if page.blocks.iter().any(Block::is_run) {
+                    trials.push(Trial::test(page.name.clone(), move || {
+                        play::play(&page).map_err(Failed::from)
+                    }));
+                }
+            }
+            Err(found) => mistakes.extend(found),
+        }
+    }
+    let many = trials.len();
+    trials.push(Trial::test("every_block_says_how_it_is_run", move || match mistakes.as_slice() {
+        [] if many >= 5 => Ok(()),
+        [] => Err(format!("only {many} pages with commands were found").into()),
+        _ => Err(mistakes.join("\n").into()),
+    }));
+    trials.push(Trial::test("sessions_are_compared", || Ok(show::selftest()?)));
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
+
+/// The commands that nobody runs, for everybody to see.
+fn report(page: &Page) {
+    for block in &page.blocks {
+        if let How::NotRun(reason) = &block.how {
+            let first = block.text.lines().next().unwrap_or_default();
+            println!("NOT RUN {}:{}: {first}: {reason}", page.path, block.line);
+        }
+    }
+}
+
+/// All Markdown files, relative to the root of the repository.
+fn files(root: &Path) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    for place in PAGES {
+        let path = root.join(place);
+        if path.is_file() {
+            files.push(PathBuf::from(place));
+        }
+        let names = fs::read_dir(&path).into_iter().flatten().flatten();
+        files.extend(names.map(|entry| Path::new(place).join(entry.file_name())));
+    }
+    files.retain(|file| file.extension().is_some_and(|end| end == "md"));
+    files.sort();
+    files
+}
