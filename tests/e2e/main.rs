@@ -52,6 +52,7 @@ mod interruptions;
 mod kstatus;
 mod leadership;
 mod manifest;
+mod migrate;
 mod objects;
 mod obstacles;
 mod operator;
@@ -93,6 +94,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     interruptions::SCENARIOS,
     leadership::SCENARIOS,
     handover::SCENARIOS,
+    migrate::SCENARIOS,
     kstatus::SCENARIOS,
     quiet::SCENARIOS,
     rollback::SCENARIOS,

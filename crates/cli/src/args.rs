@@ -110,6 +110,8 @@ pub(crate) enum Verb {
     Plan(PlanArguments),
     /// List Deployments of both APIs.
     List(ListArguments),
+    /// Make a Deployment of apps/v1 one of ours, or the other way, with the same pods.
+    Migrate(crate::migrate::MigrateArguments),
     /// Set the number of pods.
     Scale(ScaleArguments),
     /// Change a field of the pod template.
@@ -305,7 +307,7 @@ pub(crate) struct ScaleArguments {
 }
 
 /// A time as kubectl takes it: 90s, 5m, 1h30m; a bare number counts seconds.
-fn time(text: &str) -> Result<Duration, String> {
+pub(crate) fn time(text: &str) -> Result<Duration, String> {
     let wrong = || "must be a time such as 30s, 5m or 1h30m".to_owned();
     if let Ok(seconds) = text.parse::<u32>() {
         return Ok(Duration::from_secs(seconds.into()));

@@ -13,7 +13,7 @@ use crate::failure::{Failure, explain};
 use crate::name::Named;
 
 /// Who we are in `metadata.managedFields`.
-const FIELD_MANAGER: &str = "kubectl-rollwright";
+pub(crate) const FIELD_MANAGER: &str = "kubectl-rollwright";
 
 /// What to do about our kind's name when the object is of the other one.
 const HINT: &str = "; list shows what there is";
@@ -66,7 +66,7 @@ pub(crate) fn body(object: DynamicObject) -> Value {
 }
 
 /// A resource by its group and version, kind and plural.
-fn resource(api_version: &str, kind: &str, plural: &str) -> ApiResource {
+pub(crate) fn resource(api_version: &str, kind: &str, plural: &str) -> ApiResource {
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     ApiResource {
         group: group.to_owned(),
@@ -128,7 +128,7 @@ impl Cluster {
     }
 
     /// A Deployment, if it is there and its kind is served.
-    async fn look(&self, flavour: Flavour, name: &str) -> Result<Option<Deployment>, Failure> {
+    pub(crate) async fn look(&self, flavour: Flavour, name: &str) -> Result<Option<Deployment>, Failure> {
         match self.deployments(flavour).get_opt(name).await {
             Ok(found) => Ok(found.map(|object| Deployment { flavour, body: body(object) })),
             Err(error) => Err(error.into()),

@@ -13,6 +13,7 @@ mod env;
 mod failure;
 mod history;
 mod images;
+mod migrate;
 mod name;
 mod obstacle;
 mod output;

@@ -3,7 +3,7 @@
 use plan::Flavour;
 use serde_json::{Value, json};
 
-use crate::args::ListArguments;
+use crate::args::{Connection, ListArguments};
 use crate::cluster::{Cluster, Deployment};
 use crate::failure::{Code, Failure};
 use crate::images;
@@ -13,7 +13,8 @@ use crate::table::{age, line, table};
 use crate::tree::counts_document;
 
 /// `list`.
-pub(crate) async fn list(cluster: &Cluster, arguments: &ListArguments) -> Result<Code, Failure> {
+pub(crate) async fn list(connection: &Connection, arguments: &ListArguments) -> Result<Code, Failure> {
+    let cluster = Cluster::connect(connection).await?;
     let selector = arguments.selector.as_deref();
     let mut found = Vec::new();
     for flavour in [Flavour::Rollwright, Flavour::AppsV1] {

@@ -17,7 +17,7 @@ use std::time::Duration;
 use crate::args::{Arguments, Connection, RolloutVerb, Target, Verb};
 use crate::cluster::{Cluster, Deployment};
 use crate::failure::{Code, Failure};
-use crate::name;
+use crate::{migrate, name};
 
 /// Carries out a command line.
 pub(crate) async fn carry_out(arguments: &Arguments) -> Result<Code, Failure> {
@@ -27,7 +27,8 @@ pub(crate) async fn carry_out(arguments: &Arguments) -> Result<Code, Failure> {
         Verb::Get(arguments) => get::get(&open(connection, &arguments.target).await?, arguments).await,
         Verb::Why(arguments) => why::why(&open(connection, &arguments.target).await?, arguments).await,
         Verb::Plan(arguments) => plan::plan(connection, arguments).await,
-        Verb::List(arguments) => list::list(&Cluster::connect(connection).await?, arguments).await,
+        Verb::List(arguments) => list::list(connection, arguments).await,
+        Verb::Migrate(arguments) => migrate::migrate(connection, arguments).await,
         Verb::Scale(arguments) => edit::scale(&open(connection, &arguments.target).await?, arguments).await,
         Verb::Set { field } => set::set(connection, field).await,
         Verb::Pod(verb) => pod::carry_out(connection, verb).await,

@@ -1,0 +1,184 @@
+//! What is wrong before anything is written, all of it at once, each with what to do about it; and
+//! what is worth knowing.
+
+use std::collections::BTreeMap;
+
+use api::decode::{self, Defaults};
+use plan::selector::LabelSelector;
+use serde_json::Value;
+
+use crate::cluster::{Deployment, controller_of};
+use crate::migrate::facts::{Facts, Holder, entry, is_deleting, mark, name};
+use crate::migrate::step::{undecided, unsettled};
+use crate::pods::{list, text};
+
+/// The neighbourhood of a Deployment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Neighbours {
+    /// Deployments of both APIs in the namespace.
+    pub(crate) deployments: Vec<Deployment>,
+    pub(crate) budgets: Vec<Value>,
+    /// Whether the API of the target is served.
+    pub(crate) is_served: bool,
+    /// Requests that the user may not make, such as `delete deployments.apps`.
+    pub(crate) denied: Vec<String>,
+}
+
+/// Who else keeps the manifest: a key in labels or annotations, and its name.
+const MANAGERS: &[(&str, &str, &str)] = &[
+    ("annotations", "meta.helm.sh/release-name", "Helm release"),
+    ("labels", "helm.toolkit.fluxcd.io/name", "Flux HelmRelease"),
+    ("labels", "kustomize.toolkit.fluxcd.io/name", "Flux Kustomization"),
+    ("annotations", "argocd.argoproj.io/tracking-id", "Argo CD application"),
+    ("labels", "argocd.argoproj.io/instance", "Argo CD application"),
+    ("annotations", "kapp.k14s.io/identity", "kapp application"),
+];
+
+/// What has to be put right first. Only for a migration whose pods are still the source's.
+pub(crate) fn problems(facts: &Facts, neighbours: &Neighbours) -> Vec<String> {
+    let Some(source) = &facts.source else { return Vec::new() };
+    let current = facts.current();
+    let is_past = current.is_none_or(|(_, holder)| holder != Holder::Source) && facts.target.is_some();
+    if is_past || is_deleting(&source.body) {
+        return Vec::new();
+    }
+    let mut problems = Vec::new();
+    if !neighbours.is_served {
+        problems.push(format!(
+            "the API server does not know {}: install the definition first, \
+             kubectl apply --server-side -f crds/",
+            facts.to.api_version()
+        ));
+    }
+    problems.extend(neighbours.denied.iter().map(|denied| {
+        format!("you may not {denied} in namespace {}; ask whoever gives rights there", facts.namespace)
+    }));
+    problems.extend(target(facts, source));
+    problems.extend(owned(source));
+    problems.extend(state(facts, source, current.map(|(set, _)| set)));
+    problems.extend(overlaps(facts, source, &neighbours.deployments));
+    if facts.hpa.is_none() {
+        problems.extend(facts.scalers_of_source().map(|scaler| undecided(facts, scaler)));
+    }
+    if let (true, Some(Err(refusal))) = (neighbours.is_served, &facts.dry_run) {
+        problems.push(format!("the API server would refuse {}: {refusal}", facts.target_name()));
+    }
+    problems
+}
+
+fn target(facts: &Facts, source: &Deployment) -> Option<String> {
+    let target = facts.target.as_ref()?;
+    (mark(source).is_none() && mark(target).is_none()).then(|| {
+        format!("there is {} too, which no migration made; delete or rename one of them", facts.target_name())
+    })
+}
+
+fn owned(source: &Deployment) -> Vec<String> {
+    let owners = list(&source.body, "/metadata/ownerReferences").iter().map(|owner| {
+        format!(
+            "{} belongs to {} {}, which would make it again; migrate that, or take it out of \
+             metadata.ownerReferences",
+            source.full_name(),
+            text(owner, "/kind"),
+            text(owner, "/name")
+        )
+    });
+    let finalizers = list(&source.body, "/metadata/finalizers").iter().filter_map(Value::as_str);
+    let finalizers = finalizers.map(|finalizer| {
+        format!(
+            "{} has the finalizer {finalizer}, so it would stay; let its owner remove that first",
+            source.full_name()
+        )
+    });
+    owners.chain(finalizers).collect()
+}
+
+fn state(facts: &Facts, source: &Deployment, current: Option<&Value>) -> Option<String> {
+    let full_name = source.full_name();
+    let namespace = &facts.namespace;
+    if source.is_paused() && mark(source).is_none() {
+        return Some(format!("{full_name} is paused: kubectl rollwright resume {full_name} -n {namespace}"));
+    }
+    let rolling = match current {
+        None => Some("no ReplicaSet has its template".to_owned()),
+        Some(current) => unsettled(facts, source, current).map(|what| format!("it waits for {what}")),
+    };
+    rolling.map(|what| {
+        format!(
+            "{full_name} is rolling out, {what}; wait for it: \
+             kubectl rollwright status {full_name} -n {namespace}"
+        )
+    })
+}
+
+/// Other Deployments that would adopt a ReplicaSet of this one as soon as nobody controls it.
+fn overlaps(facts: &Facts, source: &Deployment, others: &[Deployment]) -> Vec<String> {
+    let is_other = |other: &&Deployment| other.name() != source.name();
+    let overlap = |other: &Deployment| {
+        let workload = decode::workload(other.flavour, &other.body, Defaults::of(other.flavour)).ok()?;
+        let selector = workload.selector.unwrap_or_default();
+        let set = facts.controlled_by(source).find(|set| selects(&selector, set))?;
+        Some(format!(
+            "the selector of {} matches replicaset.apps/{}, which it could adopt on the way; give the two \
+             selectors that exclude each other",
+            other.full_name(),
+            name(set)
+        ))
+    };
+    others.iter().filter(is_other).filter_map(overlap).collect()
+}
+
+fn selects(selector: &LabelSelector, set: &Value) -> bool {
+    let labels = set.pointer("/metadata/labels").and_then(Value::as_object).into_iter().flatten();
+    let labels: BTreeMap<String, String> =
+        labels.map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned())).collect();
+    !selector.is_empty() && selector.matches(&labels)
+}
+
+/// What does not stop a migration.
+pub(crate) fn warnings(facts: &Facts, neighbours: &Neighbours) -> Vec<String> {
+    let Some(source) = &facts.source else { return Vec::new() };
+    let mut warnings = Vec::new();
+    let managers = MANAGERS
+        .iter()
+        .filter_map(|(place, key, what)| Some(format!("{what} {}", entry(&source.body, place, key)?)));
+    let mut managers: Vec<String> = managers.collect();
+    if managers.is_empty()
+        && let Some(manager) = entry(&source.body, "labels", "app.kubernetes.io/managed-by")
+    {
+        managers.push(manager.to_owned());
+    }
+    if !managers.is_empty() {
+        warnings.push(format!(
+            "{} is kept by {}, which would create it again: stop its syncing, and change apiVersion to {} in \
+             the manifest before it starts again",
+            source.full_name(),
+            managers.join(" and "),
+            facts.to.api_version()
+        ));
+    }
+    let selected = |budget: &&Value| {
+        let selector = budget.pointer("/spec/selector").cloned().unwrap_or_default();
+        let selector: LabelSelector = serde_json::from_value(selector).unwrap_or_default();
+        facts.controlled_by(source).any(|set| selects(&selector, set))
+    };
+    warnings.extend(neighbours.budgets.iter().filter(selected).map(|budget| {
+        format!("poddisruptionbudget/{} selects the pods by their labels and goes on as it is", name(budget))
+    }));
+    if let Some(set) = foreign(facts) {
+        warnings
+            .push(format!("replicaset.apps/{} matches the selector and belongs to somebody else", name(set)));
+    }
+    warnings
+}
+
+/// A ReplicaSet that the selector finds and that neither of the two nor a sibling controls.
+fn foreign(facts: &Facts) -> Option<&Value> {
+    let known: Vec<&str> = [&facts.source, &facts.target]
+        .into_iter()
+        .flatten()
+        .map(|deployment| deployment.text("/metadata/uid"))
+        .chain(facts.sets.iter().map(|set| text(set, "/metadata/uid")))
+        .collect();
+    facts.sets.iter().find(|set| controller_of(set).is_some_and(|owner| !known.contains(&owner)))
+}

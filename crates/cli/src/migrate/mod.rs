@@ -1,0 +1,350 @@
+//! `migrate`: a Deployment of apps/v1 becomes one of ours, or the other way, and no pod notices.
+//!
+//! [`step::next`] decides from what there is; this module reads, writes and waits. See
+//! docs/migration.md for why every state in between is one to go on from.
+
+pub(crate) mod facts;
+
+mod checks;
+mod preview;
+mod step;
+#[cfg(test)]
+mod tests;
+mod write;
+
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use kube::api::{
+    DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy,
+};
+use plan::Flavour;
+use serde_json::{Value, json};
+
+use crate::args::{Connection, Output, Target, time};
+use crate::cluster::{Cluster, FIELD_MANAGER, body, kind_and_group, resource};
+use crate::failure::{Code, Failure};
+use crate::migrate::checks::Neighbours;
+use crate::migrate::facts::{Facts, HpaChoice};
+use crate::migrate::step::Next;
+use crate::migrate::write::{Change, Write};
+use crate::output::{document, print};
+use crate::{name, verbs};
+
+/// Between two looks at what is waited for.
+const LOOK_AGAIN: Duration = Duration::from_millis(300);
+
+/// `migrate`.
+#[derive(Debug, Args)]
+pub(crate) struct MigrateArguments {
+    #[command(flatten)]
+    target: Target,
+    /// Make it one of apps/v1 again, without a trace of ours.
+    #[arg(long)]
+    back: bool,
+    /// Check everything, show what would be written, and write nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// What to do about HorizontalPodAutoscalers that scale it.
+    #[arg(long, value_name = "WHAT")]
+    hpa: Option<HpaChoice>,
+    /// How long to wait for controllers in all, for example 90s or 5m; 0 for as long as it takes.
+    #[arg(long, value_name = "TIME", value_parser = time, default_value = "5m")]
+    timeout: Duration,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// `migrate`.
+pub(crate) async fn migrate(connection: &Connection, arguments: &MigrateArguments) -> Result<Code, Failure> {
+    let named = name::parse(&arguments.target.words)?;
+    let to = if arguments.back { Flavour::AppsV1 } else { Flavour::Rollwright };
+    if named.flavour == Some(to) {
+        let other = if arguments.back { "leave --back out" } else { "add --back for the way back" };
+        return Err(Failure::Usage(format!(
+            "{}/{} is where this leads; name deployment/{} or {other}",
+            kind_and_group(to),
+            named.name,
+            named.name
+        )));
+    }
+    let cluster = Cluster::connect(connection).await?;
+    let migration = Migration { cluster, name: named.name, to, arguments };
+    let facts = migration.read().await?;
+    let neighbours = migration.neighbours(&facts).await?;
+    for warning in checks::warnings(&facts, &neighbours) {
+        eprintln!("warning: {warning}");
+    }
+    let problems = checks::problems(&facts, &neighbours);
+    if !problems.is_empty() {
+        return Err(Failure::Rollout(refusal(&facts, &problems)));
+    }
+    if arguments.dry_run { show(&facts) } else { migration.carry_out().await }
+}
+
+/// All that is in the way, and that nothing has happened.
+fn refusal(facts: &Facts, problems: &[String]) -> String {
+    let list: String = problems.iter().map(|problem| format!("\n  - {problem}")).collect();
+    format!("{} is not migrated, and nothing was changed:{list}", facts.source_name())
+}
+
+fn show(facts: &Facts) -> Result<Code, Failure> {
+    let lines = preview::preview(facts.clone()).map_err(Failure::Rollout)?;
+    if lines.is_empty() {
+        return already(facts);
+    }
+    let text: String = lines.iter().map(|line| format!("{line} (dry run)\n")).collect();
+    print(&text)?;
+    Ok(Code::Done)
+}
+
+fn already(facts: &Facts) -> Result<Code, Failure> {
+    print(&format!("{} is what there is; nothing to do\n", facts.target_name()))?;
+    Ok(Code::Done)
+}
+
+/// A migration on its way.
+struct Migration<'a> {
+    cluster: Cluster,
+    name: String,
+    to: Flavour,
+    arguments: &'a MigrateArguments,
+}
+
+impl Migration<'_> {
+    async fn carry_out(&self) -> Result<Code, Failure> {
+        let since = Instant::now();
+        let mut has_written = false;
+        let mut awaited = String::new();
+        loop {
+            let facts = self.read().await?;
+            match step::next(&facts) {
+                Next::Write(write) => {
+                    if self.write(&write).await.map_err(|failure| self.interrupted(failure))? {
+                        self.say(&write.says)?;
+                        has_written = true;
+                    }
+                }
+                Next::Wait(what) => {
+                    if verbs::limit(self.arguments.timeout).is_some_and(|limit| since.elapsed() >= limit) {
+                        eprintln!("error: {}", self.late(&what));
+                        return Ok(Code::Timeout);
+                    }
+                    if awaited != what {
+                        eprintln!("waiting for {what}");
+                        awaited = what;
+                    }
+                    tokio::time::sleep(LOOK_AGAIN).await;
+                }
+                Next::Done => return self.done(&facts, has_written),
+                Next::Stuck(reason) => return Err(Failure::Rollout(reason)),
+            }
+        }
+    }
+
+    fn say(&self, line: &str) -> Result<(), Failure> {
+        if self.arguments.output.format.is_some() {
+            eprintln!("{line}");
+            return Ok(());
+        }
+        print(&format!("{line}\n"))
+    }
+
+    fn done(&self, facts: &Facts, has_written: bool) -> Result<Code, Failure> {
+        if let (Some(format), Some(target)) = (self.arguments.output.format, &facts.target) {
+            document(format, &target.body, &[target.full_name()])?;
+            return Ok(Code::Done);
+        }
+        if !has_written {
+            return already(facts);
+        }
+        print(&format!("{} is {} now, with the same pods\n", facts.source_name(), facts.target_name()))?;
+        Ok(Code::Done)
+    }
+
+    fn ways_on(&self) -> &'static str {
+        if self.arguments.back {
+            "the same command goes on from here; without --back it returns"
+        } else {
+            "the same command goes on from here; with --back it returns"
+        }
+    }
+
+    fn interrupted(&self, failure: Failure) -> Failure {
+        match failure {
+            Failure::Refused(message) => Failure::Refused(format!("{message}; {}", self.ways_on())),
+            other => other,
+        }
+    }
+
+    fn late(&self, what: &str) -> String {
+        format!("timed out waiting for {what}: does it run? No pod was touched; {}", self.ways_on())
+    }
+
+    /// All that the next step follows from.
+    async fn read(&self) -> Result<Facts, Failure> {
+        let cluster = &self.cluster;
+        let mut facts = Facts {
+            name: self.name.clone(),
+            namespace: cluster.namespace.clone(),
+            to: self.to,
+            source: None,
+            target: None,
+            sets: Vec::new(),
+            scalers: Vec::new(),
+            hpa: self.arguments.hpa,
+            dry_run: None,
+        };
+        facts.source = cluster.look(facts.from(), &self.name).await?;
+        facts.target = cluster.look(self.to, &self.name).await?;
+        if let Some(deployment) = facts.source.as_ref().or(facts.target.as_ref()) {
+            facts.sets = cluster.selected(&cluster.sets(), deployment).await?;
+        }
+        facts.scalers = optional(cluster.scalers().list(&ListParams::default()).await)?;
+        if let (Some(source), None) = (&facts.source, &facts.target) {
+            facts.dry_run = Some(self.try_out(&write::manifest(&facts, source)).await?);
+        }
+        Ok(facts)
+    }
+
+    /// What the server would store, or why it would not.
+    async fn try_out(&self, manifest: &Value) -> Result<Result<Value, String>, Failure> {
+        let params = PostParams { dry_run: true, field_manager: Some(FIELD_MANAGER.to_owned()) };
+        match self.cluster.deployments(self.to).create(&params, &dynamic(manifest)?).await {
+            Ok(stored) => Ok(Ok(body(stored))),
+            Err(kube::Error::Api(status)) if (400..500).contains(&status.code) => Ok(Err(status.message)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn neighbours(&self, facts: &Facts) -> Result<Neighbours, Failure> {
+        let cluster = &self.cluster;
+        let mut deployments = Vec::new();
+        for flavour in [Flavour::Rollwright, Flavour::AppsV1] {
+            deployments.extend(cluster.list(flavour, None, false).await?);
+        }
+        Ok(Neighbours {
+            deployments,
+            budgets: optional(cluster.budgets().list(&ListParams::default()).await)?,
+            is_served: cluster.serves(self.to).await?,
+            denied: self.denied(facts).await?,
+        })
+    }
+
+    /// Requests that are needed and that this user may not make.
+    async fn denied(&self, facts: &Facts) -> Result<Vec<String>, Failure> {
+        let group = |flavour: Flavour| flavour.api_version().split('/').next().unwrap_or_default();
+        let mut needed = vec![
+            ("create", group(self.to), "deployments"),
+            ("patch", group(self.to), "deployments"),
+            ("delete", group(facts.from()), "deployments"),
+            ("patch", "apps", "replicasets"),
+        ];
+        if facts.hpa == Some(HpaChoice::Retarget) && facts.scalers_of_source().next().is_some() {
+            needed.push(("patch", "autoscaling", "horizontalpodautoscalers"));
+        }
+        let mut denied = Vec::new();
+        for (verb, group, resource) in needed {
+            if !self.cluster.may(verb, group, resource).await? {
+                denied.push(format!("{verb} {resource}.{group}"));
+            }
+        }
+        Ok(denied)
+    }
+
+    /// Makes a request. False if something has changed since it was decided.
+    async fn write(&self, write: &Write) -> Result<bool, Failure> {
+        let cluster = &self.cluster;
+        let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
+        let answer = match &write.change {
+            Change::Create(object) => {
+                let params = PostParams { dry_run: false, field_manager: params.field_manager };
+                cluster.deployments(self.to).create(&params, &dynamic(object)?).await.map(drop)
+            }
+            Change::Replace(operations) => {
+                let patch = serde_json::from_value(operations.clone());
+                let patch = patch.map_err(|error| Failure::Rollout(error.to_string()))?;
+                let patch: Patch<Value> = Patch::Json(patch);
+                cluster.deployments(self.to).patch(&self.name, &params, &patch).await.map(drop)
+            }
+            Change::PatchTarget(patch) => {
+                let patch = Patch::Merge(patch);
+                cluster.deployments(self.to).patch(&self.name, &params, &patch).await.map(drop)
+            }
+            Change::PatchSet { name, patch } => {
+                cluster.sets().patch(name, &params, &Patch::Merge(patch)).await.map(drop)
+            }
+            Change::PatchScaler { name, patch } => {
+                cluster.scalers().patch(name, &params, &Patch::Merge(patch)).await.map(drop)
+            }
+            Change::DeleteSource { uid, version } => {
+                let params = DeleteParams {
+                    propagation_policy: Some(PropagationPolicy::Orphan),
+                    preconditions: Some(Preconditions {
+                        uid: Some(uid.clone()),
+                        resource_version: Some(version.clone()),
+                    }),
+                    ..DeleteParams::default()
+                };
+                let from = Facts::other(self.to);
+                cluster.deployments(from).delete(&self.name, &params).await.map(drop)
+            }
+        };
+        match answer {
+            Ok(()) => Ok(true),
+            // Gone, changed, or there already: the next look tells.
+            Err(kube::Error::Api(status)) if is_stale(&status) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn is_stale(status: &kube::core::Status) -> bool {
+    matches!(status.code, 404 | 409) || (status.code == 422 && status.message.contains("testing"))
+}
+
+fn dynamic(object: &Value) -> Result<DynamicObject, Failure> {
+    serde_json::from_value(object.clone()).map_err(|error| Failure::Rollout(error.to_string()))
+}
+
+/// What may be looked at; nothing where the API is not served or may not be seen.
+fn optional(answer: kube::Result<kube::api::ObjectList<DynamicObject>>) -> Result<Vec<Value>, Failure> {
+    match answer {
+        Ok(list) => Ok(list.items.into_iter().map(body).collect()),
+        Err(kube::Error::Api(status)) if matches!(status.code, 403 | 404) => Ok(Vec::new()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+impl Cluster {
+    fn scalers(&self) -> kube::Api<DynamicObject> {
+        let scaler = resource("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers");
+        kube::Api::namespaced_with(self.client.clone(), &self.namespace, &scaler)
+    }
+
+    /// Whether the server knows an API.
+    async fn serves(&self, flavour: Flavour) -> Result<bool, Failure> {
+        match self.client.list_api_group_resources(flavour.api_version()).await {
+            Ok(list) => Ok(list.resources.iter().any(|resource| resource.name == "deployments")),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Whether the user may do this to objects of the namespace.
+    async fn may(&self, verb: &str, group: &str, plural: &str) -> Result<bool, Failure> {
+        let review =
+            resource("authorization.k8s.io/v1", "SelfSubjectAccessReview", "selfsubjectaccessreviews");
+        let attributes =
+            json!({"namespace": self.namespace, "verb": verb, "group": group, "resource": plural});
+        let object = json!({
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SelfSubjectAccessReview",
+            "metadata": {},
+            "spec": {"resourceAttributes": attributes},
+        });
+        let reviews: kube::Api<DynamicObject> = kube::Api::all_with(self.client.clone(), &review);
+        let answer = reviews.create(&PostParams::default(), &dynamic(&object)?).await?;
+        Ok(body(answer).pointer("/status/allowed").and_then(Value::as_bool).unwrap_or(false))
+    }
+}

@@ -1,0 +1,141 @@
+//! A migration played through in memory: what each write makes of the cluster, with controllers that
+//! do at once what they are waited for.
+
+use plan::Flavour;
+use plan::template::without_hash_label;
+use serde_json::{Value, json};
+
+use crate::cluster::{Deployment, controller_of};
+use crate::migrate::facts::{Facts, is_managed, name, uid};
+use crate::migrate::step::{Next, next};
+use crate::migrate::write::{Change, Write};
+use crate::pods::text;
+
+/// More than any migration takes: two writes for each ReplicaSet that a Deployment may keep.
+const WRITES_MAX: usize = 10_000;
+
+/// The writes to come, in words.
+///
+/// # Errors
+/// Why it would stop.
+pub(crate) fn preview(mut facts: Facts) -> Result<Vec<String>, String> {
+    let mut lines = Vec::new();
+    while lines.len() < WRITES_MAX {
+        match next(&facts) {
+            Next::Write(write) => {
+                apply(&mut facts, &write)?;
+                settle(&mut facts);
+                lines.push(write.says);
+            }
+            Next::Wait(what) => {
+                let before = format!("{facts:?}");
+                settle(&mut facts);
+                if before == format!("{facts:?}") {
+                    return Err(format!("it would wait for {what}"));
+                }
+            }
+            Next::Done => return Ok(lines),
+            Next::Stuck(reason) => return Err(reason),
+        }
+    }
+    Err("it would not end".to_owned())
+}
+
+/// What the server makes of a write.
+pub(crate) fn apply(facts: &mut Facts, write: &Write) -> Result<(), String> {
+    match &write.change {
+        Change::Create(object) => {
+            // The server fills defaults in; what comes of the template is what the pods run.
+            let mut body = match &facts.dry_run {
+                Some(Ok(stored)) => stored.clone(),
+                _ => object.clone(),
+            };
+            if facts.to == Flavour::AppsV1
+                && let Some((current, _)) = facts.current()
+            {
+                let template = current.pointer("/spec/template").unwrap_or(&Value::Null);
+                merge(&mut body, &json!({"spec": {"template": without_hash_label(template)}}));
+            }
+            let uid = format!("new-{}", facts.to.api_version());
+            merge(&mut body, &json!({"metadata": {"uid": uid, "generation": 1}}));
+            facts.target = Some(Deployment { flavour: facts.to, body });
+        }
+        Change::Replace(operations) => {
+            let target = facts.target.as_mut().ok_or("there is nothing to patch")?;
+            for operation in operations.as_array().into_iter().flatten() {
+                if let Some(field) = target.body.pointer_mut(text(operation, "/path"))
+                    && text(operation, "/op") != "test"
+                {
+                    *field = operation.get("value").cloned().unwrap_or_default();
+                }
+            }
+            raise(&mut target.body);
+        }
+        Change::PatchTarget(patch) => {
+            let target = facts.target.as_mut().ok_or("there is nothing to patch")?;
+            merge(&mut target.body, patch);
+            raise(&mut target.body);
+        }
+        Change::PatchSet { name, patch } => merge(find(&mut facts.sets, name)?, patch),
+        Change::PatchScaler { name, patch } => merge(find(&mut facts.scalers, name)?, patch),
+        Change::DeleteSource { uid, .. } => {
+            facts.source = None;
+            for set in &mut facts.sets {
+                if controller_of(set) == Some(uid) {
+                    merge(set, &json!({"metadata": {"ownerReferences": []}}));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn raise(body: &mut Value) {
+    let generation = body.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or(0);
+    merge(body, &json!({"metadata": {"generation": generation.saturating_add(1)}}));
+}
+
+fn find<'a>(objects: &'a mut [Value], wanted: &str) -> Result<&'a mut Value, String> {
+    objects.iter_mut().find(|object| name(object) == wanted).ok_or_else(|| format!("{wanted} is not there"))
+}
+
+/// A merge patch (RFC 7386).
+pub(crate) fn merge(object: &mut Value, patch: &Value) {
+    let Some(fields) = patch.as_object() else {
+        *object = patch.clone();
+        return;
+    };
+    if !object.is_object() {
+        *object = json!({});
+    }
+    for (key, value) in fields {
+        if let Some(object) = object.as_object_mut() {
+            if value.is_null() {
+                object.remove(key);
+            } else {
+                merge(object.entry(key.clone()).or_insert(Value::Null), value);
+            }
+        }
+    }
+}
+
+/// Both controllers see what there is, and adopt what they may.
+pub(crate) fn settle(facts: &mut Facts) {
+    for deployment in [&mut facts.target, &mut facts.source].into_iter().flatten() {
+        let generation = deployment.body.pointer("/metadata/generation").cloned();
+        merge(&mut deployment.body, &json!({"status": {"observedGeneration": generation}}));
+        let owner = json!([{
+            "apiVersion": deployment.flavour.api_version(),
+            "kind": "Deployment",
+            "name": deployment.name(),
+            "uid": uid(deployment),
+            "controller": true,
+        }]);
+        for set in &mut facts.sets {
+            let is_seen = deployment.flavour == Flavour::AppsV1 || is_managed(set);
+            if controller_of(set).is_none() && is_seen {
+                merge(set, &json!({"metadata": {"ownerReferences": owner}}));
+            }
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! What a migration does next: a function of what there is, so that any state that a killed one
+//! leaves is a state to go on from, in either direction.
+//!
+//! Two rules keep pods as they are:
+//! - There is never a moment without a Deployment that holds the spec: the target is made before the
+//!   source goes, paused.
+//! - A controller adopts the ReplicaSet that has the pods before any other. A paused Deployment gives
+//!   its whole size to the newest ReplicaSet that it has, if none of them has pods (S8.3).
+
+use plan::Flavour;
+use plan::keys::ROLLBACK_TO;
+use serde_json::Value;
+
+use crate::cluster::Deployment;
+use crate::migrate::facts::{
+    Facts, Holder, HpaChoice, fingerprint, fingerprints, is_deleting, is_managed, is_of_template, mark,
+    mark_from, marks, name, size, uid,
+};
+use crate::migrate::write::{self, Write};
+use crate::rollout::is_observed;
+
+/// What is next.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Next {
+    /// This.
+    Write(Box<Write>),
+    /// Nothing until this has happened by itself.
+    Wait(String),
+    /// All is as it should be.
+    Done,
+    /// It cannot go on, for this reason, until somebody has done something.
+    Stuck(String),
+}
+
+impl From<Write> for Next {
+    fn from(write: Write) -> Self {
+        Self::Write(Box::new(write))
+    }
+}
+
+/// Decides.
+pub(crate) fn next(facts: &Facts) -> Next {
+    match (&facts.source, &facts.target) {
+        (None, None) => Next::Stuck(format!(
+            "deployment \"{}\" not found in namespace \"{}\"; list shows what there is",
+            facts.name, facts.namespace
+        )),
+        (Some(source), None) => begin(facts, source),
+        (Some(source), Some(target)) => both(facts, source, target),
+        (None, Some(target)) => settle(facts, target),
+    }
+}
+
+fn no_current(facts: &Facts, deployment: &Deployment) -> Next {
+    Next::Stuck(format!(
+        "no ReplicaSet of {} has its template; wait for its rollout: kubectl rollwright status {} -n {}",
+        deployment.full_name(),
+        deployment.full_name(),
+        facts.namespace
+    ))
+}
+
+fn begin(facts: &Facts, source: &Deployment) -> Next {
+    if is_deleting(&source.body) {
+        return Next::Stuck(format!("{} is being deleted", facts.source_name()));
+    }
+    let Some((current, _)) = facts.current() else { return no_current(facts, source) };
+    // Released by a migration that was called off, and not adopted yet.
+    if let Some(set) = facts.loose(current).next() {
+        return write::park(facts, set, current).into();
+    }
+    write::create(facts, source, current).into()
+}
+
+fn both(facts: &Facts, source: &Deployment, target: &Deployment) -> Next {
+    if mark(source).is_none() && mark(target).is_none() {
+        return Next::Stuck(format!(
+            "there is {} too, which no migration made; delete or rename one of them",
+            facts.target_name()
+        ));
+    }
+    if is_deleting(&target.body) {
+        return Next::Wait(format!("{} to be gone, whose deletion has begun", facts.target_name()));
+    }
+    let Some((current, holder)) = facts.current() else { return no_current(facts, source) };
+    match holder {
+        Holder::Source => hand_over(facts, source, target, current),
+        Holder::Target => remove(facts, source, target),
+        Holder::Nobody if is_deleting(&source.body) => let_go(facts),
+        Holder::Nobody => adoption(facts, current),
+    }
+}
+
+fn let_go(facts: &Facts) -> Next {
+    Next::Wait(format!("the garbage collector to let go of the ReplicaSets of {}", facts.source_name()))
+}
+
+fn adoption(facts: &Facts, set: &Value) -> Next {
+    Next::Wait(format!("{} to adopt replicaset.apps/{}", facts.controller(), name(set)))
+}
+
+/// The pods are the source's, and the target waits for them.
+fn hand_over(facts: &Facts, source: &Deployment, target: &Deployment, current: &Value) -> Next {
+    if is_deleting(&source.body) {
+        return let_go(facts);
+    }
+    if mark(target).is_none() {
+        return Next::Stuck(format!(
+            "{} holds the pods, and {} was made by somebody else; delete one of them with \
+             --cascade=orphan",
+            facts.source_name(),
+            facts.target_name()
+        ));
+    }
+    if !is_of_template(source, current) {
+        return Next::Wait(format!("a ReplicaSet of its template in {}", facts.source_name()));
+    }
+    if mark(target) != Some(&mark_from(source)) {
+        return write::sync(facts, source, target, current).into();
+    }
+    // The target's controller is there, and knows that the target is paused.
+    if !is_observed(&target.body) {
+        return Next::Wait(format!("{} to see {}", facts.controller(), facts.target_name()));
+    }
+    if let Some(reason) = unsettled(facts, source, current) {
+        return Next::Wait(format!("{reason} in {}", facts.source_name()));
+    }
+    let is_history = |set: &&Value| name(set) != name(current);
+    if let Some(set) = facts.controlled_by(source).filter(is_history).chain(facts.loose(current)).next() {
+        return write::park(facts, set, current).into();
+    }
+    if facts.to == Flavour::Rollwright && !is_handed_over(target, current) {
+        return write::hand_over(target, current).into();
+    }
+    write::delete(facts, source).into()
+}
+
+fn is_handed_over(target: &Deployment, current: &Value) -> bool {
+    is_managed(current) && fingerprints(current).contains(&fingerprint(target))
+}
+
+/// What has to end before the pods may change hands: then one ReplicaSet has all of them.
+pub(crate) fn unsettled(facts: &Facts, source: &Deployment, current: &Value) -> Option<String> {
+    let wants = source.body.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or(1);
+    let asked = source.body.pointer("/spec/rollbackTo").is_some_and(Value::is_object)
+        || (source.flavour == Flavour::AppsV1
+            && crate::migrate::facts::entry(&source.body, "annotations", ROLLBACK_TO).is_some());
+    if asked {
+        return Some("the rollback that was asked for to be carried out".to_owned());
+    }
+    let mut others = facts.controlled_by(source).filter(|set| name(set) != name(current));
+    if let Some(set) = others.find(|set| size(set) > 0 || replicas(set) > 0) {
+        return Some(format!("the rollout to end, which replaces replicaset.apps/{}", name(set)));
+    }
+    (size(current) != wants).then(|| format!("replicaset.apps/{} to have {wants} pods", name(current)))
+}
+
+fn replicas(set: &Value) -> i64 {
+    set.pointer("/status/replicas").and_then(Value::as_i64).unwrap_or(0)
+}
+
+/// The pods are the target's already, and the source is still there: a migration that is called off,
+/// or one that somebody interfered with.
+fn remove(facts: &Facts, source: &Deployment, target: &Deployment) -> Next {
+    if is_deleting(&source.body) {
+        return let_go(facts);
+    }
+    let is_from_it = mark(target).is_some_and(|mark| mark.starts_with(uid(source)));
+    let has_pods = facts.controlled_by(source).any(|set| size(set) > 0 || replicas(set) > 0);
+    if has_pods || (mark(source).is_none() && !is_from_it) {
+        return Next::Stuck(format!(
+            "{} was created again meanwhile, by whoever manages its manifest; stop that, delete it with \
+             kubectl delete {} -n {}, and run this command again",
+            facts.source_name(),
+            facts.source_name(),
+            facts.namespace
+        ));
+    }
+    write::delete(facts, source).into()
+}
+
+/// There is only the target left.
+fn settle(facts: &Facts, target: &Deployment) -> Next {
+    if is_deleting(&target.body) {
+        return Next::Stuck(format!("{} is being deleted", facts.target_name()));
+    }
+    if let Some((set, Holder::Nobody)) = facts.current() {
+        if facts.to == Flavour::Rollwright && !is_managed(set) {
+            return write::hand_over(target, set).into();
+        }
+        return adoption(facts, set);
+    }
+    if mark(target).is_some() && facts.current().is_none() {
+        return no_current(facts, target);
+    }
+    if let Some(set) = facts.parked().next() {
+        return write::release(facts, set).into();
+    }
+    if let Some(set) = facts.orphans().next() {
+        return adoption(facts, set);
+    }
+    if let Some(scaler) = facts.scalers_of_source().next() {
+        match facts.hpa {
+            Some(HpaChoice::Retarget) => return write::retarget(facts, scaler).into(),
+            Some(HpaChoice::Leave) => {}
+            None => return Next::Stuck(undecided(facts, scaler)),
+        }
+    }
+    if mark(target).is_some() {
+        return write::finish(facts, target).into();
+    }
+    // What the controller still remembers of the marks, it could copy again.
+    if !is_observed(&target.body) {
+        return Next::Wait(format!("{} to see {}", facts.controller(), facts.target_name()));
+    }
+    if facts.to == Flavour::AppsV1 { unmark(facts, target) } else { Next::Done }
+}
+
+fn unmark(facts: &Facts, target: &Deployment) -> Next {
+    if marks(&target.body).next().is_some() {
+        return write::strip_target(facts, target).into();
+    }
+    match facts.controlled_by(target).find(|set| marks(set).next().is_some()) {
+        Some(set) => write::strip_set(set).into(),
+        None => Next::Done,
+    }
+}
+
+/// An autoscaler names the source, and nobody said what to do about it.
+pub(crate) fn undecided(facts: &Facts, scaler: &Value) -> String {
+    format!(
+        "horizontalpodautoscaler/{} scales {}, which goes; add --hpa=retarget to let it scale {}, or \
+         --hpa=leave to leave it",
+        name(scaler),
+        facts.source_name(),
+        facts.target_name()
+    )
+}

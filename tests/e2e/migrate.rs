@@ -1,0 +1,339 @@
+//! `kubectl rollwright migrate`, there and back, with Kubernetes' own Deployment controller running
+//! beside our operator: no pod is ever created or deleted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::time::Duration;
+
+use cluster::{NotYet, Tool, User, wait_for};
+use faultproxy::{Fault, FaultProxy, Match, Rule};
+use futures::future::try_join_all;
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+use crate::command_line::{run, tool};
+use crate::failure::{Failure, Outcome, ensure, same, until};
+use crate::flavour::Flavour;
+use crate::manifest::Manifest;
+use crate::objects::Set;
+use crate::scenario::{Scenario, scenarios};
+use crate::watch::Sightings;
+use crate::world::World;
+
+pub(crate) const SCENARIOS: &[Scenario] = scenarios![
+    own ours killed_at_every_write because "it leads from apps/v1 to ours and back",
+    own ours there_and_back because "it leads from apps/v1 to ours and back",
+];
+
+const PREFIX: &str = "rollwright.dev/";
+/// Questions about the user's rights, which are requests of the kind that writes are.
+const REVIEWS: u32 = 4;
+/// Of a migration with two ReplicaSets in the history, in either direction.
+const WRITES: u32 = 8;
+/// One process of the command line, on a machine that does much else.
+const ENOUGH: Duration = Duration::from_secs(120);
+
+/// The same namespace, seen through the other API.
+fn apps(world: &World) -> World {
+    World { flavour: Flavour::AppsV1, ..world.clone() }
+}
+
+/// A Deployment of apps/v1 with three revisions.
+async fn three_revisions(world: &World) -> Outcome {
+    let apps = apps(world);
+    apps.roll_out(&Manifest::new("web", 2).annotation("team", "shop")).await?;
+    for image in ["app:v2", "app:v3"] {
+        apps.set_image("web", image).await?;
+        apps.complete("web").await?;
+        apps.wait_sizes(&[(image, 2)]).await?;
+    }
+    apps.wait("the pods of earlier revisions being gone", async || {
+        let pods = apps.pods().await.map_err(|failure| NotYet(failure.0))?;
+        until(pods.len() == 2, pods.len())
+    })
+    .await
+}
+
+/// Every pod that a watch has shown since, and whether all are still those of the beginning.
+struct Pods {
+    sightings: Sightings,
+    before: BTreeSet<String>,
+}
+
+impl Pods {
+    async fn watch(world: &World) -> Outcome<Self> {
+        let pods = world.pods().await?;
+        let before = pods.into_iter().filter_map(|pod| pod.metadata.uid).collect();
+        Ok(Self { sightings: Sightings::start(world, world.pod_api()).await?, before })
+    }
+
+    /// None was created, and none deleted.
+    fn untouched(self) -> Outcome {
+        let mut seen = BTreeSet::new();
+        for sighting in self.sightings.stop() {
+            let text = |path: &str| sighting.object.pointer(path).and_then(Value::as_str).unwrap_or_default();
+            let is_ending = sighting.is_gone || !text("/metadata/deletionTimestamp").is_empty();
+            ensure(!is_ending, "no pod to end", text("/metadata/name"))?;
+            seen.insert(text("/metadata/uid").to_owned());
+        }
+        same("the pods that were seen", seen, self.before)
+    }
+}
+
+/// Names of the sets and their revisions.
+fn history(sets: &[Set]) -> BTreeMap<String, i64> {
+    sets.iter().map(|set| (set.name.clone(), set.revision())).collect()
+}
+
+/// There is one Deployment, of this API, that acts and has all sets.
+async fn settled(world: &World, before: &BTreeMap<String, i64>) -> Outcome {
+    let deployment = world.complete("web").await?;
+    let other = World {
+        flavour: if world.flavour.is_ours() { Flavour::AppsV1 } else { Flavour::Rollwright },
+        ..world.clone()
+    };
+    ensure(other.get("web").await.is_err(), "no Deployment of the other API", other.flavour)?;
+    same(
+        "spec.paused",
+        deployment.value.pointer("/spec/paused").and_then(Value::as_bool) == Some(true),
+        false,
+    )?;
+    same("the annotation", deployment.annotation("team"), Some("shop"))?;
+    let sets = world.sets().await?;
+    same("the sets and their revisions", history(&sets), before.clone())?;
+    let strangers: Vec<_> = sets.iter().filter(|set| set.owner != deployment.uid()).collect();
+    ensure(strangers.is_empty(), "all sets to belong to the Deployment", strangers)?;
+    let mut marked: Vec<String> = marks(&deployment.value);
+    if !world.flavour.is_ours() {
+        let sets = sets.iter().map(|set| serde_json::to_value(&set.object));
+        for set in sets.collect::<Result<Vec<_>, _>>()? {
+            marked.extend(marks(&set));
+        }
+    }
+    ensure(marked.is_empty(), "no mark of ours", marked)
+}
+
+/// Keys of ours anywhere in an object that people can see.
+fn marks(object: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    for place in ["/metadata/labels", "/metadata/annotations", "/spec/template/metadata/labels"] {
+        let keys = object.pointer(place).and_then(Value::as_object).into_iter().flatten();
+        found.extend(keys.map(|(key, _)| key.clone()).filter(|key| key.starts_with(PREFIX)));
+    }
+    found
+}
+
+async fn migrate(tool: &Tool, words: &str) -> Outcome {
+    let output = run(tool, &format!("migrate deployment/web --timeout=60s{words}")).await?;
+    same(&format!("exit code of migrate{words}: {output:?}"), output.code, Some(0))
+}
+
+/// A way to the API server on which a command line is killed after so many writes.
+struct Cut {
+    proxy: FaultProxy,
+    kubeconfig: PathBuf,
+    namespace: String,
+}
+
+impl Cut {
+    async fn new(world: &World) -> Outcome<Self> {
+        let cluster = &world.stage.cluster;
+        let proxy = FaultProxy::start(cluster.config(User::Admin).await?).await?;
+        let kubeconfig = cluster.directory().join(format!("{}.kubeconfig", world.namespace));
+        proxy.write_kubeconfig(&kubeconfig)?;
+        Ok(Self { proxy, kubeconfig, namespace: world.namespace.clone() })
+    }
+
+    /// SIGKILL, once the server has carried the last of so many writes out.
+    async fn killed(&self, words: &str, writes: u32) -> Outcome {
+        self.proxy.heal();
+        self.proxy.clear_journal();
+        let last = Rule::once(Match::writes(), Fault::HangAfter).skip(REVIEWS + writes - 1);
+        let rule = self.proxy.arm(last);
+        let mut process = Command::new(env!("CARGO_BIN_EXE_kubectl-rollwright"))
+            .arg("--kubeconfig")
+            .arg(&self.kubeconfig)
+            .args(["--namespace", &self.namespace, "migrate", "deployment/web", "--timeout=60s"])
+            .args(words.split_whitespace())
+            .env_remove("KUBECONFIG")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()?;
+        wait_for("the last write", ENOUGH, async || {
+            let journal = self.proxy.journal();
+            let last = journal.writes().last();
+            let is_done = last.is_some_and(|last| last.server_code.is_some());
+            let requests: Vec<_> = journal.writes().map(|write| write.request.label()).collect();
+            until(self.proxy.met(rule) == 1 && is_done, format!("{requests:?}"))
+        })
+        .await?;
+        process.kill().await?;
+        let reviews =
+            self.proxy.journal().writes().filter(|write| write.request.label().ends_with("reviews")).count();
+        same("the questions before the first write", reviews, REVIEWS as usize)?;
+        self.proxy.heal();
+        Ok(())
+    }
+}
+
+/// Whatever write is its last, the same command goes on, and the opposite one returns.
+async fn killed_at_every_write(world: World) -> Outcome {
+    world.stage.cluster.run_deployment_controller(true).await?;
+    let world = &world;
+    let cases = (1..=WRITES).map(|writes| async move {
+        let namespace = world_of(world, writes).await?;
+        killed_after(&namespace, writes).await.map_err(|failure| {
+            Failure(format!("killed after {writes} writes in {}: {}", namespace.namespace, failure.0))
+        })
+    });
+    try_join_all(cases).await?;
+    Ok(())
+}
+
+async fn world_of(world: &World, writes: u32) -> Outcome<World> {
+    World::new(world.stage.clone(), world.controller, world.flavour, &format!("killed-{writes}")).await
+}
+
+async fn killed_after(world: &World, writes: u32) -> Outcome {
+    three_revisions(world).await?;
+    let before = history(&world.sets().await?);
+    let pods = Pods::watch(world).await?;
+    let (tool, cut) = (tool(world)?, Cut::new(world).await?);
+    let (ours, apps) = (world, &apps(world));
+
+    cut.killed("", writes).await?;
+    migrate(&tool, "").await?;
+    settled(ours, &before).await?;
+
+    cut.killed("--back", writes).await?;
+    migrate(&tool, " --back").await?;
+    settled(apps, &before).await?;
+
+    cut.killed("", writes).await?;
+    migrate(&tool, " --back").await?;
+    settled(apps, &before).await?;
+
+    migrate(&tool, "").await?;
+    cut.killed("--back", writes).await?;
+    migrate(&tool, "").await?;
+    settled(ours, &before).await?;
+    pods.untouched()
+}
+
+/// What people do with it: look first, move with an autoscaler, go back when the operator is gone,
+/// and go on with plain kubectl.
+async fn there_and_back(world: World) -> Outcome {
+    world.stage.cluster.run_deployment_controller(true).await?;
+    let (ours, apps) = (&world, &apps(&world));
+    three_revisions(ours).await?;
+    scaler(ours).await?;
+    let before = history(&ours.sets().await?);
+    let pods = Pods::watch(ours).await?;
+    let tool = tool(ours)?;
+    let version = apps.get("web").await?.text("/metadata/resourceVersion").to_owned();
+    refusals(ours, &tool).await?;
+    let [first, second, third] = ["app:v1", "app:v2", "app:v3"].map(async |image| apps.set(image).await);
+    let (first, second, third) = (first.await?.name, second.await?.name, third.await?.name);
+
+    let shown = run(&tool, "migrate web --dry-run --hpa=retarget").await?;
+    let (earlier, later) = if first < second { (&first, &second) } else { (&second, &first) };
+    let lines = [
+        "create deployment.rollwright.dev/web, paused".to_owned(),
+        format!("park replicaset.apps/{earlier} with replicaset.apps/{third}"),
+        format!("park replicaset.apps/{later} with replicaset.apps/{third}"),
+        format!("hand over replicaset.apps/{third}"),
+        "delete deployment.apps/web and leave its ReplicaSets".to_owned(),
+        format!("release replicaset.apps/{earlier}"),
+        format!("release replicaset.apps/{later}"),
+        "let horizontalpodautoscaler/web scale deployment.rollwright.dev/web".to_owned(),
+        "resume deployment.rollwright.dev/web".to_owned(),
+    ];
+    let dry: String = lines.iter().map(|line| format!("{line} (dry run)\n")).collect();
+    same("what the dry run shows", &shown.stdout, &dry)?;
+    same("the version after it", apps.get("web").await?.text("/metadata/resourceVersion"), &*version)?;
+    same("the number of ours", ours.get("web").await.is_err(), true)?;
+
+    let done = run(&tool, "migrate web --hpa=retarget").await?;
+    let real: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let end = "deployment.apps/web is deployment.rollwright.dev/web now, with the same pods\n";
+    same(&format!("what it did: {}", done.stderr), &done.stdout, &format!("{real}{end}"))?;
+    settled(ours, &before).await?;
+    same("whom the autoscaler scales", &scaled(ours).await?, "rollwright.dev/v1")?;
+    let again = run(&tool, "migrate web -o name").await?;
+    same("a second time", &again.stdout, "deployment.rollwright.dev/web\n")?;
+
+    let operator = world.stage.operator(Flavour::Rollwright).ok_or_else(|| Failure::new("no operator"))?;
+    operator.stop();
+    migrate(&tool, " --back --hpa=retarget").await?;
+    settled(apps, &before).await?;
+    same("whom the autoscaler scales", &scaled(ours).await?, "apps/v1")?;
+
+    // Nobody sees what it makes, so it moves nothing, and the way back is open.
+    let late = run(&tool, "migrate web --hpa=leave --timeout=2s").await?;
+    same(&format!("exit code without an operator: {late:?}"), late.code, Some(3))?;
+    let waits = "timed out waiting for the operator to see deployment.rollwright.dev/web";
+    ensure(late.stderr.contains(waits), waits, &late.stderr)?;
+    migrate(&tool, " --back").await?;
+    settled(apps, &before).await?;
+    pods.untouched()?;
+
+    world.kubectl.run(&["rollout", "undo", "deployment.v1.apps/web"]).await?;
+    let undone = apps.complete("web").await?;
+    same("the image after a stock undo", undone.image(), "app:v2")?;
+    same("marks after a stock undo", marks(&undone.value), Vec::<String>::new())?;
+    for set in apps.sets().await? {
+        same("marks after a stock undo", marks(&serde_json::to_value(&set.object)?), Vec::<String>::new())?;
+    }
+    Ok(())
+}
+
+/// An autoscaler that names the Deployment of apps/v1.
+async fn scaler(world: &World) -> Outcome {
+    let scaler = json!({
+        "apiVersion": "autoscaling/v2",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "web"},
+        "spec": {
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+            "minReplicas": 2,
+            "maxReplicas": 4,
+        },
+    });
+    world.kubectl.apply(&scaler.to_string()).await?;
+    Ok(())
+}
+
+async fn scaled(world: &World) -> Outcome<String> {
+    let path = "jsonpath={.spec.scaleTargetRef.apiVersion}";
+    Ok(world.kubectl.run(&["get", "hpa", "web", "-o", path]).await?)
+}
+
+/// What is in the way is said at once, and nothing is written.
+async fn refusals(world: &World, tool: &Tool) -> Outcome {
+    let missing = run(tool, "migrate nothing").await?;
+    same("exit code for a name that is not there", missing.code, Some(1))?;
+    ensure(missing.stderr.contains("deployment \"nothing\" not found"), "not found", &missing.stderr)?;
+    let wrong = run(tool, "migrate rwd/web").await?;
+    same("exit code for the wrong way", wrong.code, Some(2))?;
+    let overlapping = Manifest::new("canary", 0).spec(
+        "selector",
+        &json!({"matchExpressions": [
+        {"key": "app", "operator": "In", "values": ["web", "canary"]}]}),
+    );
+    apps(world).create(&overlapping).await?;
+    let refused = run(tool, "migrate deployment/web").await?;
+    same("exit code", refused.code, Some(1))?;
+    let both = [
+        "deployment.apps/web is not migrated, and nothing was changed",
+        "the selector of deployment.apps/canary matches replicaset.apps/web-",
+        "horizontalpodautoscaler/web scales deployment.apps/web, which goes; add --hpa=retarget",
+    ];
+    for text in both {
+        ensure(refused.stderr.contains(text), text, &refused.stderr)?;
+    }
+    world.kubectl.run(&["delete", "deployment.v1.apps/canary"]).await?;
+    Ok(())
+}
