@@ -13,7 +13,7 @@ use crate::node::{LABEL, Node, Seen};
 use crate::values::path;
 
 /// Two of two cores may be compiling.
-const DEADLINE: Duration = Duration::from_secs(90);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(90);
 pub(crate) const NAMESPACE: &str = "rollwright-system";
 /// Where the Deployments of our kind are.
 pub(crate) const DEMO: &str = "demo";

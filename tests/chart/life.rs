@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::install::{DEMO, NAMESPACE, Site};
 use crate::pair;
 use crate::rights;
+use crate::scrape;
 
 const CRD: &str = "deployments.rollwright.dev";
 const ACCOUNT: &str = "system:serviceaccount:rollwright-system:rollwright";
@@ -38,6 +39,7 @@ async fn release() {
 
     pair::in_one_namespace(&site).await;
     another_release_takes_over(&site).await;
+    scrape::by_those_who_may(&site, "second-rollwright").await;
     finalizers_are_needed(&site).await;
     uninstall_deletes(&site).await;
     for seen in site.node.seen() {
@@ -192,7 +194,7 @@ async fn another_release_takes_over(site: &Site) {
     site.kubectl.run(&[&annotate[..], &ours[..]].concat()).await.unwrap();
     let label = ["label", "crd", CRD, "--overwrite", "app.kubernetes.io/managed-by=Helm"];
     site.kubectl.run(&label).await.unwrap();
-    site.release(&["install", "second"], &["--set=crds.keep=false"]).await;
+    site.release(&["install", "second"], &["--set=crds.keep=false", "--set=metrics.auth=token"]).await;
     // What was there is taken up again, without a restart of anything.
     site.demo(&["scale", "deployments.rollwright.dev/web", "--replicas=1"]).await;
     site.rolled_out("web", "app:v2").await;

@@ -19,4 +19,5 @@ mod probe;
 mod process;
 mod renders;
 mod rights;
+mod scrape;
 mod values;

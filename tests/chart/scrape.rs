@@ -1,0 +1,49 @@
+//! Metrics of a release that shows them only to those who may read them.
+
+use cluster::{NotYet, wait_for};
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::install::{DEADLINE, DEMO, Site};
+
+/// The API server decides, by the role that the chart makes and binds to nobody.
+pub(crate) async fn by_those_who_may(site: &Site, full_name: &str) {
+    for account in ["scraper", "stranger"] {
+        site.demo(&["create", "serviceaccount", account]).await;
+    }
+    let scraper = site.demo(&["create", "token", "scraper"]).await;
+    let stranger = site.demo(&["create", "token", "stranger"]).await;
+    let port = site.operators().iter().find(|seen| seen.ended_in_time.is_none()).unwrap().port;
+    assert_eq!(status(port, "/readyz", "").await, 200, "probes have no token");
+    assert_eq!(status(port, "/metrics", "").await, 401);
+    assert_eq!(status(port, "/metrics", "made-up").await, 401);
+    assert_eq!(status(port, "/metrics", stranger.trim()).await, 403);
+
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": "scraper"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole",
+                    "name": format!("{full_name}-metrics-reader")},
+        "subjects": [{"kind": "ServiceAccount", "name": "scraper", "namespace": DEMO}],
+    });
+    site.kubectl.apply(&binding.to_string()).await.unwrap();
+    // A refusal may be remembered for some seconds.
+    let seen = wait_for("metrics for the scraper", DEADLINE, async || {
+        let status = status(port, "/metrics", scraper.trim()).await;
+        if status == 200 { Ok(()) } else { Err(NotYet(status.to_string())) }
+    });
+    seen.await.unwrap();
+}
+
+/// The code of the answer.
+async fn status(port: u16, path: &str, token: &str) -> u16 {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    let token = if token.is_empty() { String::new() } else { format!("Authorization: Bearer {token}\r\n") };
+    let request = format!("GET {path} HTTP/1.1\r\nHost: operator\r\nConnection: close\r\n{token}\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    answer.split(' ').nth(1).unwrap().parse().unwrap()
+}
