@@ -18,28 +18,37 @@ use crate::controller::Controller;
 use crate::index::{Key, Placed};
 use crate::object::{Kind, Object};
 use crate::quarantine::Quarantine;
+use crate::renewal::{Orders, Renewer, renewal};
 use crate::rivalry::Sighting;
 use crate::watch::{self, Sink};
 
-/// Tells when a cache has been filled.
-pub(crate) type Synced = signal::Receiver<bool>;
+/// What can be asked of a cache.
+#[derive(Clone)]
+pub(crate) struct Cache {
+    is_filled: signal::Receiver<bool>,
+    renewer: Renewer,
+}
 
 /// Starts the watches of a flavour.
-pub(crate) fn start(controller: &Arc<Controller>, tasks: &mut JoinSet<()>) -> Vec<Synced> {
+pub(crate) fn start(controller: &Arc<Controller>, tasks: &mut JoinSet<()>) -> Vec<Cache> {
     let flavour = controller.flavour;
     let labels = flavour.set_labels().map(|(key, value)| format!("{key}={value}"));
-    let mut all_synced = Vec::new();
+    let mut caches = Vec::new();
     for pair in &controller.watches.pairs {
         let mut common = |kind| {
-            let (synced, is_synced) = signal::channel(false);
-            all_synced.push(is_synced);
-            Common::new(controller, kind, pair.namespace.clone(), synced)
+            let (filled, is_filled) = signal::channel(false);
+            let (renewer, orders) = renewal();
+            caches.push(Cache { is_filled, renewer });
+            (Common::new(controller, kind, pair.namespace.clone(), filled), orders)
         };
-        let (workloads, sets) = (Workloads(common("deployments")), Sets(common("replicasets")));
-        tasks.spawn(follow(pair, &pair.workloads, Kind::Deployment(flavour), None, workloads));
-        tasks.spawn(follow(pair, &pair.sets, Kind::ReplicaSet, labels.as_deref(), sets));
+        let (workloads, orders) = common("deployments");
+        let kind = Kind::Deployment(flavour);
+        tasks.spawn(follow(pair, &pair.workloads, kind, None, orders, Workloads(workloads)));
+        let (sets, orders) = common("replicasets");
+        let labels = labels.as_deref();
+        tasks.spawn(follow(pair, &pair.sets, Kind::ReplicaSet, labels, orders, Sets(sets)));
     }
-    all_synced
+    caches
 }
 
 fn follow<S: Sink>(
@@ -47,23 +56,29 @@ fn follow<S: Sink>(
     watch: &WatchClient,
     kind: Kind,
     labels: Option<&str>,
+    orders: Orders,
     sink: S,
 ) -> impl Future<Output = ()> + use<S> {
     let api = match &pair.namespace {
         Some(namespace) => Api::namespaced_with(watch.client.clone(), namespace, &kind),
         None => Api::all_with(watch.client.clone(), &kind),
     };
-    watch::watch(api, watch::config(labels), Some(watch.pulse.clone()), sink)
+    watch::watch(api, watch::config(labels), Some(watch.pulse.clone()), orders, sink)
 }
 
 /// Waits until all caches have been filled.
-pub(crate) async fn all_synced(caches: &mut [Synced]) {
+pub(crate) async fn all_filled(caches: &[Cache]) {
     for cache in caches {
-        if cache.wait_for(|synced| *synced).await.is_err() {
+        if cache.is_filled.clone().wait_for(|filled| *filled).await.is_err() {
             // The watch is gone, and the process about to end.
             std::future::pending::<()>().await;
         }
     }
+}
+
+/// Fills all caches anew, by lists that begin after this call.
+pub(crate) async fn renew(caches: &[Cache]) {
+    futures::future::join_all(caches.iter().map(|cache| cache.renewer.renew())).await;
 }
 
 struct Common {
@@ -71,7 +86,7 @@ struct Common {
     kind: &'static str,
     /// The part of the cluster that is watched; `None` for all.
     namespace: Option<String>,
-    synced: signal::Sender<bool>,
+    filled: signal::Sender<bool>,
     quarantine: Quarantine,
 }
 
@@ -80,14 +95,14 @@ impl Common {
         controller: &Arc<Controller>,
         kind: &'static str,
         namespace: Option<String>,
-        synced: signal::Sender<bool>,
+        filled: signal::Sender<bool>,
     ) -> Self {
         let quarantine = Quarantine::new(controller, kind);
-        Self { controller: controller.clone(), kind, namespace, synced, quarantine }
+        Self { controller: controller.clone(), kind, namespace, filled, quarantine }
     }
 
-    fn note_synced(&self) {
-        if !self.synced.send_replace(true) {
+    fn note_filled(&self) {
+        if !self.filled.send_replace(true) {
             let (api, namespace) = (self.controller.flavour.api_version(), self.namespace.as_deref());
             info!(api, kind = self.kind, namespace, "cache is filled");
         }
@@ -145,7 +160,7 @@ impl Sink for Workloads {
         let listed = readable.collect();
         let woken = self.0.controller.index().reset_workloads(namespace, listed, clock::now());
         self.0.controller.queue.wake(woken);
-        self.0.note_synced();
+        self.0.note_filled();
     }
 
     fn apply(&self, item: Read) {
@@ -214,7 +229,7 @@ impl Sink for Sets {
     fn reset(&self, items: Vec<Placed>) {
         let woken = self.0.controller.index().reset_sets(self.0.namespace.as_deref(), items);
         self.0.controller.queue.wake(woken);
-        self.0.note_synced();
+        self.0.note_filled();
     }
 
     fn apply(&self, item: Placed) {

@@ -47,6 +47,7 @@ pub(crate) struct Controller {
     pub(crate) rollouts: Rollouts,
     pub(crate) pods: PodWatches,
     pub(crate) listings: Listings,
+    working_term: Mutex<Option<u64>>,
     index: Mutex<Index>,
     ledger: Mutex<Ledger>,
     memory: Mutex<Memory>,
@@ -82,6 +83,7 @@ impl Controller {
             rollouts: Rollouts::default(),
             pods: PodWatches::default(),
             listings: Listings::default(),
+            working_term: Mutex::new(None),
             index: Mutex::new(Index::watched(sight, extent)),
             ledger: Mutex::new(Ledger::default()),
             memory: Mutex::new(Memory::default()),
@@ -94,14 +96,34 @@ impl Controller {
     pub(crate) fn stand_by(&self) {
         self.queue.pause();
         self.progress.stand_by();
+        *self.working_term() = None;
+        self.pods.stop_all();
+    }
+
+    /// We have won the lease, and everything is about to be listed anew: what these lists show anyhow
+    /// is waited for no more. Others have written since we looked at anything else, or may have.
+    pub(crate) fn start_over(&self) {
+        self.ledger().start_over();
+        self.pods.stop_all();
     }
 
     /// Everything is looked at: nobody knows what happened under whoever led before.
-    pub(crate) fn take_over(&self) {
+    pub(crate) fn take_over(&self, term: u64) {
         let keys: Vec<Key> = self.index().keys().cloned().collect();
         self.queue.wake(keys);
+        *self.working_term() = Some(term);
         self.progress.start();
         self.queue.resume();
+    }
+
+    /// The term that a pass may be begun in now: that of our claim, once the caches are as new as it.
+    pub(crate) fn term(&self) -> Option<u64> {
+        let working = *self.working_term();
+        self.leadership.term().filter(|term| working == Some(*term))
+    }
+
+    fn working_term(&self) -> MutexGuard<'_, Option<u64>> {
+        self.working_term.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The cache. Held briefly, never across a request.

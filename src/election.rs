@@ -19,6 +19,7 @@ use crate::leadership::Announcer;
 use crate::live::FIELD_MANAGER;
 use crate::metrics::Metrics;
 use crate::object::{Kind, Object};
+use crate::renewal::Orders;
 use crate::requests::Server;
 use crate::watch::{self, Sink};
 
@@ -96,7 +97,7 @@ impl Election {
         let api = Api::namespaced_with(client, &self.seat.namespace, &Kind::Lease);
         let config = watch::config(None).fields(&format!("metadata.name={}", self.seat.name));
         let sink = Listener { shown: self.shown.clone(), metrics: self.metrics.clone() };
-        watch::watch(api, config, None, sink)
+        watch::watch(api, config, None, Orders::none(), sink)
     }
 
     /// Runs for the lease, and keeps it, until `stop`; then gives it back.

@@ -23,6 +23,7 @@ mod pods;
 mod probe;
 mod quarantine;
 mod queue;
+mod renewal;
 mod requests;
 mod rivalry;
 mod rollouts;
@@ -30,6 +31,7 @@ mod sandbox;
 mod schema;
 mod scout;
 mod shadow;
+mod turns;
 mod watch;
 #[cfg(test)]
 mod whole;

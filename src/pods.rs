@@ -16,6 +16,7 @@ use tracing::debug;
 use crate::controller::Controller;
 use crate::index::Key;
 use crate::object::{Kind, Object};
+use crate::renewal::Orders;
 use crate::watch::{self, Sink};
 
 /// How long a pass waits for the first list.
@@ -72,6 +73,11 @@ impl PodWatches {
         }
     }
 
+    /// Nobody waits for any.
+    pub(crate) fn stop_all(&self) {
+        self.lock().clear();
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<Key, PodWatch>> {
         lock(&self.0)
     }
@@ -92,7 +98,8 @@ fn start(controller: &Arc<Controller>, key: &Key, uid: &str, selector: String) -
     let (sender, synced) = signal::channel(false);
     let api = Api::namespaced_with(controller.watches.pods.clone(), &key.namespace, &Kind::Pod);
     let sink = Pods { controller: controller.clone(), key: key.clone(), pods: pods.clone(), synced: sender };
-    let task = tokio::spawn(watch::watch(api, watch::config(Some(&selector)), None, sink)).abort_handle();
+    let task = tokio::spawn(watch::watch(api, watch::config(Some(&selector)), None, Orders::none(), sink))
+        .abort_handle();
     PodWatch { uid: uid.to_owned(), selector, pods, synced, task }
 }
 

@@ -17,6 +17,7 @@ use crate::health::Pulse;
 use crate::lifeline::{listening, rest};
 use crate::metrics::Metrics;
 use crate::object::Object;
+use crate::renewal::Orders;
 use crate::requests::{explain, refusal};
 
 /// The server ends a watch after this long.
@@ -60,25 +61,50 @@ pub(crate) fn config(labels: Option<&str>) -> watcher::Config {
 }
 
 /// Watches until the task is dropped.
-pub(crate) async fn watch<O, S>(api: Api<O>, config: watcher::Config, pulse: Option<Arc<Pulse>>, sink: S)
-where
+pub(crate) async fn watch<O, S>(
+    api: Api<O>,
+    config: watcher::Config,
+    pulse: Option<Arc<Pulse>>,
+    orders: Orders,
+    sink: S,
+) where
     O: kube::Resource + Clone + Debug + DeserializeOwned + Send + 'static,
     S: Sink<O>,
 {
-    listening(follow(api, config, pulse, sink)).await;
+    listening(follow(api, config, pulse, orders, sink)).await;
 }
 
-async fn follow<O, S>(api: Api<O>, config: watcher::Config, pulse: Option<Arc<Pulse>>, sink: S)
-where
+async fn follow<O, S>(
+    api: Api<O>,
+    config: watcher::Config,
+    pulse: Option<Arc<Pulse>>,
+    mut orders: Orders,
+    sink: S,
+) where
     O: kube::Resource + Clone + Debug + DeserializeOwned + Send + 'static,
     S: Sink<O>,
 {
-    let start = || watcher(api.clone(), config.clone()).boxed();
-    let mut events = start();
+    // The list with which it starts is not of the server's cache, but of what has been written.
+    let start = |orders: &mut Orders| {
+        orders.begin();
+        watcher(api.clone(), config.clone()).boxed()
+    };
+    let mut events = start(&mut orders);
     let mut listed = Vec::new();
     let mut failures = 0;
     let mut well_since = Instant::now();
-    while let Some(event) = events.next().await {
+    loop {
+        let event = tokio::select! {
+            biased;
+            () = orders.come() => {
+                // Whatever the old connection is good for: it may be dead, and nobody has noticed.
+                failures = 0;
+                events = start(&mut orders);
+                continue;
+            }
+            event = events.next() => event,
+        };
+        let Some(event) = event else { return };
         // An attempt that failed is a sign of life too: this task moves.
         if let Some(pulse) = &pulse {
             pulse.beat();
@@ -92,6 +118,7 @@ where
             Ok(Event::InitDone) => {
                 failures = 0;
                 sink.reset(std::mem::take(&mut listed));
+                orders.deliver();
             }
             Ok(Event::Apply(object)) => {
                 failures = 0;
@@ -112,14 +139,24 @@ where
                 }
                 failures += 1;
                 sink.failed(&error, failures);
-                let asked = rest().unwrap_or_default().min(BACKOFF_MAX);
-                tokio::time::sleep(delay(&error, failures).max(asked)).await;
+                pause(delay(&error, failures), &mut orders).await;
                 if needs_a_new_list(&error) {
-                    events = start();
+                    events = start(&mut orders);
                 }
                 well_since = Instant::now();
             }
         }
+    }
+}
+
+/// Waits before the next attempt: what the server asks for in any case, and the rest unless somebody
+/// needs a list.
+async fn pause(delay: Duration, orders: &mut Orders) {
+    let asked = rest().unwrap_or_default().min(BACKOFF_MAX);
+    tokio::time::sleep(asked).await;
+    tokio::select! {
+        () = tokio::time::sleep(delay.saturating_sub(asked)) => {}
+        () = orders.come() => {}
     }
 }
 

@@ -30,7 +30,7 @@ use crate::metrics::objects::Objects;
 use crate::metrics::{Metrics, standard};
 use crate::requests::Server;
 use crate::rivalry::Rivalry;
-use crate::{schema, worker};
+use crate::{schema, turns, worker};
 
 /// Passes that run when we are told to stop get this long to end.
 const DRAIN: Duration = Duration::from_millis(700);
@@ -70,7 +70,9 @@ pub(crate) async fn run(arguments: &RunArguments) -> Result<(), RunError> {
     let mut tasks = JoinSet::new();
     let (leadership, mut candidacy) = match timings {
         Some(timings) => {
-            let (leadership, candidacy) = run_for_leader(arguments, timings, &config, &metrics, &mut tasks)?;
+            let seat = seat(arguments, &config.default_namespace);
+            let dial = client::dial(&config, &metrics);
+            let (leadership, candidacy) = run_for_leader(seat, timings, &dial, &metrics, &mut tasks)?;
             (leadership, Some(candidacy))
         }
         None => (Leadership::unneeded(), None),
@@ -95,7 +97,7 @@ pub(crate) async fn run(arguments: &RunArguments) -> Result<(), RunError> {
 }
 
 /// Our part in the election.
-struct Candidacy {
+pub(crate) struct Candidacy {
     stop: watch::Sender<election::Stop>,
     task: tokio::task::JoinHandle<()>,
 }
@@ -110,7 +112,7 @@ impl Candidacy {
     }
 
     /// Ends it; the lease is given back if nothing is under way under it any more.
-    async fn end(self, is_drained: bool) {
+    pub(crate) async fn end(self, is_drained: bool) {
         self.stop.send_replace(if is_drained { election::Stop::GiveBack } else { election::Stop::Abandon });
         if !self.task.is_finished() {
             let _ended = self.task.await;
@@ -118,21 +120,25 @@ impl Candidacy {
     }
 }
 
-fn run_for_leader(
-    arguments: &RunArguments,
+/// The Lease that we run for, and under which name.
+pub(crate) fn seat(arguments: &RunArguments, default_namespace: &str) -> Seat {
+    let election = &arguments.election;
+    let namespace = election.leader_elect_resource_namespace.as_deref().unwrap_or(default_namespace);
+    Seat::new(namespace.to_owned(), election.leader_elect_resource_name.clone())
+}
+
+/// Runs for the lease from now on.
+pub(crate) fn run_for_leader(
+    seat: Seat,
     timings: Timings,
-    config: &Config,
+    dial: Dial<'_>,
     metrics: &Metrics,
     tasks: &mut JoinSet<()>,
 ) -> Result<(Leadership, Candidacy), RunError> {
     let (announcer, leadership) = Leadership::elected();
-    let election = &arguments.election;
-    let namespace = election.leader_elect_resource_namespace.as_ref().unwrap_or(&config.default_namespace);
-    let seat = Seat::new(namespace.clone(), election.leader_elect_resource_name.clone());
-    let dial = client::dial(config, metrics);
     // A client of its own: what else is under way never holds up a renewal.
-    let election = Election::new(seat, timings, client::client(&dial)?, metrics, announcer);
-    tasks.spawn(election.listen(client::watching(&dial)?));
+    let election = Election::new(seat, timings, client::client(dial)?, metrics, announcer);
+    tasks.spawn(election.listen(client::watching(dial)?));
     let (stop, is_stopped) = watch::channel(election::Stop::No);
     let task = tokio::spawn(election.run(is_stopped));
     Ok((leadership, Candidacy { stop, task }))
@@ -209,7 +215,7 @@ async fn open_port(
 }
 
 /// All that must move, of all APIs.
-fn health(controllers: &[Arc<Controller>], stalled_after: Duration) -> Health {
+pub(crate) fn health(controllers: &[Arc<Controller>], stalled_after: Duration) -> Health {
     let watches = controllers.iter().flat_map(|controller| {
         let api = controller.flavour.api_version();
         controller.watches.pairs.iter().flat_map(move |pair| {
@@ -240,16 +246,16 @@ pub(crate) fn start(
     let mut all_caches = Vec::new();
     let mut workers = Vec::new();
     for controller in controllers {
-        let mut synced = caches::start(controller, tasks);
-        all_caches.extend(synced.iter().cloned());
+        let caches = caches::start(controller, tasks);
+        all_caches.extend(caches.iter().cloned());
         tasks.spawn(resync(controller.clone()));
         controller.stand_by();
-        tasks.spawn(take_turns(controller.clone(), synced.clone()));
+        tasks.spawn(turns::take_turns(controller.clone(), caches.clone()));
         let (controller, count) = (controller.clone(), arguments.workers);
         // The definition and the API's document are nobody's namespace.
         let may_see_the_kind = arguments.watch_namespace.is_empty();
         workers.push(tokio::spawn(async move {
-            caches::all_synced(&mut synced).await;
+            caches::all_filled(&caches).await;
             controller.meters.has_workers(count);
             let mut workers = JoinSet::new();
             for _ in 0..count {
@@ -263,21 +269,10 @@ pub(crate) fn start(
         }));
     }
     tokio::spawn(async move {
-        caches::all_synced(&mut all_caches).await;
+        caches::all_filled(&all_caches).await;
         ready.send_replace(true);
     });
     workers
-}
-
-/// Works while we lead, and stands by with warm caches while we don't.
-async fn take_turns(controller: Arc<Controller>, mut synced: Vec<caches::Synced>) {
-    caches::all_synced(&mut synced).await;
-    loop {
-        let term = controller.leadership.won().await;
-        controller.take_over();
-        controller.leadership.lost(term).await;
-        controller.stand_by();
-    }
 }
 
 /// The safety net (S2.8).

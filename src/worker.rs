@@ -25,7 +25,7 @@ const FAILURES_NOTABLE: u32 = 3;
 /// Works until the queue is closed.
 pub(crate) async fn work(controller: Arc<Controller>) {
     while let Some((key, waited)) = controller.queue.pop().await {
-        let Some(term) = controller.leadership.term() else {
+        let Some(term) = controller.term() else {
             // We have just lost it, and the queue is about to be paused.
             controller.queue.put_back(&key);
             continue;

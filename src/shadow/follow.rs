@@ -18,6 +18,7 @@ use tokio::time::Instant;
 use crate::client::{WatchClient, WatchPair};
 use crate::metrics::Metrics;
 use crate::object::{Kind, Object};
+use crate::renewal::Orders;
 use crate::watch::{self, Sink};
 
 /// How long news wait for older ones from the other watch.
@@ -171,7 +172,7 @@ pub(crate) fn start(
         let labels = labels.map(|(key, value)| format!("{key}={value}"));
         let feed = Feed { which, metrics: metrics.clone(), news: news.clone() };
         let pulse = Some(own.pulse.clone());
-        tasks.spawn(watch::watch(api, watch::config(labels.as_deref()), pulse, feed));
+        tasks.spawn(watch::watch(api, watch::config(labels.as_deref()), pulse, Orders::none(), feed));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -14,8 +14,10 @@ use http_body_util::{BodyExt as _, Full, StreamBody};
 use hyper::body::Bytes;
 use kube::client::Body;
 use tokio::sync::watch;
+use tokio::time::Instant;
 use tower::{BoxError, Service};
 
+use super::law::Law;
 use crate::clock;
 
 /// Which requests.
@@ -27,6 +29,8 @@ pub(super) enum On {
     List(&'static str),
     /// Whatever would change something of this kind, dry runs aside.
     Write(&'static str),
+    /// Whatever concerns this kind, watches too.
+    All(&'static str),
     /// Any but watches.
     Request,
 }
@@ -64,8 +68,12 @@ struct Rule {
 struct Streams {
     /// Watches up to this one are cut.
     cut: u64,
-    /// Watches up to this one are silent for ever.
+    /// Watches up to this one are silent for ever,
     frozen: u64,
+    /// if they are of this kind; `None` for all.
+    frozen_kind: Option<&'static str>,
+    /// Nothing gets through, in either direction.
+    is_held: bool,
 }
 
 #[derive(Default)]
@@ -74,12 +82,19 @@ struct State {
     /// Requests that would change something, dry runs among them, as time, verb and path.
     writes: Vec<String>,
     watches: u64,
+    /// When something but the lease was written first since it was asked last.
+    first_write: Option<Instant>,
+    /// After so many writes to ReplicaSets nothing gets through any more.
+    writes_left: Option<u32>,
 }
 
 /// The service with faults.
 #[derive(Clone)]
 pub(super) struct Faulty {
     server: ApiServer,
+    law: Arc<Law>,
+    /// Who has to hold the lease for what is written here.
+    writer: Arc<OnceLock<String>>,
     state: Arc<Mutex<State>>,
     streams: watch::Sender<Streams>,
 }
@@ -94,8 +109,14 @@ struct Asked {
 type Answer = Response<UnsyncBoxBody<Bytes, BoxError>>;
 
 impl Faulty {
-    pub(super) fn new(server: ApiServer) -> Self {
-        Self { server, state: Arc::default(), streams: watch::channel(Streams::default()).0 }
+    pub(super) fn new(server: ApiServer, law: Arc<Law>) -> Self {
+        let (state, streams) = (Arc::default(), watch::channel(Streams::default()).0);
+        Self { server, law, writer: Arc::default(), state, streams }
+    }
+
+    /// Nothing may be written here but by the holder of the lease, under this name.
+    pub(super) fn is_of(&self, writer: &str) {
+        self.writer.set(writer.to_owned()).unwrap();
     }
 
     /// So many requests meet a fault from now on.
@@ -122,8 +143,45 @@ impl Faulty {
     /// Nothing comes on the watches that are open any more, and nobody says so: half-open
     /// connections.
     pub(super) fn freeze(&self) {
+        self.freeze_those_of(None);
+    }
+
+    /// The same for the watches of one kind: what they show lags behind.
+    pub(super) fn freeze_those_of(&self, kind: Option<&'static str>) {
         let through = self.with(|state| state.watches);
-        self.streams.send_modify(|streams| streams.frozen = through);
+        self.streams.send_modify(|streams| (streams.frozen, streams.frozen_kind) = (through, kind));
+    }
+
+    /// Nothing gets through in either direction, as if the process were stopped, until it is let go.
+    pub(super) fn hold(&self) {
+        self.streams.send_modify(|streams| streams.is_held = true);
+    }
+
+    /// What has been held gets through, if anybody still waits for it.
+    pub(super) fn let_go(&self) {
+        self.streams.send_modify(|streams| streams.is_held = false);
+    }
+
+    /// Holds everything from the answer to this write to a ReplicaSet on: as if the process were
+    /// killed between two writes.
+    pub(super) fn hold_after(&self, writes: u32) {
+        self.with(|state| state.writes_left = Some(writes));
+    }
+
+    /// Waits until everything is held.
+    pub(super) async fn held(&self) {
+        let mut streams = self.streams.subscribe();
+        streams.wait_for(|streams| streams.is_held).await.unwrap();
+    }
+
+    async fn passage(&self) {
+        let mut streams = self.streams.subscribe();
+        streams.wait_for(|streams| !streams.is_held).await.unwrap();
+    }
+
+    /// When something but the lease was written first since this was asked last.
+    pub(super) fn take_first_write(&self) -> Option<Instant> {
+        self.with(|state| state.first_write.take())
     }
 
     /// Takes what has been written since it was asked last.
@@ -137,6 +195,10 @@ impl Faulty {
 
     /// Notes a request, and draws its fault.
     fn note(&self, asked: &Asked) -> Option<Fault> {
+        // The server may answer from what it had long ago, if it is told so.
+        if asked.query.contains("resourceVersion=") && !asked.is_watch() {
+            self.law.accuse(&format!("{}?{}: a list that may be old", asked.path, asked.query));
+        }
         self.with(|state| {
             if asked.method != Method::GET {
                 state.writes.push(format!("{} {} {}", clock::timestamp(), asked.method, asked.path));
@@ -154,27 +216,32 @@ impl Faulty {
     }
 
     /// The body of a watch that may be cut or frozen.
-    fn stream(&self, answer: Response<apiserver::Body>) -> Answer {
+    fn stream(&self, answer: Response<apiserver::Body>, asked: &Asked) -> Answer {
         let number = self.with(|state| {
             state.watches += 1;
             state.watches
         });
         let (parts, body) = answer.into_parts();
         let open = Some((body, self.streams.subscribe()));
-        let frames = futures::stream::unfold(open, move |open| async move {
-            let (mut body, mut streams) = open?;
-            loop {
-                let now = *streams.borrow_and_update();
-                if now.cut >= number {
-                    return Some((Err::<Frame<Bytes>, BoxError>(broken()), None));
-                }
-                let is_frozen = now.frozen >= number;
-                tokio::select! {
-                    biased;
-                    changed = streams.changed() => if changed.is_err() { return None },
-                    frame = body.frame(), if !is_frozen => {
-                        let Ok(frame) = frame?;
-                        return Some((Ok(frame), Some((body, streams))));
+        let path = asked.path.clone();
+        let frames = futures::stream::unfold(open, move |open| {
+            let path = path.clone();
+            async move {
+                let (mut body, mut streams) = open?;
+                loop {
+                    let now = *streams.borrow_and_update();
+                    if now.cut >= number {
+                        return Some((Err::<Frame<Bytes>, BoxError>(broken()), None));
+                    }
+                    let is_of_kind = now.frozen_kind.is_none_or(|kind| path.contains(kind));
+                    let is_frozen = now.is_held || (now.frozen >= number && is_of_kind);
+                    tokio::select! {
+                        biased;
+                        changed = streams.changed() => if changed.is_err() { return None },
+                        frame = body.frame(), if !is_frozen => {
+                            let Ok(frame) = frame?;
+                            return Some((Ok(frame), Some((body, streams))));
+                        }
                     }
                 }
             }
@@ -182,12 +249,34 @@ impl Faulty {
         Response::from_parts(parts, StreamBody::new(frames).boxed_unsync())
     }
 
-    async fn forward(mut self, request: Request<Body>, is_watch: bool) -> Result<Answer, BoxError> {
+    async fn forward(mut self, request: Request<Body>, asked: &Asked) -> Result<Answer, BoxError> {
+        let is_write = asked.is_write() && !asked.is(On::All("leases"));
+        let before = is_write.then(|| self.law.sizes());
         let Ok(answer) = self.server.call(request).await;
-        if is_watch && answer.status().is_success() {
-            return Ok(self.stream(answer));
+        if let Some(before) = before.filter(|_| answer.status().is_success()) {
+            let what = format!("{} {}", asked.method, asked.path);
+            self.law.judge(&what, self.writer.get().map(String::as_str), &before);
+            self.note_written(asked);
+            self.passage().await;
+        }
+        if asked.is_watch() && answer.status().is_success() {
+            return Ok(self.stream(answer, asked));
         }
         Ok(answer.map(|body| body.map_err(|never| match never {}).boxed_unsync()))
+    }
+
+    fn note_written(&self, asked: &Asked) {
+        let is_last = self.with(|state| {
+            state.first_write.get_or_insert_with(Instant::now);
+            if !asked.is(On::Write("replicasets")) {
+                return false;
+            }
+            state.writes_left = state.writes_left.map(|left| left.saturating_sub(1));
+            state.writes_left.take_if(|left| *left == 0).is_some()
+        });
+        if is_last {
+            self.hold();
+        }
     }
 }
 
@@ -202,13 +291,19 @@ impl Asked {
         self.query.contains("watch=true")
     }
 
+    /// Whether it would change something.
+    fn is_write(&self) -> bool {
+        self.method != Method::GET && !self.query.contains("dryRun")
+    }
+
     fn is(&self, on: On) -> bool {
         let is_of = |kind: &str| self.path.split('/').any(|part| part == kind);
         let is_list = |kind: &str| self.method == Method::GET && self.path.ends_with(kind);
         match on {
             On::Watch(kind) => self.is_watch() && is_of(kind),
             On::List(kind) => is_list(kind) && !self.is_watch(),
-            On::Write(kind) => self.method != Method::GET && is_of(kind) && !self.query.contains("dryRun"),
+            On::Write(kind) => self.is_write() && is_of(kind),
+            On::All(kind) => is_of(kind),
             On::Request => !self.is_watch(),
         }
     }
@@ -246,7 +341,8 @@ impl Service<Request<Body>> for Faulty {
         let fault = self.note(&asked);
         let service = self.clone();
         Box::pin(async move {
-            let forward = service.forward(request, asked.is_watch());
+            service.passage().await;
+            let forward = service.clone().forward(request, &asked);
             match fault {
                 None => forward.await,
                 Some(Fault::Expire) => Ok(refused(410, None)),

@@ -8,7 +8,9 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod faults;
+mod law;
 mod rig;
+mod takeover;
 
 use std::time::Duration;
 

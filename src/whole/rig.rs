@@ -17,6 +17,7 @@ use tokio::time::Instant;
 use world::{Cluster, Conventions, Resource};
 
 use super::faults::Faulty;
+use super::law::Law;
 use crate::args::{Arguments, Command};
 use crate::controller::Controller;
 use crate::leadership::Leadership;
@@ -36,35 +37,68 @@ const TERMINATE_AFTER: Duration = Duration::from_millis(100);
 /// Everything that runs.
 pub(super) struct Rig {
     pub(super) cluster: Arc<Shared<Cluster>>,
+    pub(super) law: Arc<Law>,
+    /// Those of the operator, if there is one only.
     pub(super) faults: Faulty,
-    flavour: Flavour,
+    pub(super) flavour: Flavour,
+    server: ApiServer,
     client: kube::Client,
-    operator: Operator,
+    operator: Option<Operator>,
 }
 
-struct Operator {
-    controllers: Vec<Arc<Controller>>,
+/// An operator, and what it needs to end as its process would.
+pub(super) struct Operator {
+    pub(super) controllers: Vec<Arc<Controller>>,
     workers: Vec<wire::Workers>,
     tasks: JoinSet<()>,
+    candidacy: Option<wire::Candidacy>,
 }
 
-fn start(flavour: Flavour, faults: &Faulty) -> Operator {
-    let api = flavour.api_version();
-    let line = ["rollwright", "run", "--bind-address=0", "--leader-elect=false", "--workers=4", "--api", api];
+/// Starts an operator as `wire::run` does.
+fn start(flavour: Flavour, faults: &Faulty, is_elected: bool) -> Operator {
+    let (api, elect) = (flavour.api_version(), format!("--leader-elect={is_elected}"));
+    let line = ["rollwright", "run", "--bind-address=0", &elect, "--workers=4", "--api", api];
     let Command::Run(arguments) = Arguments::parse_from(line).command else { panic!("it is to run") };
     let dial =
         |lifeline: &Lifeline| Ok(ClientBuilder::new(faults.clone(), "default").with_layer(lifeline).build());
-    let mut tasks = JoinSet::new();
-    let controllers =
-        wire::controllers(&arguments, &dial, &Metrics::new().unwrap(), &Leadership::unneeded(), &mut tasks)
-            .unwrap();
+    let (metrics, mut tasks) = (Metrics::new().unwrap(), JoinSet::new());
+    let (leadership, candidacy) = match arguments.election.timings().unwrap() {
+        Some(timings) => {
+            let seat = wire::seat(&arguments, "default");
+            faults.is_of(&seat.identity);
+            let (leadership, candidacy) =
+                wire::run_for_leader(seat, timings, &dial, &metrics, &mut tasks).unwrap();
+            (leadership, Some(candidacy))
+        }
+        None => (Leadership::unneeded(), None),
+    };
+    let controllers = wire::controllers(&arguments, &dial, &metrics, &leadership, &mut tasks).unwrap();
     let (ready, _) = watch::channel(false);
     let workers = wire::start(&controllers, &arguments, ready, &mut tasks);
-    Operator { controllers, workers, tasks }
+    Operator { controllers, workers, tasks, candidacy }
+}
+
+impl Operator {
+    /// It ends as it does when its process is told to.
+    pub(super) async fn end(mut self) {
+        let is_drained = wire::stop(&self.controllers, self.workers).await;
+        if let Some(candidacy) = self.candidacy {
+            candidacy.end(is_drained).await;
+        }
+        self.tasks.shutdown().await;
+    }
 }
 
 impl Rig {
+    /// With an operator that needs no election.
     pub(super) fn new(flavour: Flavour) -> Self {
+        let mut rig = Self::without_operator(flavour);
+        rig.operator = Some(start(flavour, &rig.faults, false));
+        rig
+    }
+
+    /// With nobody who would do anything.
+    pub(super) fn without_operator(flavour: Flavour) -> Self {
         let policy = Conventions {
             ready_after: READY_AFTER,
             terminate_after: TERMINATE_AFTER,
@@ -75,17 +109,23 @@ impl Rig {
         tokio::spawn(apiserver::live(cluster.clone()));
         let server = ApiServer::new(&cluster);
         let client = kube::Client::new(server.clone(), "default");
-        let faults = Faulty::new(server);
-        let operator = start(flavour, &faults);
-        Self { cluster, faults, flavour, client, operator }
+        let law = Law::new(&cluster, flavour);
+        let faults = Faulty::new(server.clone(), law.clone());
+        Self { cluster, law, faults, flavour, server, client, operator: None }
+    }
+
+    /// Another operator, which runs for leader, with a way to the server of its own.
+    pub(super) fn candidate(&self) -> (Operator, Faulty) {
+        let faults = Faulty::new(self.server.clone(), self.law.clone());
+        (start(self.flavour, &faults, true), faults)
     }
 
     /// The operator ends as it does when its process is told to, and another starts.
     pub(super) async fn restart(&mut self) {
-        let next = start(self.flavour, &self.faults);
-        let mut ended = std::mem::replace(&mut self.operator, next);
-        wire::stop(&ended.controllers, ended.workers).await;
-        ended.tasks.shutdown().await;
+        let next = start(self.flavour, &self.faults, false);
+        if let Some(ended) = self.operator.replace(next) {
+            ended.end().await;
+        }
     }
 
     fn deployments(&self) -> Api<DynamicObject> {
@@ -133,7 +173,7 @@ impl Rig {
 
     /// How many passes there have been, of any outcome.
     pub(super) fn passes(&self) -> u64 {
-        let controller = &self.operator.controllers[0];
+        let controller = &self.operator.as_ref().unwrap().controllers[0];
         let count = |result: &str| {
             controller.metrics.passes.with_label_values(&[self.flavour.api_version(), result]).get()
         };
@@ -172,6 +212,7 @@ impl Rig {
     pub(super) async fn settle(&self, name: &str, at_most: Duration) -> Duration {
         let begin = Instant::now();
         while let Some(missing) = self.missing(name).await {
+            assert_eq!(self.law.broken(), [""; 0]);
             assert!(begin.elapsed() <= at_most, "{name} after {:?}: {missing}", begin.elapsed());
             tokio::time::sleep(LOOK).await;
         }
@@ -206,5 +247,13 @@ impl Rig {
             sizes.sort_unstable_by_key(|size| std::cmp::Reverse(*size));
             sizes
         })
+    }
+}
+
+impl Drop for Rig {
+    /// No test ends well in which the law was broken.
+    fn drop(&mut self) {
+        let broken = self.law.broken();
+        assert!(std::thread::panicking() || broken.is_empty(), "{broken:#?}");
     }
 }

@@ -118,6 +118,16 @@ impl Ledger {
         self.entries.iter().map(|(key, entry)| (key, (entry.since, entry.to_string()))).collect()
     }
 
+    /// Everything is about to be listed anew: what has been written before, those lists show. Only
+    /// what is in doubt may yet come.
+    pub fn start_over(&mut self) {
+        self.entries.retain(|_, entry| {
+            (entry.workload, entry.set) = (None, None);
+            entry.gone.clear();
+            entry.doubtful.is_some()
+        });
+    }
+
     /// The Deployment is gone: nothing is waited for.
     pub fn clear(&mut self, key: &Key) {
         self.entries.remove(key);

@@ -98,3 +98,22 @@ fn a_write_that_was_not_carried_out_is_not_waited_for() {
     ledger.settled(&key("web"), None, now);
     assert_eq!(ledger.check(&key("web"), &index, now), Readiness::Ready);
 }
+
+/// What was written last may be gone again before anything shows it; a list begun later shows that.
+#[test]
+fn starting_over_leaves_only_what_is_in_doubt() {
+    let (index, mut ledger) = (index(), Ledger::default());
+    let now = Instant::now();
+    for name in ["web", "api"] {
+        ledger.wrote_workload(&key(name), "20", now);
+        ledger.wrote_set(&key(name), "21", now);
+        ledger.deleted_set(&key(name), "uid-web-1", now);
+    }
+    ledger.doubts(&key("web"), "web-2", now);
+    assert!(is_waiting(&mut ledger, &index, now));
+    ledger.start_over();
+    assert_eq!(ledger.waits().len(), 1);
+    assert_eq!(ledger.in_doubt(&key("web")), Some("web-2"));
+    ledger.settled(&key("web"), Some("22"), now);
+    assert!(is_waiting(&mut ledger, &index, now));
+}
