@@ -43,6 +43,8 @@ async fn two(world: &World) -> Outcome<(Replica, Replica)> {
     let other = Replica::start(world, "two", Rights::Cluster, &[]).await?;
     other.says("another replica leads").await?;
     other.says("ready").await?;
+    leader.shows(true).await?;
+    other.shows(false).await?;
     let manifest = Manifest::new("web", PODS).rolling(&json!(1), &json!(1));
     world.roll_out(&manifest).await?;
     Ok((leader, other))
@@ -93,6 +95,8 @@ async fn leader_killed(world: World) -> Outcome {
     let takeover = killed.elapsed();
     println!("takeover after a kill ({}): {:.1} s", world.flavour.name(), takeover.as_secs_f64());
     ensure(takeover <= TAKEOVER, "a takeover within 20 s", takeover)?;
+    other.shows(true).await?;
+    other.says("everything has been listed anew").await?;
     ended_well(&world, trace, "app:v2").await
 }
 
@@ -134,6 +138,8 @@ async fn leader_stopped_and_woken(world: World) -> Outcome {
     tokio::time::sleep(STOPPED.saturating_sub(stopped.elapsed())).await;
     leader.signal("-CONT")?;
     leader.says("another replica leads").await?;
+    leader.shows(false).await?;
+    other.shows(true).await?;
     ended_well(&world, trace, "app:v2").await?;
     let trace = Trace::start(&world).await?;
     world.set_image("web", "app:v3").await?;

@@ -58,7 +58,7 @@ fn rights(namespace: &str) -> Value {
     ]})
 }
 
-async fn get(port: u16, path: &str, token: Option<&str>) -> Outcome<String> {
+pub(crate) async fn get(port: u16, path: &str, token: Option<&str>) -> Outcome<String> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).await?;
     let token = token.map_or_else(String::new, |token| format!("Authorization: Bearer {token}\r\n"));
     let request = format!("GET {path} HTTP/1.1\r\nHost: operator\r\nConnection: close\r\n{token}\r\n");

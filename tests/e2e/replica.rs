@@ -9,9 +9,11 @@ use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
 use serde_json::json;
+use tokio::net::TcpListener;
 
 use crate::failure::{Failure, Outcome, until};
 use crate::operator::Operator;
+use crate::port::get;
 use crate::world::{SOON, World};
 
 /// Name of the Lease, unless told otherwise.
@@ -21,6 +23,8 @@ pub(crate) const LEASE: &str = "rollwright";
 pub(crate) struct Replica {
     pub(crate) operator: Operator,
     user: String,
+    /// Where it serves its metrics.
+    port: u16,
 }
 
 /// Which rights a service account gets, beside those on the Lease.
@@ -37,18 +41,19 @@ impl Replica {
     pub(crate) async fn start(world: &World, name: &str, rights: Rights, more: &[&str]) -> Outcome<Self> {
         let kubeconfig = account(world, name, rights).await?;
         let log = world.stage.cluster.directory().join(format!("replica-{name}.log"));
+        let port = TcpListener::bind("127.0.0.1:0").await?.local_addr()?.port();
         let arguments = [
             format!("--api={}", world.flavour.api_version()),
             "--leader-elect".to_owned(),
             format!("--leader-elect-resource-namespace={}", world.namespace),
-            "--bind-address=0".to_owned(),
+            format!("--bind-address=127.0.0.1:{port}"),
         ];
         let more = more.iter().map(|&argument| argument.to_owned());
         let arguments = arguments.into_iter().chain(more).collect();
         let program = std::path::Path::new(env!("CARGO_BIN_EXE_rollwright"));
         let operator = Operator::start_with(program, &kubeconfig, &log, arguments)?;
         let user = format!("system:serviceaccount:{}:{name}", world.namespace);
-        Ok(Self { operator, user })
+        Ok(Self { operator, user, port })
     }
 
     /// Waits until its log has a line with this text.
@@ -56,6 +61,18 @@ impl Replica {
         wait_for(&format!("\"{text}\" in the log of {}", self.user), SOON, async || {
             let log = std::fs::read_to_string(self.operator.log())?;
             until(log.contains(text), self.operator.tail("", 5))
+        })
+        .await?;
+        Ok(())
+    }
+
+    /// Waits until its metrics say that it leads, or that it does not.
+    pub(crate) async fn shows(&self, leads: bool) -> Outcome {
+        let line = format!("\nleader_election_master_status{{name=\"{LEASE}\"}} {}\n", u8::from(leads));
+        wait_for(&format!("{} in the metrics of {}", line.trim(), self.user), SOON, async || {
+            let text = get(self.port, "/metrics", None).await.map_err(|failure| NotYet(failure.0))?;
+            let there: Vec<_> = text.lines().filter(|line| line.starts_with("leader_election")).collect();
+            until(text.contains(&line), there.join("; "))
         })
         .await?;
         Ok(())
