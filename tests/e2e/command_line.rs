@@ -71,7 +71,10 @@ async fn status_tells_by_its_exit_code(world: World) -> Outcome {
     let shown = run(&tool, "status web --watch=false -o json").await?;
     let shown: Value = serde_json::from_str(&shown.stdout)?;
     same("phase", &shown["phase"], &json!("Failed"))?;
-    same("exitCode", &shown["exitCode"], &json!(1))
+    same("exitCode", &shown["exitCode"], &json!(1))?;
+    // The condition speaks of the stuck rollout for a while; that is not said of the rollback.
+    expect(&tool, "undo web --wait --timeout=60s", DONE, done).await?;
+    Ok(())
 }
 
 /// Revision numbers that `history -o json` names.

@@ -62,7 +62,9 @@ impl Diagnosis {
 /// does not count as observed, what the controller has not seen, what somebody decided, what pods
 /// lack; and only then what takes its time.
 pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
-    let rollout = rollout::of(facts.deployment.flavour, facts.deployment.name(), &facts.deployment.body);
+    let deployment = facts.deployment;
+    let newest = facts.revisions.first().map(Revision::set_name);
+    let rollout = rollout::of_set(deployment.flavour, deployment.name(), &deployment.body, newest);
     if rollout.phase == Phase::Complete {
         return Diagnosis {
             verdict: Verdict::Complete,

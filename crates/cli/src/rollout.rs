@@ -78,12 +78,28 @@ impl Counts {
 /// its end says so, and one that was rolled back on request waits until the request is cleared.
 #[must_use]
 pub fn of(flavour: Flavour, name: &str, deployment: &Value) -> Rollout {
+    of_set(flavour, name, deployment, None)
+}
+
+/// The same, by one who knows the ReplicaSet of the newest revision.
+///
+/// After a rollout that got stuck, the condition keeps saying so until the next one makes progress
+/// (S9.12), and kubectl takes the next one for failed, a rollback above all. But the condition names
+/// the ReplicaSet that it is about.
+#[must_use]
+pub fn of_set(flavour: Flavour, name: &str, deployment: &Value, newest: Option<&str>) -> Rollout {
     let counts = Counts::of(deployment);
-    let (phase, message) = read(flavour, name, deployment, counts);
+    let (phase, message) = read(flavour, name, deployment, counts, newest);
     Rollout { phase, message, counts }
 }
 
-fn read(flavour: Flavour, name: &str, deployment: &Value, counts: Counts) -> (Phase, String) {
+fn read(
+    flavour: Flavour,
+    name: &str,
+    deployment: &Value,
+    counts: Counts,
+    newest: Option<&str>,
+) -> (Phase, String) {
     let waiting = |what: &str| format!("Waiting for deployment \"{name}\" rollout to finish: {what}...");
     if !is_observed(deployment) {
         return (Phase::Progressing, "Waiting for deployment spec update to be observed...".to_owned());
@@ -91,7 +107,11 @@ fn read(flavour: Flavour, name: &str, deployment: &Value, counts: Counts) -> (Ph
     if flavour.is_custom_resource() && deployment.pointer("/spec/rollbackTo").is_some_and(Value::is_object) {
         return (Phase::Progressing, waiting("the rollback that was asked for has not begun"));
     }
-    if progressing_reason(deployment) == Some(reason::PROGRESS_DEADLINE_EXCEEDED) {
+    let is_of_another = || {
+        let about = late_set(deployment);
+        about.is_some() && newest.is_some() && about != newest
+    };
+    if progressing_reason(deployment) == Some(reason::PROGRESS_DEADLINE_EXCEEDED) && !is_of_another() {
         return (Phase::Failed, format!("deployment \"{name}\" exceeded its progress deadline"));
     }
     let Counts { desired, current, updated, available, .. } = counts;
@@ -120,6 +140,12 @@ pub fn is_observed(deployment: &Value) -> bool {
 /// The reason of the condition `Progressing`.
 fn progressing_reason(deployment: &Value) -> Option<&str> {
     condition(deployment, condition_type::PROGRESSING)?.get("reason")?.as_str()
+}
+
+/// The ReplicaSet that the condition `Progressing` is about: `ReplicaSet "web-1" has timed out ...`.
+fn late_set(deployment: &Value) -> Option<&str> {
+    let message = condition(deployment, condition_type::PROGRESSING)?.get("message")?.as_str()?;
+    message.strip_prefix("ReplicaSet \"")?.split('"').next()
 }
 
 /// A condition by its type.
@@ -195,6 +221,19 @@ mod tests {
         assert_eq!(phase(&late).0, Phase::Failed);
         late["metadata"]["generation"] = json!(3);
         assert_eq!(phase(&late).0, Phase::Progressing);
+    }
+
+    #[test]
+    fn the_next_rollout_has_not_failed_because_the_last_one_did() {
+        let mut late = deployment([2, 2, 3, 4, 1, 3]);
+        late["status"]["conditions"] = json!([{
+            "type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded",
+            "message": "ReplicaSet \"web-bad\" has timed out progressing.",
+        }]);
+        let phase = |newest| of_set(Flavour::AppsV1, "web", &late, newest).phase;
+        assert_eq!(phase(Some("web-bad")), Phase::Failed);
+        assert_eq!(phase(Some("web-good")), Phase::Progressing);
+        assert_eq!(phase(None), Phase::Failed);
     }
 
     #[test]

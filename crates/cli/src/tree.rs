@@ -34,6 +34,8 @@ impl Tree {
             pods.sort_by(|a, b| (&a.created, &a.name).cmp(&(&b.created, &b.name)));
         }
         let all = revisions(sets);
+        let newest = all.first().map(Revision::set_name);
+        let rollout = rollout::of_set(deployment.flavour, deployment.name(), &deployment.body, newest);
         let total = all.len();
         let with_pods = all.into_iter().map(|revision| {
             let pods = by_owner.remove(revision.uid()).unwrap_or_default();
@@ -46,7 +48,6 @@ impl Tree {
             })
             .map(|(_, shown)| shown)
             .collect();
-        let rollout = rollout::of(deployment.flavour, deployment.name(), &deployment.body);
         Self { left_out: total - shown.len(), deployment, rollout, revisions: shown }
     }
 

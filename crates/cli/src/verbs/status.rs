@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::args::{Format, Goal, StatusArguments};
 use crate::cluster::{Cluster, Deployment, body};
 use crate::failure::{Code, Failure, explain};
+use crate::history::{Revision, revisions};
 use crate::output::{document, is_lively, print};
 use crate::rollout::{self, Phase, Rollout};
 use crate::tree::counts_document;
@@ -30,7 +31,7 @@ pub(crate) async fn status(subject: &Subject, arguments: &StatusArguments) -> Re
     if arguments.watch {
         return wait(cluster, deployment, arguments.goal, limit(arguments.timeout), &mut lines).await;
     }
-    let stand = Stand::of(deployment, arguments.goal);
+    let stand = Stand::find(cluster, deployment, arguments.goal).await?;
     lines.show(deployment, &stand)?;
     lines.end()?;
     // What has not ended has not failed either: the text tells how far it is.
@@ -46,9 +47,19 @@ struct Stand {
 }
 
 impl Stand {
-    fn of(deployment: &Deployment, goal: Goal) -> Self {
+    /// Reads it from the Deployment; asks for the ReplicaSets only where it seems to have failed.
+    async fn find(cluster: &Cluster, deployment: &Deployment, goal: Goal) -> Result<Self, Failure> {
+        let stand = Self::of(deployment, goal, None);
+        if stand.end != Some(Code::Failed) {
+            return Ok(stand);
+        }
+        let revisions = revisions(cluster.sets_of(deployment).await?);
+        Ok(Self::of(deployment, goal, revisions.first().map(Revision::set_name)))
+    }
+
+    fn of(deployment: &Deployment, goal: Goal, newest: Option<&str>) -> Self {
         let name = deployment.name();
-        let rollout = rollout::of(deployment.flavour, name, &deployment.body);
+        let rollout = rollout::of_set(deployment.flavour, name, &deployment.body, newest);
         if goal == Goal::Available {
             return Self::towards_availability(deployment, rollout);
         }
@@ -135,7 +146,7 @@ async fn follow(
         if now.text("/metadata/uid") != uid {
             return Err(Failure::Rollout(format!("deployment \"{name}\" was deleted and created anew")));
         }
-        let stand = Stand::of(&now, goal);
+        let stand = Stand::find(cluster, &now, goal).await?;
         lines.show(&now, &stand)?;
         if let Some(code) = stand.end {
             return Ok(code);
