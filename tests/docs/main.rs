@@ -13,18 +13,20 @@
 //! ```
 //!
 //! An HTML comment that opens with `<!-- sh sandbox` is run too: what has to be there before. A fence that
-//! says nothing of this fails the test.
+//! says nothing of this fails the test. So does a link to a page or a heading that is not there.
 //!
 //! ```text
 //! cargo test -p rollwright --test docs                   # all pages
 //! cargo test -p rollwright --test docs getting-started   # one
 //! ```
 
+mod links;
 mod page;
 mod place;
 mod play;
 mod show;
 
+use std::cmp::Reverse;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -36,33 +38,38 @@ use page::{Block, How, Page};
 /// Where the documentation is: files, and directories with files.
 const PAGES: &[&str] = &["README.md", "docs", "docs/concepts", "docs/runbooks"];
 
+/// Pages mostly wait; a control plane takes hundreds of megabytes.
+const PARALLEL: usize = 3;
+
 fn main() -> ExitCode {
-    let arguments = Arguments::from_args();
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads = arguments.test_threads.or(Some(PARALLEL));
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut trials = Vec::new();
-    let mut mistakes = Vec::new();
+    let (mut pages, mut mistakes) = (Vec::new(), Vec::new());
     for path in files(root) {
+        mistakes.extend(links::broken(root, &path));
         match Page::read(root, &path) {
-            Ok(page) => {
-                if !arguments.list {
-                    report(&page);
-                }
-                if page.blocks.iter().any(Block::is_run) {
-                    trials.push(Trial::test(page.name.clone(), move || {
-                        play::play(&page).map_err(Failed::from)
-                    }));
-                }
-            }
+            Ok(page) => pages.push(page),
             Err(found) => mistakes.extend(found),
         }
     }
-    let many = trials.len();
-    trials.push(Trial::test("every_block_says_how_it_is_run", move || match mistakes.as_slice() {
+    if !arguments.list {
+        pages.iter().for_each(report);
+    }
+    pages.retain(|page| page.blocks.iter().any(Block::is_run));
+    // Those that take long begin first.
+    pages.sort_by_key(|page| {
+        (!page.blocks.iter().any(|block| block.how == How::Cluster), Reverse(page.blocks.len()))
+    });
+    let many = pages.len();
+    let trial = |page: Page| Trial::test(page.name.clone(), move || play::play(&page).map_err(Failed::from));
+    let mut trials: Vec<Trial> = pages.into_iter().map(trial).collect();
+    trials.push(Trial::test("sessions_are_compared", || Ok(show::selftest()?)));
+    trials.push(Trial::test("fences_and_links_are_right", move || match mistakes.as_slice() {
         [] if many >= 5 => Ok(()),
         [] => Err(format!("only {many} pages with commands were found").into()),
         _ => Err(mistakes.join("\n").into()),
     }));
-    trials.push(Trial::test("sessions_are_compared", || Ok(show::selftest()?)));
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 

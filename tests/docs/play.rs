@@ -47,9 +47,17 @@ async fn all(page: &Page, place: &mut Place) -> Result<(), String> {
             Form::Console => console(place, block).await,
             Form::Background => background(place, block).await.map(|child| left_running.push((block, child))),
         };
-        outcome.map_err(|error| format!("{}:{}: {error}", page.path, block.line))?;
+        if let Err(error) = outcome {
+            // Where it has ended by itself, that may be why.
+            let ended = still_running(page, place, &mut left_running).err().unwrap_or_default();
+            return Err(format!("{}:{}: {error}\n{ended}", page.path, block.line));
+        }
     }
-    for (block, child) in &mut left_running {
+    still_running(page, place, &mut left_running)
+}
+
+fn still_running(page: &Page, place: &Place, children: &mut [(&Block, Child)]) -> Result<(), String> {
+    for (block, child) in children {
         if let Some(status) = child.try_wait().map_err(|error| error.to_string())? {
             let said = place.read(BACKGROUND);
             return Err(format!("{}:{}: ended by itself with {status}\n{said}", page.path, block.line));
