@@ -36,7 +36,17 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use page::{Block, How, Page};
 
 /// Where the documentation is: files, and directories with files.
-const PAGES: &[&str] = &["README.md", "docs", "docs/concepts", "docs/runbooks"];
+const PAGES: &[&str] = &[
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "README.md",
+    "SECURITY.md",
+    "charts/rollwright",
+    "docs",
+    "docs/concepts",
+    "docs/runbooks",
+];
 
 /// Pages mostly wait; a control plane takes hundreds of megabytes.
 const PARALLEL: usize = 3;
