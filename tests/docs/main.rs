@@ -49,7 +49,7 @@ const PAGES: &[&str] = &[
 ];
 
 /// Pages mostly wait; a control plane takes hundreds of megabytes.
-const PARALLEL: usize = 3;
+const PARALLEL: usize = 4;
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
