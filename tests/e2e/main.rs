@@ -40,6 +40,7 @@ mod bad_input;
 mod churn;
 mod clients;
 mod command_line;
+mod cut;
 mod deletion;
 mod diagnosis;
 mod disruption;
@@ -65,6 +66,7 @@ mod recreate;
 mod replica;
 mod rivalry;
 mod rollback;
+mod rolling_update;
 mod rollout;
 mod scaling;
 mod scenario;
@@ -95,6 +97,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     leadership::SCENARIOS,
     handover::SCENARIOS,
     migrate::SCENARIOS,
+    rolling_update::SCENARIOS,
     kstatus::SCENARIOS,
     quiet::SCENARIOS,
     rollback::SCENARIOS,

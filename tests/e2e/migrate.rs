@@ -2,17 +2,13 @@
 //! beside our operator: no pod is ever created or deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
-use std::process::Stdio;
-use std::time::Duration;
 
-use cluster::{NotYet, Tool, User, wait_for};
-use faultproxy::{Fault, FaultProxy, Match, Rule};
+use cluster::{NotYet, Tool};
 use futures::future::try_join_all;
 use serde_json::{Value, json};
-use tokio::process::Command;
 
 use crate::command_line::{run, tool};
+use crate::cut::{Cut, Ended};
 use crate::failure::{Failure, Outcome, ensure, same, until};
 use crate::flavour::Flavour;
 use crate::manifest::Manifest;
@@ -31,8 +27,6 @@ const PREFIX: &str = "rollwright.dev/";
 const REVIEWS: u32 = 4;
 /// Of a migration with two ReplicaSets in the history, in either direction.
 const WRITES: u32 = 8;
-/// One process of the command line, on a machine that does much else.
-const ENOUGH: Duration = Duration::from_secs(120);
 
 /// The same namespace, seen through the other API.
 fn apps(world: &World) -> World {
@@ -129,54 +123,13 @@ async fn migrate(tool: &Tool, words: &str) -> Outcome {
     same(&format!("exit code of migrate{words}: {output:?}"), output.code, Some(0))
 }
 
-/// A way to the API server on which a command line is killed after so many writes.
-struct Cut {
-    proxy: FaultProxy,
-    kubeconfig: PathBuf,
-    namespace: String,
-}
-
-impl Cut {
-    async fn new(world: &World) -> Outcome<Self> {
-        let cluster = &world.stage.cluster;
-        let proxy = FaultProxy::start(cluster.config(User::Admin).await?).await?;
-        let kubeconfig = cluster.directory().join(format!("{}.kubeconfig", world.namespace));
-        proxy.write_kubeconfig(&kubeconfig)?;
-        Ok(Self { proxy, kubeconfig, namespace: world.namespace.clone() })
-    }
-
-    /// SIGKILL, once the server has carried the last of so many writes out.
-    async fn killed(&self, words: &str, writes: u32) -> Outcome {
-        self.proxy.heal();
-        self.proxy.clear_journal();
-        let last = Rule::once(Match::writes(), Fault::HangAfter).skip(REVIEWS + writes - 1);
-        let rule = self.proxy.arm(last);
-        let mut process = Command::new(env!("CARGO_BIN_EXE_kubectl-rollwright"))
-            .arg("--kubeconfig")
-            .arg(&self.kubeconfig)
-            .args(["--namespace", &self.namespace, "migrate", "deployment/web", "--timeout=60s"])
-            .args(words.split_whitespace())
-            .env_remove("KUBECONFIG")
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .kill_on_drop(true)
-            .spawn()?;
-        wait_for("the last write", ENOUGH, async || {
-            let journal = self.proxy.journal();
-            let last = journal.writes().last();
-            let is_done = last.is_some_and(|last| last.server_code.is_some());
-            let requests: Vec<_> = journal.writes().map(|write| write.request.label()).collect();
-            until(self.proxy.met(rule) == 1 && is_done, format!("{requests:?}"))
-        })
-        .await?;
-        process.kill().await?;
-        let reviews =
-            self.proxy.journal().writes().filter(|write| write.request.label().ends_with("reviews")).count();
-        same("the questions before the first write", reviews, REVIEWS as usize)?;
-        self.proxy.heal();
-        Ok(())
-    }
+/// SIGKILL after so many writes.
+async fn killed(cut: &Cut, words: &str, writes: u32) -> Outcome {
+    let words = format!("migrate deployment/web --timeout=60s{words}");
+    let ended = cut.killed(&words, REVIEWS + writes).await?;
+    same(&format!("how {words} ended after {writes} writes"), ended, Ended::Killed)?;
+    let reviews = cut.writes().into_iter().filter(|write| write.ends_with("reviews")).count();
+    same("the questions before the first write", reviews, REVIEWS as usize)
 }
 
 /// Whatever write is its last, the same command goes on, and the opposite one returns.
@@ -201,23 +154,23 @@ async fn killed_after(world: &World, writes: u32) -> Outcome {
     three_revisions(world).await?;
     let before = history(&world.sets().await?);
     let pods = Pods::watch(world).await?;
-    let (tool, cut) = (tool(world)?, Cut::new(world).await?);
+    let (tool, cut) = (tool(world)?, Cut::new(world, "cut").await?);
     let (ours, apps) = (world, &apps(world));
 
-    cut.killed("", writes).await?;
+    killed(&cut, "", writes).await?;
     migrate(&tool, "").await?;
     settled(ours, &before).await?;
 
-    cut.killed("--back", writes).await?;
+    killed(&cut, " --back", writes).await?;
     migrate(&tool, " --back").await?;
     settled(apps, &before).await?;
 
-    cut.killed("", writes).await?;
+    killed(&cut, "", writes).await?;
     migrate(&tool, " --back").await?;
     settled(apps, &before).await?;
 
     migrate(&tool, "").await?;
-    cut.killed("--back", writes).await?;
+    killed(&cut, " --back", writes).await?;
     migrate(&tool, "").await?;
     settled(ours, &before).await?;
     pods.untouched()

@@ -110,8 +110,8 @@ pub(crate) enum Verb {
     Plan(PlanArguments),
     /// List Deployments of both APIs.
     List(ListArguments),
-    /// Make a Deployment of apps/v1 one of ours, or the other way, with the same pods.
-    Migrate(crate::migrate::MigrateArguments),
+    #[command(flatten)]
+    Move(MoveVerb),
     /// Set the number of pods.
     Scale(ScaleArguments),
     /// Change a field of the pod template.
@@ -123,6 +123,15 @@ pub(crate) enum Verb {
     Pod(PodVerb),
     #[command(flatten)]
     Own(OwnVerb),
+}
+
+/// Verbs that take pods from one controller to another.
+#[derive(Debug, Subcommand)]
+pub(crate) enum MoveVerb {
+    /// Make a Deployment of apps/v1 one of ours, or the other way, with the same pods.
+    Migrate(crate::migrate::MigrateArguments),
+    /// Replace the pods of a ReplicationController one by one.
+    RollingUpdate(crate::rolling_update::RollingUpdateArguments),
 }
 
 /// Verbs that `kubectl rollout` has too.

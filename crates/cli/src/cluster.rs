@@ -112,6 +112,11 @@ impl Cluster {
         Api::namespaced_with(self.client.clone(), &self.namespace, &resource("v1", "Pod", "pods"))
     }
 
+    pub(crate) fn controllers(&self) -> Api<DynamicObject> {
+        let controller = resource("v1", "ReplicationController", "replicationcontrollers");
+        Api::namespaced_with(self.client.clone(), &self.namespace, &controller)
+    }
+
     pub(crate) fn events(&self) -> Api<DynamicObject> {
         Api::namespaced_with(self.client.clone(), &self.namespace, &resource("v1", "Event", "events"))
     }

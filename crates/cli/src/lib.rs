@@ -21,6 +21,7 @@ mod pick;
 mod pods;
 mod projection;
 mod resources;
+mod rolling_update;
 pub mod rollout;
 mod table;
 mod tree;

@@ -12,6 +12,8 @@ mod step;
 mod tests;
 mod write;
 
+pub(crate) use preview::merge;
+
 use std::time::{Duration, Instant};
 
 use clap::Args;

@@ -14,10 +14,10 @@ mod why;
 
 use std::time::Duration;
 
-use crate::args::{Arguments, Connection, RolloutVerb, Target, Verb};
+use crate::args::{Arguments, Connection, MoveVerb, RolloutVerb, Target, Verb};
 use crate::cluster::{Cluster, Deployment};
 use crate::failure::{Code, Failure};
-use crate::{migrate, name};
+use crate::{migrate, name, rolling_update};
 
 /// Carries out a command line.
 pub(crate) async fn carry_out(arguments: &Arguments) -> Result<Code, Failure> {
@@ -28,11 +28,18 @@ pub(crate) async fn carry_out(arguments: &Arguments) -> Result<Code, Failure> {
         Verb::Why(arguments) => why::why(&open(connection, &arguments.target).await?, arguments).await,
         Verb::Plan(arguments) => plan::plan(connection, arguments).await,
         Verb::List(arguments) => list::list(connection, arguments).await,
-        Verb::Migrate(arguments) => migrate::migrate(connection, arguments).await,
+        Verb::Move(verb) => take_over(connection, verb).await,
         Verb::Scale(arguments) => edit::scale(&open(connection, &arguments.target).await?, arguments).await,
         Verb::Set { field } => set::set(connection, field).await,
         Verb::Pod(verb) => pod::carry_out(connection, verb).await,
         Verb::Own(verb) => completion::carry_out(verb).await,
+    }
+}
+
+async fn take_over(connection: &Connection, verb: &MoveVerb) -> Result<Code, Failure> {
+    match verb {
+        MoveVerb::Migrate(arguments) => migrate::migrate(connection, arguments).await,
+        MoveVerb::RollingUpdate(arguments) => rolling_update::update(connection, arguments).await,
     }
 }
 
