@@ -44,13 +44,36 @@ impl Defaults {
 /// The number that stands for "no limit" (S1.9, S1.10).
 const UNLIMITED: i64 = i32::MAX as i64;
 
+/// The parts of an object; null where it has none. A store that keeps them apart need not put them
+/// together to have them read.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts<'a> {
+    /// `metadata`.
+    pub metadata: &'a Value,
+    /// `spec`.
+    pub spec: &'a Value,
+    /// `status`.
+    pub status: &'a Value,
+}
+
+impl<'a> From<&'a Value> for Parts<'a> {
+    fn from(object: &'a Value) -> Self {
+        let part = |name| object.get(name).unwrap_or(&Value::Null);
+        Self { metadata: part("metadata"), spec: part("spec"), status: part("status") }
+    }
+}
+
 /// Decodes a Deployment of either API.
 ///
 /// # Errors
 /// When a field has a value that cannot mean anything.
-pub fn workload(flavour: Flavour, object: &Value, defaults: Defaults) -> Result<Workload, Rejected> {
-    let metadata = Metadata::read(object)?;
-    let spec = object.get("spec").unwrap_or(&Value::Null);
+pub fn workload<'a>(
+    flavour: Flavour,
+    object: impl Into<Parts<'a>>,
+    defaults: Defaults,
+) -> Result<Workload, Rejected> {
+    let Parts { metadata, spec, status } = object.into();
+    let metadata = Metadata::read(metadata)?;
     let template = spec.get("template").unwrap_or(&Value::Null);
     let default = |value: i64| (defaults == Defaults::Apply).then_some(value);
     let number = |field: &'static str| count(spec, "spec", field);
@@ -87,22 +110,21 @@ pub fn workload(flavour: Flavour, object: &Value, defaults: Defaults) -> Result<
         paused: spec.get("paused").and_then(Value::as_bool).unwrap_or(false),
         rollback_to,
         template: summary(flavour, template),
-        status: Status::read(object.get("status").unwrap_or(&Value::Null))
-            .map_err(|error| rejected("status", error))?,
+        status: Status::read(status).map_err(|error| rejected("status", error))?,
     })
 }
 
 /// What is kept of a template.
 #[must_use]
 pub fn summary(flavour: Flavour, template: &Value) -> TemplateSummary {
-    let containers = template.pointer("/spec/containers").and_then(Value::as_array);
+    let containers = member(template, ["spec", "containers"]).and_then(Value::as_array);
     let column = |field: &str| -> String {
         let entries = containers.into_iter().flatten().filter_map(|container| container.get(field)?.as_str());
         entries.collect::<Vec<_>>().join(",")
     };
     TemplateSummary {
         fingerprint: flavour.fingerprint(template),
-        labels: string_map(template.pointer("/metadata/labels")),
+        labels: string_map(member(template, ["metadata", "labels"])),
         containers: column("name"),
         images: column("image"),
     }
@@ -146,9 +168,9 @@ fn int_or_percent(limits: &Value, field: &str) -> Result<Option<IntOrPercent>, R
 ///
 /// # Errors
 /// When a number is none.
-pub fn replica_set(flavour: Flavour, object: &Value) -> Result<ReplicaSet, Rejected> {
-    let metadata = Metadata::read(object)?;
-    let spec = object.get("spec").unwrap_or(&Value::Null);
+pub fn replica_set<'a>(flavour: Flavour, object: impl Into<Parts<'a>>) -> Result<ReplicaSet, Rejected> {
+    let Parts { metadata, spec, status } = object.into();
+    let metadata = Metadata::read(metadata)?;
     let template = spec.get("template").unwrap_or(&Value::Null);
     Ok(ReplicaSet {
         name: metadata.name,
@@ -164,7 +186,7 @@ pub fn replica_set(flavour: Flavour, object: &Value) -> Result<ReplicaSet, Rejec
         fingerprints: flavour.fingerprints_of_set(&metadata.annotations, template),
         stored: flavour.stored_digest(template),
         annotations: metadata.annotations,
-        status: set_status(object.get("status").unwrap_or(&Value::Null))?,
+        status: set_status(status)?,
     })
 }
 
@@ -190,10 +212,9 @@ fn set_status(status: &Value) -> Result<SetStatus, Rejected> {
 
 /// Decodes a pod, as far as Recreate looks at it (S7.3).
 #[must_use]
-pub fn pod(object: &Value) -> Pod {
-    let metadata = object.get("metadata").unwrap_or(&Value::Null);
-    let phase = object.pointer("/status/phase").and_then(Value::as_str).unwrap_or("");
-    Pod { controller_uid: controller_uid(metadata), phase: phase.to_owned() }
+pub fn pod<'a>(object: impl Into<Parts<'a>>) -> Pod {
+    let Parts { metadata, status, .. } = object.into();
+    Pod { controller_uid: controller_uid(metadata), phase: text(status, "phase") }
 }
 
 struct Metadata {
@@ -210,8 +231,7 @@ struct Metadata {
 }
 
 impl Metadata {
-    fn read(object: &Value) -> Result<Self, Rejected> {
-        let metadata = object.get("metadata").unwrap_or(&Value::Null);
+    fn read(metadata: &Value) -> Result<Self, Rejected> {
         Ok(Self {
             namespace: text(metadata, "namespace"),
             name: text(metadata, "name"),
@@ -231,6 +251,11 @@ fn controller_uid(metadata: &Value) -> Option<String> {
     let owners = metadata.get("ownerReferences")?.as_array()?;
     let controller = owners.iter().find(|owner| owner.get("controller") == Some(&Value::Bool(true)))?;
     controller.get("uid")?.as_str().map(str::to_owned)
+}
+
+/// A member of a member: unlike [`Value::pointer`], without a copy of each name.
+fn member<'a>(value: &'a Value, path: [&str; 2]) -> Option<&'a Value> {
+    path.into_iter().try_fold(value, |value, name| value.as_object()?.get(name))
 }
 
 fn text(object: &Value, field: &str) -> String {

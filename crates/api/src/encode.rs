@@ -8,7 +8,7 @@ use plan::bug::{Bug, has};
 use plan::keys::{REVISION, ROLLBACK_TO};
 use plan::selector::LabelSelector;
 use plan::{Flavour, NewReplicaSet, RollBack, StatusWrite, Target, UpdateReplicaSet, Workload};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// A ReplicaSet as it is created (S4.9, S4.10).
 #[must_use]
@@ -108,10 +108,10 @@ pub fn release_patch(workload: &Workload, target: &Target) -> Value {
 /// revision annotation travels with it (S1.18, S5.6).
 #[must_use]
 pub fn status_patch(flavour: Flavour, workload: &Workload, write: &StatusWrite) -> Value {
-    let mut patch = json!({
-        "metadata": preconditions(&workload.uid, &workload.resource_version),
-        "status": write.status.to_json(flavour),
-    });
+    let mut patch = Value::from(Map::from_iter([
+        ("metadata".to_owned(), preconditions(&workload.uid, &workload.resource_version)),
+        ("status".to_owned(), write.status.to_json(flavour)),
+    ]));
     if let Some(revision) = &write.revision_annotation {
         insert(&mut patch, "metadata", "annotations", json!({ REVISION: revision }));
     }

@@ -20,6 +20,8 @@ pub struct Fingerprint(String);
 
 /// The version prefix that we write.
 const FINGERPRINT_VERSION: &str = "v1:";
+/// Room that is made at first for the canonical text of a template, in bytes.
+const TEXT_ROOM: usize = 4096;
 /// A set may stand for several templates; the oldest entries go first. 16 × 68 bytes fit
 /// easily into an annotation, and a lost entry is found again by a dry run.
 const FINGERPRINTS_MAX: usize = 16;
@@ -70,20 +72,14 @@ impl Fingerprint {
 /// The digest of a template's canonical text, hash label aside.
 #[must_use]
 pub fn digest(template: &Value) -> Digest {
-    Sha256::digest(canonical(template).as_bytes()).into()
+    Sha256::digest(canonical(template)).into()
 }
 
-/// The canonical text, hash label aside. Every event of a ReplicaSet comes by here, so a
-/// template is copied only if there is something to leave out.
-fn canonical(template: &Value) -> String {
-    let labels = template.pointer("/metadata/labels").and_then(Value::as_object);
-    let is_plain = labels.is_none_or(|labels| !labels.is_empty() && !labels.contains_key(HASH_LABEL));
-    let mut text = String::new();
-    if is_plain {
-        write_canonical(template, &mut text);
-    } else {
-        write_canonical(&without_hash_label(template), &mut text);
-    }
+/// The canonical text, hash label aside. Every event of a ReplicaSet comes by here, so nothing is
+/// copied to leave something out.
+fn canonical(template: &Value) -> Vec<u8> {
+    let mut text = Vec::with_capacity(TEXT_ROOM);
+    write_canonical(template, Place::Template, &mut text);
     text
 }
 
@@ -134,7 +130,7 @@ fn as_object(value: &mut Value) -> Option<&mut Map<String, Value>> {
 #[must_use]
 pub fn pod_template_hash(template: &Value, collision_count: Option<i32>) -> String {
     let mut hasher = fnv::FnvHasher::default();
-    hasher.write(canonical(template).as_bytes());
+    hasher.write(&canonical(template));
     if let Some(count) = collision_count.filter(|_| !has(Bug::CollisionNotHashed)) {
         hasher.write(&count.to_le_bytes());
     }
@@ -151,33 +147,68 @@ pub fn encode(number: u32) -> String {
     digits.chars().filter_map(|c| c.to_digit(10)).filter_map(|d| ALPHABET.get(d as usize)).collect()
 }
 
+/// Where in a template a value stands, as far as the hash label is concerned.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Template,
+    Metadata,
+    Labels,
+    Elsewhere,
+}
+
+impl Place {
+    fn of_member(self, key: &str) -> Self {
+        match (self, key) {
+            (Self::Template, "metadata") => Self::Metadata,
+            (Self::Metadata, "labels") => Self::Labels,
+            _ => Self::Elsewhere,
+        }
+    }
+
+    /// Nulls, the hash label, and labels that have nothing beside it.
+    fn leaves_out(self, key: &str, member: &Value) -> bool {
+        let is_hash_label = |place: Self, key: &str| place == Self::Labels && key == HASH_LABEL;
+        let place = self.of_member(key);
+        let labels = member.as_object().filter(|_| place == Self::Labels);
+        member.is_null()
+            || is_hash_label(self, key)
+            || labels.is_some_and(|labels| labels.keys().all(|key| is_hash_label(place, key)))
+    }
+}
+
 /// JSON with keys sorted and object members that are null left out.
-fn write_canonical(value: &Value, out: &mut String) {
+fn write_canonical(value: &Value, place: Place, out: &mut Vec<u8>) {
     match value {
         Value::Object(members) => {
-            let mut sorted: Vec<_> = members.iter().filter(|(_, member)| !member.is_null()).collect();
+            let kept = members.iter().filter(|(key, member)| !place.leaves_out(key, member));
+            let mut sorted: Vec<_> = kept.collect();
             sorted.sort_unstable_by_key(|(key, _)| *key);
-            out.push('{');
+            out.push(b'{');
             for (index, (key, member)) in sorted.into_iter().enumerate() {
                 if index > 0 {
-                    out.push(',');
+                    out.push(b',');
                 }
-                out.push_str(&Value::from(key.as_str()).to_string());
-                out.push(':');
-                write_canonical(member, out);
+                write_json(key, out);
+                out.push(b':');
+                write_canonical(member, place.of_member(key), out);
             }
-            out.push('}');
+            out.push(b'}');
         }
         Value::Array(items) => {
-            out.push('[');
+            out.push(b'[');
             for (index, item) in items.iter().enumerate() {
                 if index > 0 {
-                    out.push(',');
+                    out.push(b',');
                 }
-                write_canonical(item, out);
+                write_canonical(item, Place::Elsewhere, out);
             }
-            out.push(']');
+            out.push(b']');
         }
-        scalar => out.push_str(&scalar.to_string()),
+        scalar => write_json(scalar, out),
     }
+}
+
+fn write_json(value: &(impl serde::Serialize + ?Sized), out: &mut Vec<u8>) {
+    // Texts, numbers and truth values can be written, and memory takes what is written to it.
+    _ = serde_json::to_writer(out, value);
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use api::decode::{self, Defaults};
+use api::decode::{self, Defaults, Parts};
 use plan::keys::{MANAGED_LABEL, MANAGED_VALUE};
 use plan::{Flavour, ReplicaSet, Workload};
 use world::{Change, ChangeKind, Object, Resource};
@@ -44,12 +44,17 @@ pub(crate) fn workloads_of(flavour: Flavour) -> Resource {
     }
 }
 
+/// An object as the decoder takes it.
+pub(crate) fn parts(object: &Object) -> Parts<'_> {
+    Parts { metadata: &object.metadata, spec: &object.spec, status: &object.status }
+}
+
 pub(crate) fn decode_set(flavour: Flavour, object: &Object) -> Option<ReplicaSet> {
-    decode::replica_set(flavour, &object.to_value()).ok()
+    decode::replica_set(flavour, parts(object)).ok()
 }
 
 pub(crate) fn decode_workload(flavour: Flavour, object: &Object) -> Option<Workload> {
-    decode::workload(flavour, &object.to_value(), Defaults::of(flavour)).ok()
+    decode::workload(flavour, parts(object), Defaults::of(flavour)).ok()
 }
 
 pub(crate) fn is_marked(set: &ReplicaSet) -> bool {

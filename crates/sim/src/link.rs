@@ -17,7 +17,7 @@ use plan::{Action, Ask, Claim, DryRun, Event, Flavour, ReplicaSet, Target, Workl
 use serde_json::Value;
 use world::{Object, Patch, Resource, Subresource};
 
-use crate::history::{decode_set, decode_workload, is_marked, workloads_of};
+use crate::history::{decode_set, decode_workload, is_marked, parts, workloads_of};
 use crate::view::View;
 
 /// A request on its way.
@@ -421,7 +421,7 @@ impl Cluster for Link {
                 if let Some(view) = lock(&self.view).as_mut() {
                     view.running = Some(listed.iter().filter_map(runs_for).collect());
                 }
-                Answer::Pods(listed.iter().map(|pod| decode::pod(&pod.to_value())).collect())
+                Answer::Pods(listed.iter().map(|pod| decode::pod(parts(pod))).collect())
             }
         })
     }

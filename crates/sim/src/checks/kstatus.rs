@@ -3,22 +3,23 @@
 
 use plan::{Action, Flavour};
 use serde_json::Value;
+use world::Object;
 
 use crate::checks::{Accepted, Verdict};
 
 /// `Compute` of `github.com/fluxcd/cli-utils`, `pkg/kstatus/status/status.go`, for a custom resource
 /// that is not being deleted.
-fn kstatus(object: &Value) -> &'static str {
-    if object.pointer("/status/observedGeneration") != object.pointer("/metadata/generation") {
+fn kstatus(object: &Object) -> &'static str {
+    if object.status.get("observedGeneration") != object.metadata.get("generation") {
         return "InProgress";
     }
-    let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
+    let conditions = object.status.get("conditions").and_then(Value::as_array);
     let entries = || conditions.into_iter().flatten();
-    let text = |entry: &Value, field: &str| -> String {
-        entry.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
-    };
+    fn text<'a>(entry: &'a Value, field: &str) -> &'a str {
+        entry.get(field).and_then(Value::as_str).unwrap_or_default()
+    }
     for entry in entries().filter(|entry| text(entry, "status") == "True") {
-        match text(entry, "type").as_str() {
+        match text(entry, "type") {
             "Reconciling" => return "InProgress",
             "Stalled" => return "Failed",
             _ => {}
@@ -37,7 +38,7 @@ pub(super) fn is_true(write: &Accepted<'_>) -> Verdict {
     if write.flavour != Flavour::Rollwright || view.workload.deleting {
         return Ok(());
     }
-    match kstatus(&after.to_value()) {
+    match kstatus(after) {
         "Current" => {
             let replicas = view.workload.replicas;
             let pods: i64 = view.claimed().map(|set| set.set.status.replicas).sum();
@@ -50,7 +51,7 @@ pub(super) fn is_true(write: &Accepted<'_>) -> Verdict {
             }
         }
         "Failed" if view.is_created => {
-            let deadline = after.to_value().pointer("/status/conditions").map(ToString::to_string);
+            let deadline = after.status.get("conditions").map(ToString::to_string);
             return Err(format!("failed in the pass that began the rollout: {deadline:?}"));
         }
         _ => {}
