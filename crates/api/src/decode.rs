@@ -190,7 +190,11 @@ pub fn replica_set<'a>(flavour: Flavour, object: impl Into<Parts<'a>>) -> Result
     })
 }
 
-fn set_status(status: &Value) -> Result<SetStatus, Rejected> {
+/// Decodes the status of a ReplicaSet alone.
+///
+/// # Errors
+/// When a number is none.
+pub fn set_status(status: &Value) -> Result<SetStatus, Rejected> {
     let number = |field: &'static str| count(status, "status", field);
     let conditions = status.get("conditions").and_then(Value::as_array).into_iter().flatten();
     let mut failures = conditions.filter(|condition| text(condition, "type") == "ReplicaFailure");

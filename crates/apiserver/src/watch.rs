@@ -174,7 +174,7 @@ impl Watch {
             (true, false) if change.kind == ChangeKind::Deleted => Some(("DELETED", change.object.clone())),
             (true, false) => {
                 let mut object = change.before.clone()?;
-                object.set_metadata("resourceVersion", Value::from(change.version.to_string()));
+                object.set_version(change.version);
                 Some(("DELETED", object))
             }
         }

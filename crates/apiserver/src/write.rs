@@ -118,9 +118,8 @@ pub(crate) fn create_object(
         return Err(invalid::object(call.resource, "", &[cause]));
     }
     // Only the server says what belongs to it.
-    for field in ["resourceVersion", "managedFields"] {
-        object.set_metadata(field, Value::Null);
-    }
+    object.set_version(0);
+    object.set_metadata("managedFields", Value::Null);
     let created = if call.resource == Resource::CustomResourceDefinitions {
         definition::establish(store, object.to_value(), mode)?
     } else {
@@ -199,7 +198,7 @@ fn changed(
     let before = store.get(&call.key()).map(Object::version);
     let mut written = write(store)?;
     if let (None, Some(version)) = (store.get(&call.key()), before) {
-        written.set_metadata("resourceVersion", version.to_string().into());
+        written.set_version(version);
     }
     Ok(Written::Object(200, written))
 }

@@ -76,8 +76,8 @@ pub const WANTED: [&str; 69] = [
 /// The name under which a condition is counted.
 pub(crate) fn condition(kind: &str, reason: &str) -> &'static str {
     let wanted = WANTED.iter().find(|name| {
-        name.split_once(' ').is_some_and(|(wanted_kind, wanted)| wanted_kind == kind && wanted == reason)
-            || **name == kind
+        let rest = name.strip_prefix(kind);
+        rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix(' ') == Some(reason))
     });
     wanted.copied().unwrap_or("another condition")
 }

@@ -280,13 +280,11 @@ impl<'a> Engine<'a> {
         if self.store.version() == self.seen {
             return;
         }
+        let kinds = [Resource::Pods, Resource::ReplicaSets, workloads_of(self.flavour)];
         let mut changes: Vec<Change> = Vec::new();
-        for resource in [Resource::Pods, Resource::ReplicaSets, workloads_of(self.flavour)] {
-            if let Ok(news) = self.store.changes(resource, self.seen) {
-                changes.extend(news.cloned());
-            }
+        if let Ok(news) = self.store.all_changes(self.seen) {
+            changes.extend(news.filter(|change| kinds.contains(&change.object.resource)).cloned());
         }
-        changes.sort_by_key(|change| change.version);
         self.seen = self.store.version();
         for change in &changes {
             self.take_in(change, actor);
@@ -426,7 +424,7 @@ impl<'a> Engine<'a> {
             return;
         }
         let through = self.store.version();
-        // Nothing is ever compacted here.
+        // Nothing is compacted before these have seen it.
         _ = self.sets.observe_sets(&self.store, through);
         _ = self.sets.observe_pods(&self.store, through);
         _ = self.collector.observe(&self.store, through);
@@ -438,6 +436,8 @@ impl<'a> Engine<'a> {
             _ = self.collector.step(&mut self.store, &key);
         }
         self.settle(Actor::Cluster);
+        // Everybody who reads the log has read it so far; operators read the history instead.
+        self.store.compact(through);
     }
 
     fn step_set(&mut self, key: &Key) {

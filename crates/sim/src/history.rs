@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use api::decode::{self, Defaults, Parts};
 use plan::keys::{MANAGED_LABEL, MANAGED_VALUE};
-use plan::{Flavour, ReplicaSet, Workload};
+use plan::{Flavour, ReplicaSet, Status, Workload};
 use world::{Change, ChangeKind, Object, Resource};
 
 /// A version of a ReplicaSet.
@@ -44,27 +44,59 @@ pub(crate) fn workloads_of(flavour: Flavour) -> Resource {
     }
 }
 
-/// An object as the decoder takes it.
+/// An object as the decoder takes it, but for its version, which the store keeps apart.
 pub(crate) fn parts(object: &Object) -> Parts<'_> {
     Parts { metadata: &object.metadata, spec: &object.spec, status: &object.status }
 }
 
 pub(crate) fn decode_set(flavour: Flavour, object: &Object) -> Option<ReplicaSet> {
-    decode::replica_set(flavour, parts(object)).ok()
+    let mut set = decode::replica_set(flavour, parts(object)).ok()?;
+    set.resource_version = object.version().to_string();
+    Some(set)
 }
 
 pub(crate) fn decode_workload(flavour: Flavour, object: &Object) -> Option<Workload> {
-    decode::workload(flavour, parts(object), Defaults::of(flavour)).ok()
+    let mut workload = decode::workload(flavour, parts(object), Defaults::of(flavour)).ok()?;
+    workload.resource_version = object.version().to_string();
+    Some(workload)
 }
 
 pub(crate) fn is_marked(set: &ReplicaSet) -> bool {
     set.labels.get(MANAGED_LABEL).is_some_and(|value| value == MANAGED_VALUE)
 }
 
+/// Whether a change left everything as it was in a version but the status: then the rest need not
+/// be decoded once more.
+fn is_report_on(version: u64, change: &Change) -> bool {
+    let shares = |before: &Object| {
+        let after = &change.object;
+        before.version() == version
+            && Arc::ptr_eq(&before.metadata, &after.metadata)
+            && Arc::ptr_eq(&before.spec, &after.spec)
+            && Arc::ptr_eq(&before.rest, &after.rest)
+    };
+    change.before.as_ref().is_some_and(shares)
+}
+
+fn with_status(before: &ReplicaSet, object: &Object) -> Option<ReplicaSet> {
+    let status = decode::set_status(&object.status).ok()?;
+    Some(ReplicaSet { status, resource_version: object.version().to_string(), ..before.clone() })
+}
+
+fn reported(before: &Workload, object: &Object) -> Option<Workload> {
+    let status = Status::read(&object.status).ok()?;
+    Some(Workload { status, resource_version: object.version().to_string(), ..before.clone() })
+}
+
 impl History {
     /// Takes in a change of a set.
     pub(crate) fn note_set(&mut self, flavour: Flavour, change: &Change, basis: u64) -> Option<&SetVersion> {
-        let set = Arc::new(decode_set(flavour, &change.object)?);
+        let before = self.sets.iter().rev().find(|entry| entry.set.uid == change.object.uid());
+        let set = match before.filter(|entry| is_report_on(entry.version, change)) {
+            Some(before) => with_status(&before.set, &change.object)?,
+            None => decode_set(flavour, &change.object)?,
+        };
+        let set = Arc::new(set);
         let is_marked = flavour.set_labels().is_none() || is_marked(&set);
         self.sets.push(SetVersion {
             version: change.version,
@@ -79,7 +111,12 @@ impl History {
 
     /// Takes in a change of the Deployment.
     pub(crate) fn note_workload(&mut self, flavour: Flavour, change: &Change) -> Option<&WorkloadVersion> {
-        let workload = Arc::new(decode_workload(flavour, &change.object)?);
+        let before = self.workloads.iter().rev().find(|entry| entry.workload.uid == change.object.uid());
+        let workload = match before.filter(|entry| is_report_on(entry.version, change)) {
+            Some(before) => reported(&before.workload, &change.object)?,
+            None => decode_workload(flavour, &change.object)?,
+        };
+        let workload = Arc::new(workload);
         let is_deleted = change.kind == ChangeKind::Deleted;
         self.workloads.push(WorkloadVersion { version: change.version, is_deleted, workload });
         self.workloads.last()

@@ -4,6 +4,7 @@
 //! the real one asks the server before it acts, too.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
@@ -99,6 +100,10 @@ impl GarbageCollector {
 fn notice(waiting: &mut BTreeSet<Key>, store: &Store, change: &Change) {
     let object = &change.object;
     let has_new_owners = || {
+        let shared = change.before.as_ref().map(|before| &before.metadata);
+        if shared.is_some_and(|shared| Arc::ptr_eq(shared, &object.metadata)) {
+            return false;
+        }
         let before = change.before.as_ref().and_then(|before| before.metadata.get("ownerReferences"));
         object.metadata.get("ownerReferences") != before
     };

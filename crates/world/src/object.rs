@@ -6,13 +6,18 @@ use serde_json::{Map, Value};
 
 use crate::resource::Resource;
 
+/// The member of `metadata` that every write changes.
+const VERSION: &str = "resourceVersion";
+
 /// One version of an object, as JSON. Its parts are shared between versions that don't differ in
 /// them, so a version costs what it changed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Object {
     /// What kind it is.
     pub resource: Resource,
-    /// `metadata`.
+    /// `metadata.resourceVersion`; 0 when it has none.
+    pub version: u64,
+    /// `metadata`, without a resourceVersion that is a number.
     pub metadata: Arc<Value>,
     /// `spec`; null when absent.
     pub spec: Arc<Value>,
@@ -32,10 +37,21 @@ impl Object {
         };
         members.remove("apiVersion");
         members.remove("kind");
+        let mut metadata = match members.remove("metadata") {
+            Some(Value::Object(metadata)) => metadata,
+            _ => Map::new(),
+        };
+        let version = take_version(&mut metadata).unwrap_or(0);
         let mut part = |name: &str| Arc::new(members.remove(name).unwrap_or(Value::Null));
-        let (metadata, spec, status) = (part("metadata"), part("spec"), part("status"));
-        let metadata = if metadata.is_object() { metadata } else { Arc::new(Value::Object(Map::new())) };
-        Self { resource, metadata, spec, status, rest: Arc::new(members) }
+        let (spec, status) = (part("spec"), part("status"));
+        let (metadata, rest) = (Arc::new(Value::Object(metadata)), Arc::new(members));
+        Self { resource, version, metadata, spec, status, rest }
+    }
+
+    /// An object that nobody has stored yet.
+    pub(crate) fn new(resource: Resource, metadata: Value, spec: Arc<Value>) -> Self {
+        let (metadata, status) = (Arc::new(metadata), Arc::new(Value::Null));
+        Self { resource, version: 0, metadata, spec, status, rest: Arc::default() }
     }
 
     /// The whole as JSON.
@@ -44,7 +60,7 @@ impl Object {
         let mut members = Map::clone(&self.rest);
         members.insert("apiVersion".to_owned(), Value::from(self.resource.api_version()));
         members.insert("kind".to_owned(), Value::from(self.resource.kind()));
-        members.insert("metadata".to_owned(), Value::clone(&self.metadata));
+        members.insert("metadata".to_owned(), self.whole_metadata());
         if !self.spec.is_null() {
             members.insert("spec".to_owned(), Value::clone(&self.spec));
         }
@@ -52,6 +68,23 @@ impl Object {
             members.insert("status".to_owned(), Value::clone(&self.status));
         }
         Value::Object(members)
+    }
+
+    /// `metadata` as JSON, the resourceVersion in it.
+    #[must_use]
+    pub fn whole_metadata(&self) -> Value {
+        let mut metadata = Value::clone(&self.metadata);
+        if let Some(members) = metadata.as_object_mut().filter(|_| self.version > 0) {
+            members.insert(VERSION.to_owned(), Value::from(self.version.to_string()));
+        }
+        metadata
+    }
+
+    /// The resourceVersion as it was written: a number, or whatever somebody sent instead.
+    pub(crate) fn stated_version(&self) -> Option<String> {
+        let stated = Some(self.version).filter(|version| *version > 0).map(|version| version.to_string());
+        let other = || self.metadata.get(VERSION).and_then(Value::as_str).map(str::to_owned);
+        other().filter(|text| !text.is_empty()).or(stated)
     }
 
     fn text(&self, field: &str) -> &str {
@@ -79,7 +112,23 @@ impl Object {
     /// `metadata.resourceVersion`.
     #[must_use]
     pub fn version(&self) -> u64 {
-        self.text("resourceVersion").parse().unwrap_or(0)
+        self.version
+    }
+
+    /// Sets `metadata.resourceVersion`.
+    pub fn set_version(&mut self, version: u64) {
+        self.version = version;
+        if self.metadata.get(VERSION).is_some() {
+            self.set_metadata(VERSION, Value::Null);
+        }
+    }
+
+    /// Takes over what a patch says of `metadata`; its resourceVersion stays apart.
+    pub(crate) fn put_metadata(&mut self, mut metadata: Value) {
+        if let Some(version) = metadata.as_object_mut().and_then(take_version) {
+            self.version = version;
+        }
+        self.metadata = Arc::new(metadata);
     }
 
     /// `metadata.generation`.
@@ -142,8 +191,11 @@ impl Object {
         self.status.get(field)?.as_i64()
     }
 
-    /// Sets a member of `metadata`; null removes it.
+    /// Sets a member of `metadata`, but its resourceVersion; null removes it.
     pub fn set_metadata(&mut self, field: &str, value: Value) {
+        if value.is_null() && self.metadata.get(field).is_none() {
+            return;
+        }
         let Some(members) = Arc::make_mut(&mut self.metadata).as_object_mut() else { return };
         if value.is_null() {
             members.remove(field);
@@ -151,4 +203,18 @@ impl Object {
             members.insert(field.to_owned(), value);
         }
     }
+}
+
+/// Takes a resourceVersion out that the server could have written.
+fn take_version(metadata: &mut Map<String, Value>) -> Option<u64> {
+    let version = version_of(metadata.get(VERSION)?)?;
+    metadata.remove(VERSION);
+    Some(version)
+}
+
+/// The number that a resourceVersion is, if the server could have written it.
+pub(crate) fn version_of(value: &Value) -> Option<u64> {
+    let text = value.as_str()?;
+    let version = text.parse().ok().filter(|version| *version > 0)?;
+    (text == u64::to_string(&version)).then_some(version)
 }

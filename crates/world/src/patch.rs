@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::object::Object;
+use crate::object::{Object, version_of};
 use crate::refusal::Refused;
 use crate::strategic;
 
@@ -23,8 +23,8 @@ impl Patch {
     /// The object as the patch would have it. Parts that it does not touch stay shared.
     pub(crate) fn apply(&self, object: &Object) -> Result<Object, Refused> {
         match self {
-            Self::Merge(patch) => merge_parts(object, patch, merge),
-            Self::Strategic(patch) => merge_parts(object, patch, strategic::merge_member),
+            Self::Merge(patch) => merge_parts(object, patch, merged),
+            Self::Strategic(patch) => merge_parts(object, patch, strategically_merged),
             Self::Json(patch) => {
                 let mut value = object.to_value();
                 apply_json(&mut value, patch)?;
@@ -36,7 +36,7 @@ impl Patch {
     /// The same for plain JSON, such as a Scale.
     pub(crate) fn apply_to_value(&self, value: &mut Value) -> Result<(), Refused> {
         match self {
-            Self::Merge(patch) => merge(value, patch, ""),
+            Self::Merge(patch) => *value = merged(value, patch, ""),
             Self::Strategic(patch) => strategic::merge_member(value, patch, ""),
             Self::Json(patch) => apply_json(value, patch)?,
         }
@@ -56,7 +56,8 @@ fn apply_json(value: &mut Value, patch: &Value) -> Result<(), Refused> {
     })
 }
 
-type Merge = fn(&mut Value, &Value, &str);
+/// What a value becomes by a change of the member of that name.
+type Merge = fn(&Value, &Value, &str) -> Value;
 
 fn merge_parts(object: &Object, patch: &Value, merge: Merge) -> Result<Object, Refused> {
     let Some(members) = patch.as_object() else {
@@ -64,51 +65,77 @@ fn merge_parts(object: &Object, patch: &Value, merge: Merge) -> Result<Object, R
     };
     let mut patched = object.clone();
     for (name, change) in members {
-        let part = match name.as_str() {
-            "metadata" => &mut patched.metadata,
-            "spec" => &mut patched.spec,
-            "status" => &mut patched.status,
-            "apiVersion" | "kind" => continue,
-            _ => {
-                merge_rest(Arc::make_mut(&mut patched.rest), name, change, merge);
-                continue;
-            }
-        };
-        if change.is_null() {
-            *part = Arc::new(Value::Null);
-        } else {
-            merge(Arc::make_mut(part), change, name);
+        match name.as_str() {
+            "metadata" => merge_metadata(&mut patched, change, merge),
+            "spec" => merge_part(&mut patched.spec, name, change, merge),
+            "status" => merge_part(&mut patched.status, name, change, merge),
+            "apiVersion" | "kind" => {}
+            _ => merge_rest(Arc::make_mut(&mut patched.rest), name, change, merge),
         }
     }
-    if !patched.metadata.is_object() {
-        patched.metadata = object.metadata.clone();
-    }
     Ok(patched)
+}
+
+/// Metadata that is only named to say which object is meant stays shared.
+fn merge_metadata(patched: &mut Object, change: &Value, merge: Merge) {
+    let Some(changes) = change.as_object() else { return };
+    let is_said = |(name, change): (&String, &Value)| match version_of(change) {
+        Some(_) if name == "resourceVersion" => true,
+        _ => says(patched.metadata.get(name), change),
+    };
+    if changes.iter().all(is_said) {
+        if let Some(version) = changes.get("resourceVersion").and_then(version_of) {
+            patched.set_version(version);
+        }
+        return;
+    }
+    let metadata = merge(&patched.metadata, change, "metadata");
+    patched.put_metadata(metadata);
+}
+
+/// Whether a value has everything already that a change asks for.
+fn says(value: Option<&Value>, change: &Value) -> bool {
+    match (value, change) {
+        (None, change) => change.is_null(),
+        (Some(Value::Object(members)), Value::Object(changes)) => {
+            changes.iter().all(|(name, change)| says(members.get(name), change))
+        }
+        (Some(value), change) => value == change,
+    }
+}
+
+fn merge_part(part: &mut Arc<Value>, name: &str, change: &Value, merge: Merge) {
+    let merged = if change.is_null() { Value::Null } else { merge(part, change, name) };
+    *part = Arc::new(merged);
 }
 
 fn merge_rest(rest: &mut Map<String, Value>, name: &str, change: &Value, merge: Merge) {
     if change.is_null() {
         rest.remove(name);
     } else {
-        merge(rest.entry(name).or_insert(Value::Null), change, name);
+        let merged = merge(rest.get(name).unwrap_or(&Value::Null), change, name);
+        rest.insert(name.to_owned(), merged);
     }
 }
 
-/// RFC 7396.
-fn merge(target: &mut Value, patch: &Value, _: &str) {
-    let Some(changes) = patch.as_object() else {
-        *target = patch.clone();
-        return;
-    };
-    if !target.is_object() {
-        *target = Value::Object(Map::new());
+/// RFC 7396. What the patch replaces is not copied first.
+fn merged(value: &Value, patch: &Value, _: &str) -> Value {
+    let Some(changes) = patch.as_object() else { return patch.clone() };
+    let empty = Map::new();
+    let members = value.as_object().unwrap_or(&empty);
+    let mut after = Map::new();
+    for (name, member) in members.iter().filter(|(name, _)| !changes.contains_key(*name)) {
+        after.insert(name.clone(), member.clone());
     }
-    let Some(members) = target.as_object_mut() else { return };
-    for (name, change) in changes {
-        if change.is_null() {
-            members.remove(name);
-        } else {
-            merge(members.entry(name.as_str()).or_insert(Value::Null), change, name);
-        }
+    for (name, change) in changes.iter().filter(|(_, change)| !change.is_null()) {
+        let before = members.get(name).unwrap_or(&Value::Null);
+        after.insert(name.clone(), merged(before, change, name));
     }
+    Value::Object(after)
+}
+
+fn strategically_merged(value: &Value, patch: &Value, name: &str) -> Value {
+    let mut value = value.clone();
+    strategic::merge_member(&mut value, patch, name);
+    value
 }

@@ -121,6 +121,7 @@ impl ReplicaSetController {
             changed.extend(set_of(&change.object));
             let before = change.before.as_ref();
             if let Some(before) = before
+                && !Arc::ptr_eq(&before.metadata, &change.object.metadata)
                 && before.controller_uid() != change.object.controller_uid()
             {
                 changed.extend(set_of(before));

@@ -297,10 +297,7 @@ impl Store {
         mode: Mode,
     ) -> Result<Object, Refused> {
         let mut object = write::merged(stored, sent, subresource);
-        let version = stored.metadata.get("resourceVersion").cloned().unwrap_or(Value::Null);
-        if object.metadata.get("resourceVersion") != Some(&version) {
-            object.set_metadata("resourceVersion", version);
-        }
+        object.set_version(stored.version());
         self.admit(Operation::Update, subresource, mode, Some(stored), &mut object)?;
         if subresource != Subresource::Status {
             write::count_generation(stored, &mut object);
@@ -409,7 +406,7 @@ impl Store {
 
     fn put(&mut self, key: &Key, mut object: Object, kind: ChangeKind) -> Object {
         self.version += 1;
-        object.set_metadata("resourceVersion", Value::from(self.version.to_string()));
+        object.set_version(self.version);
         let before = self.objects.insert(key.clone(), object.clone());
         self.index(key, before.as_ref(), Some(&object));
         self.log.push(Change { version: self.version, kind, object: object.clone(), before });
@@ -419,7 +416,7 @@ impl Store {
     /// Keeps [`Self::owned_by`] up with a write.
     fn index(&mut self, key: &Key, before: Option<&Object>, after: Option<&Object>) {
         if let (Some(before), Some(after)) = (before, after)
-            && before.owner_uids().eq(after.owner_uids())
+            && (Arc::ptr_eq(&before.metadata, &after.metadata) || before.owner_uids().eq(after.owner_uids()))
         {
             return;
         }
@@ -443,7 +440,7 @@ impl Store {
         let before = self.objects.remove(key);
         self.index(key, before.as_ref(), None);
         self.version += 1;
-        object.set_metadata("resourceVersion", Value::from(self.version.to_string()));
+        object.set_version(self.version);
         let (version, kind) = (self.version, ChangeKind::Deleted);
         self.log.push(Change { version, kind, object: object.clone(), before });
         object

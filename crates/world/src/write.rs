@@ -52,9 +52,8 @@ impl Preconditions {
             );
             return Err(Refused::conflict(stored.resource, stored.name(), &why));
         }
-        let current = || stored.metadata.get("resourceVersion").and_then(Value::as_str);
         match &self.resource_version {
-            Some(expected) if Some(expected.as_str()) != current() => {
+            Some(expected) if *expected != stored.version().to_string() => {
                 Err(Refused::modified(stored.resource, stored.name()))
             }
             _ => Ok(()),
@@ -63,11 +62,8 @@ impl Preconditions {
 
     /// What an object that is sent says of the one that it is to replace.
     pub(crate) fn stated_by(object: &Object) -> Self {
-        let text = |field: &str| {
-            let text = object.metadata.get(field).and_then(Value::as_str);
-            text.filter(|text| !text.is_empty()).map(str::to_owned)
-        };
-        Self { uid: text("uid"), resource_version: text("resourceVersion") }
+        let uid = Some(object.uid()).filter(|uid| !uid.is_empty()).map(str::to_owned);
+        Self { uid, resource_version: object.stated_version() }
     }
 }
 
@@ -217,8 +213,8 @@ pub(crate) fn merged(stored: &Object, mut sent: Object, subresource: Subresource
                 // Its finalizers have a subresource of their own.
                 sent.spec = stored.spec.clone();
             }
-            for field in SERVER_FIELDS {
-                keep(&mut sent, stored, field);
+            if !Arc::ptr_eq(&sent.metadata, &stored.metadata) {
+                SERVER_FIELDS.iter().for_each(|field| keep(&mut sent, stored, field));
             }
             sent
         }
@@ -226,6 +222,7 @@ pub(crate) fn merged(stored: &Object, mut sent: Object, subresource: Subresource
             let mut object = stored.clone();
             object.status = sent.status;
             if stored.resource != Resource::Deployments
+                && !Arc::ptr_eq(&sent.metadata, &stored.metadata)
                 && sent.metadata.get("annotations") != stored.metadata.get("annotations")
             {
                 // Built-in kinds store what metadata comes along; custom resources don't.
@@ -274,10 +271,11 @@ pub(crate) fn scale_of(object: &Object) -> Value {
         Resource::Deployments => object.status.get("selector").and_then(Value::as_str).map(str::to_owned),
         _ => object.spec.pointer("/selector/matchLabels").and_then(Value::as_object).map(label_text),
     };
+    let whole = object.whole_metadata();
     let metadata = ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"];
     let metadata = metadata
         .into_iter()
-        .filter_map(|field| object.metadata.get(field).map(|value| (field.to_owned(), value.clone())));
+        .filter_map(|field| whole.get(field).map(|value| (field.to_owned(), value.clone())));
     let mut status = Map::new();
     status.insert("replicas".to_owned(), json!(object.status_number("replicas").unwrap_or(0)));
     if let Some(selector) = selector {

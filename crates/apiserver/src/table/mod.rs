@@ -118,7 +118,7 @@ impl Printer {
 
 /// The metadata of an object, as an object of its own.
 pub(crate) fn partial(object: &Object) -> Value {
-    let metadata = Value::clone(&object.metadata);
+    let metadata = object.whole_metadata();
     json!({ "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata })
 }
 

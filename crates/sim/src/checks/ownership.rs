@@ -34,10 +34,12 @@ pub(super) fn known_shapes(write: &Accepted<'_>) -> Verdict {
 pub(super) fn preconditions(write: &Accepted<'_>) -> Verdict {
     let named = match write.request {
         Request::Patch { patch: Patch::Merge(body) | Patch::Strategic(body), .. } => {
+            let metadata = body.get("metadata");
             let text = |field: &str| {
-                body.pointer(field).and_then(Value::as_str).is_some_and(|text| !text.is_empty())
+                let text = metadata.and_then(|metadata| metadata.get(field)?.as_str());
+                text.is_some_and(|text| !text.is_empty())
             };
-            text("/metadata/uid") && text("/metadata/resourceVersion")
+            text("uid") && text("resourceVersion")
         }
         Request::Patch { patch: Patch::Json(operations), .. } => {
             let sets = |path: &str| {

@@ -25,7 +25,8 @@ pub(super) struct Census<'a> {
 pub(super) fn count<'a>(set: &Object, pods: impl Iterator<Item = &'a Object>, now: Timestamp) -> Census<'a> {
     let mut census = Census::default();
     let selector = set.spec.get("selector").unwrap_or(&Value::Null);
-    let labels = set.spec.pointer("/template/metadata/labels").and_then(Value::as_object);
+    let template = set.spec.get("template").and_then(|template| template.get("metadata"));
+    let labels = template.and_then(|metadata| metadata.get("labels")?.as_object());
     let lasting = SignedDuration::from_secs(set.spec_number("minReadySeconds").unwrap_or(0));
     for pod in pods.filter(|pod| !is_finished(pod)) {
         // A selector always selects the labels of its template; most pods have just these.
@@ -97,7 +98,8 @@ pub(super) fn since(condition: &Value) -> Option<Timestamp> {
 }
 
 fn has_labels(pod: &Object, labels: &Map<String, Value>) -> bool {
-    labels.iter().all(|(key, value)| pod.label(key) == value.as_str())
+    let present = pod.metadata.get("labels");
+    labels.iter().all(|(key, value)| present.and_then(|present| present.get(key)?.as_str()) == value.as_str())
 }
 
 fn is_selected(pod: &Object, selector: &Value) -> bool {
@@ -152,13 +154,7 @@ impl Blueprint {
 
     /// A pod that nobody has created yet.
     pub(super) fn pod(&self) -> Object {
-        Object {
-            resource: Resource::Pods,
-            metadata: Arc::new(self.metadata.clone()),
-            spec: Arc::clone(&self.spec),
-            status: Arc::new(Value::Null),
-            rest: Arc::default(),
-        }
+        Object::new(Resource::Pods, self.metadata.clone(), Arc::clone(&self.spec))
     }
 }
 
