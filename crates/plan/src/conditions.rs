@@ -2,12 +2,13 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
 
 use crate::keys::{condition, reason};
 use crate::selector::null_as_default;
 
 /// One entry of `status.conditions`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Condition {
     /// What it is about.
@@ -17,28 +18,20 @@ pub struct Condition {
     #[serde(deserialize_with = "null_as_default")]
     pub status: String,
     /// One word for machines; foreign conditions may have none.
-    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    #[serde(deserialize_with = "null_as_default")]
     pub reason: String,
     /// A sentence for people.
-    #[serde(deserialize_with = "null_as_default", skip_serializing_if = "String::is_empty")]
+    #[serde(deserialize_with = "null_as_default")]
     pub message: String,
     /// When it was last looked at with a result; absent in foreign conditions.
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient",
-        serialize_with = "seconds"
-    )]
+    #[serde(deserialize_with = "lenient")]
     pub last_update_time: Option<Timestamp>,
     /// When `status` last changed.
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "lenient",
-        serialize_with = "seconds"
-    )]
+    #[serde(deserialize_with = "lenient")]
     pub last_transition_time: Option<Timestamp>,
     /// Fields of foreign conditions that we do not know.
     #[serde(flatten)]
-    pub extra: serde_json::Map<String, serde_json::Value>,
+    pub extra: Map<String, Value>,
 }
 
 impl Condition {
@@ -53,21 +46,55 @@ impl Condition {
             message,
             last_update_time: Some(now),
             last_transition_time: Some(now),
-            extra: serde_json::Map::new(),
+            extra: Map::new(),
         }
     }
+
+    /// As it is stored: without what is empty, times in whole seconds.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let mut members = Map::new();
+        let mut set = |name: &str, text: String| _ = members.insert(name.to_owned(), Value::from(text));
+        set("type", self.kind.clone());
+        set("status", self.status.clone());
+        for (name, text) in [("reason", &self.reason), ("message", &self.message)] {
+            if !text.is_empty() {
+                set(name, text.clone());
+            }
+        }
+        let times =
+            [("lastUpdateTime", self.last_update_time), ("lastTransitionTime", self.last_transition_time)];
+        for (name, time) in times {
+            if let Some(time) = time {
+                set(name, whole_seconds(time).to_string());
+            }
+        }
+        members.extend(self.extra.clone());
+        Value::Object(members)
+    }
+}
+
+impl Serialize for Condition {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.to_json().serialize(serializer)
+    }
+}
+
+/// Whether the condition of a type says this already; its message may be another one.
+pub(crate) fn says(conditions: &[Condition], kind: &str, status: &str, reason: &str) -> bool {
+    let old = conditions.iter().find(|old| old.kind == kind);
+    old.is_some_and(|old| old.status == status && old.reason == reason)
 }
 
 /// Sets a condition: nothing happens when status and reason are as they were; a changed one
 /// moves to the end and keeps its transition time when the status is the same (S9.7).
 pub fn set_condition(conditions: &mut Vec<Condition>, mut new: Condition) {
-    if let Some(old) = conditions.iter().find(|old| old.kind == new.kind) {
-        if old.status == new.status && old.reason == new.reason {
-            return;
-        }
-        if old.status == new.status {
-            new.last_transition_time = old.last_transition_time;
-        }
+    if says(conditions, &new.kind, &new.status, &new.reason) {
+        return;
+    }
+    let old = conditions.iter().find(|old| old.kind == new.kind);
+    if let Some(old) = old.filter(|old| old.status == new.status) {
+        new.last_transition_time = old.last_transition_time;
     }
     conditions.retain(|old| old.kind != new.kind);
     conditions.push(new);
@@ -80,7 +107,11 @@ pub(crate) fn refresh_available(conditions: &mut Vec<Condition>, available: bool
     } else {
         ("False", reason::MINIMUM_REPLICAS_UNAVAILABLE, "Deployment does not have minimum availability.")
     };
-    set_condition(conditions, Condition::new(condition::AVAILABLE, status, reason, message.to_owned(), now));
+    // Most passes change nothing: then nothing is made.
+    if !says(conditions, condition::AVAILABLE, status, reason) {
+        let new = Condition::new(condition::AVAILABLE, status, reason, message.to_owned(), now);
+        set_condition(conditions, new);
+    }
 }
 
 /// The time without its fraction, as `metav1.Time` stores it.
@@ -91,13 +122,6 @@ pub fn whole_seconds(time: Timestamp) -> Timestamp {
 
 /// Garbage in a time counts as absent: it may come from anybody.
 fn lenient<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
-    let value = Option::<serde_json::Value>::deserialize(deserializer)?;
-    Ok(value.as_ref().and_then(serde_json::Value::as_str).and_then(|text| text.parse().ok()))
-}
-
-fn seconds<S: Serializer>(time: &Option<Timestamp>, serializer: S) -> Result<S::Ok, S::Error> {
-    match time {
-        Some(time) => serializer.collect_str(&whole_seconds(*time)),
-        None => serializer.serialize_none(),
-    }
+    let value = Option::<Value>::deserialize(deserializer)?;
+    Ok(value.as_ref().and_then(Value::as_str).and_then(|text| text.parse().ok()))
 }

@@ -16,23 +16,22 @@ pub(crate) fn calculate(draft: &Draft<'_>) -> Status {
         |field: fn(&SetStatus) -> i64| -> i64 { draft.sets.iter().map(|set| field(&set.seen.status)).sum() };
     let available = sum(|status| status.available);
     let floor = if has(Bug::CountersNegative) { i64::MIN } else { 0 };
+    let (replicas, ready) = (sum(|status| status.replicas), sum(|status| status.ready));
+    let has_extras = draft.observed.flavour.has_status_extras();
     let mut status = Status {
         observed_generation: workload.generation,
-        replicas: sum(|status| status.replicas),
+        replicas,
         updated_replicas: draft.new_set().map_or(0, |set| set.seen.status.replicas),
-        ready_replicas: sum(|status| status.ready),
+        ready_replicas: ready,
         available_replicas: available,
         // S9.3: against the sizes of the sets, not against R.
         unavailable_replicas: draft.noted_size.saturating_sub(available).max(floor),
         terminating_replicas: terminating(draft),
         collision_count: draft.status.collision_count,
         conditions: draft.status.conditions.clone(),
-        ours: draft.status.ours.clone(),
+        ours: if has_extras { ours(draft, replicas, ready) } else { draft.status.ours.clone() },
     };
     refresh_available(&mut status.conditions, available >= draft.min_available(), draft.now);
-    if draft.observed.flavour.has_status_extras() {
-        status.ours = ours(draft, &status);
-    }
     status
 }
 
@@ -52,17 +51,17 @@ fn terminating(draft: &Draft<'_>) -> Option<i64> {
     Some(total)
 }
 
-fn ours(draft: &Draft<'_>, status: &Status) -> Ours {
-    let workload = draft.workload;
+fn ours(draft: &Draft<'_>, replicas: i64, ready: i64) -> Ours {
+    let (workload, known) = (draft.workload, &draft.status.ours);
     Ours {
-        revision: draft.new_revision().or(status.ours.revision),
+        revision: draft.new_revision().or(known.revision),
         selector: workload.selector.as_ref().map(ToString::to_string),
-        scale_replicas: Some(status.replicas.min(workload.replicas)),
-        ready: Some(format!("{}/{}", status.ready_replicas, workload.replicas)),
+        scale_replicas: Some(replicas.min(workload.replicas)),
+        ready: Some(format!("{ready}/{}", workload.replicas)),
         containers: Some(workload.template.containers.clone()),
         images: Some(workload.template.images.clone()),
-        rollback: status.ours.rollback.clone(),
-        collisions: status.ours.collisions.clone(),
+        rollback: known.rollback.clone(),
+        collisions: known.collisions.clone(),
     }
 }
 

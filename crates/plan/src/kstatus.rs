@@ -7,7 +7,7 @@
 
 use jiff::Timestamp;
 
-use crate::conditions::Condition;
+use crate::conditions::{Condition, says};
 use crate::keys::{condition, reason};
 use crate::observed::Workload;
 use crate::progress;
@@ -106,9 +106,11 @@ impl Standing {
     /// In its old place, so that the order of conditions stays as it was.
     fn put(&self, conditions: &mut Vec<Condition>, kind: &str, holds: bool, now: Timestamp) {
         let status = if holds { "True" } else { "False" };
+        if says(conditions, kind, status, self.reason) {
+            return;
+        }
         let mut new = Condition::new(kind, status, self.reason, self.message.clone(), now);
         match conditions.iter_mut().find(|entry| entry.kind == kind) {
-            Some(old) if old.status == new.status && old.reason == new.reason => {}
             Some(old) => {
                 if old.status == new.status {
                     new.last_transition_time = old.last_transition_time;

@@ -20,10 +20,12 @@ pub(crate) fn is_stored_complete(draft: &Draft<'_>) -> bool {
 pub(crate) fn report(draft: &mut Draft<'_>) {
     let status = calculate(draft);
     explain(draft, &status);
-    if !draft.write_status(status.clone())
-        && let Some(deadline) = draft.workload.progress_deadline_seconds
+    let deadline = draft.workload.progress_deadline_seconds;
+    let wake = deadline.map(|deadline| wake(draft, deadline, &status));
+    if !draft.write_status(status)
+        && let Some(wake) = wake
     {
-        draft.wake = wake(draft, deadline, &status);
+        draft.wake = wake;
     }
 }
 

@@ -69,16 +69,21 @@ impl Requirement {
 /// The form that list requests and `status.selector` take: `a=b,c in (d,e)`.
 impl std::fmt::Display for LabelSelector {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let labels = self.match_labels.iter().map(|(key, value)| format!("{key}={value}"));
-        let expressions = self.match_expressions.iter().map(|requirement| {
-            let Requirement { key, operator, values } = requirement;
+        let mut separator = "";
+        for (key, value) in &self.match_labels {
+            write!(f, "{separator}{key}={value}")?;
+            separator = ",";
+        }
+        for Requirement { key, operator, values } in &self.match_expressions {
+            f.write_str(separator)?;
             match operator.as_str() {
-                "In" => format!("{key} in ({})", values.join(",")),
-                "NotIn" => format!("{key} notin ({})", values.join(",")),
-                "Exists" => key.clone(),
-                _ => format!("!{key}"),
+                "In" => write!(f, "{key} in ({})", values.join(","))?,
+                "NotIn" => write!(f, "{key} notin ({})", values.join(","))?,
+                "Exists" => f.write_str(key)?,
+                _ => write!(f, "!{key}")?,
             }
-        });
-        f.write_str(&labels.chain(expressions).collect::<Vec<_>>().join(","))
+            separator = ",";
+        }
+        Ok(())
     }
 }

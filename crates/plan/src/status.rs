@@ -1,14 +1,14 @@
 //! The status of a Deployment as it is stored (S9.1–S9.6); `counters.rs` computes it.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 use crate::conditions::Condition;
 use crate::flavour::Flavour;
 use crate::selector::null_as_default;
 
 /// `status`, as stored. Counts are pods unless said otherwise.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Status {
     /// The generation that the rest belongs to (S9.1).
@@ -126,24 +126,23 @@ impl Status {
     /// The status as JSON, with explicit nulls where a field is to go away (merge patch).
     #[must_use]
     pub fn to_json(&self, flavour: Flavour) -> Value {
-        let mut value = json!({
-            "observedGeneration": self.observed_generation,
-            "replicas": self.replicas,
-            "updatedReplicas": self.updated_replicas,
-            "readyReplicas": self.ready_replicas,
-            "availableReplicas": self.available_replicas,
-            "unavailableReplicas": self.unavailable_replicas,
-            "terminatingReplicas": self.terminating_replicas,
-            "collisionCount": self.collision_count,
-            "conditions": self.conditions,
-        });
+        let mut members = Map::new();
+        let mut set = |name: &str, value: Value| _ = members.insert(name.to_owned(), value);
+        set("observedGeneration", self.observed_generation.into());
+        set("replicas", self.replicas.into());
+        set("updatedReplicas", self.updated_replicas.into());
+        set("readyReplicas", self.ready_replicas.into());
+        set("availableReplicas", self.available_replicas.into());
+        set("unavailableReplicas", self.unavailable_replicas.into());
+        set("terminatingReplicas", self.terminating_replicas.into());
+        set("collisionCount", self.collision_count.into());
+        set("conditions", self.conditions.iter().map(Condition::to_json).collect());
         if flavour.has_status_extras()
-            && let (Some(members), Ok(Value::Object(ours))) =
-                (value.as_object_mut(), serde_json::to_value(&self.ours))
+            && let Ok(Value::Object(ours)) = serde_json::to_value(&self.ours)
         {
             members.extend(ours);
         }
-        value
+        Value::Object(members)
     }
 
     /// The condition of a type.
