@@ -1,9 +1,12 @@
 //! A HorizontalPodAutoscaler with Kubernetes' own controller.
 
+use std::time::Duration;
+
 use cluster::kubelet::NEVER_READY;
+use cluster::{NotYet, wait_for};
 use serde_json::{Value, json};
 
-use crate::failure::{Outcome, ensure, same};
+use crate::failure::{Outcome, ensure, same, until};
 use crate::manifest::{Manifest, pods_patch};
 use crate::scaling::scale;
 use crate::scenario::{Scenario, scenarios};
@@ -14,6 +17,8 @@ use crate::world::World;
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     both autoscaled_mid_rollout,
 ];
+
+const AUTOSCALED: Duration = Duration::from_secs(150);
 
 /// An autoscaler that wants eight, while a rollout of four hangs with two pods of surge. The sets grow in
 /// proportion (S8.8), and what the autoscaler sees as the current size is eight, not twelve.
@@ -28,7 +33,7 @@ async fn autoscaled_mid_rollout(world: World) -> Outcome {
 
     // Below its minimum the autoscaler needs no metrics to scale.
     world.kubectl.apply(&autoscaler(&world).to_string()).await?;
-    world.wait_until("web", "the size that the autoscaler wants", |web| web.replicas() == 8).await?;
+    wait_autoscaled(&world, 8).await?;
     world.wait_sizes(&[("app:v1", 8), ("app:v2", 4)]).await?;
     let all_there = |status: (i64, i64)| status == (12, 8);
     let web = world
@@ -52,6 +57,17 @@ async fn autoscaled_mid_rollout(world: World) -> Outcome {
         let hides = |web: &Value| web["status"]["scaleReplicas"].as_i64() <= web["spec"]["replicas"].as_i64();
         ensure(seen.iter().all(hides), "no surge in scaleReplicas at any moment", &seen)?;
     }
+    Ok(())
+}
+
+/// Waits until the autoscaler has set this size. It looks every 15 s, and for new kinds every 30 s, so that
+/// on a slow machine it may well come late.
+pub(crate) async fn wait_autoscaled(world: &World, size: i64) -> Outcome {
+    wait_for(&format!("the autoscaler to ask for {size}"), AUTOSCALED, async || {
+        let web = world.get("web").await.map_err(|failure| NotYet(failure.0))?;
+        until(web.replicas() == size, web.summary())
+    })
+    .await?;
     Ok(())
 }
 

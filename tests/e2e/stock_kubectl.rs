@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use crate::autoscaling::wait_autoscaled;
 use crate::failure::{Outcome, ensure, same};
 use crate::manifest::Manifest;
 use crate::scenario::{Scenario, scenarios};
@@ -125,7 +126,7 @@ async fn wait_and_autoscale(world: World) -> Outcome {
     world.complete("web").await?;
     kubectl.run(&["autoscale", &target, "--min=3", "--max=5", "--cpu-percent=80"]).await?;
     // Below the minimum: no metrics are needed to scale up to it.
-    world.wait_until("web", "3 pods, as the autoscaler wants", |web| web.status("replicas") == 3).await?;
+    wait_autoscaled(&world, 3).await?;
     let deployment = world.complete("web").await?;
     same("spec.replicas", deployment.replicas(), 3)?;
     same("the number of sets", world.sets().await?.len(), 1)
