@@ -24,6 +24,17 @@ pub(crate) fn broken(root: &Path, page: &Path) -> Vec<String> {
     found
 }
 
+/// The name of a page below `docs`, unless the index has a link to it. Runbooks have one for all.
+pub(crate) fn unlisted(root: &Path, page: &Path) -> Option<String> {
+    let name = page.strip_prefix("docs").ok()?;
+    if name.starts_with("runbooks") || name == Path::new("README.md") {
+        return None;
+    }
+    let index = fs::read_to_string(root.join("docs/README.md")).unwrap_or_default();
+    let link = format!("]({})", name.display());
+    (!index.contains(&link)).then(|| format!("docs/README.md has no link to {}", name.display()))
+}
+
 /// Lines outside of fences, with their numbers.
 fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut in_fence = false;

@@ -58,6 +58,7 @@ fn main() -> ExitCode {
     let (mut pages, mut mistakes) = (Vec::new(), Vec::new());
     for path in files(root) {
         mistakes.extend(links::broken(root, &path));
+        mistakes.extend(links::unlisted(root, &path));
         match Page::read(root, &path) {
             Ok(page) => pages.push(page),
             Err(found) => mistakes.extend(found),
