@@ -450,3 +450,17 @@ fn scaled_event(name: &str, from: i64, to: i64) -> Event {
         format!("Scaled {direction} replica set {name} from {from} to {to}"),
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_is_digits_and_no_more_than_32_bits() {
+        assert_eq!(replica_count("0"), Some(0));
+        assert_eq!(replica_count("2147483647"), Some(2_147_483_647));
+        for wrong in ["", "+5", "-1", " 5", "5 ", "0x5", "2147483648", "99999999999999999999"] {
+            assert_eq!(replica_count(wrong), None, "{wrong:?}");
+        }
+    }
+}

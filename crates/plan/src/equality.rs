@@ -158,3 +158,30 @@ fn normal_time(value: &Value) -> Value {
     let time = value.as_str().and_then(|text| text.parse::<jiff::Timestamp>().ok());
     time.map_or_else(|| value.clone(), |time| Value::from(time.to_string()))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn defaults_and_the_hash_label_make_no_difference() {
+        let plain = json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "a"}]}});
+        let mut labelled = plain.clone();
+        labelled["metadata"]["labels"]["pod-template-hash"] = json!("abc");
+        labelled["metadata"]["annotations"] = json!({});
+        labelled["spec"]["nodeName"] = json!("");
+        assert!(equal(&plain, &labelled));
+        labelled["spec"]["containers"][0]["name"] = json!("b");
+        assert!(!equal(&plain, &labelled));
+    }
+
+    #[test]
+    fn times_are_compared_as_times() {
+        let at = |time: &str| json!({"metadata": {"creationTimestamp": time}});
+        assert!(equal(&at("2026-01-01T00:00:00Z"), &at("2026-01-01T01:00:00+01:00")));
+        assert!(!equal(&at("2026-01-01T00:00:00Z"), &at("2026-01-01T00:00:01Z")));
+        assert!(!equal(&at("soon"), &at("later")), "what is no time is text");
+    }
+}

@@ -132,7 +132,8 @@ impl Standing {
 
 /// A condition that says that somebody has to do something, and what.
 fn obstacle(status: &Status) -> Option<(&'static str, String)> {
-    let entry = OBSTACLES.iter().find_map(|kind| status.condition(kind)).filter(|it| it.status == "True")?;
+    let stands = |kind: &&str| status.condition(kind).filter(|entry| entry.status == "True");
+    let entry = OBSTACLES.iter().find_map(stands)?;
     let reason = if entry.kind == condition::ROLLBACK_REFUSED {
         reason::ROLLBACK_REPEATED
     } else {

@@ -58,6 +58,7 @@ fn three_other_names_are_tried_and_no_more() {
     let mut world = used_up(Flavour::Rollwright);
     assert_eq!(status(&world).collision_count, Some(3), "the names of 0, 1, 2 and 3");
     assert!(has(&world, condition::COLLISION_LIMIT_REACHED));
+    assert_eq!(status(&world).condition(condition::STALLED).unwrap().reason, "HashCollision");
     let before = world.observed.sets.clone();
     for _ in 0..3 {
         let plan = world.plan();

@@ -177,6 +177,11 @@ fn three_times() -> World {
 
 const REFUSED: &str = "status rollback=0:0:Refused recent=3 RollbackRefused=True:RepeatedRollback";
 
+fn stalled(world: &World) -> Option<String> {
+    let stalled = world.observed.workload.status.condition("Stalled")?;
+    Some(stalled.reason.clone())
+}
+
 fn is_refused(world: &World) -> bool {
     world.observed.workload.status.condition("RollbackRefused").is_some_and(|it| it.status == "True")
 }
@@ -189,6 +194,12 @@ fn the_fourth_rollback_is_refused() {
     world.observed.workload.replicas = 5;
     rolled_out(&mut world);
     assert_eq!(world.observed.workload.status.updated_replicas, 5);
+    // Somebody has to do something, whatever the pods are like; unless all is held anyway.
+    assert_eq!(stalled(&world).as_deref(), Some("RepeatedRollback"));
+    let mut held = world.clone().that(|it| (it.paused, it.generation) = (true, it.generation + 1));
+    held.settle(5);
+    assert!(is_refused(&held));
+    assert_eq!(stalled(&held), None);
     // Time alone does not help.
     wait(&mut world, 3600);
     check("still refused", world.clone(), &[&[]]);
