@@ -1,3 +1,8 @@
+use std::time::Duration;
+
+use lease::Timings;
+use plan::Flavour;
+
 use super::*;
 
 fn parse(line: &str) -> Result<RunArguments, String> {
