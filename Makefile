@@ -66,9 +66,9 @@ static: ## Build the program that the image holds, static; needs the target of r
 	@ls -l "$${CARGO_TARGET_DIR:-target}/$(MUSL)/release/rollwright"
 
 .PHONY: chart-test-static
-chart-test-static: static ## Install the chart with that program, each container in an empty root directory
+chart-test-static: static ## Install the chart with that program, and start a sandbox, each in an empty root directory
 	@CHART_BINARY="$${CARGO_TARGET_DIR:-$(CURDIR)/target}/$(MUSL)/release/rollwright" \
-	  $(CARGO) test --quiet --package rollwright --test chart life
+	  $(CARGO) test --quiet --package rollwright --test chart --test sandbox -- life alone
 
 .PHONY: sandbox
 sandbox: ## Start a cluster in memory with Rollwright in it, for kubectl to try

@@ -33,6 +33,13 @@ pub(crate) enum ClientError {
     /// Neither a kubeconfig nor a service account.
     #[error("no cluster is configured; name a file with --kubeconfig ({0})")]
     Infer(Box<kube::config::InferConfigError>),
+    /// Nothing tells a true server from a false one.
+    #[error(
+        "the server {server} cannot be verified: the kubeconfig names no certificate authority for its \
+         cluster, and this machine has no certificates of its own ({cause}). Put certificate-authority \
+         or certificate-authority-data into the kubeconfig, or name a file of certificates by SSL_CERT_FILE"
+    )]
+    NoAuthority { server: String, cause: String },
     /// Certificates or keys that cannot be used.
     #[error("the cluster's configuration cannot be used: {0}")]
     Build(String),
@@ -58,11 +65,34 @@ pub(crate) async fn config(arguments: &ClientArguments) -> Result<Config, Client
             .map_err(|source| ClientError::Context { context: context.clone(), source: Box::new(source) })?,
         (None, None) => Config::infer().await.map_err(|error| ClientError::Infer(Box::new(error)))?,
     };
+    spare_certificates(&mut config);
+    Ok(ours(config))
+}
+
+/// How to reach a server on this machine that speaks HTTP, with nothing but its address.
+pub(crate) fn loopback(port: u16) -> Result<Config, ClientError> {
+    let url = format!("http://127.0.0.1:{port}").parse::<http::Uri>();
+    let mut config = Config::new(url.map_err(|error| ClientError::Build(error.to_string()))?);
+    spare_certificates(&mut config);
+    Ok(ours(config))
+}
+
+/// The client looks for the system's certificates whenever it is given none, and fails if there are
+/// none, as in an image that holds one program. Where none will be looked at, none are needed.
+fn spare_certificates(config: &mut Config) {
+    let is_plain =
+        config.cluster_url.scheme() == Some(&http::uri::Scheme::HTTP) && config.proxy_url.is_none();
+    if config.root_cert.is_none() && (is_plain || config.accept_invalid_certs) {
+        config.root_cert = Some(Vec::new());
+    }
+}
+
+fn ours(mut config: Config) -> Config {
     // Else nobody could tell from an audit log who it was.
     config.headers.push((header::USER_AGENT, HeaderValue::from_static(USER_AGENT)));
     config.default_retry = false;
     config.connect_timeout = Some(CONNECT_TIMEOUT);
-    Ok(config)
+    config
 }
 
 /// Makes clients of one cluster, each with this layer and a connection pool of its own.
@@ -80,9 +110,21 @@ pub(crate) fn client(dial: Dial<'_>) -> Result<Client, ClientError> {
 
 fn build(config: &Config, lifeline: &Lifeline, metrics: &Metrics) -> Result<Client, ClientError> {
     let builder = ClientBuilder::try_from(config.clone());
-    let builder = builder.map_err(|error| ClientError::Build(explain(&error)))?;
+    let builder = builder.map_err(|error| failed(config, &error))?;
     let traffic = Traffic::to(&config.cluster_url, metrics);
     Ok(builder.with_layer(lifeline).with_layer(&traffic).build())
+}
+
+fn failed(config: &Config, error: &kube::Error) -> ClientError {
+    let cause = explain(error);
+    match error {
+        kube::Error::RustlsTls(kube::client::RustlsTlsError::AddRootCertificate(_))
+            if config.root_cert.is_none() =>
+        {
+            ClientError::NoAuthority { server: config.cluster_url.to_string(), cause }
+        }
+        _ => ClientError::Build(cause),
+    }
 }
 
 /// The clients of an API's watches, which have no deadline but must not be silent for long.
@@ -146,3 +188,6 @@ impl WatchClients {
         Ok(Self { pairs, pods: watching(dial)? })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -86,7 +86,7 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let runtime = tokio::runtime::Runtime::new()?;
     let result = runtime.block_on(async {
         match &arguments.command {
-            Command::Run(arguments) => wire::run(arguments).await?,
+            Command::Run(arguments) => wire::run(arguments, client::config(&arguments.client)).await?,
             Command::Sandbox(arguments) => return Ok(sandbox::run(arguments).await?),
             Command::Shadow(arguments) => shadow::run(arguments).await?,
             Command::Crd(arguments) => print(&schema::print(arguments).await?)?,

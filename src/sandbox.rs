@@ -1,11 +1,13 @@
 //! `rollwright sandbox`: a cluster in memory and the operator, in one process.
 //!
 //! The cluster is the world's store with its controllers and kubelets, on the wall clock; the
-//! operator talks to it over the loopback port that kubectl talks to as well.
+//! operator talks to it over the loopback port that kubectl talks to as well. Nothing is needed beside
+//! the program: no certificates, and no directory for temporary files.
 
 mod kubeconfig;
 
 use std::ffi::OsString;
+use std::future::ready;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,6 +21,7 @@ use crate::args::{
     ClientArguments, ElectionArguments, LEASE_NAME, MetricsAuth, OBJECT_METRICS_LIMIT, RunArguments,
     STALLED_AFTER, SandboxArguments,
 };
+use crate::client;
 use crate::controller::Adoption;
 use crate::wire::{self, RunError};
 
@@ -64,16 +67,26 @@ pub(crate) async fn run(arguments: &SandboxArguments) -> Result<ExitCode, Sandbo
     }
     tokio::spawn(apiserver::serve(listener, server));
     tokio::spawn(apiserver::live(cluster));
-    let file = kubeconfig::File::write(arguments.kubeconfig_out.as_deref(), port)?;
-    let operator = operator(arguments, file.path());
+    let file = kubeconfig::File::write(arguments.kubeconfig_out.as_deref(), port);
+    let operator = operator(arguments);
+    // Not by the kubeconfig, which may be out of reach, nor by what the environment says of proxies.
+    let operator = wire::run(&operator, ready(client::loopback(port)));
     match arguments.command.split_first() {
         None => {
-            announce(file.path(), port);
-            wire::run(&operator).await?;
+            let file = match file {
+                // Nobody has asked for the file.
+                Err(error) if arguments.kubeconfig_out.is_none() => {
+                    warn!(%error, "no kubeconfig; name another place with --kubeconfig-out");
+                    None
+                }
+                file => Some(file?),
+            };
+            announce(file.as_ref().map(kubeconfig::File::path), port);
+            operator.await?;
             Ok(ExitCode::SUCCESS)
         }
         Some((program, rest)) => {
-            let operator = wire::run(&operator);
+            let file = file?;
             tokio::select! {
                 code = accompany(program, rest, file.path()) => code,
                 ended = operator => ended.map(|()| ExitCode::SUCCESS).map_err(SandboxError::from),
@@ -83,9 +96,9 @@ pub(crate) async fn run(arguments: &SandboxArguments) -> Result<ExitCode, Sandbo
 }
 
 /// The operator with its own defaults; what the environment says is for operators of real clusters.
-fn operator(arguments: &SandboxArguments, kubeconfig: &Path) -> RunArguments {
+fn operator(arguments: &SandboxArguments) -> RunArguments {
     RunArguments {
-        client: ClientArguments { kubeconfig: Some(kubeconfig.to_owned()), context: None },
+        client: ClientArguments { kubeconfig: None, context: None },
         api: arguments.api.clone(),
         adopt: Adoption::Labelled,
         bind_address: arguments.bind_address,
@@ -115,11 +128,15 @@ fn no_election() -> ElectionArguments {
 }
 
 /// How to get in.
-fn announce(path: &Path, port: u16) {
+fn announce(kubeconfig: Option<&Path>, port: u16) {
+    let server = format!("http://127.0.0.1:{port}");
+    let way_in = match kubeconfig {
+        Some(path) => format!("export KUBECONFIG={}", path.display()),
+        None => format!("alias kubectl='kubectl --server={server}'"),
+    };
     let lines = format!(
-        "A cluster in memory is up at http://127.0.0.1:{port}, with Rollwright in it. Ctrl-C ends it.\n\n  \
-         export KUBECONFIG={}\n  kubectl apply -f examples/\n  kubectl get rwd -w\n",
-        path.display()
+        "A cluster in memory is up at {server}, with Rollwright in it. Ctrl-C ends it.\n\n  \
+         {way_in}\n  kubectl apply -f examples/\n  kubectl get rwd -w\n"
     );
     if let Err(error) = crate::print(&lines) {
         warn!(%error, "nobody reads what is printed");

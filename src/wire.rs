@@ -58,13 +58,16 @@ pub(crate) enum RunError {
     TaskEnded,
 }
 
-/// Runs the operator until SIGTERM or SIGINT.
-pub(crate) async fn run(arguments: &RunArguments) -> Result<(), RunError> {
+/// Runs the operator until SIGTERM or SIGINT, on the cluster that is found out in time.
+pub(crate) async fn run(
+    arguments: &RunArguments,
+    config: impl Future<Output = Result<Config, ClientError>>,
+) -> Result<(), RunError> {
     let mut terminate = signal(SignalKind::terminate()).map_err(RunError::Signals)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(RunError::Signals)?;
     let timings = arguments.election.timings().map_err(RunError::Timings)?;
     let metrics = Metrics::new()?;
-    let config = client::config(&arguments.client).await?;
+    let config = config.await?;
     info!(server = %config.cluster_url, version = env!("CARGO_PKG_VERSION"), "rollwright starts");
     let (ready, is_ready) = watch::channel(false);
     let mut tasks = JoinSet::new();

@@ -20,4 +20,5 @@ mod process;
 mod renders;
 mod rights;
 mod scrape;
+mod table;
 mod values;

@@ -41,7 +41,7 @@ pub(crate) async fn granted(kubectl: &Tool, namespace: &str, account: &str) -> B
     rights
 }
 
-fn of_rule(rule: &Value) -> Vec<Right> {
+pub(crate) fn of_rule(rule: &Value) -> Vec<Right> {
     let list = |field: &str| -> Vec<String> {
         rule[field].as_array().into_iter().flatten().map(|item| item.as_str().unwrap().to_owned()).collect()
     };

@@ -92,7 +92,8 @@ impl Cluster {
             config.connect_timeout = Some(connection.request_timeout);
         }
         let namespace = config.default_namespace.clone();
-        let client = Client::try_from(config).map_err(|error| Failure::Config(explain(&error)))?;
+        let is_without_authority = config.root_cert.is_none();
+        let client = Client::try_from(config).map_err(|error| failed(is_without_authority, &error))?;
         Ok(Self { client, namespace })
     }
 
@@ -256,6 +257,7 @@ async fn config(connection: &Connection) -> Result<Config, Failure> {
         config.auth_info = kube::config::AuthInfo { token: Some(token.clone().into()), ..Default::default() };
     }
     config.accept_invalid_certs |= connection.insecure_skip_tls_verify;
+    spare_certificates(&mut config);
     if connection.as_user.is_some() {
         config.auth_info.impersonate.clone_from(&connection.as_user);
     }
@@ -263,6 +265,32 @@ async fn config(connection: &Connection) -> Result<Config, Failure> {
         config.auth_info.impersonate_groups = Some(connection.as_groups.clone());
     }
     Ok(config)
+}
+
+/// The client looks for the system's certificates whenever it is given none, and fails if there are
+/// none. Where none will be looked at, none are needed.
+fn spare_certificates(config: &mut Config) {
+    let is_plain = config.cluster_url.scheme_str() == Some("http") && config.proxy_url.is_none();
+    if config.root_cert.is_none() && (is_plain || config.accept_invalid_certs) {
+        config.root_cert = Some(Vec::new());
+    }
+}
+
+fn failed(is_without_authority: bool, error: &kube::Error) -> Failure {
+    let cause = explain(error);
+    Failure::Config(match error {
+        kube::Error::RustlsTls(kube::client::RustlsTlsError::AddRootCertificate(_))
+            if is_without_authority =>
+        {
+            format!(
+                "the server cannot be verified: the kubeconfig names no certificate authority for its \
+                 cluster, and this machine has no certificates of its own ({cause}). Put \
+                 certificate-authority or certificate-authority-data into the kubeconfig, or name a file \
+                 of certificates by SSL_CERT_FILE"
+            )
+        }
+        _ => cause,
+    })
 }
 
 /// The uid of an object's controller.
