@@ -19,6 +19,7 @@ use crate::world::World;
 
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     own ours killed_at_every_write because "it leads from apps/v1 to ours and back",
+    own ours one_that_never_was_of_apps because "it leads from ours to apps/v1 and back",
     own ours there_and_back because "it leads from apps/v1 to ours and back",
 ];
 
@@ -119,13 +120,13 @@ fn marks(object: &Value) -> Vec<String> {
 }
 
 async fn migrate(tool: &Tool, words: &str) -> Outcome {
-    let output = run(tool, &format!("migrate deployment/web --timeout=60s{words}")).await?;
+    let output = run(tool, &format!("migrate deployment/web --timeout=0{words}")).await?;
     same(&format!("exit code of migrate{words}: {output:?}"), output.code, Some(0))
 }
 
 /// SIGKILL after so many writes.
 async fn killed(cut: &Cut, words: &str, writes: u32) -> Outcome {
-    let words = format!("migrate deployment/web --timeout=60s{words}");
+    let words = format!("migrate deployment/web --timeout=0{words}");
     let ended = cut.killed(&words, REVIEWS + writes).await?;
     same(&format!("how {words} ended after {writes} writes"), ended, Ended::Killed)?;
     let reviews = cut.writes().into_iter().filter(|write| write.ends_with("reviews")).count();
@@ -176,6 +177,34 @@ async fn killed_after(world: &World, writes: u32) -> Outcome {
     pods.untouched()
 }
 
+/// A Deployment as its author wrote it, without the defaults of apps/v1 and with quantities that the
+/// server rewrites, goes to apps/v1 and comes back.
+async fn one_that_never_was_of_apps(world: World) -> Outcome {
+    world.stage.cluster.run_deployment_controller(true).await?;
+    let (ours, apps) = (&world, &apps(&world));
+    let container = |image: &str| {
+        json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [
+            {"name": "app", "image": image, "resources": {"requests": {"cpu": "0.5"}}}]}})
+    };
+    let manifest = Manifest::new("web", 2).annotation("team", "shop").spec("template", &container("app:v1"));
+    ours.roll_out(&manifest).await?;
+    ours.apply(&manifest.spec("template", &container("app:v2"))).await?;
+    ours.complete("web").await?;
+    ours.wait("the pods of the first revision being gone", async || {
+        let pods = ours.pods().await.map_err(|failure| NotYet(failure.0))?;
+        until(pods.len() == 2, pods.len())
+    })
+    .await?;
+    let before = history(&ours.sets().await?);
+    let pods = Pods::watch(ours).await?;
+    let tool = tool(ours)?;
+    migrate(&tool, " --back").await?;
+    settled(apps, &before).await?;
+    migrate(&tool, "").await?;
+    settled(ours, &before).await?;
+    pods.untouched()
+}
+
 /// What people do with it: look first, move with an autoscaler, go back when the operator is gone,
 /// and go on with plain kubectl.
 async fn there_and_back(world: World) -> Outcome {
@@ -191,6 +220,9 @@ async fn there_and_back(world: World) -> Outcome {
     let [first, second, third] = ["app:v1", "app:v2", "app:v3"].map(async |image| apps.set(image).await);
     let (first, second, third) = (first.await?.name, second.await?.name, third.await?.name);
 
+    let shown = run(&tool, "migrate web --dry-run --hpa=retarget -o json").await?;
+    let shown: Value = serde_json::from_str(&shown.stdout)?;
+    same("the number of steps", shown["steps"].as_array().map(Vec::len), Some(WRITES as usize + 1))?;
     let shown = run(&tool, "migrate web --dry-run --hpa=retarget").await?;
     let (earlier, later) = if first < second { (&first, &second) } else { (&second, &first) };
     let lines = [
@@ -231,6 +263,13 @@ async fn there_and_back(world: World) -> Outcome {
     ensure(late.stderr.contains(waits), waits, &late.stderr)?;
     migrate(&tool, " --back").await?;
     settled(apps, &before).await?;
+    world.kubectl.run(&["delete", "crd", "deployments.rollwright.dev"]).await?;
+    let unknown = "the API server does not know rollwright.dev/v1: install the definition first";
+    ours.wait(unknown, async || {
+        let refused = run(&tool, "migrate web --hpa=leave").await.map_err(|failure| NotYet(failure.0))?;
+        until(refused.code == Some(1) && refused.stderr.contains(unknown), format!("{refused:?}"))
+    })
+    .await?;
     pods.untouched()?;
 
     world.kubectl.run(&["rollout", "undo", "deployment.v1.apps/web"]).await?;

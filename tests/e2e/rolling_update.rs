@@ -20,7 +20,7 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 const KEY: &str = "kubernetes.io/deployment";
 const PODS: usize = 2;
 /// More processes than one of them needs, each of which gets one write done or none.
-const PROCESSES: usize = 60;
+const PROCESSES: usize = 100;
 
 fn controller(name: &str) -> Value {
     let labels = json!({"app": name});
@@ -100,8 +100,8 @@ async fn killed(world: &World, name: &str, end: End) -> Outcome {
     create(world, name).await?;
     let cut = Cut::new(world, name).await?;
     let more = if end == End::Kept { format!("{name}-two") } else { String::new() };
-    let forward = format!("rolling-update {name} {more} --image=app:v2 --update-period=0 --timeout=60s");
-    let back = format!("rolling-update rc/{name} --rollback --update-period=0 --timeout=60s");
+    let forward = format!("rolling-update {name} {more} --image=app:v2 --update-period=0 --timeout=0");
+    let back = format!("rolling-update rc/{name} --rollback --update-period=0 --timeout=0");
     let writes = if let End::CalledOff(writes) = end { writes } else { PROCESSES };
     let mut is_over = step_by_step(&cut, &forward, writes, 0).await?;
     if let End::CalledOff(_) = end {

@@ -137,6 +137,8 @@ impl Cluster {
     pub(crate) async fn look(&self, flavour: Flavour, name: &str) -> Result<Option<Deployment>, Failure> {
         match self.deployments(flavour).get_opt(name).await {
             Ok(found) => Ok(found.map(|object| Deployment { flavour, body: body(object) })),
+            // The kind is not served: the server says so without a reason that the client knows.
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(None),
             Err(error) => Err(error.into()),
         }
     }

@@ -81,7 +81,7 @@ pub(crate) async fn migrate(connection: &Connection, arguments: &MigrateArgument
     if !problems.is_empty() {
         return Err(Failure::Rollout(refusal(&facts, &problems)));
     }
-    if arguments.dry_run { show(&facts) } else { migration.carry_out().await }
+    if arguments.dry_run { show(&facts, &arguments.output) } else { migration.carry_out().await }
 }
 
 /// All that is in the way, and that nothing has happened.
@@ -90,8 +90,13 @@ fn refusal(facts: &Facts, problems: &[String]) -> String {
     format!("{} is not migrated, and nothing was changed:{list}", facts.source_name())
 }
 
-fn show(facts: &Facts) -> Result<Code, Failure> {
+fn show(facts: &Facts, output: &Output) -> Result<Code, Failure> {
     let lines = preview::preview(facts.clone()).map_err(Failure::Rollout)?;
+    if let Some(format) = output.format {
+        let name = facts.target_name();
+        document(format, &json!({"name": name, "steps": lines}), &[name])?;
+        return Ok(Code::Done);
+    }
     if lines.is_empty() {
         return already(facts);
     }
@@ -119,7 +124,7 @@ impl Migration<'_> {
         let mut has_written = false;
         let mut awaited = String::new();
         loop {
-            let facts = self.read().await?;
+            let facts = self.read().await.map_err(|failure| self.interrupted(failure))?;
             match step::next(&facts) {
                 Next::Write(write) => {
                     if self.write(&write).await.map_err(|failure| self.interrupted(failure))? {

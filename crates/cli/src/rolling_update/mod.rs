@@ -221,7 +221,7 @@ impl Update<'_> {
         let mut awaited = String::new();
         let mut has_written = false;
         loop {
-            let facts = self.read(&start).await?;
+            let facts = self.read(&start).await.map_err(interrupted)?;
             match step::next(&facts) {
                 Next::Write(write) => {
                     let is_up = matches!(write.change, Change::Up { .. });
