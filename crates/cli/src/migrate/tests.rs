@@ -243,6 +243,34 @@ fn the_last_word_of_the_source_counts() {
     assert!(matches!(next(&facts), Next::Wait(what) if what.contains("to have 5 pods")));
 }
 
+/// The operator ends after the old one was deleted, and before it has adopted anything.
+#[test]
+fn the_way_back_needs_no_operator() {
+    let mut facts = facts();
+    run(&mut facts, 5);
+    assert_eq!(facts.current().map(|(_, holder)| holder), Some(Holder::Nobody));
+    let mut facts = turned(facts);
+    loop {
+        check(&facts);
+        match next(&facts) {
+            Next::Write(write) => apply(&mut facts, &write).expect("a write that fits"),
+            // Only the controller of apps/v1 acts.
+            Next::Wait(what) => {
+                let ours = facts.source.take();
+                let before = format!("{facts:?}");
+                settle(&mut facts);
+                assert_ne!(before, format!("{facts:?}"), "waits for ever for {what}");
+                facts.source = ours;
+            }
+            Next::Done => break,
+            Next::Stuck(reason) => panic!("{reason}"),
+        }
+    }
+    assert!(facts.source.is_none());
+    assert_eq!(facts.controlled_by(facts.target.as_ref().expect("of apps/v1")).count(), 3);
+    assert!(facts.sets.iter().all(|set| marks(set).next().is_none()));
+}
+
 /// The set with the pods is somebody's before a set of the history may be adopted.
 #[test]
 fn a_source_that_comes_back_is_not_deleted() {
