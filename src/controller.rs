@@ -98,18 +98,25 @@ impl Controller {
         self.progress.stand_by();
         *self.working_term() = None;
         self.pods.stop_all();
+        self.index().ignore_strays();
     }
 
     /// We have won the lease, and everything is about to be listed anew: what these lists show anyhow
     /// is waited for no more. Others have written since we looked at anything else, or may have.
     pub(crate) fn start_over(&self) {
         self.ledger().start_over();
+        self.memory().forget_scouting();
+        self.listings.forget();
         self.pods.stop_all();
     }
 
     /// Everything is looked at: nobody knows what happened under whoever led before.
     pub(crate) fn take_over(&self, term: u64) {
-        let keys: Vec<Key> = self.index().keys().cloned().collect();
+        let keys: Vec<Key> = {
+            let mut index = self.index();
+            index.heed_strays();
+            index.keys().cloned().collect()
+        };
         self.queue.wake(keys);
         *self.working_term() = Some(term);
         self.progress.start();

@@ -3,7 +3,8 @@
 //!
 //! Our flavour sees labelled sets only. A set of ours that leaves the watch is read live and,
 //! if it still is ours, labelled again before the pass goes on: counting without it could start
-//! too many pods. Orphans are looked for once per Deployment and process, by one list.
+//! too many pods. Orphans are looked for once per Deployment and term of leadership, by one list;
+//! that also finds what left the watch before.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -52,6 +53,11 @@ pub(crate) struct Listings(Mutex<HashMap<String, Arc<Slot>>>);
 type Slot = tokio::sync::Mutex<Option<(Instant, Arc<Vec<Found>>)>>;
 
 impl Listings {
+    /// They are too old for whoever asks next.
+    pub(crate) fn forget(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     async fn since(
         &self,
         controller: &Controller,

@@ -10,6 +10,7 @@ use kube::Api;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams};
 use kube::client::ClientBuilder;
 use plan::Flavour;
+use plan::keys::MANAGED_LABEL;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -236,6 +237,25 @@ impl Rig {
             tokio::time::sleep(GLANCE).await;
         }
         panic!("{name} is never half way");
+    }
+
+    /// Puts our label on the sets of a Deployment, or takes it off.
+    pub(super) async fn label_sets(&self, name: &str, value: Option<&str>) {
+        let sets: Api<k8s_openapi::api::apps::v1::ReplicaSet> = Api::default_namespaced(self.client.clone());
+        let patch = json!({ "metadata": { "labels": { MANAGED_LABEL: value } } });
+        for set in sets.list(&ListParams::default().labels(&format!("app={name}"))).await.unwrap() {
+            let name = set.metadata.name.unwrap();
+            sets.patch(&name, &PatchParams::default(), &Patch::Merge(&patch)).await.unwrap();
+        }
+    }
+
+    /// What our label says on each set of a Deployment.
+    pub(super) fn labels_of_sets(&self, name: &str) -> Vec<Option<String>> {
+        self.cluster.act(|cluster| {
+            let sets = cluster.store.list(Resource::ReplicaSets, None);
+            let ours = sets.filter(|set| set.metadata["labels"]["app"] == name);
+            ours.map(|set| set.label(MANAGED_LABEL).map(str::to_owned)).collect()
+        })
     }
 
     /// The sizes of the sets of a Deployment, the largest first.

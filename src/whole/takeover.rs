@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
+use dispatch::index::Key;
 use plan::Flavour;
+use plan::keys::MANAGED_VALUE;
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -320,6 +322,47 @@ async fn a_claim_that_ends_before_the_lists_come() {
         tokio::time::sleep(AN_HOUR).await;
         assert_eq!(second.faults.take_first_write(), None);
     }
+}
+
+/// A set that loses our label while nobody leads is found by whoever leads next; and of those that the
+/// leader deletes a standby keeps no list, which would grow for as long as it stands by.
+#[tokio::test(start_paused = true)]
+async fn sets_that_leave_the_watch_of_a_standby() {
+    let (rig, leader, other) = two(Flavour::Rollwright, 10).await;
+    rig.patch("web", json!({ "spec": { "revisionHistoryLimit": 0 } })).await;
+    for version in 2..6 {
+        rig.set_image("web", &format!("app:v{version}")).await;
+        rig.settle("web", SETTLED).await;
+    }
+    tokio::time::sleep(SETTLED).await;
+    assert_eq!(rig.sizes("web"), [10]);
+    let key = Key { namespace: "default".to_owned(), name: "web".to_owned() };
+    assert_eq!(other.operator.controllers[0].index().strays(&key), []);
+    leader.kill();
+    rig.label_sets("web", None).await;
+    other.wins().await;
+    tokio::time::sleep(HANDOVER).await;
+    assert_eq!(rig.labels_of_sets("web"), [Some(MANAGED_VALUE.to_owned())]);
+    // While it leads, it asks at once.
+    rig.label_sets("web", None).await;
+    tokio::time::sleep(HANDOVER).await;
+    assert_eq!(rig.labels_of_sets("web"), [Some(MANAGED_VALUE.to_owned())]);
+}
+
+/// The same for one that has led before, and has looked for such sets then.
+#[tokio::test(start_paused = true)]
+async fn sets_that_leave_the_watch_between_two_terms() {
+    let (rig, leader, other) = two(Flavour::Rollwright, 10).await;
+    leader.faults.hold();
+    other.wins().await;
+    leader.faults.let_go();
+    tokio::time::sleep(SETTLED).await;
+    assert!(other.leads() && !leader.leads());
+    other.kill();
+    rig.label_sets("web", None).await;
+    leader.wins().await;
+    tokio::time::sleep(HANDOVER).await;
+    assert_eq!(rig.labels_of_sets("web"), [Some(MANAGED_VALUE.to_owned())]);
 }
 
 /// A standby writes nothing, and a leader whose cluster is at rest nothing but its Lease.

@@ -129,6 +129,7 @@ pub struct Index {
     owned: HashMap<String, BTreeSet<String>>,
     orphans: HashMap<String, BTreeSet<String>>,
     strays: HashMap<Key, Vec<Stray>>,
+    heeds_strays: bool,
     /// Sets that we deleted ourselves and that the watch still shows.
     expected_gone: HashSet<String>,
     /// What the watch of Deployments has shown.
@@ -155,6 +156,7 @@ impl Index {
             owned: HashMap::new(),
             orphans: HashMap::new(),
             strays: HashMap::new(),
+            heeds_strays: true,
             expected_gone: HashSet::new(),
             newest_workload: Newest::new(extent),
             newest_set: Newest::new(extent),
@@ -303,7 +305,7 @@ impl Index {
             return Vec::new();
         };
         let is_wanted = self.workloads.get(key).is_some_and(|known| !known.workload.deleting);
-        if self.sight == Sight::ByLabel && is_wanted && !was_expected && !set.deleting {
+        if self.heeds_strays && self.sight == Sight::ByLabel && is_wanted && !was_expected && !set.deleting {
             let stray = Stray { name: set.name.clone(), uid: uid.to_owned() };
             self.strays.entry(key.clone()).or_default().push(stray);
         }
@@ -369,6 +371,18 @@ impl Index {
     #[must_use]
     pub fn strays(&self, key: &Key) -> Vec<Stray> {
         self.strays.get(key).cloned().unwrap_or_default()
+    }
+
+    /// Nobody asks why sets leave the watch: it is somebody else who deletes them. Who heeds strays
+    /// again looks for all sets without the label.
+    pub fn ignore_strays(&mut self) {
+        self.heeds_strays = false;
+        self.strays.clear();
+    }
+
+    /// From now on a set that leaves the watch is a stray, unless it was deleted by us.
+    pub fn heed_strays(&mut self) {
+        self.heeds_strays = true;
     }
 
     /// The reason was found out.

@@ -49,6 +49,11 @@ impl Memory {
         self.entry(key, uid).orphans.is_some()
     }
 
+    /// Orphans are to be looked for anew, of all Deployments.
+    pub fn forget_scouting(&mut self) {
+        self.entries.values_mut().for_each(|entry| entry.orphans = None);
+    }
+
     /// Orphans were looked for, and these were found.
     pub fn note_scouted(&mut self, key: &Key, uid: &str, orphans: Vec<String>) {
         self.entry(key, uid).orphans = Some(orphans);
