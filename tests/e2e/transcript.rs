@@ -80,6 +80,7 @@ async fn a_session_with_every_verb(world: World) -> Outcome {
     world.create(&Manifest::new("web", 2)).await?;
     let mut session = Session { world: &world, tool: tool(&world)?, text: String::new() };
     session.settles().await?;
+    session.each(&["version", "version -o json"]).await?;
     session.each(&["status web", "get web", "list", "history web", "why web", "plan web"]).await?;
     session.types("set image web app=app:v2").await?;
     session.settles().await?;

@@ -4,11 +4,15 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::Output;
+
 /// Which of it.
 #[derive(Debug, Subcommand)]
 pub(crate) enum OwnVerb {
     /// Print what makes a shell, or kubectl, complete words of the command line.
     Completion(CompletionArguments),
+    /// Print the version of this program.
+    Version(VersionArguments),
     /// Write man pages, one for each verb.
     #[command(hide = true)]
     Man {
@@ -22,6 +26,13 @@ pub(crate) enum OwnVerb {
         #[arg(last = true)]
         words: Vec<String>,
     },
+}
+
+/// `version`.
+#[derive(Debug, Args)]
+pub(crate) struct VersionArguments {
+    #[command(flatten)]
+    pub(crate) output: Output,
 }
 
 /// `completion`.

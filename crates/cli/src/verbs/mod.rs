@@ -1,10 +1,10 @@
 //! One verb each: read, decide, print or patch.
 
-mod completion;
 mod edit;
 mod get;
 mod history;
 mod list;
+mod own;
 mod plan;
 mod pod;
 mod set;
@@ -32,7 +32,7 @@ pub(crate) async fn carry_out(arguments: &Arguments) -> Result<Code, Failure> {
         Verb::Scale(arguments) => edit::scale(&open(connection, &arguments.target).await?, arguments).await,
         Verb::Set { field } => set::set(connection, field).await,
         Verb::Pod(verb) => pod::carry_out(connection, verb).await,
-        Verb::Own(verb) => completion::carry_out(verb).await,
+        Verb::Own(verb) => own::carry_out(verb).await,
     }
 }
 

@@ -1,15 +1,16 @@
-//! `completion`, what kubectl asks at Tab, and man pages.
+//! `version`, `completion`, what kubectl asks at Tab, and man pages.
 
 use std::path::Path;
 
 use clap::{CommandFactory as _, Parser as _};
 use clap_complete::Shell;
+use serde_json::json;
 
-use crate::args::{Arguments, Completing, OwnVerb};
+use crate::args::{Arguments, Completing, Output, OwnVerb};
 use crate::cluster::Cluster;
 use crate::completion::{Next, next};
 use crate::failure::{Code, Failure};
-use crate::output::print;
+use crate::output::{document, print};
 
 /// The name of the program, and the first word of its man pages.
 const PROGRAM: &str = "kubectl-rollwright";
@@ -24,6 +25,7 @@ const FILES: &str = ":0\n";
 pub(crate) async fn carry_out(verb: &OwnVerb) -> Result<Code, Failure> {
     match verb {
         OwnVerb::Completion(arguments) => print_script(arguments.whose),
+        OwnVerb::Version(arguments) => print_version(&arguments.output),
         OwnVerb::Man { directory } => write_man_pages(directory),
         OwnVerb::Complete { words } => complete(words).await,
     }
@@ -85,6 +87,19 @@ async fn deployments(complete: &[String]) -> Result<Vec<(String, String)>, Failu
         }
     }
     Ok(names)
+}
+
+/// `version`; the operator's is in its log and in the User-Agent of its requests.
+fn print_version(output: &Output) -> Result<Code, Failure> {
+    let version = env!("CARGO_PKG_VERSION");
+    match output.format {
+        None => print(&format!("{PROGRAM} {version}\n"))?,
+        Some(format) => {
+            let name = format!("{PROGRAM}/{version}");
+            document(format, &json!({"clientVersion": version}), &[name])?;
+        }
+    }
+    Ok(Code::Done)
 }
 
 /// `man`: a page for the program and one for each verb.
