@@ -98,7 +98,7 @@ fn changes(draft: &mut Draft<'_>, index: usize) -> Map {
     let Some(set) = draft.sets.get(index) else { return Map::new() };
     let current = set.annotation(REVISION);
     let parsed = revision::parse(current);
-    let mut wanted = copied(draft, &set.seen.annotations);
+    let mut wanted = copied(draft, &set.seen.annotations, |key, value| set.annotation(key) == Some(value));
     if parsed == Revision::Garbage && has(Bug::RevisionGarbageKept) {
         return Map::new();
     }
@@ -124,13 +124,18 @@ fn changes(draft: &mut Draft<'_>, index: usize) -> Map {
     wanted
 }
 
-/// What of the Deployment's annotations its new set gets, beside those that it has (S4.13). On our
-/// kind, what has no room there is left out: a rollout does not fail for want of a copy.
-fn copied(draft: &Draft<'_>, present: &Map) -> Map {
-    let annotations = &draft.workload.annotations;
-    let copied = annotations.iter().filter(|(key, _)| !is_never_copied(key));
+/// What of the Deployment's annotations its new set gets, beside those that it has (S4.13), without
+/// what is settled already: most passes copy nothing. On our kind, what has no room there is left
+/// out: a rollout does not fail for want of a copy.
+fn copied(draft: &Draft<'_>, present: &Map, is_settled: impl Fn(&str, &str) -> bool) -> Map {
+    // What is there as it should be takes no more room.
+    let is_left = |(key, value): &(&String, &String)| {
+        let is_there = present.get(*key) == Some(*value) && is_settled(key, value);
+        !is_there && !is_never_copied(key)
+    };
+    let copied = draft.workload.annotations.iter().filter(is_left);
     let copied: Map = copied.map(|(key, value)| (key.clone(), value.clone())).collect();
-    if !draft.observed.flavour.has_safeguards() {
+    if copied.is_empty() || !draft.observed.flavour.has_safeguards() {
         return copied;
     }
     let length = |key: &str, value: &str| key.len().saturating_add(value.len());
@@ -249,7 +254,7 @@ fn describe(draft: &Draft<'_>, size: i64, revision: i64) -> Result<NewReplicaSet
     }
     let mut selector = workload.selector.clone().unwrap_or_default();
     selector.match_labels.insert(HASH_LABEL.to_owned(), hash.clone());
-    let mut annotations = copied(draft, &Map::new());
+    let mut annotations = copied(draft, &Map::new(), |_, _| false);
     annotations.insert(REVISION.to_owned(), revision.to_string());
     annotations.extend(draft.replicas_annotations());
     if draft.observed.flavour.marks_sets() {

@@ -43,10 +43,14 @@ pub fn parse(annotation: Option<&str>) -> Revision {
     match annotation {
         None | Some("") => Revision::Absent,
         Some(text) => match signed_decimal(text) {
-            Some(number) if number <= REVISION_MAX || has(Bug::RevisionOverflows) => Revision::Number(number),
+            Some(number) if counts(number) => Revision::Number(number),
             _ => Revision::Garbage,
         },
     }
+}
+
+fn counts(number: i64) -> bool {
+    number <= REVISION_MAX || has(Bug::RevisionOverflows)
 }
 
 /// The number after the highest of some revisions; negative ones never win (S5.2).
@@ -64,14 +68,19 @@ pub fn next(revisions: impl IntoIterator<Item = i64>) -> i64 {
 
 /// The revision that the new set should have at least (S5.2).
 pub(crate) fn next_for(draft: &mut Draft<'_>) -> i64 {
-    let olds = draft.olds();
-    let revisions: Vec<_> =
-        olds.iter().filter_map(|index| draft.sets.get(*index)).map(of).map(Revision::or_zero).collect();
-    let garbled = olds.iter().filter_map(|index| draft.sets.get(*index)).any(out_of_range);
-    if garbled {
+    let sets = draft.sets.iter().enumerate();
+    let olds = sets.filter(|(index, _)| Some(*index) != draft.new).map(|(_, set)| set);
+    // Each is read once: this is most of what a pass over a long history costs.
+    let written = olds.filter_map(|set| set.annotation(REVISION).and_then(signed_decimal));
+    let mut is_any_out_of_range = false;
+    let next = next(written.filter(|number| {
+        is_any_out_of_range |= is_out_of_range(*number);
+        counts(*number)
+    }));
+    if is_any_out_of_range {
         draft.deviate("S5.2");
     }
-    next(revisions)
+    next
 }
 
 /// The revision of a set after the actions so far.
@@ -80,8 +89,8 @@ pub(crate) fn of(set: &SetDraft<'_>) -> Revision {
 }
 
 /// Whether a number is there that upstream would take and overflow with.
-fn out_of_range(set: &SetDraft<'_>) -> bool {
-    set.annotation(REVISION).and_then(signed_decimal).is_some_and(|number| number >= REVISION_MAX)
+fn is_out_of_range(number: i64) -> bool {
+    number >= REVISION_MAX
 }
 
 /// The revision that "previous" means: the highest revision among the sets that are not the
