@@ -51,6 +51,11 @@ mutants: ## Change the planner in a thousand ways; its tests and the recorded de
 sim-crashes: ## Let the operator die around every write of a few scenarios
 	@$(SIM) --crash-matrix
 
+# Flags of criterion go into BENCH_FLAGS, for example BENCH_FLAGS="'at rest'".
+.PHONY: bench-plan
+bench-plan: ## Measure how many plans one core makes a second, with 2, 3, 10 and 100 ReplicaSets
+	@$(CARGO) bench --quiet --package api --bench plan -- $(BENCH_FLAGS)
+
 .PHONY: conformance
 conformance: ## Ask the sandbox's API server and a real one the same, and compare their answers
 	@$(CARGO) test --quiet --package rollwright --test conformance
