@@ -94,6 +94,18 @@ mod tests {
     }
 
     #[test]
+    fn each_suffix_is_the_next_power() {
+        let nanos = |text: &str| nanos(&json!(text)).unwrap_or_default();
+        assert_eq!((nanos("1n"), nanos("0e99"), nanos("0")), (1, 0, 0));
+        for step in ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"].windows(2) {
+            assert_eq!(nanos(&format!("1{}", step[1])), 1_000 * nanos(&format!("1{}", step[0])), "{step:?}");
+        }
+        for step in ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"].windows(2) {
+            assert_eq!(nanos(&format!("1{}", step[1])), 1_024 * nanos(&format!("1{}", step[0])), "{step:?}");
+        }
+    }
+
+    #[test]
     fn rounds_up_and_caps_and_refuses() {
         assert_eq!(nanos(&json!("0.0000000001")), Some(1));
         assert_eq!(nanos(&json!("-0.0000000001")), Some(-1));

@@ -60,6 +60,28 @@ fn a_refused_creation_is_settled_by_a_live_read() {
     }
 }
 
+/// The oracle counts these: upstream believes its cache (S4.15).
+#[test]
+fn what_is_settled_by_a_live_read_is_a_deviation() {
+    let plan = rolling_out().plan();
+    let is_create = |planned: &plan::Planned| matches!(planned.action, Action::CreateReplicaSet(_));
+    let index = plan.actions.iter().position(is_create).unwrap();
+    let world = rolling_out();
+    let deviation =
+        |failure| plan::after_failure(&world.observed, &plan, index, &failure, world.now).deviation;
+    for taken in [Some(set("a", 3)), Some(set("b", 3)), None] {
+        let taken = taken.map(|set| Box::new(rolling_out().replica_set(set)));
+        assert_eq!(deviation(Failure::NameTaken(taken)), Some("S4.15"));
+    }
+    assert_eq!(deviation(Failure::Refused("exceeded quota".to_owned())), None);
+}
+
+#[test]
+fn failures_are_told_in_the_words_of_the_server() {
+    assert_eq!(Failure::Refused("exceeded quota".to_owned()).to_string(), "exceeded quota");
+    assert_eq!(Failure::NameTaken(None).to_string(), "a ReplicaSet of that name exists already");
+}
+
 #[test]
 fn a_set_that_turns_out_to_be_ours_is_the_new_set() {
     let late = set("a", 3).revision("1").scaled_for("3", "4");

@@ -332,4 +332,23 @@ fn a_template_that_the_server_refuses_ends_the_request() {
     assert_eq!((record.requested, record.result.as_str()), (1, "Invalid"));
     assert_eq!(record.message.unwrap(), "Revision 1 cannot be put back: env[1]: Duplicate value");
     assert_eq!(record.recent, [], "it does not count as a rollback");
+    // What only clears the request has no template to be wrong.
+    let mut clearing = plan.clone();
+    clearing.actions = vec![clear.clone()];
+    let invalid = Failure::Invalid("spec.replicas: Invalid value".to_owned());
+    let after = plan::after_failure(&world.observed, &clearing, 0, &invalid, world.now);
+    assert!(
+        matches!(&after.verdict, Verdict::Retry(why) if why.contains("spec.replicas")),
+        "{:?}",
+        after.verdict
+    );
+}
+
+#[test]
+fn the_record_has_the_time() {
+    let mut world = asked(third(), 1);
+    world.pass();
+    let record = world.observed.workload.status.ours.rollback.clone().unwrap();
+    assert_eq!(record.time, "2026-04-01T12:00:00Z");
+    assert_eq!(record.recent.len(), 1);
 }
