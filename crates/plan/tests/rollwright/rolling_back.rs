@@ -345,6 +345,17 @@ fn a_template_that_the_server_refuses_ends_the_request() {
 }
 
 #[test]
+fn a_refusal_tells_what_was_asked_for_and_when() {
+    let mut world = asked(three_times(), 1);
+    let before = world.now;
+    world.pass();
+    assert!(is_refused(&world));
+    let record = world.observed.workload.status.ours.rollback.clone().unwrap();
+    assert_eq!((record.requested, record.result.as_str()), (1, "Refused"));
+    assert_eq!(record.time, before.to_string());
+}
+
+#[test]
 fn the_record_has_the_time() {
     let mut world = asked(third(), 1);
     world.pass();
