@@ -52,6 +52,15 @@ fn a_rollout_waits_for_its_new_pods_before_its_old_ones() {
     }
 }
 
+/// A pass that only takes old pods away is a step too.
+#[test]
+fn a_pass_that_cuts_says_so() {
+    let world = ours().that(|it| it.replicas = 3);
+    let plan = world.with(in_step("b", 1, "1")).with(in_step("a", 3, "2")).plan();
+    let cuts = plan.actions.iter().filter(|planned| matches!(planned.action, Action::UpdateReplicaSet(_)));
+    assert_eq!((cuts.count(), plan.why.to_string().as_str()), (1, "creating or resizing ReplicaSets"));
+}
+
 #[test]
 fn surge_never_shows_as_the_size_that_an_autoscaler_sees() {
     // R, pods of the old set, pods of the new set, what the scale subresource shows
