@@ -334,7 +334,7 @@ fn a_template_that_the_server_refuses_ends_the_request() {
     assert_eq!(record.recent, [], "it does not count as a rollback");
     // What only clears the request has no template to be wrong.
     let mut clearing = plan.clone();
-    clearing.actions = vec![clear.clone()];
+    clearing.actions.clone_from(&refused.actions);
     let invalid = Failure::Invalid("spec.replicas: Invalid value".to_owned());
     let after = plan::after_failure(&world.observed, &clearing, 0, &invalid, world.now);
     assert!(
