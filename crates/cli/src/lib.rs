@@ -23,6 +23,7 @@ mod projection;
 mod resources;
 mod rolling_update;
 pub mod rollout;
+mod stepwise;
 mod table;
 mod tree;
 mod verbs;

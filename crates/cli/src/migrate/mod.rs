@@ -14,7 +14,7 @@ mod write;
 
 pub(crate) use preview::merge;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args;
 use kube::api::{
@@ -30,11 +30,9 @@ use crate::migrate::checks::Neighbours;
 use crate::migrate::facts::{Facts, HpaChoice};
 use crate::migrate::step::Next;
 use crate::migrate::write::{Change, Write};
+use crate::name;
 use crate::output::{document, print};
-use crate::{name, verbs};
-
-/// Between two looks at what is waited for.
-const LOOK_AGAIN: Duration = Duration::from_millis(300);
+use crate::stepwise::Progress;
 
 /// `migrate`.
 #[derive(Debug, Args)]
@@ -120,41 +118,25 @@ struct Migration<'a> {
 
 impl Migration<'_> {
     async fn carry_out(&self) -> Result<Code, Failure> {
-        let since = Instant::now();
-        let mut has_written = false;
-        let mut awaited = String::new();
+        let mut progress = Progress::begin(self.arguments.timeout, &self.arguments.output);
         loop {
             let facts = self.read().await.map_err(|failure| self.interrupted(failure))?;
             match step::next(&facts) {
                 Next::Write(write) => {
                     if self.write(&write).await.map_err(|failure| self.interrupted(failure))? {
-                        self.say(&write.says)?;
-                        has_written = true;
+                        progress.wrote(&write.says)?;
                     }
                 }
                 Next::Wait(what) => {
-                    if verbs::limit(self.arguments.timeout).is_some_and(|limit| since.elapsed() >= limit) {
+                    if !progress.wait(&what).await {
                         eprintln!("error: {}", self.late(&what));
                         return Ok(Code::Timeout);
                     }
-                    if awaited != what {
-                        eprintln!("waiting for {what}");
-                        awaited = what;
-                    }
-                    tokio::time::sleep(LOOK_AGAIN).await;
                 }
-                Next::Done => return self.done(&facts, has_written),
+                Next::Done => return self.done(&facts, progress.has_written),
                 Next::Stuck(reason) => return Err(Failure::Rollout(reason)),
             }
         }
-    }
-
-    fn say(&self, line: &str) -> Result<(), Failure> {
-        if self.arguments.output.format.is_some() {
-            eprintln!("{line}");
-            return Ok(());
-        }
-        print(&format!("{line}\n"))
     }
 
     fn done(&self, facts: &Facts, has_written: bool) -> Result<Code, Failure> {

@@ -16,27 +16,12 @@ use crate::migrate::facts::{
     Facts, Holder, HpaChoice, fingerprint, fingerprints, is_deleting, is_managed, is_of_template, mark,
     mark_from, marks, name, size, uid,
 };
-use crate::migrate::write::{self, Write};
+use crate::migrate::write::{self, Change};
 use crate::rollout::is_observed;
+use crate::stepwise;
 
 /// What is next.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Next {
-    /// This.
-    Write(Box<Write>),
-    /// Nothing until this has happened by itself.
-    Wait(String),
-    /// All is as it should be.
-    Done,
-    /// It cannot go on, for this reason, until somebody has done something.
-    Stuck(String),
-}
-
-impl From<Write> for Next {
-    fn from(write: Write) -> Self {
-        Self::Write(Box::new(write))
-    }
-}
+pub(crate) type Next = stepwise::Next<Change>;
 
 /// Decides.
 pub(crate) fn next(facts: &Facts) -> Next {

@@ -10,14 +10,10 @@ use crate::migrate::facts::{
     Facts, MIGRATED_FROM, fingerprint, fingerprints, mark_from, marks, name, other_owners, template,
 };
 use crate::pods::text;
+use crate::stepwise;
 
 /// A request.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Write {
-    /// What it does, for people.
-    pub(crate) says: String,
-    pub(crate) change: Change,
-}
+pub(crate) type Write = stepwise::Write<Change>;
 
 /// What is sent.
 #[derive(Clone, Debug, PartialEq)]

@@ -25,10 +25,7 @@ use crate::rolling_update::facts::{
     DESIRED, Facts, LABEL_KEY, PARTNER, Wanted, annotation, full_name, is_held, name,
 };
 use crate::rolling_update::step::{Change, Next, Write};
-use crate::verbs;
-
-/// Between two looks at what is waited for.
-const LOOK_AGAIN: Duration = Duration::from_millis(300);
+use crate::stepwise::Progress;
 
 /// `rolling-update`.
 #[derive(Debug, Args)]
@@ -217,9 +214,8 @@ impl Update<'_> {
     }
 
     async fn carry_out(&self, start: Start) -> Result<Code, Failure> {
-        let (mut since, mut last_up) = (Instant::now(), None::<Instant>);
-        let mut awaited = String::new();
-        let mut has_written = false;
+        let mut progress = Progress::begin(self.arguments.timeout, &self.arguments.output);
+        let mut last_up = None::<Instant>;
         loop {
             let facts = self.read(&start).await.map_err(interrupted)?;
             match step::next(&facts) {
@@ -229,44 +225,30 @@ impl Update<'_> {
                         let left = self.arguments.update_period.saturating_sub(last.elapsed());
                         if left > Duration::ZERO {
                             tokio::time::sleep(left).await;
-                            since = Instant::now();
+                            progress.begin_anew();
                             last_up = None;
                             continue;
                         }
                     }
                     if self.write(&write).await.map_err(interrupted)? {
-                        self.say(&write.says)?;
-                        since = Instant::now();
-                        last_up = if is_up { Some(since) } else { last_up };
-                        has_written = true;
+                        progress.wrote(&write.says)?;
+                        progress.begin_anew();
+                        last_up = if is_up { Some(Instant::now()) } else { last_up };
                     }
                 }
                 Next::Wait(what) => {
-                    if verbs::limit(self.arguments.timeout).is_some_and(|limit| since.elapsed() >= limit) {
+                    if !progress.wait(&what).await {
                         eprintln!(
                             "error: timed out waiting for {what}; the same command goes on from here, and with \
                              --rollback goes back. kubectl describe rc says what is wrong with its pods"
                         );
                         return Ok(Code::Timeout);
                     }
-                    if awaited != what {
-                        eprintln!("waiting for {what}");
-                        awaited = what;
-                    }
-                    tokio::time::sleep(LOOK_AGAIN).await;
                 }
-                Next::Done => return self.done(&facts, has_written),
+                Next::Done => return self.done(&facts, progress.has_written),
                 Next::Stuck(reason) => return Err(Failure::Rollout(reason)),
             }
         }
-    }
-
-    fn say(&self, line: &str) -> Result<(), Failure> {
-        if self.arguments.output.format.is_some() {
-            eprintln!("{line}");
-            return Ok(());
-        }
-        print(&format!("{line}\n"))
     }
 
     fn done(&self, facts: &Facts, has_written: bool) -> Result<Code, Failure> {

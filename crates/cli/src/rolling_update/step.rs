@@ -8,27 +8,13 @@ use crate::rolling_update::facts::{
     DESIRED, Facts, HELD, NO_CLASS, PARTNER, annotation, desired, full_name, hash, is_deleting, is_held,
     is_observed, is_unique, name, number, size, stripped, template_label,
 };
+use crate::stepwise;
 
 /// What is next.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Next {
-    /// This.
-    Write(Box<Write>),
-    /// Nothing until this has happened by itself.
-    Wait(String),
-    /// All is as it should be.
-    Done,
-    /// It cannot go on, for this reason, until somebody has done something.
-    Stuck(String),
-}
+pub(crate) type Next = stepwise::Next<Change>;
 
 /// A request.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Write {
-    /// What it does, for people.
-    pub(crate) says: String,
-    pub(crate) change: Change,
-}
+pub(crate) type Write = stepwise::Write<Change>;
 
 /// What is sent.
 #[derive(Clone, Debug, PartialEq)]

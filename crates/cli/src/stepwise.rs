@@ -1,0 +1,91 @@
+//! Commands that go on in small steps, each of which follows from what there is: killed anywhere,
+//! the same command goes on.
+
+use std::time::{Duration, Instant};
+
+use crate::args::Output;
+use crate::failure::Failure;
+use crate::output::print;
+use crate::verbs;
+
+/// Between two looks at what is waited for.
+const LOOK_AGAIN: Duration = Duration::from_millis(300);
+
+/// What is next.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Next<C> {
+    /// This.
+    Write(Box<Write<C>>),
+    /// Nothing until this has happened by itself.
+    Wait(String),
+    /// All is as it should be.
+    Done,
+    /// It cannot go on, for this reason, until somebody has done something.
+    Stuck(String),
+}
+
+/// A request.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Write<C> {
+    /// What it does, for people.
+    pub(crate) says: String,
+    pub(crate) change: C,
+}
+
+impl<C> From<Write<C>> for Next<C> {
+    fn from(write: Write<C>) -> Self {
+        Self::Write(Box::new(write))
+    }
+}
+
+/// How far a command has come, as far as it is for people to know.
+pub(crate) struct Progress {
+    /// No limit is `None`.
+    limit: Option<Duration>,
+    since: Instant,
+    awaited: String,
+    /// Standard output is for one document at the end.
+    is_for_programs: bool,
+    pub(crate) has_written: bool,
+}
+
+impl Progress {
+    /// The time to wait begins now; 0 is no limit.
+    pub(crate) fn begin(timeout: Duration, output: &Output) -> Self {
+        Self {
+            limit: verbs::limit(timeout),
+            since: Instant::now(),
+            awaited: String::new(),
+            is_for_programs: output.format.is_some(),
+            has_written: false,
+        }
+    }
+
+    /// The time to wait begins anew.
+    pub(crate) fn begin_anew(&mut self) {
+        self.since = Instant::now();
+    }
+
+    /// Something was written: says what.
+    pub(crate) fn wrote(&mut self, says: &str) -> Result<(), Failure> {
+        self.has_written = true;
+        if self.is_for_programs {
+            eprintln!("{says}");
+            return Ok(());
+        }
+        print(&format!("{says}\n"))
+    }
+
+    /// Waits a moment, and says for what if that is new. Returns false when the time is over.
+    pub(crate) async fn wait(&mut self, what: &str) -> bool {
+        if self.limit.is_some_and(|limit| self.since.elapsed() >= limit) {
+            return false;
+        }
+        if self.awaited != what {
+            eprintln!("waiting for {what}");
+            what.clone_into(&mut self.awaited);
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+        true
+    }
+}
