@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use kube::api::{Api, ApiResource, DynamicObject, ListParams, Patch, PatchParams};
+use kube::api::{
+    Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, Preconditions,
+    PropagationPolicy,
+};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use plan::Flavour;
@@ -293,6 +296,18 @@ fn failed(is_without_authority: bool, error: &kube::Error) -> Failure {
         }
         _ => cause,
     })
+}
+
+/// Deletes just this version of an object, and leaves what it owns.
+pub(crate) fn orphaning(uid: &str, version: &str) -> DeleteParams {
+    DeleteParams {
+        propagation_policy: Some(PropagationPolicy::Orphan),
+        preconditions: Some(Preconditions {
+            uid: Some(uid.to_owned()),
+            resource_version: Some(version.to_owned()),
+        }),
+        ..DeleteParams::default()
+    }
 }
 
 /// The uid of an object's controller.

@@ -68,8 +68,13 @@ pub(crate) fn undo(deployment: &Deployment, revision: &Revision) -> Result<Undo,
         {"op": "replace", "path": "/spec/template", "value": revision.template},
         {"op": "add", "path": "/metadata/annotations", "value": annotations(deployment, revision)},
     ]);
+    Ok(Undo::Patch(json_patch(operations)?))
+}
+
+/// Operations as a JSON patch (RFC 6902).
+pub(crate) fn json_patch(operations: Value) -> Result<Patch<Value>, Failure> {
     let patch = serde_json::from_value(operations);
-    Ok(Undo::Patch(patch.map(Patch::Json).map_err(|error| Failure::Rollout(error.to_string()))?))
+    patch.map(Patch::Json).map_err(|error| Failure::Rollout(error.to_string()))
 }
 
 /// The Deployment's own bookkeeping, and all else from the revision.

@@ -17,22 +17,20 @@ pub(crate) use preview::merge;
 use std::time::Duration;
 
 use clap::Args;
-use kube::api::{
-    DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy,
-};
+use kube::api::{DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use plan::Flavour;
 use serde_json::{Value, json};
 
 use crate::args::{Connection, Output, Target, time};
-use crate::cluster::{Cluster, FIELD_MANAGER, body, kind_and_group, resource};
+use crate::cluster::{Cluster, FIELD_MANAGER, body, kind_and_group, orphaning, resource};
 use crate::failure::{Code, Failure};
 use crate::migrate::checks::Neighbours;
 use crate::migrate::facts::{Facts, HpaChoice};
 use crate::migrate::step::Next;
 use crate::migrate::write::{Change, Write};
-use crate::name;
 use crate::output::{document, print};
 use crate::stepwise::Progress;
+use crate::{edits, name};
 
 /// `migrate`.
 #[derive(Debug, Args)]
@@ -251,9 +249,7 @@ impl Migration<'_> {
                 cluster.deployments(self.to).create(&params, &dynamic(object)?).await.map(drop)
             }
             Change::Replace(operations) => {
-                let patch = serde_json::from_value(operations.clone());
-                let patch = patch.map_err(|error| Failure::Rollout(error.to_string()))?;
-                let patch: Patch<Value> = Patch::Json(patch);
+                let patch = edits::json_patch(operations.clone())?;
                 cluster.deployments(self.to).patch(&self.name, &params, &patch).await.map(drop)
             }
             Change::PatchTarget(patch) => {
@@ -267,14 +263,7 @@ impl Migration<'_> {
                 cluster.scalers().patch(name, &params, &Patch::Merge(patch)).await.map(drop)
             }
             Change::DeleteSource { uid, version } => {
-                let params = DeleteParams {
-                    propagation_policy: Some(PropagationPolicy::Orphan),
-                    preconditions: Some(Preconditions {
-                        uid: Some(uid.clone()),
-                        resource_version: Some(version.clone()),
-                    }),
-                    ..DeleteParams::default()
-                };
+                let params = orphaning(uid, version);
                 let from = Facts::other(self.to);
                 cluster.deployments(from).delete(&self.name, &params).await.map(drop)
             }

@@ -12,13 +12,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use kube::api::{
-    DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams, Preconditions, PropagationPolicy,
-};
+use kube::api::{DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use serde_json::Value;
 
 use crate::args::{Connection, Output, time};
-use crate::cluster::{Cluster, FIELD_MANAGER, body};
+use crate::cluster::{Cluster, FIELD_MANAGER, body, orphaning};
 use crate::failure::{Code, Failure};
 use crate::output::{document, print};
 use crate::rolling_update::facts::{
@@ -285,15 +283,7 @@ impl Update<'_> {
                 self.cluster.pods().patch(name, &params, &Patch::Merge(patch)).await.map(drop)
             }
             Change::Delete { name, uid, version } => {
-                let params = DeleteParams {
-                    propagation_policy: Some(PropagationPolicy::Orphan),
-                    preconditions: Some(Preconditions {
-                        uid: Some(uid.clone()),
-                        resource_version: Some(version.clone()),
-                    }),
-                    ..DeleteParams::default()
-                };
-                controllers.delete(name, &params).await.map(drop)
+                controllers.delete(name, &orphaning(uid, version)).await.map(drop)
             }
         };
         match answer {

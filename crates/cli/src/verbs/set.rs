@@ -1,6 +1,5 @@
 //! `set image`, `set env`, `set resources`.
 
-use kube::api::Patch;
 use serde_json::{Value, json};
 
 use super::{Subject, edit, open};
@@ -8,7 +7,7 @@ use crate::args::{Connection, SetEnvArguments, SetField, SetImageArguments, SetR
 use crate::cluster::body;
 use crate::failure::{Code, Failure};
 use crate::output::print;
-use crate::{env, images, resources};
+use crate::{edits, env, images, resources};
 
 /// Carries it out; the words are read before the cluster is asked.
 pub(crate) async fn set(connection: &Connection, field: &SetField) -> Result<Code, Failure> {
@@ -39,7 +38,8 @@ async fn image(connection: &Connection, arguments: &SetImageArguments) -> Result
     if operations.is_empty() {
         return edit::report(&subject.deployment, "has these images already", &arguments.output);
     }
-    edit::apply(&subject, &patch(operations)?, "image updated", &arguments.output).await
+    edit::apply(&subject, &edits::json_patch(Value::from(operations))?, "image updated", &arguments.output)
+        .await
 }
 
 async fn env(connection: &Connection, arguments: &SetEnvArguments) -> Result<Code, Failure> {
@@ -68,7 +68,7 @@ async fn env(connection: &Connection, arguments: &SetEnvArguments) -> Result<Cod
     if operations.is_empty() {
         return edit::report(deployment, "has these variables already", &arguments.output);
     }
-    let patch = patch(unchanged(&subject, operations))?;
+    let patch = edits::json_patch(unchanged(&subject, operations))?;
     edit::apply(&subject, &patch, "env updated", &arguments.output).await
 }
 
@@ -84,18 +84,13 @@ async fn resources(connection: &Connection, arguments: &SetResourcesArguments) -
     if operations.is_empty() {
         return edit::report(&subject.deployment, "has these resources already", &arguments.output);
     }
-    let patch = patch(unchanged(&subject, operations))?;
+    let patch = edits::json_patch(unchanged(&subject, operations))?;
     edit::apply(&subject, &patch, "resource requirements updated", &arguments.output).await
 }
 
 /// What replaces a whole list holds only while nobody has changed the specification since.
-fn unchanged(subject: &Subject, operations: Vec<Value>) -> Vec<Value> {
+fn unchanged(subject: &Subject, operations: Vec<Value>) -> Value {
     let generation = subject.deployment.body.pointer("/metadata/generation");
     let test = json!({"op": "test", "path": "/metadata/generation", "value": generation});
     [test].into_iter().chain(operations).collect()
-}
-
-fn patch(operations: Vec<Value>) -> Result<Patch<Value>, Failure> {
-    let patch = serde_json::from_value(Value::from(operations));
-    patch.map(Patch::Json).map_err(|error| Failure::Rollout(error.to_string()))
 }
