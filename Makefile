@@ -51,6 +51,23 @@ mutants: ## Change the planner in a thousand ways; its tests and the recorded de
 sim-crashes: ## Let the operator die around every write of a few scenarios
 	@$(SIM) --crash-matrix
 
+OPERATOR = "$${CARGO_TARGET_DIR:-target}/release/rollwright"
+BENCH = $(CARGO) build --quiet --release --package rollwright --bin rollwright && \
+  $(CARGO) run --quiet --release --package bench -- --operator $(OPERATOR)
+
+# Flags go into BENCH_FLAGS, for example BENCH_FLAGS='--only alone'.
+.PHONY: bench
+bench: ## Measure the operator beside Kubernetes' own deployment controller, in a quarter of an hour
+	@$(BENCH) $(BENCH_FLAGS)
+
+.PHONY: bench-quick
+bench-quick: ## The same in small, in three minutes
+	@$(BENCH) --amount quick $(BENCH_FLAGS)
+
+.PHONY: bench-full
+bench-full: ## The same at length, in hours
+	@$(BENCH) --amount full $(BENCH_FLAGS)
+
 # Flags of criterion go into BENCH_FLAGS, for example BENCH_FLAGS="'at rest'".
 .PHONY: bench-plan
 bench-plan: ## Measure how many plans one core makes a second, with 2, 3, 10 and 100 ReplicaSets

@@ -41,6 +41,8 @@ pub struct Request {
     pub dry_run: bool,
     /// When the server received it.
     pub timestamp: Timestamp,
+    /// When it had answered.
+    pub answered: Timestamp,
 }
 
 impl Request {
@@ -56,6 +58,14 @@ impl Request {
 /// If the file cannot be read, or a line that is complete cannot be parsed.
 pub fn requests(path: &Path, since: Timestamp, user: &str) -> Result<Vec<Request>, Error> {
     read(path, user, |request| request.user == user && request.timestamp >= since)
+}
+
+/// All requests about objects of a namespace, whoever sent them.
+///
+/// # Errors
+/// As [`requests`].
+pub fn requests_in(path: &Path, namespace: &str) -> Result<Vec<Request>, Error> {
+    read(path, namespace, |request| request.namespace == namespace)
 }
 
 /// The requests with this text in their lines which are of interest.
@@ -118,6 +128,7 @@ struct Line {
     #[serde(default)]
     response_status: ResponseStatus,
     request_received_timestamp: Timestamp,
+    stage_timestamp: Timestamp,
 }
 
 #[derive(Deserialize)]
@@ -163,6 +174,7 @@ impl Line {
             user_agent: self.user_agent,
             dry_run: self.uri.contains("dryRun="),
             timestamp: self.request_received_timestamp,
+            answered: self.stage_timestamp,
         })
     }
 }
@@ -189,6 +201,9 @@ mod tests {
             ("patch", "status", 200)
         );
         assert!(request.dry_run);
+        assert!(request.answered > request.timestamp);
+        assert_eq!(requests_in(&path, "n").unwrap().len(), 1);
+        assert_eq!(requests_in(&path, "p").unwrap(), []);
         assert_eq!(writes(&path, at(6), "operator").unwrap(), []);
         assert_eq!(writes(&path, at(5), "admin").unwrap(), []);
         assert_eq!(writes_by_program(&path, at(5), "kubectl").unwrap().len(), 1);

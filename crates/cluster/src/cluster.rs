@@ -18,10 +18,11 @@ use rustix::process::Signal;
 
 use crate::binaries::ControlPlaneBinaries;
 use crate::command::Tool;
+use crate::companion::Companion;
 use crate::credentials::{self, Credentials, User};
 use crate::error::Error;
 use crate::kubelet::{Kubelet, KubeletOptions};
-use crate::launches::{self, Layout, Ports};
+use crate::launches::{self, Layout, Limits, Ports};
 use crate::process::{Launch, Process};
 use crate::state::{self, State};
 use crate::wait::wait_for;
@@ -263,6 +264,18 @@ impl Cluster {
         self.launch(component)?;
         self.ready(component).await?;
         self.write_state(true)
+    }
+
+    /// Starts Kubernetes' deployment controller in a process of its own, beside the other
+    /// controllers.
+    ///
+    /// # Errors
+    /// If it cannot be started, or no port is free.
+    pub fn deployment_controller(&self, limits: Limits) -> Result<Companion, Error> {
+        let port = Ports::free()?.controller_manager;
+        let Launch { name, program, arguments, log } =
+            launches::deployment_controller(&self.binaries, &self.layout, port, &self.credentials, limits);
+        Companion::start(name, &program, arguments, log)
     }
 
     /// Switches the built-in deployment controller on or off. The controller

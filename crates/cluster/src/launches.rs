@@ -139,6 +139,15 @@ pub(crate) fn apiserver(
     }
 }
 
+/// How many requests a controller manager sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limits {
+    /// Kubernetes' defaults: 20 requests a second, 30 at once, for each controller.
+    Defaults,
+    /// As many as it can, in effect.
+    Lifted,
+}
+
 pub(crate) fn controller_manager(
     binaries: &ControlPlaneBinaries,
     layout: &Layout,
@@ -150,27 +159,54 @@ pub(crate) fn controller_manager(
     if deployment_controller {
         controllers.push("deployment-controller");
     }
-    let kubeconfig = credentials.kubeconfig(User::ControllerManager);
+    let flags = controller_flags(credentials, ports.controller_manager, &controllers, Limits::Lifted);
     Launch {
         name: "kube-controller-manager",
         program: binaries.controller_manager.clone(),
-        arguments: vec![
-            format!("--kubeconfig={}", kubeconfig.display()),
-            format!("--controllers={}", controllers.join(",")),
-            // Each controller then acts under its own name and its own rights,
-            // as in a real cluster, which the audit log shows.
-            "--use-service-account-credentials=true".to_owned(),
-            "--leader-elect=false".to_owned(),
-            "--bind-address=127.0.0.1".to_owned(),
-            format!("--secure-port={}", ports.controller_manager),
-            format!("--tls-cert-file={}", credentials.certificate().display()),
-            format!("--tls-private-key-file={}", credentials.key().display()),
-            "--authentication-skip-lookup=true".to_owned(),
-            "--authorization-always-allow-paths=*".to_owned(),
-            "--kube-api-qps=1000".to_owned(),
-            "--kube-api-burst=2000".to_owned(),
-            "--profiling=false".to_owned(),
-        ],
+        arguments: flags,
         log: layout.log("kube-controller-manager"),
     }
+}
+
+/// A second controller manager, with the deployment controller only.
+pub(crate) fn deployment_controller(
+    binaries: &ControlPlaneBinaries,
+    layout: &Layout,
+    port: u16,
+    credentials: &Credentials,
+    limits: Limits,
+) -> Launch {
+    Launch {
+        name: "deployment-controller",
+        program: binaries.controller_manager.clone(),
+        arguments: controller_flags(credentials, port, &["deployment-controller"], limits),
+        log: layout.log("deployment-controller"),
+    }
+}
+
+fn controller_flags(
+    credentials: &Credentials,
+    port: u16,
+    controllers: &[&str],
+    limits: Limits,
+) -> Vec<String> {
+    let mut flags = vec![
+        format!("--kubeconfig={}", credentials.kubeconfig(User::ControllerManager).display()),
+        format!("--controllers={}", controllers.join(",")),
+        // Each controller then acts under its own name and its own rights,
+        // as in a real cluster, which the audit log shows.
+        "--use-service-account-credentials=true".to_owned(),
+        "--leader-elect=false".to_owned(),
+        "--bind-address=127.0.0.1".to_owned(),
+        format!("--secure-port={port}"),
+        format!("--tls-cert-file={}", credentials.certificate().display()),
+        format!("--tls-private-key-file={}", credentials.key().display()),
+        "--authentication-skip-lookup=true".to_owned(),
+        "--authorization-always-allow-paths=*".to_owned(),
+        "--profiling=false".to_owned(),
+    ];
+    if limits == Limits::Lifted {
+        flags.extend(["--kube-api-qps=1000".to_owned(), "--kube-api-burst=2000".to_owned()]);
+    }
+    flags
 }

@@ -1,0 +1,32 @@
+//! What ends a bench early.
+
+use std::io;
+
+/// Why there are no figures.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    #[error(transparent)]
+    Cluster(#[from] cluster::Error),
+    #[error("talking to the API server")]
+    Kube(#[source] Box<kube::Error>),
+    #[error("{action}")]
+    Io { action: String, source: io::Error },
+    #[error("converting JSON")]
+    Json(#[from] serde_json::Error),
+    #[error("{0}")]
+    Other(String),
+}
+
+impl From<kube::Error> for Failure {
+    fn from(error: kube::Error) -> Self {
+        Self::Kube(Box::new(error))
+    }
+}
+
+impl Failure {
+    /// Wraps what the operating system said with what was attempted.
+    pub(crate) fn io(action: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let action = action.into();
+        move |source| Self::Io { action, source }
+    }
+}

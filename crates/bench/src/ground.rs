@@ -1,0 +1,27 @@
+//! The control plane that everything is measured on.
+
+use cluster::{Cluster, Options, User};
+use serde_json::json;
+
+use crate::failure::Failure;
+
+const CRD: &str = include_str!("../../../crds/deployments.rollwright.dev.yaml");
+
+/// Starts one without a deployment controller, with our kind installed. The operator may do
+/// everything: what rights it has does not change what it costs.
+pub(crate) async fn start() -> Result<Cluster, Failure> {
+    let mut options = Options::unique("bench");
+    options.manifests = vec![CRD.to_owned(), rights()];
+    Ok(Cluster::start(options).await?)
+}
+
+fn rights() -> String {
+    json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": "rollwright-bench"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": User::Operator.name()}],
+    })
+    .to_string()
+}

@@ -1,0 +1,102 @@
+//! `rollwright-bench`: the operator beside Kubernetes' own deployment controller, on one API server
+//! with the same ReplicaSet controller and the same fake kubelet, in turns.
+
+mod completion;
+mod failure;
+mod figure;
+mod ground;
+mod manifest;
+mod played;
+mod report;
+mod round;
+mod scenario;
+mod side;
+mod target;
+mod traffic;
+mod usage;
+
+use std::error::Error as _;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use clap::{Parser, ValueEnum};
+
+use crate::failure::Failure;
+use crate::played::Played;
+use crate::scenario::Scenario;
+
+/// Measures Rollwright beside Kubernetes' own deployment controller.
+#[derive(Parser)]
+#[command(name = "rollwright-bench", version)]
+struct Arguments {
+    /// How much: three minutes, fifteen, or hours.
+    #[arg(long, value_enum, default_value = "standard")]
+    amount: Amount,
+    /// Only the scenarios of these names.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// The operator, a release build.
+    #[arg(long, value_name = "FILE")]
+    operator: PathBuf,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Amount {
+    Quick,
+    Standard,
+    Full,
+}
+
+impl Amount {
+    fn scenarios(self) -> &'static [Scenario] {
+        match self {
+            Self::Quick => &scenario::QUICK,
+            Self::Standard => &scenario::STANDARD,
+            Self::Full => &scenario::FULL,
+        }
+    }
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    tracing_subscriber::fmt().with_env_filter("error,kube_client=off").with_writer(std::io::stderr).init();
+    match run(&Arguments::parse()).await {
+        Ok(report) => {
+            print!("{report}");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: {error}");
+            let mut source = error.source();
+            while let Some(cause) = source {
+                eprintln!("  because: {cause}");
+                source = cause.source();
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(arguments: &Arguments) -> Result<String, Failure> {
+    let started = Instant::now();
+    let wanted = |name: &str| arguments.only.is_empty() || arguments.only.iter().any(|only| only == name);
+    let operator = arguments.operator.canonicalize();
+    let operator =
+        operator.map_err(Failure::io(format!("finding the operator, {}", arguments.operator.display())))?;
+    let cluster = ground::start().await?;
+    let mut played = Vec::new();
+    for scenario in arguments.amount.scenarios().iter().filter(|scenario| wanted(scenario.name)) {
+        played.push(Played::play(&cluster, &operator, *scenario).await?);
+    }
+    tokio::task::spawn_blocking(|| drop(cluster)).await.map_err(|error| Failure::Other(error.to_string()))?;
+    let mut text = format!("{}\n", report::targets(&target::judge(&played)));
+    for played in &played {
+        text.push_str(&format!("{}\n", report::scenario(played)));
+        if played.scenario.name == scenario::FLEET.name {
+            text.push_str(&format!("{}\n", report::writes(played)));
+        }
+    }
+    eprintln!("all: {} s", started.elapsed().as_secs());
+    Ok(text)
+}
