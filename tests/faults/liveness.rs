@@ -1,11 +1,15 @@
 //! `/livez` tells when a watch has stopped moving, and when it moves again.
 
+use std::convert::Infallible;
 use std::time::{Duration, Instant};
 
 use cluster::{NotYet, wait_for};
 use faultproxy::{Match, StreamFault};
+use kube::api::{Patch, PatchParams};
+use serde_json::json;
 
 use crate::failure::{Outcome, ensure, until};
+use crate::manifest::Manifest;
 use crate::report::Row;
 use crate::rig::Rig;
 use crate::rollout::HALF_OPEN;
@@ -18,6 +22,24 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 /// Shorter than the time after which the operator itself takes a silent watch for dead: with the
 /// default, the probe would have nothing to say.
 const STALLED_AFTER: &str = "--stalled-after=85";
+/// A Deployment that asks for nothing.
+const STEADY: &str = "steady";
+
+/// Between two changes of a Deployment; several fit into [`STALLED_AFTER`].
+const NEWS_EVERY: Duration = Duration::from_secs(20);
+
+/// Gives the watch of Deployments something to say, for ever. A server that was started anew sends
+/// no bookmarks for a kind until an object of it has changed, so these alone do not.
+async fn tell_news(rig: &Rig) -> Outcome<Infallible> {
+    let deployments = rig.world.deployments();
+    let mut count = 0;
+    loop {
+        let patch = json!({"metadata": {"annotations": {"example.org/count": count.to_string()}}});
+        deployments.patch(STEADY, &PatchParams::default(), &Patch::Merge(patch)).await?;
+        count += 1;
+        tokio::time::sleep(NEWS_EVERY).await;
+    }
+}
 
 async fn livez(rig: &Rig, wanted: u16) -> Outcome<String> {
     let what = format!("/livez answering {wanted}");
@@ -32,13 +54,17 @@ async fn livez(rig: &Rig, wanted: u16) -> Outcome<String> {
 async fn trips_on_a_wedged_stream(rig: &Rig) -> Outcome {
     let _operator = rig.replacement(STALLED_AFTER).await?;
     livez(rig, 200).await?;
+    rig.world.create(&Manifest::new(STEADY, 0).spec("paused", &json!(true))).await?;
     let started = Instant::now();
     let struck = rig.proxy.strike(&Match::verb("watch").resource("replicasets"), StreamFault::HalfOpen);
     ensure(struck > 0, "a watch to strike", struck)?;
-    let complaint = livez(rig, 503).await?;
+    let complaint = tokio::select! {
+        complaint = livez(rig, 503) => complaint?,
+        failed = tell_news(rig) => match failed? {},
+    };
     let tripped = started.elapsed();
     ensure(complaint.contains("watch of replicasets"), "the name of the watch", &complaint)?;
-    // Not one that merely has nothing to say: bookmarks keep those alive.
+    // Not the one that still brings news.
     ensure(!complaint.contains("watch of deployments"), "no other name", &complaint)?;
     ensure(tripped <= Duration::from_secs(92), "the probe to trip", tripped)?;
     // It heals itself, and says so.
