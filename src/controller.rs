@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use dispatch::index::{Extent, Index, Key, Sight};
 use dispatch::ledger::Ledger;
 use dispatch::memory::Memory;
+use dispatch::starts::Starts;
 use plan::Flavour;
 
 use crate::client::WatchClients;
@@ -53,6 +54,7 @@ pub(crate) struct Controller {
     memory: Mutex<Memory>,
     rivalry: Mutex<Rivalry>,
     patience: Mutex<Patience>,
+    starts: Mutex<Starts>,
 }
 
 impl Controller {
@@ -89,6 +91,7 @@ impl Controller {
             memory: Mutex::new(Memory::default()),
             rivalry: Mutex::new(rivalry),
             patience: Mutex::default(),
+            starts: Mutex::default(),
         }
     }
 
@@ -156,5 +159,10 @@ impl Controller {
     /// Who has been asked to come later. Held briefly, and no other lock meanwhile.
     pub(crate) fn patience(&self) -> MutexGuard<'_, Patience> {
         self.patience.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whose turn it is to begin a rollout. Held briefly, and no other lock meanwhile.
+    pub(crate) fn starts(&self) -> MutexGuard<'_, Starts> {
+        self.starts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

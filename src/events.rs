@@ -5,9 +5,11 @@
 //! oldest first, and counted. One task writes, so a slow server costs events, not rollouts.
 
 mod correlator;
+mod steps;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use kube::api::Patch;
@@ -21,9 +23,14 @@ use crate::live::{patch_params, post_params};
 use crate::object::{Kind, Object};
 use crate::requests::Server;
 use correlator::{Correlator, Verdict};
+use steps::Steps;
 
 /// Events that wait to be written; a rollout makes a handful.
 const QUEUE_MAX: usize = 1024;
+/// How often somebody looks whether steps that wait are to be told.
+const LOOK: Duration = Duration::from_millis(250);
+/// What waits when the operator ends gets this long to be written.
+const FAREWELL: Duration = Duration::from_millis(250);
 /// Room for the suffix that makes an event's name unique within the 253 characters of a name.
 const NAME_STEM_MAX: usize = 230;
 
@@ -74,12 +81,21 @@ struct Inner {
     server: Server,
     queue: Mutex<VecDeque<Recorded>>,
     wake: Notify,
+    writer: tokio::sync::Mutex<Writer>,
     dropped: prometheus::IntCounterVec,
+}
+
+/// What is known to whoever writes.
+#[derive(Default)]
+struct Writer {
+    steps: Steps,
+    correlator: Correlator,
 }
 
 impl Events {
     pub(crate) fn new(server: Server, dropped: prometheus::IntCounterVec) -> Self {
-        Self(Arc::new(Inner { server, queue: Mutex::default(), wake: Notify::new(), dropped }))
+        let (queue, writer) = (Mutex::default(), tokio::sync::Mutex::default());
+        Self(Arc::new(Inner { server, queue, wake: Notify::new(), writer, dropped }))
     }
 
     /// Takes an event on.
@@ -97,13 +113,46 @@ impl Events {
 
     /// Writes events until the task is dropped.
     pub(crate) async fn write_all(self) {
-        let mut correlator = Correlator::default();
         loop {
-            let next = self.0.queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-            match next {
-                Some(recorded) => self.write(&mut correlator, &recorded).await,
-                None => self.0.wake.notified().await,
+            self.write_queued().await;
+            let mut writer = self.0.writer.lock().await;
+            let due = writer.steps.due(clock::now());
+            self.write_each(&mut writer, due).await;
+            let is_idle = writer.steps.is_empty();
+            drop(writer);
+            if is_idle {
+                self.0.wake.notified().await;
+            } else {
+                let _woken = tokio::time::timeout(LOOK, self.0.wake.notified()).await;
             }
+        }
+    }
+
+    /// Writes what still waits, as far as there is time: the operator is about to end.
+    pub(crate) async fn finish(&self) {
+        let rest = async {
+            self.write_queued().await;
+            let mut writer = self.0.writer.lock().await;
+            let held = writer.steps.all();
+            self.write_each(&mut writer, held).await;
+        };
+        let _in_time = tokio::time::timeout(FAREWELL, rest).await;
+    }
+
+    async fn write_queued(&self) {
+        loop {
+            // Taken first, so that two who write keep the order.
+            let mut writer = self.0.writer.lock().await;
+            let next = self.0.queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+            let Some(recorded) = next else { return };
+            let told = writer.steps.take(recorded, clock::now());
+            self.write_each(&mut writer, told).await;
+        }
+    }
+
+    async fn write_each(&self, writer: &mut Writer, events: Vec<Recorded>) {
+        for recorded in events {
+            self.write(&mut writer.correlator, &recorded).await;
         }
     }
 

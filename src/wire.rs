@@ -316,5 +316,9 @@ pub(crate) async fn stop(controllers: &[Arc<Controller>], workers: Vec<Workers>)
     if !is_drained {
         error!("some passes did not end in time and are cut off");
     }
+    // All share one.
+    if let Some(controller) = controllers.first() {
+        controller.events.finish().await;
+    }
     is_drained
 }

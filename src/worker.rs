@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use dispatch::ledger::{self, Readiness};
 use dispatch::next::{Next, Scheduled};
+use dispatch::starts::{self, Starts};
 use futures::FutureExt as _;
 use pass::PassError;
 use plan::{ReplicaSet, Why, Workload};
@@ -147,20 +148,41 @@ async fn pass_over(controller: &Arc<Controller>, key: &Key) -> Next {
         controller.rollouts.forget(key);
         controller.ledger().clear(key);
         controller.pods.stop(key);
+        wake(controller, |starts| starts.ended(key, clock::now()));
         return Next::Nothing;
     };
+    if starts::is_start(&workload, &sets) {
+        let turn = controller.starts().ask(key, clock::now());
+        controller.queue.wake(turn.others);
+        if !turn.is_now {
+            return Next::Parked(clock::now() + starts::ASK_AGAIN);
+        }
+    }
     run(controller, key, workload, sets).await
+}
+
+/// Notes what happened to a rollout, and lets those begin whose turn has come by that.
+fn wake(controller: &Controller, note: impl FnOnce(&mut Starts) -> Vec<Key>) {
+    let turns = note(&mut controller.starts());
+    controller.queue.wake(turns);
 }
 
 async fn run(controller: &Arc<Controller>, key: &Key, workload: Workload, sets: Vec<ReplicaSet>) -> Next {
     let uid = workload.uid.clone();
     let observed = dispatch::observed(controller.flavour, &mut controller.memory(), key, workload, sets);
     let cluster = Live { controller, key };
-    let outcome = pass::run(&cluster, observed, clock::timestamp()).await;
+    let now = clock::timestamp();
+    let outcome = pass::run(&cluster, observed, now).await;
+    dispatch::note(&mut controller.memory(), key, &uid, &outcome, now);
     debug!(%key, writes = outcome.writes, wake = ?outcome.wake, deviations = ?outcome.deviations, "pass");
     say_why(controller, key, &uid, outcome.why.as_ref());
     if dispatch::is_through_with_pods(&outcome) {
         controller.pods.stop(key);
+    }
+    if outcome.why.as_ref().map(Why::itself) == Some(&Why::Converged) {
+        wake(controller, |starts| starts.ended(key, clock::now()));
+    } else if outcome.writes > 0 {
+        wake(controller, |starts| starts.moved(key, clock::now()));
     }
     match controller.rivalry().yields_until(key) {
         Some(until) => Next::Yielded(until.into_std()),

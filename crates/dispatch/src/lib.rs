@@ -9,7 +9,9 @@ pub mod ledger;
 pub mod memory;
 pub mod next;
 pub mod queue;
+pub mod starts;
 
+use jiff::Timestamp;
 use pass::Outcome;
 use plan::{Answers, Flavour, Observed, Options, ReplicaSet, Workload};
 
@@ -37,7 +39,16 @@ pub fn observed(
     let mut orphans = memory.orphans(key, &workload.uid);
     orphans.retain(|name| sets.iter().all(|set| set.name != *name));
     let answers = Answers { orphans, ..Answers::default() };
-    Observed { flavour, workload, sets, answers, options: Options::default() }
+    let status_rests_until = memory.status_rests_until(key, &workload.uid);
+    let options = Options { status_rests_until, ..Options::default() };
+    Observed { flavour, workload, sets, answers, options }
+}
+
+/// Remembers what matters to the next pass. `now` is when the pass began.
+pub fn note(memory: &mut Memory, key: &Key, uid: &str, outcome: &Outcome, now: Timestamp) {
+    if outcome.wrote_status {
+        memory.note_status_written(key, uid, now);
+    }
 }
 
 /// Whether the pods of the Deployment need not be watched any more.

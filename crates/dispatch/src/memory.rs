@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use jiff::{SignedDuration, Timestamp};
 use pass::Refusal;
 use plan::template::{Digest, Fingerprint};
 use plan::{DryRun, Workload};
@@ -12,6 +13,9 @@ use crate::index::Key;
 
 /// How long a dry run may fail for reasons that may pass before it counts as refused.
 const DRY_RUN_PATIENCE: Duration = Duration::from_secs(30);
+
+/// A status that can wait is written that long after the one before.
+const STATUS_RESTS: SignedDuration = SignedDuration::from_secs(1);
 
 /// By Deployment, in one flavour.
 #[derive(Default)]
@@ -27,6 +31,7 @@ struct Entry {
     why: String,
     dry_run: Option<(Fingerprint, DryRun)>,
     dry_run_fails_since: Option<Instant>,
+    status_rests_until: Option<Timestamp>,
 }
 
 impl Memory {
@@ -72,6 +77,16 @@ impl Memory {
             why.clone_into(&mut entry.why);
         }
         is_news
+    }
+
+    /// The status was written just now.
+    pub fn note_status_written(&mut self, key: &Key, uid: &str, now: Timestamp) {
+        self.entry(key, uid).status_rests_until = now.checked_add(STATUS_RESTS).ok();
+    }
+
+    /// Until when a status that can wait does.
+    pub fn status_rests_until(&mut self, key: &Key, uid: &str) -> Option<Timestamp> {
+        self.entry(key, uid).status_rests_until
     }
 
     /// The answer of an earlier dry run of this template.

@@ -92,6 +92,7 @@ impl Case {
     }
 
     pub(crate) fn options(&self) -> plan::Options {
-        plan::Options { terminating_replicas: self.feature_gates.terminating_replicas }
+        let terminating_replicas = self.feature_gates.terminating_replicas;
+        plan::Options { terminating_replicas, ..plan::Options::default() }
     }
 }

@@ -29,6 +29,8 @@ pub struct Outcome {
     pub why: Option<Why>,
     /// Write requests that were accepted.
     pub writes: usize,
+    /// Whether one of them was of the Deployment's status.
+    pub wrote_status: bool,
     /// Rules from which a branch deviated on purpose.
     pub deviations: BTreeSet<&'static str>,
     /// Statuses on the way to the one that was written ([`Plan::on_the_way`]).
@@ -63,13 +65,15 @@ impl From<Refusal> for PassError {
 
 /// One pass over one Deployment, from a snapshot to its last action.
 pub async fn run<C: Cluster>(cluster: &C, observed: Observed, now: Timestamp) -> Outcome {
-    let mut pass = Pass { cluster, observed, now, writes: 0, deviations: BTreeSet::new() };
+    let mut pass =
+        Pass { cluster, observed, now, writes: 0, wrote_status: false, deviations: BTreeSet::new() };
     let result = pass.steps().await;
     let (error, wake, why, on_the_way) = match result {
         Ok(plan) => (None, plan.wake, Some(plan.why), plan.on_the_way),
         Err((error, why)) => (Some(error), Wake::OnChange, why, Vec::new()),
     };
-    Outcome { error, wake, why, writes: pass.writes, deviations: pass.deviations, on_the_way }
+    let Pass { writes, wrote_status, deviations, .. } = pass;
+    Outcome { error, wake, why, writes, wrote_status, deviations, on_the_way }
 }
 
 struct Pass<'a, C> {
@@ -77,6 +81,7 @@ struct Pass<'a, C> {
     observed: Observed,
     now: Timestamp,
     writes: usize,
+    wrote_status: bool,
     deviations: BTreeSet<&'static str>,
 }
 
@@ -138,6 +143,7 @@ impl<C: Cluster> Pass<'_, C> {
     async fn perform(&mut self, planned: &plan::Planned) -> Result<(), Refusal> {
         let written = self.cluster.act(&self.observed.workload, &planned.action).await?;
         self.writes += 1;
+        self.wrote_status |= matches!(planned.action, plan::Action::WriteStatus(_));
         // S4.5: the version that a write to the Deployment returned is carried forward.
         if let Some(version) = written {
             self.observed.workload.resource_version = version;

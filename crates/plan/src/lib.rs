@@ -23,6 +23,7 @@ mod new_set;
 mod observed;
 mod outcome;
 mod ownership;
+mod pace;
 mod pause;
 pub mod progress;
 pub mod quantity;
@@ -77,7 +78,11 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Step {
     let mut draft = Draft::new(observed, ownership.claimed, now);
     match decide(&mut draft) {
         Err(ask) => Step::Ask(ask),
-        Ok(()) => Step::Act(Box::new(draft.finish())),
+        Ok(()) => {
+            let mut plan = draft.finish();
+            pace::hold_back(&mut plan, observed, now);
+            Step::Act(Box::new(plan))
+        }
     }
 }
 

@@ -34,11 +34,14 @@ pub struct Observed {
 pub struct Options {
     /// Whether `status.terminatingReplicas` is reported (S9.4).
     pub terminating_replicas: bool,
+    /// Before this time no status is written that can wait (issue 7); `None` if any may be. Set by
+    /// whoever knows when the last one was written.
+    pub status_rests_until: Option<Timestamp>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { terminating_replicas: true }
+        Self { terminating_replicas: true, status_rests_until: None }
     }
 }
 

@@ -183,8 +183,10 @@ impl Link {
             (dispatch::observed(self.flavour, &mut brain.memory, &self.key, workload, sets), brain.wall)
         };
         *lock(&self.view) = Some(View::of(&observed));
+        let uid = observed.workload.uid.clone();
         let outcome = pass::run(&self, observed, wall).await;
         let mut brain = lock(&self.brain);
+        dispatch::note(&mut brain.memory, &self.key, &uid, &outcome, wall);
         if dispatch::is_through_with_pods(&outcome) {
             brain.watches_pods = false;
         }

@@ -1,0 +1,139 @@
+//! Rollouts begin in turn. When hundreds are asked for at once, all of them together are no sooner
+//! done than one after the other, and until then none is: so those under way are finished first.
+//!
+//! Only what keeps the API server busy counts as under way. A rollout that waits for its pods makes
+//! room after a second, so one that hangs holds nobody up, and many whose pods are slow run side
+//! by side. Namespaces take turns.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::ops::Bound;
+use std::time::{Duration, Instant};
+
+use plan::{ReplicaSet, Workload};
+
+use crate::index::Key;
+
+/// A rollout for which nothing was written for so long waits for its pods.
+const STILL_AFTER: Duration = Duration::from_secs(1);
+/// Rollouts that are under way at the same time, at most. A few are enough to keep a server busy.
+const UNDER_WAY_MAX: usize = 32;
+/// Who waits asks again after this long, should nobody tell.
+pub const ASK_AGAIN: Duration = STILL_AFTER;
+
+/// Who is under way, and who waits.
+pub struct Starts {
+    limit: usize,
+    /// Until when each counts as under way.
+    moving: HashMap<Key, Instant>,
+    /// Names in the order in which they came, by namespace.
+    waiting: BTreeMap<String, VecDeque<String>>,
+    is_waiting: HashSet<Key>,
+    /// The namespace whose turn was last.
+    last: String,
+}
+
+/// Whether a rollout may begin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    /// Whether this one may.
+    pub is_now: bool,
+    /// Others whose turn has come: wake them.
+    pub others: Vec<Key>,
+}
+
+/// Whether a pass over this Deployment would begin a rollout: its template is new, or came back,
+/// and no pod of it was asked for yet. A change of size waits for nobody.
+#[must_use]
+pub fn is_start(workload: &Workload, sets: &[ReplicaSet]) -> bool {
+    let template = &workload.template.fingerprint;
+    workload.status.observed_generation < workload.generation
+        && workload.replicas > 0
+        && !workload.deleting
+        && !workload.paused
+        && workload.rollback_to.is_none()
+        && !sets.iter().any(|set| set.size > 0 && set.carries(template))
+}
+
+impl Default for Starts {
+    fn default() -> Self {
+        Self::new(UNDER_WAY_MAX)
+    }
+}
+
+impl Starts {
+    /// So many may be under way at a time; at least one.
+    fn new(limit: usize) -> Self {
+        Self {
+            limit: limit.max(1),
+            moving: HashMap::new(),
+            waiting: BTreeMap::new(),
+            is_waiting: HashSet::new(),
+            last: String::new(),
+        }
+    }
+
+    /// A rollout is about to begin. If it has to wait, its turn is told by [`Turn::others`] of
+    /// another call, or comes when it asks again after [`ASK_AGAIN`].
+    pub fn ask(&mut self, key: &Key, now: Instant) -> Turn {
+        if !self.moving.contains_key(key) && self.is_waiting.insert(key.clone()) {
+            self.waiting.entry(key.namespace.clone()).or_default().push_back(key.name.clone());
+        }
+        let mut others = self.next(now);
+        others.retain(|other| other != key);
+        let is_now = self.moving.contains_key(key);
+        if is_now {
+            self.moving.insert(key.clone(), now + STILL_AFTER);
+        }
+        Turn { is_now, others }
+    }
+
+    /// Something was written for this Deployment. Tells whose turn has come.
+    pub fn moved(&mut self, key: &Key, now: Instant) -> Vec<Key> {
+        if let Some(until) = self.moving.get_mut(key) {
+            *until = now + STILL_AFTER;
+        }
+        self.next(now)
+    }
+
+    /// Its rollout is over, or it is gone. Tells whose turn has come.
+    pub fn ended(&mut self, key: &Key, now: Instant) -> Vec<Key> {
+        self.moving.remove(key);
+        self.next(now)
+    }
+
+    /// Those that may begin now. They count as under way from here on.
+    fn next(&mut self, now: Instant) -> Vec<Key> {
+        if self.waiting.is_empty() {
+            return Vec::new();
+        }
+        if self.moving.len() >= self.limit {
+            self.moving.retain(|_, until| *until > now);
+        }
+        let mut turns = Vec::new();
+        while self.moving.len() < self.limit {
+            let Some(key) = self.pop() else { break };
+            self.moving.insert(key.clone(), now + STILL_AFTER);
+            turns.push(key);
+        }
+        turns
+    }
+
+    /// The first of the namespace after that whose turn was last.
+    fn pop(&mut self) -> Option<Key> {
+        let after = (Bound::Excluded(self.last.as_str()), Bound::Unbounded);
+        let namespace = self.waiting.range::<str, _>(after).next().or_else(|| self.waiting.iter().next());
+        let namespace = namespace.map(|(namespace, _)| namespace.clone())?;
+        let names = self.waiting.get_mut(&namespace)?;
+        let name = names.pop_front()?;
+        if names.is_empty() {
+            self.waiting.remove(&namespace);
+        }
+        self.last.clone_from(&namespace);
+        let key = Key { namespace, name };
+        self.is_waiting.remove(&key);
+        Some(key)
+    }
+}
+
+#[cfg(test)]
+mod tests;
