@@ -46,6 +46,11 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         self.wake.notify_one();
     }
 
+    /// The key in work has written; see [`State::rest`].
+    pub(crate) fn rest(&self, key: &K) {
+        self.lock().rest(key, clock::now());
+    }
+
     /// A pass over this key ended so; says when it comes again, and releases it.
     pub(crate) fn schedule(&self, key: &K, next: &Next) -> Scheduled {
         let mut state = self.lock();

@@ -182,6 +182,7 @@ async fn run(controller: &Arc<Controller>, key: &Key, workload: Workload, sets: 
     if outcome.why.as_ref().map(Why::itself) == Some(&Why::Converged) {
         wake(controller, |starts| starts.ended(key, clock::now()));
     } else if outcome.writes > 0 {
+        controller.queue.rest(key);
         wake(controller, |starts| starts.moved(key, clock::now()));
     }
     match controller.rivalry().yields_until(key) {

@@ -25,6 +25,7 @@ use clap::{Parser, ValueEnum};
 use crate::failure::Failure;
 use crate::played::Played;
 use crate::scenario::Scenario;
+use crate::side::Side;
 
 /// Measures Rollwright beside Kubernetes' own deployment controller.
 #[derive(Parser)]
@@ -36,6 +37,9 @@ struct Arguments {
     /// Only the scenarios of these names.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// Only these sides.
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = Side::ALL)]
+    sides: Vec<Side>,
     /// The operator, a release build.
     #[arg(long, value_name = "FILE")]
     operator: PathBuf,
@@ -87,7 +91,7 @@ async fn run(arguments: &Arguments) -> Result<String, Failure> {
     let cluster = ground::start().await?;
     let mut played = Vec::new();
     for scenario in arguments.amount.scenarios().iter().filter(|scenario| wanted(scenario.name)) {
-        played.push(Played::play(&cluster, &operator, *scenario).await?);
+        played.push(Played::play(&cluster, &operator, *scenario, &arguments.sides).await?);
     }
     tokio::task::spawn_blocking(|| drop(cluster)).await.map_err(|error| Failure::Other(error.to_string()))?;
     let mut text = format!("{}\n", report::targets(&target::judge(&played)));

@@ -24,10 +24,11 @@ impl Played {
         cluster: &Cluster,
         operator: &Path,
         scenario: Scenario,
+        sides: &[Side],
     ) -> Result<Self, Failure> {
         let mut rounds = Vec::new();
         for number in 1..=scenario.rounds {
-            for side in scenario.sides {
+            for side in sides {
                 let started = Instant::now();
                 let round = round::play(cluster, operator, &scenario, *side).await?;
                 let seconds = started.elapsed().as_secs();

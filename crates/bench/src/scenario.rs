@@ -4,8 +4,6 @@ use std::time::Duration;
 
 use cluster::Limits;
 
-use crate::side::Side;
-
 /// One thing that is done to every Deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Operation {
@@ -53,7 +51,6 @@ pub(crate) struct Scenario {
     pub(crate) limits: Limits,
     /// How often each side plays it, in turns.
     pub(crate) rounds: usize,
-    pub(crate) sides: &'static [Side],
 }
 
 const LIFE: &[Operation] = &[
@@ -75,7 +72,6 @@ pub(crate) const ALONE: Scenario = Scenario {
     ready_after: Duration::ZERO,
     limits: Limits::Lifted,
     rounds: 2,
-    sides: &Side::ALL,
 };
 
 pub(crate) const FLEET: Scenario = Scenario {
@@ -88,7 +84,6 @@ pub(crate) const FLEET: Scenario = Scenario {
     ready_after: Duration::from_millis(100),
     limits: Limits::Lifted,
     rounds: 2,
-    sides: &Side::ALL,
 };
 
 pub(crate) const BURST: Scenario = Scenario {
@@ -101,7 +96,6 @@ pub(crate) const BURST: Scenario = Scenario {
     ready_after: Duration::from_millis(100),
     limits: Limits::Lifted,
     rounds: 2,
-    sides: &Side::ALL,
 };
 
 pub(crate) const DEFAULTS: Scenario = Scenario {
@@ -114,7 +108,6 @@ pub(crate) const DEFAULTS: Scenario = Scenario {
     ready_after: Duration::from_millis(100),
     limits: Limits::Defaults,
     rounds: 1,
-    sides: &Side::ALL,
 };
 
 /// The same in small, to see in three minutes whether something is off.

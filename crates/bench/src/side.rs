@@ -2,19 +2,22 @@
 
 use std::path::Path;
 
+use clap::ValueEnum;
 use cluster::{Cluster, Companion, Limits, User};
 use kube::api::{ApiResource, GroupVersionKind};
 
 use crate::failure::Failure;
 
 /// A controller and the API whose Deployments it manages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum Side {
     /// Kubernetes' deployment controller, alone in a kube-controller-manager.
     Upstream,
     /// Rollwright on its own kind.
+    #[value(name = "ours")]
     OurKind,
     /// Rollwright on apps/v1.
+    #[value(name = "apps")]
     AppsV1,
 }
 

@@ -16,6 +16,9 @@ use plan::bug::{Bug, has};
 
 /// An event is acted upon this much later, so that a burst of them makes one pass.
 const COALESCE: Duration = Duration::from_millis(3);
+/// A key that has just written rests so long: what it wrote comes back as a burst of events, and
+/// pods that it asked for come one by one.
+const REST: Duration = Duration::from_millis(20);
 /// Delay after the first failure of a key; doubled with each further one (S14.1).
 const BACKOFF_BASE: Duration = Duration::from_millis(5);
 /// Longest delay between two attempts.
@@ -44,6 +47,8 @@ pub struct Queue<K> {
     due: HashMap<K, Instant>,
     timers: BinaryHeap<Reverse<(Instant, K)>>,
     failures: HashMap<K, Failures>,
+    /// Until when a key heeds no event.
+    resting: HashMap<K, Instant>,
     /// When the bucket is empty no more: the "theoretical arrival time" of a leaky bucket.
     bucket: Instant,
     is_closed: bool,
@@ -66,6 +71,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
             due: HashMap::new(),
             timers: BinaryHeap::new(),
             failures: HashMap::new(),
+            resting: HashMap::new(),
             bucket: now,
             is_closed: false,
         }
@@ -99,6 +105,16 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     /// The key's attempt succeeded.
     pub fn forget(&mut self, key: &K) {
         self.failures.remove(key);
+    }
+
+    /// The key in work has written to the cluster. What happens within the next moment is looked at
+    /// together.
+    pub fn rest(&mut self, key: &K, now: Instant) {
+        let until = now + REST;
+        self.resting.insert(key.clone(), until);
+        if self.dirty.remove(key).is_some() {
+            self.delay(key.clone(), until);
+        }
     }
 
     /// The worker is through with this key. True if it is to be worked on again at once.
@@ -191,7 +207,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
             Some(failing) if failing.count >= FAILURES_MANY => {
                 failing.due.clamp(now + COALESCE, now + HEED_AFTER)
             }
-            _ => now + COALESCE,
+            _ => self.resting.get(key).map_or(now, |until| *until).max(now + COALESCE),
         }
     }
 
@@ -217,6 +233,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         self.promote(now);
         let key = self.ready.pop_front()?;
         let since = self.dirty.remove(&key).unwrap_or(now);
+        self.resting.remove(&key);
         self.processing.insert(key.clone(), now);
         Some((key, now.saturating_duration_since(since)))
     }
