@@ -14,10 +14,13 @@ use std::time::{Duration, Instant};
 
 use plan::bug::{Bug, has};
 
-/// An event is acted upon this much later, so that a burst of them makes one pass.
-const COALESCE: Duration = Duration::from_millis(3);
-/// A key that has just written rests so long: what it wrote comes back as a burst of events, and
-/// pods that it asked for come one by one.
+/// Events of a key that follow each other more closely are a burst, which is acted upon together
+/// when it is over: while a set's status still changes, a write to the set would be refused.
+const COALESCE: Duration = Duration::from_millis(10);
+/// A burst is acted upon so long after it began, even if it goes on.
+const BURST_MAX: Duration = Duration::from_millis(50);
+/// A key that has just written rests so long: what it wrote comes back as events, and pods that it
+/// asked for come one by one.
 const REST: Duration = Duration::from_millis(20);
 /// Delay after the first failure of a key; doubled with each further one (S14.1).
 const BACKOFF_BASE: Duration = Duration::from_millis(5);
@@ -47,11 +50,20 @@ pub struct Queue<K> {
     due: HashMap<K, Instant>,
     timers: BinaryHeap<Reverse<(Instant, K)>>,
     failures: HashMap<K, Failures>,
+    /// Events that have come and are not acted upon yet.
+    bursts: HashMap<K, Burst>,
     /// Until when a key heeds no event.
     resting: HashMap<K, Instant>,
     /// When the bucket is empty no more: the "theoretical arrival time" of a leaky bucket.
     bucket: Instant,
     is_closed: bool,
+}
+
+/// Events of one key.
+#[derive(Clone, Copy)]
+struct Burst {
+    began: Instant,
+    due: Instant,
 }
 
 struct Failures {
@@ -71,6 +83,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
             due: HashMap::new(),
             timers: BinaryHeap::new(),
             failures: HashMap::new(),
+            bursts: HashMap::new(),
             resting: HashMap::new(),
             bucket: now,
             is_closed: false,
@@ -80,8 +93,13 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     /// Something happened that concerns these keys.
     pub fn wake(&mut self, keys: impl IntoIterator<Item = K>, now: Instant) {
         for key in keys {
-            let due = self.heed(&key, now);
-            self.delay(key, due);
+            match self.failures.get(&key) {
+                Some(failing) if failing.count >= FAILURES_MANY => {
+                    let due = failing.due.clamp(now + COALESCE, now + HEED_AFTER);
+                    self.delay(key, due);
+                }
+                _ => self.gather(key, now),
+            }
         }
     }
 
@@ -185,6 +203,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
             return;
         }
         self.dirty.insert(key.clone(), since);
+        self.bursts.remove(&key);
         self.added = self.added.saturating_add(1);
         if !self.processing.contains_key(&key) {
             self.ready.push_back(key);
@@ -201,14 +220,21 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         self.timers.push(Reverse((due, key)));
     }
 
-    /// When an event that happens now is acted upon.
-    fn heed(&self, key: &K, now: Instant) -> Instant {
-        match self.failures.get(key) {
-            Some(failing) if failing.count >= FAILURES_MANY => {
-                failing.due.clamp(now + COALESCE, now + HEED_AFTER)
-            }
-            _ => self.resting.get(key).map_or(now, |until| *until).max(now + COALESCE),
+    /// An event joins those of its key that wait for the end of the burst.
+    fn gather(&mut self, key: K, now: Instant) {
+        if self.dirty.contains_key(&key) {
+            return;
         }
+        let known = self.bursts.get(&key).copied();
+        let began = known.map_or(now, |burst| burst.began);
+        let rested = self.resting.get(&key).map_or(now, |until| *until);
+        let due = (now + COALESCE).min(began + BURST_MAX).max(rested);
+        if known.is_some_and(|burst| self.due.get(&key) == Some(&burst.due)) {
+            // It goes on. (Else the key comes sooner for another reason.)
+            self.due.remove(&key);
+        }
+        self.bursts.insert(key.clone(), Burst { began, due });
+        self.delay(key, due);
     }
 
     fn promote(&mut self, now: Instant) {

@@ -6,6 +6,7 @@ fn outcome(error: Option<PassError>, wake: Wake) -> Outcome {
         wake,
         why: None,
         writes: 0,
+        wrote_status: false,
         deviations: std::collections::BTreeSet::new(),
         on_the_way: Vec::new(),
     }

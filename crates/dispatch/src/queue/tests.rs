@@ -70,6 +70,48 @@ fn a_burst_makes_one_pass() {
 }
 
 #[test]
+fn a_burst_is_acted_upon_when_it_is_over_or_has_lasted_for_long() {
+    let mut bench = Bench::new();
+    let started = bench.now;
+    bench.wake(7);
+    bench.advance(Duration::from_millis(6));
+    bench.wake(7);
+    assert_eq!(bench.queue.next_due(), Some(started + Duration::from_millis(16)));
+    // It goes on for ever.
+    while bench.queue.take(bench.now).is_none() {
+        bench.advance(Duration::from_millis(4));
+        bench.wake(7);
+    }
+    assert_eq!(bench.now - started, BURST_MAX);
+    // What comes after it is another one.
+    bench.queue.done(&7);
+    bench.advance(Duration::from_millis(1));
+    bench.wake(7);
+    assert_eq!(bench.queue.next_due(), Some(bench.now + COALESCE));
+}
+
+#[test]
+fn a_key_that_has_written_rests() {
+    let mut bench = Bench::new();
+    bench.wake(7);
+    assert_eq!(bench.take(), Some(7));
+    // One event while it is in work, one afterwards.
+    bench.wake(7);
+    bench.advance(Duration::from_millis(11));
+    assert_eq!(bench.queue.take(bench.now), None);
+    bench.queue.rest(&7, bench.now);
+    assert!(!bench.queue.done(&7));
+    bench.wake(7);
+    assert_eq!(bench.queue.next_due(), Some(bench.now + REST));
+    bench.advance(REST);
+    assert_eq!(bench.queue.take(bench.now), Some(7));
+    // A pass that wrote nothing does not make it rest.
+    bench.queue.done(&7);
+    bench.wake(7);
+    assert_eq!(bench.queue.next_due(), Some(bench.now + COALESCE));
+}
+
+#[test]
 fn a_key_in_work_comes_again_afterwards() {
     let mut bench = Bench::new();
     bench.wake(7);
