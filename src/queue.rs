@@ -47,8 +47,8 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     }
 
     /// The key in work has written; see [`State::rest`].
-    pub(crate) fn rest(&self, key: &K) {
-        self.lock().rest(key, clock::now());
+    pub(crate) fn rest(&self, key: &K, others: usize) {
+        self.lock().rest(key, others, clock::now());
     }
 
     /// A pass over this key ended so; says when it comes again, and releases it.

@@ -182,7 +182,8 @@ async fn run(controller: &Arc<Controller>, key: &Key, workload: Workload, sets: 
     if outcome.why.as_ref().map(Why::itself) == Some(&Why::Converged) {
         wake(controller, |starts| starts.ended(key, clock::now()));
     } else if outcome.writes > 0 {
-        controller.queue.rest(key);
+        let others = controller.starts().others(key, clock::now());
+        controller.queue.rest(key, others);
         wake(controller, |starts| starts.moved(key, clock::now()));
     }
     match controller.rivalry().yields_until(key) {

@@ -40,7 +40,8 @@ pub fn observed(
     orphans.retain(|name| sets.iter().all(|set| set.name != *name));
     let answers = Answers { orphans, ..Answers::default() };
     let status_rests_until = memory.status_rests_until(key, &workload.uid);
-    let options = Options { status_rests_until, ..Options::default() };
+    let joins_reports = flavour.has_status_extras();
+    let options = Options { status_rests_until, joins_reports, ..Options::default() };
     Observed { flavour, workload, sets, answers, options }
 }
 

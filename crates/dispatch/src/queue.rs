@@ -20,8 +20,10 @@ const COALESCE: Duration = Duration::from_millis(10);
 /// A burst is acted upon so long after it began, even if it goes on.
 const BURST_MAX: Duration = Duration::from_millis(50);
 /// A key that has just written rests so long: what it wrote comes back as events, and pods that it
-/// asked for come one by one.
-const REST: Duration = Duration::from_millis(20);
+/// asked for come one by one. Longer if others are under way too: then the server is busy, and who
+/// waits for more loses nothing.
+const REST: Duration = Duration::from_millis(50);
+const REST_MAX: Duration = Duration::from_millis(200);
 /// Delay after the first failure of a key; doubled with each further one (S14.1).
 const BACKOFF_BASE: Duration = Duration::from_millis(5);
 /// Longest delay between two attempts.
@@ -126,9 +128,10 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     }
 
     /// The key in work has written to the cluster. What happens within the next moment is looked at
-    /// together.
-    pub fn rest(&mut self, key: &K, now: Instant) {
-        let until = now + REST;
+    /// together; `others` are under way besides.
+    pub fn rest(&mut self, key: &K, others: usize, now: Instant) {
+        let factor = u32::try_from(others).unwrap_or(u32::MAX).saturating_add(1);
+        let until = now + REST.saturating_mul(factor).min(REST_MAX);
         self.resting.insert(key.clone(), until);
         if self.dirty.remove(key).is_some() {
             self.delay(key.clone(), until);

@@ -87,6 +87,12 @@ impl Starts {
         Turn { is_now, others }
     }
 
+    /// How many others are under way.
+    #[must_use]
+    pub fn others(&self, key: &Key, now: Instant) -> usize {
+        self.moving.iter().filter(|(other, until)| *other != key && **until > now).count()
+    }
+
     /// Something was written for this Deployment. Tells whose turn has come.
     pub fn moved(&mut self, key: &Key, now: Instant) -> Vec<Key> {
         if let Some(until) = self.moving.get_mut(key) {

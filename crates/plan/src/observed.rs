@@ -37,11 +37,13 @@ pub struct Options {
     /// Before this time no status is written that can wait (issue 7); `None` if any may be. Set by
     /// whoever knows when the last one was written.
     pub status_rests_until: Option<Timestamp>,
+    /// Whether a report without counters waits for the pass that brings them (our kind, issue 7).
+    pub joins_reports: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { terminating_replicas: true, status_rests_until: None }
+        Self { terminating_replicas: true, status_rests_until: None, joins_reports: false }
     }
 }
 

@@ -1,55 +1,72 @@
 //! A status that only counts on is written once a second at most: in a rollout each pod changes
 //! the counters several times, and each write costs the server as much as a step of the rollout.
+//! One that has no counters yet is joined with the one that has, a moment later.
 //!
 //! What somebody waits for is written at once: that a generation has been observed, that the
 //! rollout is complete, that a condition turned, what came of a rollback. What was held back is
 //! not lost: the next plan computes it anew, and the pass comes again when it may be written.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 use crate::action::{Action, Plan, Planned, StatusWrite, Wake};
-use crate::conditions::Condition;
 use crate::observed::Observed;
 use crate::status::Status;
 
-/// Takes the status write out of a plan if it may wait and the last one is too recent.
+/// Takes the status write out of a plan if it may wait.
 pub(crate) fn hold_back(plan: &mut Plan, observed: &Observed, now: Timestamp) {
-    let Some(until) = observed.options.status_rests_until.filter(|until| *until > now) else { return };
-    let is_held = |planned: &Planned| match &planned.action {
-        Action::WriteStatus(write) => planned.events.is_empty() && may_wait(write, observed),
-        _ => false,
-    };
-    let planned = plan.actions.len();
-    plan.actions.retain(|planned| !is_held(planned));
-    if plan.actions.len() < planned {
+    let Some(index) = plan.actions.iter().position(|planned| status_of(planned).is_some()) else { return };
+    let Some(write) = plan.actions.get(index).and_then(status_of) else { return };
+    if observed.options.joins_reports && is_early(plan, index) && keeps_records(write, observed) {
+        plan.actions.remove(index);
+        return;
+    }
+    let rests_until = observed.options.status_rests_until.filter(|until| *until > now);
+    if let Some(until) = rests_until.filter(|_| may_wait(write, observed)) {
+        plan.actions.remove(index);
         plan.wake = by(plan.wake, until);
     }
 }
 
-/// Whether nothing but counters and texts changes, and the rollout goes on.
+/// The status that is written, if nothing is said of it.
+fn status_of(planned: &Planned) -> Option<&StatusWrite> {
+    match &planned.action {
+        Action::WriteStatus(write) if planned.events.is_empty() => Some(write),
+        _ => None,
+    }
+}
+
+/// Whether sets are changed after it, which brings another pass at once, with counters to report.
+/// That pass says of a new set on our kind when it was found; on apps/v1 it would not (S4.4).
+fn is_early(plan: &Plan, index: usize) -> bool {
+    plan.actions.iter().skip(index + 1).any(|planned| matches!(planned.action, Action::UpdateReplicaSet(_)))
+}
+
+/// Whether nothing but counters and texts changes, and the rollout goes on as it did.
 fn may_wait(write: &StatusWrite, observed: &Observed) -> bool {
+    let (workload, next) = (&observed.workload, &write.status);
+    let is_complete = |status: &Status| status.is_complete(workload.replicas, workload.generation);
+    keeps_records(write, observed)
+        && is_complete(next) == is_complete(&workload.status)
+        && turns(next) == turns(&workload.status)
+        && next.ours.revision == workload.status.ours.revision
+}
+
+/// Whether the next plan can compute from the cluster all that is written.
+fn keeps_records(write: &StatusWrite, observed: &Observed) -> bool {
     let (stored, next) = (&observed.workload.status, &write.status);
-    let is_complete = next.is_complete(observed.workload.replicas, observed.workload.generation);
     write.revision_annotation.is_none()
-        && !is_complete
         && next.observed_generation == stored.observed_generation
         && next.collision_count == stored.collision_count
-        && turns(next).eq(turns(stored))
-        && next.ours.revision == stored.ours.revision
-        && next.ours.selector == stored.ours.selector
-        && next.ours.rollback == stored.ours.rollback
         && next.ours.collisions == stored.ours.collisions
+        && next.ours.rollback == stored.ours.rollback
+        && next.ours.selector == stored.ours.selector
 }
 
 /// What a status says yes and no to.
-fn turns(status: &Status) -> impl Iterator<Item = (&str, &str)> {
-    let mut turns: Vec<_> = status.conditions.iter().map(turn).collect();
-    turns.sort_unstable();
-    turns.into_iter()
-}
-
-fn turn(condition: &Condition) -> (&str, &str) {
-    (&condition.kind, &condition.status)
+fn turns(status: &Status) -> BTreeMap<&str, &str> {
+    status.conditions.iter().map(|condition| (&*condition.kind, &*condition.status)).collect()
 }
 
 /// The earlier of the two.

@@ -9,7 +9,7 @@ use std::time::Instant;
 use dispatch::index::{Index, Key, Placed, Sight};
 use dispatch::ledger::Ledger;
 use dispatch::memory::Memory;
-use dispatch::next::{Next, Scheduled};
+use dispatch::next::Scheduled;
 use dispatch::queue::Queue;
 use jiff::Timestamp;
 use plan::{Flavour, Workload};
@@ -215,9 +215,13 @@ impl Operator {
     }
 
     /// Its pass is over.
-    pub(crate) fn finish(&mut self, key: &Key, next: &Next, now: Instant) -> Scheduled {
+    pub(crate) fn finish(&mut self, key: &Key, ended: &Ended, now: Instant) -> Scheduled {
+        let next = &ended.next;
         let woken = std::mem::take(&mut lock(&self.brain).woken);
         self.queue.wake(woken, now);
+        if ended.outcome.as_ref().is_some_and(|outcome| outcome.writes > 0) {
+            self.queue.rest(key, 0, now);
+        }
         let scheduled = next.apply(&mut self.queue, key, now);
         self.queue.done(key);
         scheduled

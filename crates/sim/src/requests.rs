@@ -113,7 +113,7 @@ impl Engine<'_> {
             Polled::Idle => {}
             Polled::Sends(sent) => return self.send(id, sent),
             Polled::Ended(key, ended) => {
-                let scheduled = operator.finish(&key, &ended.next, now);
+                let scheduled = operator.finish(&key, &ended, now);
                 let events = std::mem::take(&mut lock(&operator.brain).events);
                 for reason in events {
                     self.coverage.hit(reason);

@@ -99,11 +99,23 @@ fn a_key_that_has_written_rests() {
     bench.wake(7);
     bench.advance(Duration::from_millis(11));
     assert_eq!(bench.queue.take(bench.now), None);
-    bench.queue.rest(&7, bench.now);
+    bench.queue.rest(&7, 0, bench.now);
     assert!(!bench.queue.done(&7));
     bench.wake(7);
     assert_eq!(bench.queue.next_due(), Some(bench.now + REST));
     bench.advance(REST);
+    assert_eq!(bench.queue.take(bench.now), Some(7));
+    bench.queue.rest(&7, 1, bench.now);
+    bench.queue.done(&7);
+    bench.wake(7);
+    assert_eq!(bench.queue.next_due(), Some(bench.now + 2 * REST));
+    bench.advance(2 * REST);
+    assert_eq!(bench.queue.take(bench.now), Some(7));
+    bench.queue.rest(&7, 1000, bench.now);
+    bench.queue.done(&7);
+    bench.wake(7);
+    assert_eq!(bench.queue.next_due(), Some(bench.now + REST_MAX));
+    bench.advance(REST_MAX);
     assert_eq!(bench.queue.take(bench.now), Some(7));
     // A pass that wrote nothing does not make it rest.
     bench.queue.done(&7);
