@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub(crate) use election::{ElectionArguments, LEASE_NAME};
+pub(crate) use election::ElectionArguments;
 pub(crate) use run::{MetricsAuth, OBJECT_METRICS_LIMIT, RunArguments, STALLED_AFTER};
 pub(crate) use sandbox::SandboxArguments;
 pub(crate) use shadow::{Report, ShadowArguments};

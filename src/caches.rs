@@ -1,8 +1,10 @@
 //! The watches of one flavour, and how what they bring gets into the index and the queue.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use api::decode::{self, Defaults};
+use dispatch::territory;
 use kube::Api;
 use kube::runtime::watcher;
 use plan::keys::LAST_APPLIED;
@@ -15,40 +17,63 @@ use tracing::{error, info};
 use crate::client::{WatchClient, WatchPair};
 use crate::clock;
 use crate::controller::Controller;
+use crate::health::Pulse;
 use crate::index::{Key, Placed};
 use crate::object::{Kind, Object};
 use crate::quarantine::Quarantine;
 use crate::renewal::{Orders, Renewer, renewal};
 use crate::rivalry::Sighting;
+use crate::shard::Shard;
 use crate::watch::{self, Sink};
+
+/// How often a watch that has yet to begin gives a sign of life.
+const BEAT: Duration = Duration::from_secs(10);
 
 /// What can be asked of a cache.
 #[derive(Clone)]
 pub(crate) struct Cache {
+    pub(crate) kind: &'static str,
+    /// The objects that it should hold and cannot be understood.
+    pub(crate) quarantine: Arc<Quarantine>,
     is_filled: signal::Receiver<bool>,
     renewer: Renewer,
 }
 
 /// Starts the watches of a flavour.
 pub(crate) fn start(controller: &Arc<Controller>, tasks: &mut JoinSet<()>) -> Vec<Cache> {
-    let flavour = controller.flavour;
+    let (flavour, shard) = (controller.flavour, controller.shard.as_ref());
     let labels = flavour.set_labels().map(|(key, value)| format!("{key}={value}"));
     let mut caches = Vec::new();
     for pair in &controller.watches.pairs {
         let mut common = |kind| {
             let (filled, is_filled) = signal::channel(false);
             let (renewer, orders) = renewal();
-            caches.push(Cache { is_filled, renewer });
-            (Common::new(controller, kind, pair.namespace.clone(), filled), orders)
+            let quarantine = Arc::new(Quarantine::new(controller, kind));
+            caches.push(Cache { kind, quarantine: quarantine.clone(), is_filled, renewer });
+            let (controller, namespace) = (controller.clone(), pair.namespace.clone());
+            (Common { controller, kind, namespace, filled, quarantine }, orders)
         };
         let (workloads, orders) = common("deployments");
         let kind = Kind::Deployment(flavour);
-        tasks.spawn(follow(pair, &pair.workloads, kind, None, orders, Workloads(workloads)));
+        let watch = follow(pair, &pair.workloads, kind, None, orders, Workloads(workloads));
+        tasks.spawn(once_open(shard.cloned(), pair.workloads.pulse.clone(), watch));
         let (sets, orders) = common("replicasets");
         let labels = labels.as_deref();
-        tasks.spawn(follow(pair, &pair.sets, Kind::ReplicaSet, labels, orders, Sets(sets)));
+        let watch = follow(pair, &pair.sets, Kind::ReplicaSet, labels, orders, Sets(sets));
+        tasks.spawn(once_open(shard.cloned(), pair.sets.pulse.clone(), watch));
     }
     caches
+}
+
+/// Watches from when it is known which namespaces to look at.
+async fn once_open(shard: Option<Arc<Shard>>, pulse: Arc<Pulse>, watch: impl Future<Output = ()>) {
+    if let Some(shard) = shard {
+        // Until then it does not stand still: it is the watch of namespaces that does.
+        while tokio::time::timeout(BEAT, shard.opened()).await.is_err() {
+            pulse.beat();
+        }
+    }
+    watch.await;
 }
 
 fn follow<S: Sink>(
@@ -87,18 +112,19 @@ struct Common {
     /// The part of the cluster that is watched; `None` for all.
     namespace: Option<String>,
     filled: signal::Sender<bool>,
-    quarantine: Quarantine,
+    quarantine: Arc<Quarantine>,
 }
 
 impl Common {
-    fn new(
-        controller: &Arc<Controller>,
-        kind: &'static str,
-        namespace: Option<String>,
-        filled: signal::Sender<bool>,
-    ) -> Self {
-        let quarantine = Quarantine::new(controller, kind);
-        Self { controller: controller.clone(), kind, namespace, filled, quarantine }
+    /// Whether an object is kept, if it can be understood.
+    fn admits(&self, object: &Object) -> bool {
+        self.controller.index().admits(object.namespace())
+    }
+
+    /// All objects are about to be listed.
+    fn begin(&self, kind: territory::Kind) {
+        self.controller.index().begin(kind);
+        self.quarantine.start_over();
     }
 
     fn note_filled(&self) {
@@ -107,6 +133,9 @@ impl Common {
             info!(api, kind = self.kind, namespace, "cache is filled");
         }
         self.note_sizes();
+        if let Some(shard) = &self.controller.shard {
+            shard.lists_came();
+        }
     }
 
     fn note_sizes(&self) {
@@ -133,6 +162,9 @@ impl Sink for Workloads {
     type Item = Read;
 
     fn read(&self, mut object: Object) -> Option<Read> {
+        if !self.0.admits(&object) {
+            return None;
+        }
         let key = Key { namespace: object.namespace().to_owned(), name: object.name().to_owned() };
         slim(&mut object.body);
         let decoded = workload(self.0.controller.flavour, &object.body);
@@ -148,7 +180,7 @@ impl Sink for Workloads {
     }
 
     fn begin(&self) {
-        self.0.quarantine.start_over();
+        self.0.begin(territory::Kind::Workloads);
     }
 
     fn reset(&self, items: Vec<Read>) {
@@ -217,13 +249,16 @@ impl Sink for Sets {
     type Item = Placed;
 
     fn read(&self, object: Object) -> Option<Placed> {
+        if !self.0.admits(&object) {
+            return None;
+        }
         let decoded = decode::replica_set(self.0.controller.flavour, &object.body);
         self.0.quarantine.judge(&object, decoded.as_ref().err());
         Some(Placed { namespace: object.namespace().to_owned(), set: Arc::new(decoded.ok()?) })
     }
 
     fn begin(&self) {
-        self.0.quarantine.start_over();
+        self.0.begin(territory::Kind::Sets);
     }
 
     fn reset(&self, items: Vec<Placed>) {

@@ -158,7 +158,8 @@ impl WatchPair {
 }
 
 impl WatchClient {
-    fn new(dial: Dial<'_>) -> Result<Self, ClientError> {
+    /// With connections of its own.
+    pub(crate) fn new(dial: Dial<'_>) -> Result<Self, ClientError> {
         let pulse = Arc::new(Pulse::new());
         let lifeline = Lifeline::of_watch(watch::SILENCE_MAX, Some(pulse.clone()));
         let client = dial(&lifeline)?;

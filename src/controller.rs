@@ -20,6 +20,7 @@ use crate::requests::Server;
 use crate::rivalry::Rivalry;
 use crate::rollouts::Rollouts;
 use crate::scout::Listings;
+use crate::shard::Shard;
 
 /// What happens to orphans that match a selector and lack our label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -37,6 +38,8 @@ pub(crate) struct Controller {
     pub(crate) server: Server,
     /// Whether we may write.
     pub(crate) leadership: Leadership,
+    /// The namespaces that are ours; `None` for all that are watched.
+    pub(crate) shard: Option<Arc<Shard>>,
     pub(crate) watches: WatchClients,
     pub(crate) queue: Queue<Key>,
     /// How the workers get on.
@@ -71,10 +74,15 @@ impl Controller {
         let is_split = watches.pairs.iter().any(|pair| pair.namespace.is_some());
         let extent = if is_split { Extent::Namespace } else { Extent::Cluster };
         let sight = if flavour.set_labels().is_some() { Sight::ByLabel } else { Sight::Whole };
+        let index = match server.shard() {
+            Some(_) => Index::of_shard(sight),
+            None => Index::watched(sight, extent),
+        };
         Self {
             flavour,
             adoption,
             leadership: server.leadership().clone(),
+            shard: server.shard().cloned(),
             server,
             watches,
             queue: Queue::new(),
@@ -86,7 +94,7 @@ impl Controller {
             pods: PodWatches::default(),
             listings: Listings::default(),
             working_term: Mutex::new(None),
-            index: Mutex::new(Index::watched(sight, extent)),
+            index: Mutex::new(index),
             ledger: Mutex::new(Ledger::default()),
             memory: Mutex::new(Memory::default()),
             rivalry: Mutex::new(rivalry),
@@ -130,6 +138,20 @@ impl Controller {
     pub(crate) fn term(&self) -> Option<u64> {
         let working = *self.working_term();
         self.leadership.term().filter(|term| working == Some(*term))
+    }
+
+    /// The number of the time that a namespace is ours for, if it is; see [`Shard::stay`].
+    pub(crate) fn stay(&self, namespace: &str) -> Option<u64> {
+        self.shard.as_ref().map_or(Some(0), |shard| shard.stay(namespace))
+    }
+
+    /// Nothing is remembered of a Deployment that is gone, or ours no more.
+    pub(crate) fn forget(&self, key: &Key) {
+        self.memory().forget(key);
+        self.rivalry().forget(key);
+        self.rollouts.forget(key);
+        self.ledger().clear(key);
+        self.pods.stop(key);
     }
 
     fn working_term(&self) -> MutexGuard<'_, Option<u64>> {

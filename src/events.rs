@@ -188,7 +188,7 @@ impl Events {
     }
 
     fn lost(&self, recorded: &Recorded, refusal: &pass::Refusal) {
-        if refusal.is_not_leader() {
+        if refusal.is_not_sent() {
             // Whoever leads tells of it.
             self.0.dropped.with_label_values(&["standby"]).inc();
             return;

@@ -31,6 +31,7 @@ mod sandbox;
 mod schema;
 mod scout;
 mod shadow;
+mod shard;
 mod turns;
 mod watch;
 #[cfg(test)]

@@ -53,6 +53,8 @@ pub(crate) struct Metrics {
     pub(crate) quarantined: IntGaugeVec,
     /// Seconds since a watch last gave a sign of life, by flavour and kind.
     pub(crate) watch_age: GaugeVec,
+    /// Namespaces by how they stand to our shard; nothing without one.
+    pub(crate) namespaces: IntGaugeVec,
     /// Errors of watches by kind.
     pub(crate) watch_errors: IntCounterVec,
     /// Passes put off until the cache shows an earlier write.
@@ -97,6 +99,7 @@ impl Metrics {
             cached: gauges(r, "cached_objects", "Objects in the cache.")?,
             quarantined: gauges(r, "quarantined_objects", "Objects that cannot be decoded.")?,
             watch_age: ages(r, "watch_age_seconds", "Time since a watch last gave a sign of life.")?,
+            namespaces: namespaces(r)?,
             watch_errors: counters(r, "watch_errors_total", "Errors of watches.", &["kind"])?,
             ledger_waits: counter(
                 r,
@@ -194,6 +197,12 @@ fn register_process(registry: &Registry) -> Result<(), prometheus::Error> {
     let info = add(registry, IntGaugeVec::new(opts, &["version"])?)?;
     info.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
     Ok(())
+}
+
+/// Of a shard; without one there is nothing to show.
+fn namespaces(registry: &Registry) -> Result<IntGaugeVec, prometheus::Error> {
+    let opts = Opts::new(named("namespaces"), "Namespaces by how they stand to this shard.");
+    add(registry, IntGaugeVec::new(opts, &["standing"])?)
 }
 
 fn named(name: &str) -> String {

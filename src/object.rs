@@ -22,6 +22,7 @@ pub(crate) enum Kind {
     Event,
     Crd,
     Lease,
+    Namespace,
     TokenReview,
     SubjectAccessReview,
 }
@@ -94,6 +95,7 @@ impl kube::Resource for Object {
             Kind::Event => "Event",
             Kind::Crd => "CustomResourceDefinition",
             Kind::Lease => "Lease",
+            Kind::Namespace => "Namespace",
             Kind::TokenReview => "TokenReview",
             Kind::SubjectAccessReview => "SubjectAccessReview",
         })
@@ -103,7 +105,7 @@ impl kube::Resource for Object {
         Cow::Borrowed(match kind {
             Kind::Deployment(flavour) => flavour.api_version().split_once('/').map_or("", |(group, _)| group),
             Kind::ReplicaSet => "apps",
-            Kind::Pod | Kind::Event => "",
+            Kind::Pod | Kind::Event | Kind::Namespace => "",
             Kind::Crd => "apiextensions.k8s.io",
             Kind::Lease => "coordination.k8s.io",
             Kind::TokenReview => "authentication.k8s.io",
@@ -123,6 +125,7 @@ impl kube::Resource for Object {
             Kind::Event => "events",
             Kind::Crd => "customresourcedefinitions",
             Kind::Lease => "leases",
+            Kind::Namespace => "namespaces",
             Kind::TokenReview => "tokenreviews",
             Kind::SubjectAccessReview => "subjectaccessreviews",
         })

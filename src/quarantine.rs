@@ -1,6 +1,6 @@
 //! Objects that cannot be understood: set aside, counted, and told of once. Others go on.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use api::decode::Rejected;
@@ -25,7 +25,8 @@ pub(crate) struct Quarantine {
 
 #[derive(Default)]
 struct Uids {
-    now: HashSet<String>,
+    /// With their namespaces.
+    now: HashMap<String, String>,
     /// Before the last list: told of already.
     before: HashSet<String>,
 }
@@ -40,7 +41,7 @@ impl Quarantine {
     /// All objects are about to be judged anew.
     pub(crate) fn start_over(&self) {
         let mut uids = self.uids.lock().unwrap_or_else(PoisonError::into_inner);
-        uids.before = std::mem::take(&mut uids.now);
+        uids.before = std::mem::take(&mut uids.now).into_keys().collect();
         self.count(uids.before.len(), 0);
     }
 
@@ -50,14 +51,15 @@ impl Quarantine {
         let (uid, count_before) = (object.uid(), uids.now.len());
         match problem {
             Some(problem) => {
-                let is_news = uids.now.insert(uid.to_owned()) && !uids.before.contains(uid);
+                let is_news = uids.now.insert(uid.to_owned(), object.namespace().to_owned()).is_none()
+                    && !uids.before.contains(uid);
                 if is_news {
                     self.tell(object, problem);
                 }
             }
             None if uids.now.is_empty() => return,
             None => {
-                if uids.now.remove(uid) {
+                if uids.now.remove(uid).is_some() {
                     info!(
                         namespace = object.namespace(),
                         name = object.name(),
@@ -67,6 +69,14 @@ impl Quarantine {
                 }
             }
         }
+        self.count(count_before, uids.now.len());
+    }
+
+    /// A namespace is ours no more.
+    pub(crate) fn let_go(&self, namespace: &str) {
+        let mut uids = self.uids.lock().unwrap_or_else(PoisonError::into_inner);
+        let count_before = uids.now.len();
+        uids.now.retain(|_, of| of != namespace);
         self.count(count_before, uids.now.len());
     }
 

@@ -1,8 +1,10 @@
 //! One request to the API server: bounded in time, counted, and its error sorted.
 
 use std::future::Future;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use kube::core::PartialObjectMeta;
 use kube::{Api, Client};
 use pass::Refusal;
 
@@ -10,6 +12,7 @@ use crate::clock;
 use crate::leadership::Leadership;
 use crate::metrics::Metrics;
 use crate::object::{Kind, Object};
+use crate::shard::Shard;
 
 /// No request but a watch takes longer. A write that is cut off may have been carried out all
 /// the same; the next pass finds out.
@@ -21,6 +24,7 @@ pub(crate) struct Server {
     client: Client,
     metrics: Metrics,
     leadership: Leadership,
+    shard: Option<Arc<Shard>>,
 }
 
 impl Server {
@@ -31,7 +35,17 @@ impl Server {
 
     /// Lets writes leave only while we lead.
     pub(crate) fn guarded(client: Client, metrics: Metrics, leadership: Leadership) -> Self {
-        Self { client, metrics, leadership }
+        Self { client, metrics, leadership, shard: None }
+    }
+
+    /// Lets writes leave only to namespaces of this shard, too.
+    pub(crate) fn of_shard(self, shard: Option<Arc<Shard>>) -> Self {
+        Self { shard, ..self }
+    }
+
+    /// To which writes are confined, if they are.
+    pub(crate) fn shard(&self) -> Option<&Arc<Shard>> {
+        self.shard.as_ref()
     }
 
     /// Whether writes may leave.
@@ -42,6 +56,11 @@ impl Server {
     /// Objects of a kind in a namespace.
     pub(crate) fn objects(&self, kind: Kind, namespace: &str) -> Api<Object> {
         Api::namespaced_with(self.client.clone(), namespace, &kind)
+    }
+
+    /// The metadata of objects of a kind that has no namespaces.
+    pub(crate) fn cluster_metadata(&self, kind: Kind) -> Api<PartialObjectMeta<Object>> {
+        Api::all_with(self.client.clone(), &kind)
     }
 
     /// Objects of a kind that has no namespaces.
@@ -55,15 +74,27 @@ impl Server {
         self.send("get", "document", self.client.request_text(request)).await
     }
 
+    /// Lets a write leave, and says when waiting for its answer has to end, if ever.
+    async fn permit(&self) -> Result<Option<Instant>, Refusal> {
+        let of_shard = match &self.shard {
+            Some(shard) => Some(shard.permit().await?),
+            None => None,
+        };
+        // Last, since the other one may have waited for an answer.
+        let of_lease = self.leadership.permit()?;
+        Ok(of_shard.into_iter().chain(of_lease).min())
+    }
+
     /// Sends a request and awaits the answer. Everything that the operator writes comes through
-    /// here; what changes something is not sent unless we lead, and not waited for when another may.
+    /// here; what changes something is not sent unless we lead and the namespace is ours, and not waited
+    /// for when another may act.
     pub(crate) async fn send<T>(
         &self,
         verb: &'static str,
         kind: &'static str,
         request: impl Future<Output = Result<T, kube::Error>>,
     ) -> Result<T, Refusal> {
-        let ends = if is_write(verb) { self.leadership.permit()? } else { None };
+        let ends = if is_write(verb) { self.permit().await? } else { None };
         let deadline =
             ends.map_or(DEADLINE, |ends| DEADLINE.min(ends.saturating_duration_since(clock::now())));
         let result = match tokio::time::timeout(deadline, request).await {

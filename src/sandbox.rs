@@ -18,8 +18,8 @@ use tracing::warn;
 use world::Conventions;
 
 use crate::args::{
-    ClientArguments, ElectionArguments, LEASE_NAME, MetricsAuth, OBJECT_METRICS_LIMIT, RunArguments,
-    STALLED_AFTER, SandboxArguments,
+    ClientArguments, ElectionArguments, MetricsAuth, OBJECT_METRICS_LIMIT, RunArguments, STALLED_AFTER,
+    SandboxArguments,
 };
 use crate::client;
 use crate::controller::Adoption;
@@ -104,6 +104,7 @@ fn operator(arguments: &SandboxArguments) -> RunArguments {
         bind_address: arguments.bind_address,
         stalled_after: STALLED_AFTER,
         watch_namespace: Vec::new(),
+        selector: None,
         election: no_election(),
         metrics_tls_cert_file: None,
         metrics_tls_key_file: None,
@@ -123,7 +124,7 @@ fn no_election() -> ElectionArguments {
         leader_elect_renew_deadline: Duration::ZERO,
         leader_elect_retry_period: Duration::ZERO,
         leader_elect_resource_namespace: None,
-        leader_elect_resource_name: LEASE_NAME.to_owned(),
+        leader_elect_resource_name: None,
     }
 }
 

@@ -30,6 +30,7 @@ use crate::metrics::objects::Objects;
 use crate::metrics::{Metrics, standard};
 use crate::requests::Server;
 use crate::rivalry::Rivalry;
+use crate::shard::Shard;
 use crate::{schema, turns, worker};
 
 /// Passes that run when we are told to stop get this long to end.
@@ -127,7 +128,7 @@ impl Candidacy {
 pub(crate) fn seat(arguments: &RunArguments, default_namespace: &str) -> Seat {
     let election = &arguments.election;
     let namespace = election.leader_elect_resource_namespace.as_deref().unwrap_or(default_namespace);
-    Seat::new(namespace.to_owned(), election.leader_elect_resource_name.clone())
+    Seat::new(namespace.to_owned(), election.lease_name(arguments.selector.as_ref()))
 }
 
 /// Runs for the lease from now on.
@@ -159,7 +160,8 @@ pub(crate) fn controllers(
         let client = client::client(dial)?;
         Ok::<_, ClientError>(Server::guarded(client, metrics.clone(), leadership.clone()))
     };
-    let server = guarded()?;
+    let shard = arguments.selector.clone().map(|selector| Shard::new(selector, dial, metrics)).transpose()?;
+    let server = guarded()?.of_shard(shard);
     // Its own queue and client, so that events never hold up a rollout.
     let events = Events::new(guarded()?, metrics.events_dropped.clone());
     tasks.spawn(events.clone().write_all());
@@ -228,6 +230,11 @@ pub(crate) fn health(controllers: &[Arc<Controller>], stalled_after: Duration) -
             })
         })
     });
+    let shard = controllers.first().and_then(|controller| controller.shard.as_ref());
+    let watches = watches.chain(shard.map(|shard| {
+        let pulse = shard.watch.pulse.clone();
+        WatchPulse { api: "v1", kind: "namespaces", namespace: None, pulse }
+    }));
     let dispatchers = controllers.iter().map(|controller| {
         let (of_queue, progress) = (controller.clone(), controller.progress.clone());
         let overdue = Box::new(move || of_queue.queue.overdue());
@@ -246,11 +253,12 @@ pub(crate) fn start(
     ready: watch::Sender<bool>,
     tasks: &mut JoinSet<()>,
 ) -> Vec<Workers> {
-    let mut all_caches = Vec::new();
+    let (mut all_caches, mut members) = (Vec::new(), Vec::new());
     let mut workers = Vec::new();
     for controller in controllers {
         let caches = caches::start(controller, tasks);
         all_caches.extend(caches.iter().cloned());
+        members.push((controller.clone(), caches.clone()));
         tasks.spawn(resync(controller.clone()));
         controller.stand_by();
         tasks.spawn(turns::take_turns(controller.clone(), caches.clone()));
@@ -270,6 +278,9 @@ pub(crate) fn start(
             }
             workers
         }));
+    }
+    if let Some(shard) = controllers.first().and_then(|controller| controller.shard.as_ref()) {
+        shard.start(members, tasks);
     }
     tokio::spawn(async move {
         caches::all_filled(&all_caches).await;

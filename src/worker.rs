@@ -18,7 +18,7 @@ use crate::leadership::in_term;
 use crate::lifeline::{listening, rest};
 use crate::live::Live;
 use crate::metrics::standard::Reconciled;
-use crate::{clock, live, scout};
+use crate::{clock, live, scout, shard};
 
 /// From this many failures in a row on, a failure is worth a warning.
 const FAILURES_NOTABLE: u32 = 3;
@@ -34,7 +34,9 @@ pub(crate) async fn work(controller: Arc<Controller>) {
         controller.meters.took(waited);
         let started = Instant::now();
         controller.progress.took();
-        let attempt = in_term(term, listening(attempt(&controller, &key)));
+        let stay = controller.stay(&key.namespace);
+        let attempt = shard::during(&key.namespace, stay, listening(attempt(&controller, &key)));
+        let attempt = in_term(term, attempt);
         let next = match AssertUnwindSafe(attempt).catch_unwind().await {
             Ok(next) => next,
             Err(payload) => {
@@ -45,9 +47,11 @@ pub(crate) async fn work(controller: Arc<Controller>) {
             }
         };
         controller.meters.finished(started.elapsed());
-        if matches!(next, Next::Failed(_)) && controller.leadership.term() != Some(term) {
-            // It failed because we lead no more: no fault of this Deployment.
-            debug!(%key, "a pass ended early: this replica does not lead any more");
+        let is_in_charge =
+            controller.leadership.term() == Some(term) && controller.stay(&key.namespace) == stay;
+        if matches!(next, Next::Failed(_)) && !is_in_charge {
+            // No fault of this Deployment.
+            debug!(%key, "a pass ended early: this replica leads no more, or the namespace is not ours");
             controller.queue.put_back(&key);
         } else {
             schedule(&controller, &key, &next);
@@ -94,6 +98,14 @@ fn schedule(controller: &Controller, key: &Key, next: &Next) {
 
 /// A pass, unless the server has asked to be spared of it for now.
 async fn attempt(controller: &Arc<Controller>, key: &Key) -> Next {
+    if controller.stay(&key.namespace).is_none() {
+        forget(controller, key);
+        return Next::Nothing;
+    }
+    if !controller.index().covers(&key.namespace) {
+        // Its lists are awaited, and wake it.
+        return Next::Nothing;
+    }
     if let Some(until) = controller.patience().waits_until(key) {
         return Next::Parked(until.into_std());
     }
@@ -143,12 +155,7 @@ async fn pass_over(controller: &Arc<Controller>, key: &Key) -> Next {
         dispatch::from_cache(&controller.index(), key)
     };
     let Some((workload, sets)) = seen else {
-        controller.memory().forget(key);
-        controller.rivalry().forget(key);
-        controller.rollouts.forget(key);
-        controller.ledger().clear(key);
-        controller.pods.stop(key);
-        wake(controller, |starts| starts.ended(key, clock::now()));
+        forget(controller, key);
         return Next::Nothing;
     };
     if starts::is_start(&workload, &sets) {
@@ -159,6 +166,12 @@ async fn pass_over(controller: &Arc<Controller>, key: &Key) -> Next {
         }
     }
     run(controller, key, workload, sets).await
+}
+
+/// It is gone, or ours no more.
+fn forget(controller: &Controller, key: &Key) {
+    controller.forget(key);
+    wake(controller, |starts| starts.ended(key, clock::now()));
 }
 
 /// Notes what happened to a rollout, and lets those begin whose turn has come by that.

@@ -5,10 +5,12 @@ use std::time::Duration;
 use clap::Args;
 use lease::{JITTER_FACTOR, Timings, TimingsError};
 
+use crate::shard::Selector;
+
 use super::values::{lease_name, namespace, period};
 
 /// Name of the lease, unless another is given.
-pub(crate) const LEASE_NAME: &str = "rollwright";
+const LEASE_NAME: &str = "rollwright";
 
 /// How a leader is elected among several replicas.
 #[derive(Debug, Args)]
@@ -60,18 +62,24 @@ pub(crate) struct ElectionArguments {
         value_parser = namespace
     )]
     pub(crate) leader_elect_resource_namespace: Option<String>,
-    /// Name of the lease. Replicas that share it elect one leader.
+    /// Name of the lease. Replicas that share it elect one leader [default: rollwright; with a
+    /// selector rollwright-DIGEST, of the selector].
     #[arg(
         long,
         value_name = "NAME",
         env = "ROLLWRIGHT_LEADER_ELECT_RESOURCE_NAME",
-        default_value = LEASE_NAME,
         value_parser = lease_name
     )]
-    pub(crate) leader_elect_resource_name: String,
+    pub(crate) leader_elect_resource_name: Option<String>,
 }
 
 impl ElectionArguments {
+    /// Name of the lease. Shards must not share one: all but one of them would stand by.
+    pub(crate) fn lease_name(&self, selector: Option<&Selector>) -> String {
+        let default = || selector.map_or(LEASE_NAME.to_owned(), |selector| selector.lease_name(LEASE_NAME));
+        self.leader_elect_resource_name.clone().unwrap_or_else(default)
+    }
+
     /// The timings; `None` when there is no election.
     ///
     /// # Errors

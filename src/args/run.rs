@@ -8,6 +8,7 @@ use plan::Flavour;
 use super::values::{bind_address, flavour, namespace};
 use super::{Bind, ClientArguments, ElectionArguments};
 use crate::controller::Adoption;
+use crate::shard::Selector;
 
 /// Seconds without a sign of life after which /livez fails.
 pub(crate) const STALLED_AFTER: u16 = 180;
@@ -62,6 +63,17 @@ pub(crate) struct RunArguments {
         value_parser = namespace
     )]
     pub(crate) watch_namespace: Vec<String>,
+    /// Manage the Deployments of namespaces with these labels only: key=value, key!=value,
+    /// key in (a,b), key notin (a,b), key, !key, with commas between them. Operators with selectors
+    /// that have no namespace in common share a cluster, with a lease each [default: all namespaces].
+    #[arg(
+        long,
+        value_name = "SELECTOR",
+        env = "ROLLWRIGHT_SELECTOR",
+        conflicts_with = "watch_namespace",
+        value_parser = Selector::parse
+    )]
+    pub(crate) selector: Option<Selector>,
     #[command(flatten)]
     pub(crate) election: ElectionArguments,
     /// Whether /metrics has series for each Deployment, as kube-state-metrics has.

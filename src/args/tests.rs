@@ -57,6 +57,15 @@ fn errors_name_the_flag() {
         ("rollwright run --watch-namespace=a,,b", "--watch-namespace", "name of a namespace"),
         ("rollwright run --watch-namespace=a.b", "--watch-namespace", "lower case"),
         ("rollwright run --watch-namespace=-a", "--watch-namespace", "either end"),
+        ("rollwright run --selector=", "--selector", "such as shard=a"),
+        ("rollwright run --selector=shard=a,", "--selector", "take the comma out"),
+        ("rollwright run --selector=shard~a", "--selector", "key in (a,b)"),
+        ("rollwright run --selector=shard=a=b", "--selector", "no value of a label"),
+        ("rollwright run --selector=shard>1", "--selector", "by size"),
+        ("rollwright run --selector=shard(a)", "--selector", "key notin (a,b)"),
+        ("rollwright run --selector=sh(a", "--selector", "without its )"),
+        ("rollwright run --selector=a_b/shard", "--selector", "no key of a label"),
+        ("rollwright run --selector=shard=a --watch-namespace=b", "--selector", "cannot be used with"),
         ("rollwright run --adopt=all", "--adopt", "any"),
         ("rollwright run --workers=0", "--workers", "1..=256"),
     ] {
@@ -72,9 +81,23 @@ fn an_election_has_the_timings_of_client_go() {
     for line in ["rollwright run --leader-elect", "rollwright run --leader-elect=true"] {
         let election = parse(line).expect(line).election;
         assert_eq!(election.timings(), Ok(default.expect("valid")), "{line}");
-        assert_eq!(election.leader_elect_resource_name, "rollwright");
+        assert_eq!(election.lease_name(None), "rollwright");
         assert_eq!(election.leader_elect_resource_namespace, None);
     }
+}
+
+/// Two shards that shared a lease would leave one without a leader.
+#[test]
+fn each_selector_has_a_lease_of_its_own() {
+    let name = |flags: &str| {
+        let arguments = parse(&format!("rollwright run --leader-elect {flags}")).expect(flags);
+        arguments.election.lease_name(arguments.selector.as_ref())
+    };
+    let of_a = name("--selector=shard=a");
+    assert!(of_a.starts_with("rollwright-"), "{of_a}");
+    assert_eq!(of_a, name("--selector=shard==a"));
+    assert_ne!(of_a, name("--selector=!shard"));
+    assert_eq!(name("--selector=shard=a --leader-elect-resource-name=mine"), "mine");
 }
 
 #[test]

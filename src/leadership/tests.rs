@@ -21,7 +21,7 @@ async fn without_an_election_everything_is_permitted() {
 #[tokio::test(start_paused = true)]
 async fn a_claim_ends_by_itself() {
     let (announcer, leadership) = Leadership::elected();
-    assert!(leadership.permit().is_err_and(|refusal| refusal.is_not_leader()));
+    assert!(leadership.permit().is_err_and(|refusal| refusal.is_not_sent()));
     announcer.send_replace(claim(1, 10));
     let expires = leadership.permit().expect("permitted").expect("bounded");
     assert_eq!(expires - clock::now(), Duration::from_secs(15));
@@ -50,7 +50,7 @@ async fn work_of_an_earlier_term_is_refused() {
         goes_on.notify_one();
     };
     let (permitted, ()) = tokio::join!(work, change);
-    assert!(permitted.is_err_and(|refusal| refusal.is_not_leader()));
+    assert!(permitted.is_err_and(|refusal| refusal.is_not_sent()));
     assert!(in_term(2, async { leadership.permit() }).await.is_ok());
 }
 

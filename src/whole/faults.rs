@@ -27,6 +27,8 @@ pub(super) enum On {
     Watch(&'static str),
     /// A list of this kind.
     List(&'static str),
+    /// A read of one object of this kind.
+    Get(&'static str),
     /// Whatever would change something of this kind, dry runs aside.
     Write(&'static str),
     /// Whatever concerns this kind, watches too.
@@ -70,7 +72,7 @@ struct Streams {
     cut: u64,
     /// Watches up to this one are silent for ever,
     frozen: u64,
-    /// if they are of this kind; `None` for all.
+    /// if they are of this kind, or of one of these, with `|` between them; `None` for all.
     frozen_kind: Option<&'static str>,
     /// Nothing gets through, in either direction.
     is_held: bool,
@@ -82,8 +84,11 @@ struct State {
     /// Requests that would change something, dry runs among them, as time, verb and path.
     writes: Vec<String>,
     watches: u64,
+    /// Requests that read, but for watches.
+    reads: u64,
     /// When something but the lease was written first since it was asked last.
     first_write: Option<Instant>,
+    last_write: Option<Instant>,
     /// After so many writes to ReplicaSets nothing gets through any more.
     writes_left: Option<u32>,
 }
@@ -184,6 +189,16 @@ impl Faulty {
         self.with(|state| state.first_write.take())
     }
 
+    /// How many requests have read something, but for watches.
+    pub(super) fn reads(&self) -> u64 {
+        self.with(|state| state.reads)
+    }
+
+    /// When something but the lease and events was written last.
+    pub(super) fn last_write(&self) -> Option<Instant> {
+        self.with(|state| state.last_write)
+    }
+
     /// Takes what has been written since it was asked last.
     pub(super) fn take_writes(&self) -> Vec<String> {
         self.with(|state| std::mem::take(&mut state.writes))
@@ -200,6 +215,7 @@ impl Faulty {
             self.law.accuse(&format!("{}?{}: a list that may be old", asked.path, asked.query));
         }
         self.with(|state| {
+            state.reads += u64::from(asked.method == Method::GET && !asked.is_watch());
             if asked.method != Method::GET {
                 state.writes.push(format!("{} {} {}", clock::timestamp(), asked.method, asked.path));
             }
@@ -233,7 +249,8 @@ impl Faulty {
                     if now.cut >= number {
                         return Some((Err::<Frame<Bytes>, BoxError>(broken()), None));
                     }
-                    let is_of_kind = now.frozen_kind.is_none_or(|kind| path.contains(kind));
+                    let is_of_kind =
+                        now.frozen_kind.is_none_or(|kinds| kinds.split('|').any(|kind| path.contains(kind)));
                     let is_frozen = now.is_held || (now.frozen >= number && is_of_kind);
                     tokio::select! {
                         biased;
@@ -267,7 +284,12 @@ impl Faulty {
 
     fn note_written(&self, asked: &Asked) {
         let is_last = self.with(|state| {
-            state.first_write.get_or_insert_with(Instant::now);
+            let now = Instant::now();
+            state.first_write.get_or_insert(now);
+            // Events tell of what was done, also later.
+            if !asked.is(On::All("events")) {
+                state.last_write = Some(now);
+            }
             if !asked.is(On::Write("replicasets")) {
                 return false;
             }
@@ -302,6 +324,10 @@ impl Asked {
         match on {
             On::Watch(kind) => self.is_watch() && is_of(kind),
             On::List(kind) => is_list(kind) && !self.is_watch(),
+            On::Get(kind) => {
+                let parent = self.path.rsplit_once('/').map_or("", |(parent, _)| parent);
+                self.method == Method::GET && parent.ends_with(kind)
+            }
             On::Write(kind) => self.is_write() && is_of(kind),
             On::All(kind) => is_of(kind),
             On::Request => !self.is_watch(),

@@ -10,6 +10,7 @@
 mod faults;
 mod law;
 mod rig;
+mod shards;
 mod takeover;
 
 use std::time::Duration;

@@ -57,8 +57,12 @@ pub(super) struct Operator {
 
 /// Starts an operator as `wire::run` does.
 fn start(flavour: Flavour, faults: &Faulty, is_elected: bool) -> Operator {
-    let (api, elect) = (flavour.api_version(), format!("--leader-elect={is_elected}"));
-    let line = ["rollwright", "run", "--bind-address=0", &elect, "--workers=4", "--api", api];
+    start_with(flavour, faults, &[&format!("--leader-elect={is_elected}")])
+}
+
+fn start_with(flavour: Flavour, faults: &Faulty, flags: &[&str]) -> Operator {
+    let line = ["rollwright", "run", "--bind-address=0", "--workers=4", "--api", flavour.api_version()];
+    let line = line.iter().chain(flags);
     let Command::Run(arguments) = Arguments::parse_from(line).command else { panic!("it is to run") };
     let dial =
         |lifeline: &Lifeline| Ok(ClientBuilder::new(faults.clone(), "default").with_layer(lifeline).build());
@@ -121,6 +125,24 @@ impl Rig {
         (start(self.flavour, &faults, true), faults)
     }
 
+    /// The operator of a shard, with a way to the server of its own.
+    pub(super) fn shard(&self, selector: &str) -> (Operator, Faulty) {
+        let faults = Faulty::new(self.server.clone(), self.law.clone());
+        (start_with(self.flavour, &faults, &["--leader-elect=false", "--selector", selector]), faults)
+    }
+
+    /// Puts the label `shard` on a namespace, which is created if need be, or takes it off.
+    pub(super) async fn put_into_shard(&self, namespace: &str, shard: Option<&str>) {
+        let namespaces: Api<k8s_openapi::api::core::v1::Namespace> = Api::all(self.client.clone());
+        let labels = json!({ "metadata": { "name": namespace, "labels": { "shard": shard } } });
+        if namespaces.get_opt(namespace).await.unwrap().is_some() {
+            namespaces.patch(namespace, &PatchParams::default(), &Patch::Merge(&labels)).await.unwrap();
+        } else {
+            let object = serde_json::from_value(labels).unwrap();
+            namespaces.create(&PostParams::default(), &object).await.unwrap();
+        }
+    }
+
     /// The operator ends as it does when its process is told to, and another starts.
     pub(super) async fn restart(&mut self) {
         let next = start(self.flavour, &self.faults, false);
@@ -130,12 +152,20 @@ impl Rig {
     }
 
     fn deployments(&self) -> Api<DynamicObject> {
+        self.deployments_in("default")
+    }
+
+    fn deployments_in(&self, namespace: &str) -> Api<DynamicObject> {
         let (group, version) = self.flavour.api_version().split_once('/').unwrap();
         let kind = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, "Deployment"));
-        Api::default_namespaced_with(self.client.clone(), &kind)
+        Api::namespaced_with(self.client.clone(), namespace, &kind)
     }
 
     pub(super) async fn create(&self, name: &str, replicas: i64, image: &str) {
+        self.create_in("default", name, replicas, image).await;
+    }
+
+    pub(super) async fn create_in(&self, namespace: &str, name: &str, replicas: i64, image: &str) {
         let object = json!({
             "apiVersion": self.flavour.api_version(), "kind": "Deployment", "metadata": { "name": name },
             "spec": {
@@ -148,7 +178,7 @@ impl Rig {
             },
         });
         let object: DynamicObject = serde_json::from_value(object).unwrap();
-        self.deployments().create(&PostParams::default(), &object).await.unwrap();
+        self.deployments_in(namespace).create(&PostParams::default(), &object).await.unwrap();
     }
 
     pub(super) async fn patch(&self, name: &str, patch: Value) {
@@ -260,8 +290,12 @@ impl Rig {
 
     /// The sizes of the sets of a Deployment, the largest first.
     pub(super) fn sizes(&self, name: &str) -> Vec<i64> {
+        self.sizes_in("default", name)
+    }
+
+    pub(super) fn sizes_in(&self, namespace: &str, name: &str) -> Vec<i64> {
         self.cluster.act(|cluster| {
-            let sets = cluster.store.list(Resource::ReplicaSets, None);
+            let sets = cluster.store.list(Resource::ReplicaSets, Some(namespace));
             let ours = sets.filter(|set| set.metadata["labels"]["app"] == name);
             let mut sizes: Vec<i64> = ours.map(|set| set.spec["replicas"].as_i64().unwrap_or(1)).collect();
             sizes.sort_unstable_by_key(|size| std::cmp::Reverse(*size));

@@ -1,12 +1,15 @@
 //! What the chart renders, without a cluster.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 use cluster::Binary;
 use serde_json::{Value, json};
 
 use crate::values::{SETS, flags, golden, objects, output, path, read, render};
+
+/// Of `shard=a`: what `printf shard=a | sha256sum` begins with.
+const LEASE_OF_A: &str = "rollwright-3d8dfb268d";
 
 const CRD: &str = "crds/deployments.rollwright.dev.yaml";
 
@@ -85,7 +88,7 @@ fn one(text: &str, kind: &str) -> Value {
 
 #[test]
 fn wrong_values_are_refused() {
-    let cases: [(&[&str], &[&str]); 18] = [
+    let cases: [(&[&str], &[&str]); 20] = [
         (&["replicas=2"], &["additional properties 'replicas' not allowed"]),
         (&["metrics.serviceMonitor.enable=true"], &["/metrics/serviceMonitor", "'enable' not allowed"]),
         (&["replicaCount=two"], &["/replicaCount", "want integer"]),
@@ -96,6 +99,8 @@ fn wrong_values_are_refused() {
         (&["controller.apis={apps/v2}"], &["/controller/apis/0", "'apps/v1'"]),
         (&["leaderElection.leaseDuration=15"], &["/leaderElection/leaseDuration", "want string"]),
         (&["watchNamespaces={Shop}"], &["/watchNamespaces/0", "'Shop' does not match"]),
+        (&["selector=shard>1"], &["/selector", "does not match"]),
+        (&["selector=shard=a", "watchNamespaces={shop}"], &["selector", "watchNamespaces"]),
         (&["podDisruptionBudget.maxUnavailable=some"], &["/podDisruptionBudget/maxUnavailable"]),
         (
             &["replicaCount=2", "leaderElection.enabled=false", "strategy.type=Recreate"],
@@ -144,6 +149,49 @@ fn same_keys(path: &str, values: &Value, schema: &Value) {
     }
     for key in values.as_object().into_iter().flatten().map(|(key, _)| key) {
         assert!(known.contains_key(key), "{path}.{key} is not in the schema");
+    }
+}
+
+/// Releases of several shards share nothing, wherever they are, but the definition.
+#[test]
+fn releases_side_by_side() {
+    let release = |name: &str, namespace: &str, shard: &str| {
+        let flags = [
+            "template".to_owned(),
+            name.to_owned(),
+            "charts/rollwright".to_owned(),
+            format!("--namespace={namespace}"),
+            format!("--set=selector=shard={shard}"),
+            format!("--set=crds.install={}", shard == "a"),
+            "--values=charts/rollwright/ci/monitoring-values.yaml".to_owned(),
+        ];
+        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        let text = output(Binary::Helm, &flags).unwrap();
+        let text_of = |object: &Value, field: &str| object.pointer(field).map(ToString::to_string);
+        let name = |object: &Value| {
+            let fields = ["/kind", "/metadata/namespace", "/metadata/name"];
+            fields.map(|field| text_of(object, field).unwrap_or_default()).join(" ")
+        };
+        (objects(&text).iter().map(name).collect::<BTreeSet<_>>(), text)
+    };
+    let (a, text) = release("shard-a", "one", "a");
+    assert!(a.len() > 8 && text.contains(&format!("--leader-elect-resource-name={LEASE_OF_A}")), "{a:?}");
+    assert!(text.contains(&format!("resourceNames: [{LEASE_OF_A}]")));
+    for namespace in ["one", "two"] {
+        let (b, text) = release("shard-b", namespace, "b");
+        let both: Vec<_> = a.intersection(&b).collect();
+        assert!(both.is_empty(), "in both: {both:?}");
+        assert!(!text.contains(LEASE_OF_A));
+    }
+}
+
+/// The right to see namespaces is granted to those only that look at them.
+#[test]
+fn namespaces_are_for_shards() {
+    for (set, expected) in SETS.iter().map(|set| (set, *set == "shard")) {
+        let rendered = objects(&render(set, &[]).unwrap());
+        let mut rules = rendered.iter().flat_map(|object| object["rules"].as_array().into_iter().flatten());
+        assert_eq!(rules.any(|rule| rule["resources"] == json!(["namespaces"])), expected, "{set}");
     }
 }
 

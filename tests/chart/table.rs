@@ -8,8 +8,12 @@ use crate::rights::{Right, of_rule};
 use crate::values::{objects, read, render};
 
 /// All that the chart can grant for our kind.
-const ALL: [&str; 3] =
-    ["--set=leaderElection.enabled=true", "--set=metrics.auth=token", "--set=replicaCount=2"];
+const ALL: [&str; 4] = [
+    "--set=leaderElection.enabled=true",
+    "--set=metrics.auth=token",
+    "--set=replicaCount=2",
+    "--set=selector=shard=a",
+];
 
 #[test]
 fn the_table_of_rights_is_what_the_chart_grants() {

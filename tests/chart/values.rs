@@ -8,8 +8,8 @@ use cluster::Binary;
 use serde_json::Value;
 
 /// Files `ci/NAME-values.yaml` of the chart; the first is the chart as it comes.
-pub(crate) const SETS: [&str; 7] =
-    ["default", "ha", "namespaced", "monitoring", "no-crds", "pinned", "minimal"];
+pub(crate) const SETS: [&str; 8] =
+    ["default", "ha", "namespaced", "monitoring", "no-crds", "pinned", "minimal", "shard"];
 
 /// A path in the repository.
 pub(crate) fn path(relative: &str) -> PathBuf {

@@ -70,7 +70,7 @@ async fn ended_well(world: &World, trace: Trace, image: &str) -> Outcome {
     one_set_per_template(&seen)
 }
 
-fn one_set_per_template(seen: &Recording) -> Outcome {
+pub(crate) fn one_set_per_template(seen: &Recording) -> Outcome {
     for moment in &seen.0 {
         let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
         for set in moment.values() {

@@ -72,6 +72,7 @@ mod scaling;
 mod scenario;
 mod selector;
 mod shadow;
+mod shards;
 mod stage;
 mod stock_kubectl;
 mod suite;
@@ -95,6 +96,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     port::SCENARIOS,
     interruptions::SCENARIOS,
     leadership::SCENARIOS,
+    shards::SCENARIOS,
     handover::SCENARIOS,
     migrate::SCENARIOS,
     rolling_update::SCENARIOS,

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 use tokio::net::TcpListener;
 
 use crate::failure::{Failure, Outcome, until};
@@ -16,13 +17,15 @@ use crate::operator::Operator;
 use crate::port::get;
 use crate::world::{SOON, World};
 
-/// Name of the Lease, unless told otherwise.
-pub(crate) const LEASE: &str = "rollwright";
+/// Name of the Lease of those without a selector.
+const LEASE: &str = "rollwright";
 
 /// One of several operators.
 pub(crate) struct Replica {
     pub(crate) operator: Operator,
     user: String,
+    /// Name of its Lease.
+    lease: String,
     /// Where it serves its metrics.
     port: u16,
 }
@@ -39,7 +42,9 @@ pub(crate) enum Rights {
 impl Replica {
     /// Starts one in the namespace of the scenario, where its Lease is too.
     pub(crate) async fn start(world: &World, name: &str, rights: Rights, more: &[&str]) -> Outcome<Self> {
-        let kubeconfig = account(world, name, rights).await?;
+        let selector = more.iter().find_map(|flag| flag.strip_prefix("--selector="));
+        let lease = selector.map_or(LEASE.to_owned(), lease_of);
+        let kubeconfig = account(world, name, rights, &lease, selector.is_some()).await?;
         let log = world.stage.cluster.directory().join(format!("replica-{name}.log"));
         let port = TcpListener::bind("127.0.0.1:0").await?.local_addr()?.port();
         let arguments = [
@@ -53,7 +58,7 @@ impl Replica {
         let program = std::path::Path::new(env!("CARGO_BIN_EXE_rollwright"));
         let operator = Operator::start_with(program, &kubeconfig, &log, arguments)?;
         let user = format!("system:serviceaccount:{}:{name}", world.namespace);
-        Ok(Self { operator, user, port })
+        Ok(Self { operator, user, lease, port })
     }
 
     /// Waits until its log has a line with this text.
@@ -68,7 +73,8 @@ impl Replica {
 
     /// Waits until its metrics say that it leads, or that it does not.
     pub(crate) async fn shows(&self, leads: bool) -> Outcome {
-        let line = format!("\nleader_election_master_status{{name=\"{LEASE}\"}} {}\n", u8::from(leads));
+        let line =
+            format!("\nleader_election_master_status{{name=\"{}\"}} {}\n", self.lease, u8::from(leads));
         wait_for(&format!("{} in the metrics of {}", line.trim(), self.user), SOON, async || {
             let text = get(self.port, "/metrics", None).await.map_err(|failure| NotYet(failure.0))?;
             let there: Vec<_> = text.lines().filter(|line| line.starts_with("leader_election")).collect();
@@ -107,10 +113,18 @@ impl Replica {
     }
 }
 
-/// Who holds the lease; empty for nobody.
-pub(crate) async fn holder(world: &World) -> Result<String, NotYet> {
+/// The name of a shard's Lease, as docs/scaling.md has it. `shard in (b)` says the same as `shard=b`.
+fn lease_of(selector: &str) -> String {
+    let canonical = selector.replace(" in (", "=").replace(')', "");
+    let digest = Sha256::digest(canonical);
+    let digits: String = digest.iter().take(5).map(|byte| format!("{byte:02x}")).collect();
+    format!("{LEASE}-{digits}")
+}
+
+/// Who holds a lease; empty for nobody.
+async fn holder(world: &World, lease: &str) -> Result<String, NotYet> {
     let leases: Api<Lease> = Api::namespaced(world.client(), &world.namespace);
-    let lease = leases.get_opt(LEASE).await?;
+    let lease = leases.get_opt(lease).await?;
     Ok(lease.and_then(|lease| lease.spec?.holder_identity).unwrap_or_default())
 }
 
@@ -118,7 +132,7 @@ pub(crate) async fn holder(world: &World) -> Result<String, NotYet> {
 pub(crate) async fn leads(world: &World, replica: &Replica) -> Outcome<Duration> {
     let started = Instant::now();
     wait_for("a new leader", SOON, async || {
-        let holder = holder(world).await?;
+        let holder = holder(world, &replica.lease).await?;
         until(replica.is(&holder), holder)
     })
     .await?;
@@ -126,7 +140,13 @@ pub(crate) async fn leads(world: &World, replica: &Replica) -> Outcome<Duration>
 }
 
 /// A kubeconfig for a new service account with these rights.
-async fn account(world: &World, name: &str, rights: Rights) -> Outcome<std::path::PathBuf> {
+async fn account(
+    world: &World,
+    name: &str,
+    rights: Rights,
+    lease: &str,
+    is_shard: bool,
+) -> Outcome<std::path::PathBuf> {
     let namespace = &world.namespace;
     let kubectl = &world.kubectl;
     kubectl.run(&["create", "serviceaccount", name]).await?;
@@ -134,13 +154,13 @@ async fn account(world: &World, name: &str, rights: Rights) -> Outcome<std::path
     let group = "rbac.authorization.k8s.io";
     let api = format!("{group}/v1");
     let mut items = vec![
-        json!({"apiVersion": api, "kind": "Role", "metadata": {"name": "lease"}, "rules": [
+        json!({"apiVersion": api, "kind": "Role", "metadata": {"name": format!("lease-{name}")}, "rules": [
             {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create"]},
-            {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "resourceNames": [LEASE],
+            {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "resourceNames": [lease],
              "verbs": ["get", "list", "watch", "update"]},
         ]}),
         json!({"apiVersion": api, "kind": "RoleBinding", "metadata": {"name": format!("lease-{name}")},
-            "roleRef": {"apiGroup": group, "kind": "Role", "name": "lease"}, "subjects": subject}),
+            "roleRef": {"apiGroup": group, "kind": "Role", "name": format!("lease-{name}")}, "subjects": subject}),
     ];
     let of_cluster = json!({"apiGroup": group, "kind": "ClusterRole", "name": "rollwright"});
     let metadata = json!({"name": format!("{namespace}-{name}")});
@@ -151,6 +171,14 @@ async fn account(world: &World, name: &str, rights: Rights) -> Outcome<std::path
     };
     items.push(json!({"apiVersion": api, "kind": kind, "metadata": metadata,
         "roleRef": of_cluster, "subjects": subject}));
+    if is_shard {
+        let metadata = json!({"name": format!("{namespace}-{name}-namespaces")});
+        items.push(json!({"apiVersion": api, "kind": "ClusterRole", "metadata": metadata, "rules": [
+            {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get", "list", "watch"]}]}));
+        let role = json!({"apiGroup": group, "kind": "ClusterRole", "name": metadata["name"]});
+        items.push(json!({"apiVersion": api, "kind": "ClusterRoleBinding", "metadata": metadata,
+            "roleRef": role, "subjects": subject}));
+    }
     kubectl.apply(&json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string()).await?;
     let token = kubectl.run(&["create", "token", name]).await?;
     Ok(world.stage.cluster.kubeconfig_for_token(name, token.trim())?)

@@ -13,6 +13,8 @@ use crate::place::{Sandbox, manifest, path};
 
 /// Only there with `--leader-elect`, for which a sandbox has no use.
 const ELECTED_ONLY: &str = "leader_election_master_status";
+/// The same with `--selector`.
+const SHARDS_ONLY: &str = "rollwright_namespaces";
 /// Where words that look like these begin, the name of a metric follows.
 const PREFIXES: [&str; 6] =
     ["rollwright_", "workqueue_", "rest_client_", "controller_runtime_", "process_", "leader_election_"];
@@ -91,7 +93,9 @@ fn documented() -> Shapes {
 async fn the_documentation_lists_what_there_is() {
     let (_sandbox, text) = scraped().await;
     let (shown, mut documented) = (shown(&text), documented());
-    assert!(documented.remove(ELECTED_ONLY).is_some(), "{ELECTED_ONLY} is documented");
+    for name in [ELECTED_ONLY, SHARDS_ONLY] {
+        assert!(documented.remove(name).is_some(), "{name} is documented");
+    }
     for (name, shape) in &shown {
         assert_eq!(documented.get(name), Some(shape), "docs/metrics.md about {name}, which is there");
     }

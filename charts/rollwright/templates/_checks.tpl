@@ -12,6 +12,9 @@
 {{- if and (not $values.leaderElection.enabled) (ne (dig "type" "" $values.strategy) "Recreate") }}
 {{- fail "leaderElection.enabled: without an election an old and a new pod must never run together; set strategy.type=Recreate" }}
 {{- end }}
+{{- if and $values.selector $values.watchNamespaces }}
+{{- fail "selector: not together with watchNamespaces; choose namespaces by their labels or by their names" }}
+{{- end }}
 {{- $lease := include "rollwright.seconds" $values.leaderElection.leaseDuration | int }}
 {{- $renew := include "rollwright.seconds" $values.leaderElection.renewDeadline | int }}
 {{- $retry := include "rollwright.seconds" $values.leaderElection.retryPeriod | int }}

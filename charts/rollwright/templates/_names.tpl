@@ -51,6 +51,18 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- end }}
 
+{{/* As `rollwright run` makes it; here too, since a role names it. */}}
+{{- define "rollwright.lease" -}}
+{{- $values := .Values }}
+{{- if $values.leaderElection.resourceName }}
+{{- $values.leaderElection.resourceName }}
+{{- else if $values.selector }}
+{{- printf "rollwright-%s" ($values.selector | nospace | sha256sum | trunc 10) }}
+{{- else -}}
+rollwright
+{{- end }}
+{{- end }}
+
 {{- define "rollwright.scheme" -}}
 {{- ternary "HTTPS" "HTTP" .Values.metrics.tls.enabled }}
 {{- end }}

@@ -102,6 +102,9 @@ volumes:
 {{- range .Values.watchNamespaces }}
 - --watch-namespace={{ . }}
 {{- end }}
+{{- with .Values.selector }}
+- {{ printf "--selector=%s" . | quote }}
+{{- end }}
 - --adopt={{ .Values.controller.adopt }}
 - --workers={{ .Values.controller.workers }}
 - --bind-address=:{{ .Values.metrics.port }}
@@ -112,7 +115,7 @@ volumes:
 - --leader-elect-renew-deadline={{ .Values.leaderElection.renewDeadline }}
 - --leader-elect-retry-period={{ .Values.leaderElection.retryPeriod }}
 - --leader-elect-resource-namespace={{ include "rollwright.namespace" . }}
-- --leader-elect-resource-name={{ .Values.leaderElection.resourceName }}
+- --leader-elect-resource-name={{ include "rollwright.lease" . }}
 {{- end }}
 {{- if .Values.controller.force }}
 - --force

@@ -11,6 +11,8 @@ use std::time::Instant;
 use plan::bug::{Bug, has};
 use plan::{ReplicaSet, Workload};
 
+use crate::territory::{Change, Kind, Territory};
+
 /// Name of a Deployment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key {
@@ -132,6 +134,8 @@ pub struct Index {
     heeds_strays: bool,
     /// Sets that we deleted ourselves and that the watch still shows.
     expected_gone: HashSet<String>,
+    /// The namespaces that it holds; `None` for all that it is told of.
+    territory: Option<Territory>,
     /// What the watch of Deployments has shown.
     pub newest_workload: Newest,
     /// What the watch of ReplicaSets has shown.
@@ -158,6 +162,7 @@ impl Index {
             strays: HashMap::new(),
             heeds_strays: true,
             expected_gone: HashSet::new(),
+            territory: None,
             newest_workload: Newest::new(extent),
             newest_set: Newest::new(extent),
         }
@@ -166,6 +171,10 @@ impl Index {
     /// A Deployment was added or changed (S2.1).
     pub fn apply_workload(&mut self, workload: Workload, now: Instant) -> Vec<Key> {
         self.newest_workload.saw(&workload.namespace, &workload.resource_version);
+        self.hear(Change::Workload(Box::new(workload), now))
+    }
+
+    fn update_workload(&mut self, workload: Workload, now: Instant) -> Vec<Key> {
         let before = self.workloads.get(&Key::of(&workload)).map(|known| known.workload.generation);
         let is_unnoticed = has(Bug::AnnotationsUnnoticed) && before == Some(workload.generation);
         let woken = vec![self.put_workload(workload, now)];
@@ -191,8 +200,7 @@ impl Index {
     /// A Deployment is gone, or cannot be understood any more.
     pub fn delete_workload(&mut self, key: Key, version: &str) -> Vec<Key> {
         self.newest_workload.saw(&key.namespace, version);
-        self.drop_workload(&key);
-        vec![key]
+        self.hear(Change::WorkloadGone { key, version: version.to_owned() })
     }
 
     fn drop_workload(&mut self, key: &Key) {
@@ -210,11 +218,17 @@ impl Index {
         listed: Vec<Workload>,
         now: Instant,
     ) -> Vec<Key> {
-        let is_listed = |key: &&Key| namespace.is_none_or(|namespace| key.namespace == namespace);
+        let is_listed = |key: &&Key| {
+            namespace.is_none_or(|namespace| key.namespace == namespace)
+                && self.counts(Kind::Workloads, &key.namespace)
+        };
         let mut gone: BTreeSet<Key> = self.workloads.keys().filter(is_listed).cloned().collect();
         let mut woken = Vec::with_capacity(listed.len());
         for workload in listed {
             self.newest_workload.saw(&workload.namespace, &workload.resource_version);
+            if !self.counts(Kind::Workloads, &workload.namespace) {
+                continue;
+            }
             let key = self.put_workload(workload, now);
             gone.remove(&key);
             woken.push(key);
@@ -223,17 +237,21 @@ impl Index {
             self.drop_workload(&key);
             woken.push(key);
         }
+        woken.extend(self.was_reset(Kind::Workloads));
         woken
     }
 
     /// A ReplicaSet was added or changed (S2.2, S2.3).
     pub fn apply_set(&mut self, placed: Placed) -> Vec<Key> {
         self.newest_set.saw(&placed.namespace, &placed.set.resource_version);
-        self.put_set(placed)
+        self.hear(Change::Set(placed))
     }
 
     /// Takes over a version that a live read or a write returned, ahead of the watch.
     pub fn put_set(&mut self, placed: Placed) -> Vec<Key> {
+        if !self.admits(&placed.namespace) {
+            return Vec::new();
+        }
         let known = self.sets.get(&placed.set.uid);
         if known.is_some_and(|known| is_newer(&known.set, &placed.set)) {
             return Vec::new();
@@ -294,7 +312,8 @@ impl Index {
     /// A ReplicaSet left the watch (S2.4).
     pub fn delete_set(&mut self, namespace: &str, uid: &str, version: &str) -> Vec<Key> {
         self.newest_set.saw(namespace, version);
-        self.drop_set(uid)
+        let (namespace, uid, version) = (namespace.to_owned(), uid.to_owned(), version.to_owned());
+        self.hear(Change::SetGone { namespace, uid, version })
     }
 
     fn drop_set(&mut self, uid: &str) -> Vec<Key> {
@@ -316,18 +335,25 @@ impl Index {
     /// watch meanwhile. What is counts as it is, even if its version is lower: the cluster may come
     /// from a backup.
     pub fn reset_sets(&mut self, namespace: Option<&str>, listed: Vec<Placed>) -> Vec<Key> {
-        let is_listed = |placed: &Placed| namespace.is_none_or(|namespace| placed.namespace == namespace);
+        let is_listed = |placed: &Placed| {
+            namespace.is_none_or(|namespace| placed.namespace == namespace)
+                && self.counts(Kind::Sets, &placed.namespace)
+        };
         let listable = self.sets.iter().filter(|(_, placed)| is_listed(placed));
         let mut gone: BTreeSet<String> = listable.map(|(uid, _)| uid.clone()).collect();
         let mut woken = BTreeSet::new();
         for placed in listed {
-            gone.remove(&placed.set.uid);
             self.newest_set.saw(&placed.namespace, &placed.set.resource_version);
+            if !self.counts(Kind::Sets, &placed.namespace) {
+                continue;
+            }
+            gone.remove(&placed.set.uid);
             woken.extend(self.replace_set(placed));
         }
         for uid in gone {
             woken.extend(self.drop_set(&uid));
         }
+        woken.extend(self.was_reset(Kind::Sets));
         woken.into_iter().collect()
     }
 
@@ -452,5 +478,7 @@ fn is_newer(known: &ReplicaSet, other: &ReplicaSet) -> bool {
     }
 }
 
+mod shard;
+pub use shard::Listed;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -7,9 +7,11 @@
 pub mod index;
 pub mod ledger;
 pub mod memory;
+pub mod namespaces;
 pub mod next;
 pub mod queue;
 pub mod starts;
+pub mod territory;
 
 use jiff::Timestamp;
 use pass::Outcome;

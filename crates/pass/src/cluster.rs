@@ -78,24 +78,30 @@ pub struct Refusal {
 }
 
 /// [`Refusal::reason`] of a write that we did not send.
-const NOT_LEADER: &str = "NotLeader";
+const NOT_SENT: &str = "NotSent";
 
 impl Refusal {
     /// It was not sent: another replica of the operator may be in charge.
     #[must_use]
     pub fn not_leader() -> Self {
+        Self::not_sent("this replica does not lead")
+    }
+
+    /// It was not sent, since another operator may be in charge.
+    #[must_use]
+    pub fn not_sent(why: &str) -> Self {
         Self {
             code: 0,
-            reason: NOT_LEADER.to_owned(),
-            message: "not sent: this replica does not lead".to_owned(),
+            reason: NOT_SENT.to_owned(),
+            message: format!("not sent: {why}"),
             namespace_terminating: false,
         }
     }
 
-    /// It was not sent, see [`Self::not_leader`].
+    /// It was not sent, see [`Self::not_sent`].
     #[must_use]
-    pub fn is_not_leader(&self) -> bool {
-        self.reason == NOT_LEADER
+    pub fn is_not_sent(&self) -> bool {
+        self.reason == NOT_SENT
     }
 
     /// The object is not in the version that the decision was made from.
@@ -113,7 +119,7 @@ impl Refusal {
     /// Of a write: it may have been carried out all the same.
     #[must_use]
     pub fn leaves_doubt(&self) -> bool {
-        (self.code == 0 || self.code >= 500) && !self.is_not_leader()
+        (self.code == 0 || self.code >= 500) && !self.is_not_sent()
     }
 
     /// The object is gone.

@@ -174,7 +174,7 @@ impl<C: Cluster> Pass<'_, C> {
     }
 
     async fn explain(&self, plan: &Plan, index: usize, refusal: &Refusal) -> Result<plan::Failure, Refusal> {
-        if refusal.is_not_leader() {
+        if refusal.is_not_sent() {
             // Nothing was refused, and nothing is to be reported: the pass ends here.
             return Err(refusal.clone());
         }

@@ -1,0 +1,165 @@
+//! The cache of a shard: it holds some namespaces only, which come and go.
+
+use std::collections::BTreeSet;
+use std::time::Instant;
+
+use plan::Workload;
+
+use super::{Extent, Index, Key, Placed, Sight};
+use crate::territory::{Change, Kind, Meaning, Territory, Ticket};
+
+/// A list of a kind in one namespace.
+#[derive(Debug)]
+pub struct Listed<T> {
+    /// What there is,
+    pub items: Vec<T>,
+    /// as of this version.
+    pub version: u64,
+}
+
+impl Index {
+    /// An empty cache that holds no namespace before it is told which.
+    #[must_use]
+    pub fn of_shard(sight: Sight) -> Self {
+        Self { territory: Some(Territory::default()), ..Self::watched(sight, Extent::Cluster) }
+    }
+
+    /// Whether objects of this namespace are kept.
+    #[must_use]
+    pub fn admits(&self, namespace: &str) -> bool {
+        self.territory.as_ref().is_none_or(|territory| territory.admits(namespace))
+    }
+
+    /// Whether all of this namespace is in the cache, so that a pass may start from it.
+    #[must_use]
+    pub fn covers(&self, namespace: &str) -> bool {
+        self.territory.as_ref().is_none_or(|territory| territory.covers(namespace))
+    }
+
+    /// A namespace is ours from now on. Before a pass it has to be listed; see [`Self::unlisted`].
+    pub fn take_in(&mut self, namespace: &str) {
+        if let Some(territory) = &mut self.territory {
+            territory.take_in(namespace);
+        }
+    }
+
+    /// A namespace is ours no more. Says which Deployments are gone by that.
+    pub fn let_go(&mut self, namespace: &str) -> Vec<Key> {
+        if let Some(territory) = &mut self.territory {
+            territory.let_go(namespace);
+        }
+        let keys = self.keys_in(namespace);
+        for key in &keys {
+            self.drop_workload(key);
+        }
+        self.drop_sets_in(namespace);
+        keys
+    }
+
+    /// The namespaces that have to be listed.
+    #[must_use]
+    pub fn unlisted(&self) -> Vec<Ticket> {
+        self.territory.as_ref().map(Territory::unlisted).unwrap_or_default()
+    }
+
+    /// A watch of the whole cluster is about to list.
+    pub fn begin(&mut self, kind: Kind) {
+        if let Some(territory) = &mut self.territory {
+            territory.begin(kind);
+        }
+    }
+
+    /// The lists of one namespace have come, which were begun after the ticket was given. Says which
+    /// Deployments to look at; nothing if the lists are of no use any more.
+    pub fn fill(
+        &mut self,
+        ticket: &Ticket,
+        workloads: Listed<Workload>,
+        sets: Listed<Placed>,
+        now: Instant,
+    ) -> Option<Vec<Key>> {
+        let namespace = ticket.namespace.as_str();
+        if !self.territory.as_ref()?.takes(ticket) {
+            return None;
+        }
+        if let Some(told) = self.territory.as_mut()?.fill(Kind::Workloads, namespace, workloads.version) {
+            for key in self.keys_in(namespace) {
+                self.drop_workload(&key);
+            }
+            for workload in workloads.items {
+                self.put_workload(workload, now);
+            }
+            told.into_iter().for_each(|change| _ = self.carry_out(change));
+        }
+        if let Some(told) = self.territory.as_mut()?.fill(Kind::Sets, namespace, sets.version) {
+            // A set that is there no more has left our sight as by a list of the watch, which has a
+            // pass ask why.
+            let listed: BTreeSet<&str> = sets.items.iter().map(|placed| placed.set.uid.as_str()).collect();
+            let gone: Vec<String> =
+                self.sets_in(namespace).filter(|uid| !listed.contains(uid.as_str())).collect();
+            for placed in sets.items {
+                self.replace_set(placed);
+            }
+            gone.iter().for_each(|uid| _ = self.drop_set(uid));
+            told.into_iter().for_each(|change| _ = self.carry_out(change));
+        }
+        self.territory.as_mut()?.filled(namespace);
+        Some(self.keys_in(namespace))
+    }
+
+    /// Carries a change out, unless the namespace is none of ours or its list is awaited.
+    pub(super) fn hear(&mut self, change: Change) -> Vec<Key> {
+        let change = match &mut self.territory {
+            None => Some(change),
+            Some(territory) => territory.hear(change),
+        };
+        match change {
+            Some(change) => self.carry_out(change),
+            None => Vec::new(),
+        }
+    }
+
+    fn carry_out(&mut self, change: Change) -> Vec<Key> {
+        match change {
+            Change::Workload(workload, now) => self.update_workload(*workload, now),
+            Change::WorkloadGone { key, .. } => {
+                self.drop_workload(&key);
+                vec![key]
+            }
+            Change::Set(placed) => self.put_set(placed),
+            Change::SetGone { uid, .. } => self.drop_set(&uid),
+        }
+    }
+
+    /// Whether the list of the whole cluster that comes now says what there is in a namespace.
+    pub(super) fn counts(&self, kind: Kind, namespace: &str) -> bool {
+        let meaning = |territory: &Territory| territory.meaning(kind, namespace);
+        self.territory.as_ref().map(meaning).is_none_or(|meaning| meaning == Meaning::Counts)
+    }
+
+    /// That list has come. Says which Deployments to look at beside those that it changed.
+    pub(super) fn was_reset(&mut self, kind: Kind) -> Vec<Key> {
+        let whole = self.territory.as_mut().map(|territory| territory.reset(kind)).unwrap_or_default();
+        whole.iter().flat_map(|namespace| self.keys_in(namespace)).collect()
+    }
+
+    fn keys_in(&self, namespace: &str) -> Vec<Key> {
+        let first = Key { namespace: namespace.to_owned(), name: String::new() };
+        let all = self.workloads.range(first..).take_while(|(key, _)| key.namespace == namespace);
+        all.map(|(key, _)| key.clone()).collect()
+    }
+
+    fn sets_in(&self, namespace: &str) -> impl Iterator<Item = String> {
+        self.sets.iter().filter(move |(_, placed)| placed.namespace == namespace).map(|(uid, _)| uid.clone())
+    }
+
+    fn drop_sets_in(&mut self, namespace: &str) {
+        let uids: Vec<String> = self.sets_in(namespace).collect();
+        for uid in uids {
+            self.drop_set(&uid);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,175 @@
+//! Which namespaces are ours, of a shard: by their labels, and by what another shard may still do.
+//!
+//! A namespace whose labels have changed may have been another shard's until now, and what that one
+//! has sent may still be under way. So it is ours only when some time has passed since we saw the
+//! change. One that was created with our labels never was anybody else's, and is ours at once.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+/// How long a namespace that joins is left alone. A shard writes for 5 s after it last looked at the
+/// namespace, and waits for an answer 5 s longer; the rest is for what is under way in the server.
+pub const HANDOVER: Duration = Duration::from_secs(15);
+
+/// A namespace as a list or a watch shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sighting {
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.resourceVersion`.
+    pub version: String,
+    /// Whether its labels are those of our shard.
+    pub is_selected: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    /// Nothing to us.
+    Elsewhere,
+    /// Ours from then on.
+    Joining(Instant),
+    /// Ours, for the time with this number.
+    Ours(u64),
+}
+
+#[derive(Debug)]
+struct Namespace {
+    version: String,
+    standing: Standing,
+}
+
+/// How many namespaces stand how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Managed.
+    pub ours: usize,
+    /// Selected, and not yet managed.
+    pub joining: usize,
+    /// Not selected.
+    pub elsewhere: usize,
+}
+
+/// All namespaces of the cluster.
+#[derive(Debug, Default)]
+pub struct Namespaces {
+    all: HashMap<String, Namespace>,
+    stays: u64,
+}
+
+impl Namespaces {
+    /// A watch shows a namespace, having missed none of its changes. True if it was ours, and is no
+    /// more.
+    pub fn apply(&mut self, sighting: Sighting, now: Instant) -> bool {
+        let Sighting { name, version, is_selected } = sighting;
+        let Some(known) = self.all.get_mut(&name) else {
+            // It has just been created.
+            let standing = if is_selected { Standing::Joining(now) } else { Standing::Elsewhere };
+            self.all.insert(name, Namespace { version, standing });
+            return false;
+        };
+        known.version = version;
+        known.turn(is_selected, now)
+    }
+
+    /// It is gone. True if it was ours.
+    pub fn delete(&mut self, name: &str) -> bool {
+        self.all.remove(name).is_some_and(|known| known.is_ours())
+    }
+
+    /// All that there are were listed, and nobody knows what has happened meanwhile. One that has
+    /// changed may have been another shard's in between. Returns those that are ours no more.
+    pub fn reset(&mut self, listed: Vec<Sighting>, now: Instant) -> Vec<String> {
+        let mut before = std::mem::take(&mut self.all);
+        let mut left = Vec::new();
+        for Sighting { name, version, is_selected } in listed {
+            let known = before.remove(&name);
+            let mut namespace = match known {
+                Some(known) if known.version == version => known,
+                known => {
+                    left.extend(known.filter(Namespace::is_ours).map(|_| name.clone()));
+                    Namespace { version, standing: Standing::Elsewhere }
+                }
+            };
+            namespace.turn(is_selected, now);
+            self.all.insert(name, namespace);
+        }
+        left.extend(before.into_iter().filter(|(_, gone)| gone.is_ours()).map(|(name, _)| name));
+        left
+    }
+
+    /// Takes the namespaces in that have been left alone for long enough.
+    pub fn settle(&mut self, now: Instant) -> Vec<String> {
+        let mut settled = Vec::new();
+        for (name, namespace) in &mut self.all {
+            if matches!(namespace.standing, Standing::Joining(due) if due <= now) {
+                self.stays += 1;
+                namespace.standing = Standing::Ours(self.stays);
+                settled.push(name.clone());
+            }
+        }
+        settled.sort();
+        settled
+    }
+
+    /// When the next one has been.
+    #[must_use]
+    pub fn next_due(&self) -> Option<Instant> {
+        let due = |namespace: &Namespace| match namespace.standing {
+            Standing::Joining(due) => Some(due),
+            _ => None,
+        };
+        self.all.values().filter_map(due).min()
+    }
+
+    /// The number of the time that a namespace is ours for; another one after it has left.
+    #[must_use]
+    pub fn stay(&self, name: &str) -> Option<u64> {
+        match self.all.get(name)?.standing {
+            Standing::Ours(stay) => Some(stay),
+            _ => None,
+        }
+    }
+
+    /// Whether we have seen this version of a namespace, as a live read shows it.
+    #[must_use]
+    pub fn knows(&self, name: &str, version: &str) -> bool {
+        let Some(known) = self.all.get(name) else { return false };
+        let number = |version: &str| version.parse::<u64>().ok();
+        let is_later = number(&known.version).zip(number(version)).is_some_and(|(known, live)| known > live);
+        known.version == version || is_later
+    }
+
+    /// How many stand how.
+    #[must_use]
+    pub fn count(&self) -> Count {
+        let mut count = Count::default();
+        for namespace in self.all.values() {
+            match namespace.standing {
+                Standing::Elsewhere => count.elsewhere += 1,
+                Standing::Joining(_) => count.joining += 1,
+                Standing::Ours(_) => count.ours += 1,
+            }
+        }
+        count
+    }
+}
+
+impl Namespace {
+    fn is_ours(&self) -> bool {
+        matches!(self.standing, Standing::Ours(_))
+    }
+
+    /// Its labels are such now. True if it was ours, and is no more.
+    fn turn(&mut self, is_selected: bool, now: Instant) -> bool {
+        let was_ours = self.is_ours();
+        match (is_selected, self.standing) {
+            (true, Standing::Elsewhere) => self.standing = Standing::Joining(now + HANDOVER),
+            (true, _) => {}
+            (false, _) => self.standing = Standing::Elsewhere,
+        }
+        was_ours && !is_selected
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,137 @@
+//! Lists namespaces that join, one by one, while the watches go on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use api::decode;
+use dispatch::index::{Listed, Placed};
+use dispatch::territory::Ticket;
+use futures::StreamExt as _;
+use kube::Api;
+use kube::api::ListParams;
+use pass::Refusal;
+use plan::Workload;
+use tracing::{debug, info, warn};
+
+use super::Shard;
+use crate::caches::{self, Cache};
+use crate::clock;
+use crate::controller::Controller;
+use crate::object::{Kind, Object};
+
+const PAGE_SIZE: u32 = 500;
+/// Namespaces that are listed at a time.
+const AT_A_TIME: usize = 8;
+const BACKOFF_BASE: Duration = Duration::from_millis(200);
+const BACKOFF_MAX: Duration = Duration::from_secs(30);
+
+/// Lists what has to be listed, until the task is dropped.
+pub(super) async fn take_in(shard: Arc<Shard>, controller: Arc<Controller>, caches: Vec<Cache>) {
+    // What is there from the start is in the first lists of the cluster.
+    caches::all_filled(&caches).await;
+    let mut lists = shard.lists.subscribe();
+    let mut failures = 0;
+    loop {
+        lists.mark_unchanged();
+        let tickets = controller.index().unlisted();
+        if tickets.is_empty() {
+            if lists.changed().await.is_err() {
+                return;
+            }
+            continue;
+        }
+        let all = futures::stream::iter(tickets).map(|ticket| list(&controller, &caches, ticket));
+        let failed = all.buffer_unordered(AT_A_TIME).filter(|filled| std::future::ready(!filled));
+        if failed.count().await == 0 {
+            failures = 0;
+        } else {
+            let factor = 1_u32.checked_shl(failures).unwrap_or(u32::MAX);
+            failures += 1;
+            tokio::time::sleep(BACKOFF_BASE.saturating_mul(factor).min(BACKOFF_MAX)).await;
+        }
+    }
+}
+
+/// Lists one namespace. False if that failed.
+async fn list(controller: &Arc<Controller>, caches: &[Cache], ticket: Ticket) -> bool {
+    let (api, namespace) = (controller.flavour.api_version(), ticket.namespace.as_str());
+    let lists =
+        futures::try_join!(workloads(controller, caches, namespace), sets(controller, caches, namespace));
+    match lists {
+        Ok((workloads, sets)) => {
+            let (deployments, replicasets) = (workloads.items.len(), sets.items.len());
+            // Before passes get to see them: the index holds them only once this is done.
+            let woken = controller.index().fill(&ticket, workloads, sets, clock::now());
+            match woken {
+                Some(woken) => {
+                    info!(api, namespace, deployments, replicasets, "namespace is listed");
+                    controller.queue.wake(woken);
+                }
+                None => debug!(api, namespace, "it has to be listed once more, or has left"),
+            }
+            true
+        }
+        Err(refusal) => {
+            warn!(api, namespace, error = refusal.message, "namespace cannot be listed; to be tried again");
+            false
+        }
+    }
+}
+
+async fn workloads(
+    controller: &Controller,
+    caches: &[Cache],
+    namespace: &str,
+) -> Result<Listed<Workload>, Refusal> {
+    let api = controller.server.objects(Kind::Deployment(controller.flavour), namespace);
+    pages(controller, &api, "deployments", ListParams::default(), |mut object| {
+        caches::slim(&mut object.body);
+        let decoded = caches::workload(controller.flavour, &object.body);
+        judge(caches, "deployments", &object, decoded.as_ref().err());
+        decoded.ok()
+    })
+    .await
+}
+
+async fn sets(controller: &Controller, caches: &[Cache], namespace: &str) -> Result<Listed<Placed>, Refusal> {
+    let api = controller.server.objects(Kind::ReplicaSet, namespace);
+    let params = match controller.flavour.set_labels() {
+        Some((label, value)) => ListParams::default().labels(&format!("{label}={value}")),
+        None => ListParams::default(),
+    };
+    pages(controller, &api, "replicasets", params, |object| {
+        let decoded = decode::replica_set(controller.flavour, &object.body);
+        judge(caches, "replicasets", &object, decoded.as_ref().err());
+        Some(Placed { namespace: object.namespace().to_owned(), set: Arc::new(decoded.ok()?) })
+    })
+    .await
+}
+
+/// S17.3
+fn judge(caches: &[Cache], kind: &str, object: &Object, problem: Option<&decode::Rejected>) {
+    if let Some(cache) = caches.iter().find(|cache| cache.kind == kind) {
+        cache.quarantine.judge(object, problem);
+    }
+}
+
+/// All pages of a list, which are of one version.
+async fn pages<T>(
+    controller: &Controller,
+    api: &Api<Object>,
+    kind: &'static str,
+    params: ListParams,
+    read: impl Fn(Object) -> Option<T>,
+) -> Result<Listed<T>, Refusal> {
+    let mut params = params.limit(PAGE_SIZE);
+    let mut listed = Listed { items: Vec::new(), version: 0 };
+    loop {
+        let page = controller.server.send("list", kind, api.list(&params)).await?;
+        let version = page.metadata.resource_version.and_then(|version| version.parse().ok());
+        listed.version = version.unwrap_or(listed.version);
+        listed.items.extend(page.items.into_iter().filter_map(&read));
+        match page.metadata.continue_.filter(|token| !token.is_empty()) {
+            Some(token) => params.continue_token = Some(token),
+            None => return Ok(listed),
+        }
+    }
+}

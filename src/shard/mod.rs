@@ -1,0 +1,325 @@
+//! A shard: the namespaces with some labels, whose Deployments this operator manages, while others
+//! manage those of other namespaces.
+//!
+//! A namespace whose labels change goes from one shard to another, and no lease holds the two apart.
+//! What does is time, as with a lease. A shard that has just looked at a namespace may write there for
+//! [`CLAIM`], and waits no longer than until [`OVER`] for the answer; if the namespace has changed in a
+//! way that the watch has not told of, nothing is written. And whoever sees that a namespace has become
+//! its own leaves it alone for [`HANDOVER`], and then lists what is in it. So however far the watch of
+//! the losing shard lags, it has ended when the other one begins; a watch that does not lag only ends it
+//! sooner.
+
+mod intake;
+mod selector;
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use dispatch::namespaces::{HANDOVER, Namespaces, Sighting};
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use kube::core::PartialObjectMeta;
+use kube::runtime::watcher;
+use kube::{Api, ResourceExt as _};
+use pass::Refusal;
+use plan::Map;
+use tokio::sync::{Notify, watch as signal};
+use tokio::task::JoinSet;
+use tracing::{error, info};
+
+use crate::caches::Cache;
+use crate::client::{ClientError, Dial, WatchClient, client};
+use crate::clock;
+use crate::controller::Controller;
+use crate::metrics::Metrics;
+use crate::object::{Kind, Object};
+use crate::renewal::Orders;
+use crate::requests::Server;
+use crate::watch::{self, Sink};
+
+pub(crate) use selector::Selector;
+
+/// Writes leave for so long after the request was sent that has shown the namespace to be ours.
+const CLAIM: Duration = Duration::from_secs(5);
+/// And so long after it nobody waits for their answers any more.
+const OVER: Duration = Duration::from_secs(10);
+
+// What is under way in the server or the network has some seconds.
+const _: () = assert!(HANDOVER.as_secs() >= OVER.as_secs() + 5);
+
+tokio::task_local! {
+    /// The namespace of the work under way, and the number of the time that it has been ours for.
+    static PLACE: (String, u64);
+}
+
+/// Does some work in a namespace; what it writes there is refused once the namespace has left us, even
+/// if it has come back since.
+pub(crate) async fn during<T>(namespace: &str, stay: Option<u64>, work: impl Future<Output = T>) -> T {
+    match stay {
+        Some(stay) => PLACE.scope((namespace.to_owned(), stay), work).await,
+        None => work.await,
+    }
+}
+
+/// When a namespace was last seen to be ours.
+type Look = tokio::sync::Mutex<Option<Instant>>;
+
+/// The namespaces of this operator.
+pub(crate) struct Shard {
+    selector: Selector,
+    /// To look at namespaces.
+    server: Server,
+    pub(crate) watch: WatchClient,
+    metrics: Metrics,
+    namespaces: Mutex<Namespaces>,
+    looks: Mutex<HashMap<String, Arc<Look>>>,
+    /// Namespaces have come, gone or changed.
+    news: Notify,
+    /// When they were listed first.
+    listed: signal::Sender<Option<Instant>>,
+    /// Whether those that were listed first have been taken in.
+    is_open: signal::Sender<bool>,
+    /// Something may have to be listed.
+    lists: signal::Sender<u64>,
+}
+
+/// An API's controller, and its caches.
+pub(crate) type Member = (Arc<Controller>, Vec<Cache>);
+
+impl Shard {
+    pub(crate) fn new(
+        selector: Selector,
+        dial: Dial<'_>,
+        metrics: &Metrics,
+    ) -> Result<Arc<Self>, ClientError> {
+        Ok(Arc::new(Self {
+            selector,
+            server: Server::new(client(dial)?, metrics.clone()),
+            watch: WatchClient::new(dial)?,
+            metrics: metrics.clone(),
+            namespaces: Mutex::default(),
+            looks: Mutex::default(),
+            news: Notify::new(),
+            listed: signal::channel(None).0,
+            is_open: signal::channel(false).0,
+            lists: signal::channel(0).0,
+        }))
+    }
+
+    /// Starts to watch namespaces, and takes them in as they come.
+    pub(crate) fn start(self: &Arc<Self>, members: Vec<Member>, tasks: &mut JoinSet<()>) {
+        info!(selector = %self.selector, "managing Deployments of namespaces with these labels only");
+        for (controller, caches) in &members {
+            let (shard, controller, caches) = (self.clone(), controller.clone(), caches.clone());
+            tasks.spawn(intake::take_in(shard, controller, caches));
+        }
+        let members = Arc::new(members);
+        let api = Api::<PartialObjectMeta<Object>>::all_with(self.watch.client.clone(), &Kind::Namespace);
+        let sink = Listener { shard: self.clone(), members: members.clone() };
+        let pulse = Some(self.watch.pulse.clone());
+        tasks.spawn(watch::watch(api, watch::config(None), pulse, Orders::none(), sink));
+        tasks.spawn(self.clone().settle(members));
+    }
+
+    /// Waits until the namespaces are known that are ours from the start. Lists that begin then show
+    /// what they hold.
+    pub(crate) async fn opened(&self) {
+        if self.is_open.subscribe().wait_for(|is_open| *is_open).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    /// The number of the time that a namespace is ours for, if it is.
+    pub(crate) fn stay(&self, namespace: &str) -> Option<u64> {
+        self.namespaces().stay(namespace)
+    }
+
+    /// Lists have come: other ones may be needed now.
+    pub(crate) fn lists_came(&self) {
+        self.lists.send_modify(|count| *count += 1);
+    }
+
+    /// Lets a write to the namespace of the work under way leave, and says when waiting for its answer
+    /// has to end.
+    ///
+    /// In a box, since a request that reads asks for no permit, which the compiler cannot know.
+    pub(crate) fn permit(&self) -> BoxFuture<'_, Result<Instant, Refusal>> {
+        self.claim().boxed()
+    }
+
+    async fn claim(&self) -> Result<Instant, Refusal> {
+        let Ok((namespace, stay)) = PLACE.try_with(Clone::clone) else {
+            return Err(Refusal::not_sent("it is not known to be in a namespace of this shard"));
+        };
+        let look = self.look(&namespace);
+        let mut looked = look.lock().await;
+        let now = clock::now();
+        let at = match looked.filter(|at| now.saturating_duration_since(*at) < CLAIM) {
+            Some(at) => at,
+            None => {
+                self.look_at(&namespace).await?;
+                *looked = Some(now);
+                now
+            }
+        };
+        drop(looked);
+        // The watch may have told more meanwhile, and the answer may have taken long.
+        let is_ours = self.stay(&namespace) == Some(stay);
+        if is_ours && clock::now().saturating_duration_since(at) < CLAIM {
+            Ok(at + OVER)
+        } else {
+            Err(Refusal::not_sent(&format!("namespace {namespace} is not known to be of this shard now")))
+        }
+    }
+
+    fn look(&self, namespace: &str) -> Arc<Look> {
+        self.looks().entry(namespace.to_owned()).or_default().clone()
+    }
+
+    /// Fails unless the namespace is as the watch has shown it.
+    async fn look_at(&self, namespace: &str) -> Result<(), Refusal> {
+        let api = self.server.cluster_metadata(Kind::Namespace);
+        let live = self.server.send("get", "namespaces", api.get_opt(namespace)).await;
+        let live = live.map_err(|refusal| {
+            Refusal::not_sent(&format!("namespace {namespace} cannot be looked at: {}", refusal.message))
+        })?;
+        let is_as_seen = live.is_some_and(|live| {
+            let version = live.resource_version().unwrap_or_default();
+            self.selects(&live) && self.namespaces().knows(namespace, &version)
+        });
+        if is_as_seen {
+            return Ok(());
+        }
+        Err(Refusal::not_sent(&format!(
+            "namespace {namespace} has changed, and the watch has yet to tell how"
+        )))
+    }
+
+    fn selects(&self, namespace: &PartialObjectMeta<Object>) -> bool {
+        let labels: Map = namespace.labels().clone();
+        self.selector.matches(&labels)
+    }
+
+    /// Takes namespaces in when they have been left alone for long enough.
+    async fn settle(self: Arc<Self>, members: Arc<Vec<Member>>) {
+        loop {
+            let next = self.settle_now(&members);
+            let due = async {
+                match next {
+                    Some(due) => tokio::time::sleep_until(due.into()).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = due => {}
+                () = self.news.notified() => {}
+            }
+        }
+    }
+
+    /// Says when to look again.
+    fn settle_now(&self, members: &[Member]) -> Option<Instant> {
+        let now = clock::now();
+        let mut namespaces = self.namespaces();
+        let settled = namespaces.settle(now);
+        for namespace in &settled {
+            info!(namespace, "this namespace is ours now");
+            members.iter().for_each(|(controller, _)| controller.index().take_in(namespace));
+        }
+        self.show(&namespaces);
+        let opens = self.listed.borrow().map(|listed| listed + HANDOVER);
+        let is_open = opens.is_some_and(|opens| opens <= now);
+        let next_due = namespaces.next_due().into_iter().chain(opens.filter(|_| !is_open)).min();
+        drop(namespaces);
+        if !settled.is_empty() {
+            self.lists_came();
+        }
+        self.is_open.send_if_modified(|known| !std::mem::replace(known, is_open) && is_open);
+        next_due
+    }
+
+    fn show(&self, namespaces: &Namespaces) {
+        let count = namespaces.count();
+        for (standing, count) in
+            [("ours", count.ours), ("joining", count.joining), ("elsewhere", count.elsewhere)]
+        {
+            let gauge = self.metrics.namespaces.with_label_values(&[standing]);
+            gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
+        }
+    }
+
+    fn namespaces(&self) -> MutexGuard<'_, Namespaces> {
+        self.namespaces.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn looks(&self) -> MutexGuard<'_, HashMap<String, Arc<Look>>> {
+        self.looks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the watch of namespaces feeds.
+struct Listener {
+    shard: Arc<Shard>,
+    members: Arc<Vec<Member>>,
+}
+
+impl Listener {
+    /// Takes a change over. Whoever is ours no more is let go before anybody else comes to know: of the
+    /// locks, that of the namespaces is taken first.
+    fn turn(&self, change: impl FnOnce(&mut Namespaces) -> Vec<String>) {
+        let mut namespaces = self.shard.namespaces();
+        let left = change(&mut namespaces);
+        for namespace in &left {
+            info!(namespace, "this namespace is ours no more");
+            self.shard.looks().remove(namespace);
+            for (controller, caches) in self.members.iter() {
+                let gone = controller.index().let_go(namespace);
+                caches.iter().for_each(|cache| cache.quarantine.let_go(namespace));
+                controller.queue.wake(gone);
+            }
+        }
+        drop(namespaces);
+        self.shard.news.notify_one();
+    }
+}
+
+impl Sink<PartialObjectMeta<Object>> for Listener {
+    type Item = Sighting;
+
+    fn read(&self, object: PartialObjectMeta<Object>) -> Option<Sighting> {
+        let version = object.resource_version().unwrap_or_default();
+        Some(Sighting { is_selected: self.shard.selects(&object), name: object.name_any(), version })
+    }
+
+    fn reset(&self, items: Vec<Sighting>) {
+        let now = clock::now();
+        self.turn(|namespaces| namespaces.reset(items, now));
+        if self.shard.listed.send_if_modified(|listed| listed.replace(listed.unwrap_or(now)).is_none()) {
+            info!(selector = %self.shard.selector, "namespaces are known; those of this shard are left alone for {} s", HANDOVER.as_secs());
+            self.shard.news.notify_one();
+        }
+    }
+
+    fn apply(&self, item: Sighting) {
+        let (now, name) = (clock::now(), item.name.clone());
+        self.turn(|namespaces| Vec::from_iter(namespaces.apply(item, now).then_some(name)));
+    }
+
+    fn delete(&self, object: &PartialObjectMeta<Object>) {
+        let name = object.name_any();
+        self.turn(|namespaces| Vec::from_iter(namespaces.delete(&name).then_some(name)));
+    }
+
+    fn failed(&self, error: &watcher::Error, failures: u32) {
+        let is_forbidden = matches!(
+            error,
+            watcher::Error::InitialListFailed(kube::Error::Api(status))
+            | watcher::Error::WatchStartFailed(kube::Error::Api(status)) if status.code == 403
+        );
+        if is_forbidden && failures % 15 == 1 {
+            error!("--selector needs the rights to get, list and watch namespaces; waiting for them");
+        }
+        watch::log_failure(&self.shard.metrics, "namespaces", error, failures);
+    }
+}
