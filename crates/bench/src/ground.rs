@@ -15,6 +15,25 @@ pub(crate) async fn start() -> Result<Cluster, Failure> {
     Ok(Cluster::start(options).await?)
 }
 
+/// The same without kubelet and with room for a hundred thousand objects.
+pub(crate) async fn start_large() -> Result<Cluster, Failure> {
+    let mut options = Options::unique("bench");
+    options.manifests = vec![CRD.to_owned(), rights()];
+    options.kubelet = None;
+    options.etcd_flags = vec![
+        "--quota-backend-bytes=8589934592".to_owned(),
+        "--auto-compaction-mode=periodic".to_owned(),
+        "--auto-compaction-retention=1m".to_owned(),
+    ];
+    Ok(Cluster::start(options).await?)
+}
+
+/// Stops it.
+pub(crate) async fn end(cluster: Cluster) -> Result<(), Failure> {
+    let ended = tokio::task::spawn_blocking(|| drop(cluster)).await;
+    ended.map_err(|error| Failure::Other(error.to_string()))
+}
+
 fn rights() -> String {
     json!({
         "apiVersion": "rbac.authorization.k8s.io/v1",

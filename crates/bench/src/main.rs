@@ -1,10 +1,15 @@
 //! `rollwright-bench`: the operator beside Kubernetes' own deployment controller, on one API server
 //! with the same ReplicaSet controller and the same fake kubelet, in turns.
 
+mod calm;
 mod completion;
 mod failure;
 mod figure;
+mod fleet;
 mod ground;
+mod growth;
+mod idle;
+mod large;
 mod manifest;
 mod played;
 mod report;
@@ -23,6 +28,7 @@ use std::time::Instant;
 use clap::{Parser, ValueEnum};
 
 use crate::failure::Failure;
+use crate::large::{Large, Sizes};
 use crate::played::Played;
 use crate::scenario::Scenario;
 use crate::side::Side;
@@ -60,6 +66,14 @@ impl Amount {
             Self::Full => &scenario::FULL,
         }
     }
+
+    fn sizes(self) -> Sizes {
+        match self {
+            Self::Quick => large::QUICK,
+            Self::Standard => large::STANDARD,
+            Self::Full => large::FULL,
+        }
+    }
 }
 
 #[tokio::main]
@@ -93,14 +107,18 @@ async fn run(arguments: &Arguments) -> Result<String, Failure> {
     for scenario in arguments.amount.scenarios().iter().filter(|scenario| wanted(scenario.name)) {
         played.push(Played::play(&cluster, &operator, *scenario, &arguments.sides).await?);
     }
-    tokio::task::spawn_blocking(|| drop(cluster)).await.map_err(|error| Failure::Other(error.to_string()))?;
-    let mut text = format!("{}\n", report::targets(&target::judge(&played)));
+    ground::end(cluster).await?;
+    let large = Large::measure(&operator, arguments.amount.sizes(), wanted).await?;
+    let mut verdicts = target::judge(&played);
+    verdicts.extend(large.verdicts());
+    let mut text = format!("{}\n", report::targets(&verdicts));
     for played in &played {
         text.push_str(&format!("{}\n", report::scenario(played)));
         if played.scenario.name == scenario::FLEET.name {
             text.push_str(&format!("{}\n", report::writes(played)));
         }
     }
+    text.push_str(&large.report());
     eprintln!("all: {} s", started.elapsed().as_secs());
     Ok(text)
 }

@@ -10,6 +10,8 @@ use crate::failure::Failure;
 pub(crate) struct Usage {
     /// In user and kernel mode, all threads.
     pub(crate) cpu: Duration,
+    /// Resident bytes now.
+    pub(crate) resident: u64,
     /// The most that ever was resident, in bytes.
     pub(crate) peak: u64,
 }
@@ -24,7 +26,11 @@ pub(crate) fn of(pid: u32) -> Result<Usage, Failure> {
         fs::read_to_string(&path).map_err(Failure::io(format!("reading {path}")))
     };
     let status = read("status")?;
-    Ok(Usage { cpu: cpu(&read("stat")?), peak: memory(&status, "VmHWM:") })
+    Ok(Usage {
+        cpu: cpu(&read("stat")?),
+        resident: memory(&status, "VmRSS:"),
+        peak: memory(&status, "VmHWM:"),
+    })
 }
 
 /// The 14th and 15th field, in clock ticks; the second is a name that may hold blanks.

@@ -48,6 +48,8 @@ pub struct Options {
     pub manifests: Vec<String>,
     /// More flags for kube-apiserver, after our own.
     pub apiserver_flags: Vec<String>,
+    /// More flags for etcd, after our own.
+    pub etcd_flags: Vec<String>,
 }
 
 impl Options {
@@ -60,6 +62,7 @@ impl Options {
             kubelet: Some(KubeletOptions::default()),
             manifests: Vec::new(),
             apiserver_flags: Vec::new(),
+            etcd_flags: Vec::new(),
         }
     }
 
@@ -362,7 +365,7 @@ impl Cluster {
     fn command(&self, component: Component) -> Launch {
         let Self { options, layout, binaries, ports, credentials, .. } = self;
         match component {
-            Component::Etcd => launches::etcd(binaries, layout, *ports),
+            Component::Etcd => launches::etcd(binaries, layout, *ports, options),
             Component::ApiServer => launches::apiserver(binaries, layout, *ports, credentials, options),
             Component::ControllerManager => {
                 let deployments = self.deployment_controller.load(Ordering::SeqCst);

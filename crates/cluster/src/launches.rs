@@ -82,23 +82,29 @@ impl Layout {
     }
 }
 
-pub(crate) fn etcd(binaries: &ControlPlaneBinaries, layout: &Layout, ports: Ports) -> Launch {
+pub(crate) fn etcd(
+    binaries: &ControlPlaneBinaries,
+    layout: &Layout,
+    ports: Ports,
+    options: &Options,
+) -> Launch {
     let client = format!("http://127.0.0.1:{}", ports.etcd);
     let peer = format!("http://127.0.0.1:{}", ports.etcd_peer);
+    let ours = vec![
+        format!("--data-dir={}", layout.etcd().display()),
+        format!("--listen-client-urls={client}"),
+        format!("--advertise-client-urls={client}"),
+        format!("--listen-peer-urls={peer}"),
+        format!("--initial-advertise-peer-urls={peer}"),
+        format!("--initial-cluster=default={peer}"),
+        // The data does not outlive the cluster; syncing it costs seconds.
+        "--unsafe-no-fsync".to_owned(),
+        "--log-level=warn".to_owned(),
+    ];
     Launch {
         name: "etcd",
         program: binaries.etcd.clone(),
-        arguments: vec![
-            format!("--data-dir={}", layout.etcd().display()),
-            format!("--listen-client-urls={client}"),
-            format!("--advertise-client-urls={client}"),
-            format!("--listen-peer-urls={peer}"),
-            format!("--initial-advertise-peer-urls={peer}"),
-            format!("--initial-cluster=default={peer}"),
-            // The data does not outlive the cluster; syncing it costs seconds.
-            "--unsafe-no-fsync".to_owned(),
-            "--log-level=warn".to_owned(),
-        ],
+        arguments: ours.into_iter().chain(options.etcd_flags.iter().cloned()).collect(),
         log: layout.log("etcd"),
     }
 }

@@ -1,0 +1,161 @@
+//! Thousands of Deployments without pods, with their old revisions, written through the API as the
+//! controllers would have left them.
+
+use std::collections::BTreeMap as Map;
+
+use cluster::{Cluster, User};
+use futures::{StreamExt as _, TryStreamExt as _, stream};
+use http::{Method, Request};
+use kube::Client;
+use plan::keys::{
+    DESIRED_REPLICAS, FINGERPRINTS, HASH_LABEL, MANAGED_LABEL, MANAGED_VALUE, MAX_REPLICAS, REVISION,
+};
+use plan::template::{pod_template_hash, with_hash_label};
+use plan::{Flavour, set_name};
+use serde_json::{Value, json};
+
+use crate::failure::Failure;
+use crate::side::Side;
+
+/// Requests under way at a time.
+const PARALLEL: usize = 32;
+/// Environment variables of the template, which bring it to 5 KiB.
+const VARIABLES: usize = 44;
+
+/// Deployments of one namespace.
+pub(crate) struct Fleet {
+    client: Client,
+    flavour: Flavour,
+    pub(crate) namespace: String,
+    pub(crate) deployments: usize,
+}
+
+fn name(index: usize) -> String {
+    format!("idle-{index:05}")
+}
+
+/// A pod template of 5 KiB; another one for each revision.
+fn template(name: &str, revision: usize) -> Value {
+    let variable = |index: usize| {
+        json!({
+            "name": format!("SETTING_NUMBER_{index:03}"),
+            "value": format!("value of setting {index:03}, as long as such values are: {:040}", index * 7919),
+        })
+    };
+    let revision = json!({ "name": "REVISION", "value": revision.to_string() });
+    let env: Vec<Value> = (0..VARIABLES).map(variable).chain([revision]).collect();
+    json!({
+        "metadata": { "labels": { "app": name } },
+        "spec": { "containers": [{ "name": "main", "image": "registry.example/shop/main:1.4.2", "env": env }] },
+    })
+}
+
+impl Fleet {
+    /// In a new namespace, none of them there yet.
+    pub(crate) async fn new(cluster: &Cluster, side: Side, deployments: usize) -> Result<Self, Failure> {
+        let flavour = if side == Side::OurKind { Flavour::Rollwright } else { Flavour::AppsV1 };
+        let namespace = cluster.create_namespace(side.short()).await?;
+        Ok(Self { client: cluster.client(User::Admin).await?, flavour, namespace, deployments })
+    }
+
+    /// Creates all of them with so many old revisions, complete with the ReplicaSets of all revisions.
+    /// Statuses are left to the controllers.
+    pub(crate) async fn create_settled(&self, old_revisions: usize) -> Result<(), Failure> {
+        let all = stream::iter(0..self.deployments).map(async |index| {
+            let uid = self.create(index, old_revisions + 1).await?;
+            let path = format!("/apis/apps/v1/namespaces/{}/replicasets", self.namespace);
+            for revision in 1..=old_revisions + 1 {
+                self.send(Method::POST, &path, &self.set(&name(index), &uid, revision)).await?;
+            }
+            Ok(())
+        });
+        all.buffer_unordered(PARALLEL).try_collect().await
+    }
+
+    /// Creates all of them with their first template, for a controller to see to.
+    pub(crate) async fn create_new(&self) -> Result<(), Failure> {
+        let all = stream::iter(0..self.deployments).map(async |index| self.create(index, 1).await.map(drop));
+        all.buffer_unordered(PARALLEL).try_collect().await
+    }
+
+    /// Gives the first so many of them the template of a revision.
+    pub(crate) async fn edit(&self, count: usize, revision: usize) -> Result<(), Failure> {
+        let all = stream::iter(0..count.min(self.deployments)).map(async |index| {
+            let name = name(index);
+            let patch = json!({ "spec": { "template": template(&name, revision) } });
+            let path = format!("{}/{name}", self.path());
+            self.send(Method::PATCH, &path, &patch).await.map(drop)
+        });
+        all.buffer_unordered(PARALLEL).try_collect().await
+    }
+
+    fn path(&self) -> String {
+        let (api, namespace) = (self.flavour.api_version(), &self.namespace);
+        format!("/apis/{api}/namespaces/{namespace}/deployments")
+    }
+
+    /// Returns the uid.
+    async fn create(&self, index: usize, revision: usize) -> Result<String, Failure> {
+        let name = name(index);
+        let annotations = match self.flavour {
+            Flavour::AppsV1 => json!({ REVISION: revision.to_string() }),
+            Flavour::Rollwright => json!({}),
+        };
+        let body = json!({
+            "apiVersion": self.flavour.api_version(),
+            "kind": "Deployment",
+            "metadata": { "name": name, "labels": { "app": name }, "annotations": annotations },
+            "spec": {
+                "replicas": 0,
+                "selector": { "matchLabels": { "app": name } },
+                "template": template(&name, revision),
+            },
+        });
+        let created = self.send(Method::POST, &self.path(), &body).await?;
+        Ok(created.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default().to_owned())
+    }
+
+    /// As the controller of this API writes it.
+    fn set(&self, deployment: &str, uid: &str, revision: usize) -> Value {
+        let template = template(deployment, revision);
+        let hash = pod_template_hash(&template, None);
+        let mut labels = Map::from([("app", deployment), (HASH_LABEL, &hash)]);
+        let (number, fingerprint) = (revision.to_string(), self.flavour.fingerprint(&template));
+        let mut annotations =
+            Map::from([(REVISION, number.as_str()), (DESIRED_REPLICAS, "0"), (MAX_REPLICAS, "0")]);
+        if self.flavour == Flavour::Rollwright {
+            labels.insert(MANAGED_LABEL, MANAGED_VALUE);
+            annotations.insert(FINGERPRINTS, fingerprint.as_str());
+        }
+        json!({
+            "apiVersion": "apps/v1",
+            "kind": "ReplicaSet",
+            "metadata": {
+                "name": set_name(deployment, &hash),
+                "labels": labels,
+                "annotations": annotations,
+                "ownerReferences": [{
+                    "apiVersion": self.flavour.api_version(),
+                    "kind": "Deployment",
+                    "name": deployment,
+                    "uid": uid,
+                    "controller": true,
+                    "blockOwnerDeletion": true,
+                }],
+            },
+            "spec": {
+                "replicas": 0,
+                "selector": { "matchLabels": { "app": deployment, HASH_LABEL: hash } },
+                "template": with_hash_label(&template, &hash),
+            },
+        })
+    }
+
+    async fn send(&self, method: Method, path: &str, body: &Value) -> Result<Value, Failure> {
+        let content =
+            if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+        let request = Request::builder().method(method).uri(path).header("content-type", content);
+        let request = request.body(body.to_string().into_bytes()).map_err(kube::Error::HttpError)?;
+        Ok(self.client.request(request).await?)
+    }
+}

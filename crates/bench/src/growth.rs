@@ -1,0 +1,70 @@
+//! What a template for all Deployments of one namespace at once costs, as their old revisions pile up.
+
+use std::path::Path;
+use std::time::Duration;
+
+use cluster::audit;
+use cluster::{Component, Limits};
+use jiff::Timestamp;
+
+use crate::calm::calm;
+use crate::failure::Failure;
+use crate::fleet::Fleet;
+use crate::ground;
+use crate::side::Side;
+use crate::usage::{self, Usage};
+
+/// All get a new template so often.
+const ROLLS: usize = 5;
+
+/// One side's rolls.
+#[derive(Clone, Debug)]
+pub(crate) struct Growth {
+    pub(crate) side: Side,
+    pub(crate) deployments: usize,
+    /// With one old revision each at the end of the first, with two at the end of the second.
+    pub(crate) rolls: Vec<Roll>,
+    /// At the end.
+    pub(crate) usage: Usage,
+}
+
+/// A new template for all.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Roll {
+    /// From the first edit to the answer to the controller's last write.
+    pub(crate) time: Duration,
+    pub(crate) cpu: Duration,
+}
+
+/// Lets every side roll so many Deployments.
+pub(crate) async fn measure(operator: &Path, deployments: usize) -> Result<Vec<Growth>, Failure> {
+    let mut found = Vec::new();
+    for side in Side::ALL {
+        let cluster = ground::start_large().await?;
+        cluster.stop(Component::ControllerManager)?;
+        let fleet = Fleet::new(&cluster, side, deployments).await?;
+        let controller = side.start(&cluster, operator, Limits::Lifted)?;
+        let pid = controller.pid();
+        fleet.create_new().await?;
+        calm(pid).await?;
+        let mut rolls = Vec::new();
+        for revision in 2..ROLLS + 2 {
+            let (since, before) = (Timestamp::now(), usage::of(pid)?.cpu);
+            fleet.edit(deployments, revision).await?;
+            calm(pid).await?;
+            let writes = audit::writes(&cluster.audit_log(), since, side.user())?;
+            let last = writes.iter().map(|request| request.answered).max().unwrap_or(since);
+            let time = Duration::try_from(last - since).unwrap_or_default();
+            let roll = Roll { time, cpu: usage::of(pid)?.cpu.saturating_sub(before) };
+            eprintln!("growth {deployments}, {}: {roll:?}", side.name());
+            rolls.push(roll);
+        }
+        let usage = usage::of(pid)?;
+        found.push(Growth { side, deployments, rolls, usage });
+        tokio::task::spawn_blocking(|| drop(controller))
+            .await
+            .map_err(|error| Failure::Other(error.to_string()))?;
+        ground::end(cluster).await?;
+    }
+    Ok(found)
+}

@@ -1,0 +1,143 @@
+//! What a controller costs while nothing happens: memory, requests at rest, and the cost of one edit
+//! in a cluster of so many Deployments.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use cluster::audit::{self, Request};
+use cluster::{Cluster, Companion, Component, Limits};
+use jiff::Timestamp;
+
+use crate::calm::calm;
+use crate::failure::Failure;
+use crate::fleet::Fleet;
+use crate::ground;
+use crate::side::Side;
+use crate::usage::{self, Usage};
+
+/// Beside the current one.
+const OLD_REVISIONS: usize = 5;
+/// Deployments that get a new template, to see what that costs among the others.
+const EDITS: usize = 200;
+/// How long nothing is done.
+const REST: Duration = Duration::from_secs(30);
+/// A controller may wait for this before it does anything.
+const START: Duration = Duration::from_secs(2);
+
+/// One side, among so many Deployments.
+#[derive(Clone, Debug)]
+pub(crate) struct Idle {
+    pub(crate) side: Side,
+    pub(crate) deployments: usize,
+    /// From its start until it is at rest.
+    pub(crate) start_up: Duration,
+    /// Of the start, and with it the most memory that was needed.
+    pub(crate) started: Usage,
+    pub(crate) start_up_writes: usize,
+    /// After a while at rest.
+    pub(crate) rested: Usage,
+    pub(crate) rest_writes: usize,
+    /// Beside watches and the lease.
+    pub(crate) rest_reads: usize,
+    pub(crate) cpu_per_edit: Duration,
+    pub(crate) requests_per_edit: f64,
+}
+
+/// Measures all sides among so many Deployments, each API in a cluster of its own.
+pub(crate) async fn measure(operator: &Path, deployments: usize) -> Result<Vec<Idle>, Failure> {
+    let mut found = Vec::new();
+    for (first, sides) in
+        [(Side::OurKind, &[Side::OurKind][..]), (Side::Upstream, &[Side::Upstream, Side::AppsV1])]
+    {
+        let cluster = ground::start_large().await?;
+        // Nothing here is for the other controllers but the statuses of all the ReplicaSets.
+        cluster.stop(Component::ControllerManager)?;
+        let started = Instant::now();
+        let mut revision = OLD_REVISIONS + 1;
+        let fleet = Fleet::new(&cluster, first, deployments).await?;
+        fleet.create_settled(OLD_REVISIONS).await?;
+        settle(&cluster, first, operator).await?;
+        eprintln!("idle {deployments}: all are there after {} s", started.elapsed().as_secs());
+        for side in sides {
+            revision += 1;
+            let idle = one(&cluster, *side, operator, &fleet, revision).await?;
+            eprintln!("idle {deployments}, {}: {idle:?}", side.name());
+            found.push(idle);
+        }
+        ground::end(cluster).await?;
+    }
+    found.sort_by_key(|idle| idle.side);
+    Ok(found)
+}
+
+/// Lets a controller write the statuses.
+async fn settle(cluster: &Cluster, side: Side, operator: &Path) -> Result<(), Failure> {
+    let controller = side.start(cluster, operator, Limits::Lifted)?;
+    tokio::time::sleep(START).await;
+    calm(controller.pid()).await?;
+    end(controller).await
+}
+
+async fn end(controller: Companion) -> Result<(), Failure> {
+    let ended = tokio::task::spawn_blocking(|| drop(controller)).await;
+    ended.map_err(|error| Failure::Other(error.to_string()))
+}
+
+async fn one(
+    cluster: &Cluster,
+    side: Side,
+    operator: &Path,
+    fleet: &Fleet,
+    revision: usize,
+) -> Result<Idle, Failure> {
+    let since = Timestamp::now();
+    let controller = side.start(cluster, operator, Limits::Lifted)?;
+    let pid = controller.pid();
+    tokio::time::sleep(START).await;
+    let start_up = START + calm(pid).await?;
+    let started = usage::of(pid)?;
+    let at_rest = Timestamp::now();
+    tokio::time::sleep(REST).await;
+    let rested = usage::of(pid)?;
+    let edited = Timestamp::now();
+    fleet.edit(EDITS, revision).await?;
+    calm(pid).await?;
+    let cpu = usage::of(pid)?.cpu.saturating_sub(rested.cpu);
+    end(controller).await?;
+    let requests = audit::requests(&cluster.audit_log(), since, side.user())?;
+    let of =
+        |from, to| requests.iter().filter(move |request: &&Request| (from..to).contains(&request.timestamp));
+    let writes = |from, to| of(from, to).filter(|request| is_write(request)).count();
+    let edits = EDITS.min(fleet.deployments);
+    Ok(Idle {
+        side,
+        deployments: fleet.deployments,
+        start_up,
+        started,
+        start_up_writes: writes(since, at_rest),
+        rested,
+        rest_writes: writes(at_rest, edited),
+        rest_reads: of(at_rest, edited).filter(|request| is_read(request)).count(),
+        cpu_per_edit: cpu / u32::try_from(edits).unwrap_or(u32::MAX),
+        requests_per_edit: count(
+            of(edited, Timestamp::MAX).filter(|request| request.verb != "watch").count(),
+        ) / count(edits),
+    })
+}
+
+fn is_of_election(request: &Request) -> bool {
+    request.resource == "leases"
+}
+
+fn is_write(request: &Request) -> bool {
+    request.is_write() && !is_of_election(request)
+}
+
+fn is_read(request: &Request) -> bool {
+    !request.is_write() && request.verb != "watch" && !is_of_election(request)
+}
+
+#[allow(clippy::cast_precision_loss, reason = "counts of requests are far below 2^53")]
+fn count(count: usize) -> f64 {
+    count as f64
+}

@@ -1,0 +1,149 @@
+//! Tables and targets of the fleets at rest and of those that grow.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use crate::failure::Failure;
+use crate::growth::{self, Growth};
+use crate::idle::{self, Idle};
+use crate::report::mebibytes;
+use crate::side::Side;
+use crate::target::{Outcome, Verdict};
+
+/// How many Deployments, at rest and growing.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sizes {
+    pub(crate) idle: &'static [usize],
+    pub(crate) growth: &'static [usize],
+}
+
+pub(crate) const QUICK: Sizes = Sizes { idle: &[], growth: &[] };
+pub(crate) const STANDARD: Sizes = Sizes { idle: &[1_000], growth: &[] };
+pub(crate) const FULL: Sizes = Sizes { idle: &[1_000, 5_000, 10_000], growth: &[1_000, 5_000] };
+
+/// What a cache may need, in MiB and as a share of what Kubernetes' controller needs.
+const RESIDENT_MAX: f64 = 64.0;
+const RESIDENT_SHARE: f64 = 0.15;
+/// By how much an edit may cost more, or less, among ten times as many Deployments.
+const FLAT: f64 = 0.1;
+
+/// All of it that was wanted.
+#[derive(Default)]
+pub(crate) struct Large {
+    idle: Vec<Idle>,
+    growth: Vec<Growth>,
+}
+
+impl Large {
+    pub(crate) async fn measure(
+        operator: &Path,
+        sizes: Sizes,
+        wanted: impl Fn(&str) -> bool,
+    ) -> Result<Self, Failure> {
+        let mut large = Self::default();
+        for size in sizes.idle.iter().filter(|_| wanted("idle")) {
+            large.idle.extend(idle::measure(operator, *size).await?);
+        }
+        for size in sizes.growth.iter().filter(|_| wanted("growth")) {
+            large.growth.extend(growth::measure(operator, *size).await?);
+        }
+        Ok(large)
+    }
+
+    /// What was to be reached, among the most Deployments that there were.
+    pub(crate) fn verdicts(&self) -> Vec<Verdict> {
+        let Some(most) = self.idle.iter().map(|idle| idle.deployments).max() else { return Vec::new() };
+        let verdict = |what: &str, target: &str, judge: &dyn Fn(&Idle) -> Option<(bool, String)>| {
+            let outcome = |side| {
+                let measured = self.at(side, most).and_then(judge);
+                match measured {
+                    Some((true, text)) => Outcome::Met(text),
+                    Some((false, text)) => Outcome::NotMet(text),
+                    None => Outcome::NotMeasured,
+                }
+            };
+            let results = [Side::OurKind, Side::AppsV1].map(outcome);
+            Verdict { what: what.to_owned(), target: target.to_owned(), results }
+        };
+        let upstream = self.at(Side::Upstream, most).map(|idle| mebibytes(idle.started.peak));
+        let resident = |idle: &Idle| {
+            let most = mebibytes(idle.started.peak);
+            Some((most <= RESIDENT_MAX, format!("{most:.1} MiB")))
+        };
+        let share = |idle: &Idle| {
+            let share = mebibytes(idle.started.peak) / upstream?;
+            Some((share <= RESIDENT_SHARE, format!("{share:.3} ×")))
+        };
+        let requests = |idle: &Idle| {
+            let (writes, reads) = (idle.rest_writes, idle.rest_reads);
+            Some((writes + reads == 0, format!("{writes} writes, {reads} reads")))
+        };
+        let growth = |idle: &Idle| {
+            let least = self.idle.iter().filter(|other| other.side == idle.side);
+            let least =
+                least.min_by_key(|other| other.deployments).filter(|other| other.deployments < most)?;
+            let ratio = idle.cpu_per_edit.as_secs_f64() / least.cpu_per_edit.as_secs_f64();
+            let text = format!("{ratio:.2} × of {}", least.deployments);
+            Some(((ratio - 1.0).abs() <= FLAT, text))
+        };
+        vec![
+            verdict(&format!("memory at most, {most} idle Deployments"), "≤ 64 MiB", &resident),
+            verdict("the same, against Kubernetes", "≤ 0.15 ×", &share),
+            verdict("requests at rest, watches and lease aside", "0", &requests),
+            verdict("CPU per edit as the namespace grows", "± 10 %", &growth),
+        ]
+    }
+
+    fn at(&self, side: Side, deployments: usize) -> Option<&Idle> {
+        self.idle.iter().find(|idle| idle.side == side && idle.deployments == deployments)
+    }
+
+    /// Everything that was measured.
+    pub(crate) fn report(&self) -> String {
+        let mut text = String::new();
+        if !self.idle.is_empty() {
+            text.push_str(
+                "### idle\n\nDeployments without pods, each with 5 old revisions, all templates of 5 KiB; then 200 of \
+                 them get a new one.\n\n\
+                 | | Deployments | start-up (s) | CPU of it (s) | writes of it | most memory (MiB) | at rest (MiB) | \
+                 writes and reads in 30 s | CPU per edit (ms) | requests per edit |\n\
+                 |---|---|---|---|---|---|---|---|---|---|\n",
+            );
+        }
+        for idle in &self.idle {
+            let _ = writeln!(
+                text,
+                "| {} | {} | {:.1} | {:.2} | {} | {:.1} | {:.1} | {} and {} | {:.2} | {:.2} |",
+                idle.side.name(),
+                idle.deployments,
+                idle.start_up.as_secs_f64(),
+                idle.started.cpu.as_secs_f64(),
+                idle.start_up_writes,
+                mebibytes(idle.started.peak),
+                mebibytes(idle.rested.resident),
+                idle.rest_writes,
+                idle.rest_reads,
+                idle.cpu_per_edit.as_secs_f64() * 1000.0,
+                idle.requests_per_edit,
+            );
+        }
+        if !self.growth.is_empty() {
+            text.push_str(
+                "\n### growth\n\nAll Deployments of one namespace, without pods, get a new template at once, five \
+                 times: seconds, and seconds of CPU.\n\n\
+                 | | Deployments | 1 old revision | 2 | 3 | 4 | 5 | most memory (MiB) |\n\
+                 |---|---|---|---|---|---|---|---|\n",
+            );
+        }
+        for growth in &self.growth {
+            let rolls = growth
+                .rolls
+                .iter()
+                .map(|roll| format!("{:.1} ({:.1})", roll.time.as_secs_f64(), roll.cpu.as_secs_f64()));
+            let rolls = rolls.collect::<Vec<_>>().join(" | ");
+            let (side, most) = (growth.side.name(), mebibytes(growth.usage.peak));
+            let _ = writeln!(text, "| {side} | {} | {rolls} | {most:.1} |", growth.deployments);
+        }
+        text
+    }
+}
