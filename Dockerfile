@@ -5,7 +5,7 @@
 #   docker build -t REGISTRY/rollwright:0.1.0 .
 
 FROM docker.io/library/rust:1.89-alpine AS build
-# For ring, whose C and assembly are all that is not Rust.
+# For ring and mimalloc, whose C and assembly are all that is not Rust.
 RUN apk add --no-cache gcc musl-dev
 WORKDIR /src
 COPY . .

@@ -24,7 +24,9 @@ use crate::requests::{explain, refusal};
 const IDLE_SECONDS: u32 = 90;
 /// A watch that has been silent for longer is on a dead connection.
 pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(IDLE_SECONDS as u64 + 5);
-const PAGE_SIZE: u32 = 500;
+/// A page is held three times over while it is decoded, in the end as a tree of JSON that is ten times
+/// its text; and both watches of an API list at once.
+const PAGE_SIZE: u32 = 100;
 const BACKOFF_BASE: Duration = Duration::from_millis(200);
 const BACKOFF_MAX: Duration = Duration::from_secs(30);
 /// While the kind itself is missing: somebody is about to install it.
