@@ -77,8 +77,9 @@ pub struct Plan {
     /// Statuses on the way to the one that is written, in order: those that a controller shows
     /// which writes after each step, as upstream does, where this plan writes once.
     pub on_the_way: Vec<Status>,
-    /// The status as it is to be written when the creation of the new ReplicaSet fails.
-    pub(crate) in_hand: Status,
+    /// The status as it is to be written when the creation of the new ReplicaSet fails; `None` when
+    /// none is created.
+    pub(crate) in_hand: Option<Status>,
 }
 
 /// An action and what to say once it is done.

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::action::{Event, Wake};
 use crate::bug::{Bug, has};
-use crate::conditions::{Condition, set_condition, whole_seconds};
+use crate::conditions::{Condition, drop_condition, set_condition, whole_seconds};
 use crate::draft::Draft;
 use crate::keys::{condition, reason};
 use crate::observed::Observed;
@@ -90,7 +90,7 @@ pub(crate) fn forget(draft: &mut Draft<'_>) {
     if !draft.observed.flavour.has_safeguards() {
         return;
     }
-    draft.status.conditions.retain(|entry| entry.kind != condition::COLLISION_LIMIT_REACHED);
+    drop_condition(&mut draft.status, condition::COLLISION_LIMIT_REACHED);
 }
 
 impl Wake {

@@ -1,11 +1,14 @@
 //! Conditions and their setter (S9.7, S9.8).
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::keys::{condition, reason};
 use crate::selector::null_as_default;
+use crate::status::Status;
 
 /// One entry of `status.conditions`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -100,17 +103,24 @@ pub fn set_condition(conditions: &mut Vec<Condition>, mut new: Condition) {
     conditions.push(new);
 }
 
+/// Takes a condition out, if it is there: only then is the status copied.
+pub(crate) fn drop_condition(status: &mut Cow<'_, Status>, kind: &str) {
+    if status.condition(kind).is_some() {
+        status.to_mut().conditions.retain(|entry| entry.kind != kind);
+    }
+}
+
 /// Available, always present after a status was computed (S9.8).
-pub(crate) fn refresh_available(conditions: &mut Vec<Condition>, available: bool, now: Timestamp) {
-    let (status, reason, message) = if available {
+pub(crate) fn refresh_available(status: &mut Cow<'_, Status>, available: bool, now: Timestamp) {
+    let (value, reason, message) = if available {
         ("True", reason::MINIMUM_REPLICAS_AVAILABLE, "Deployment has minimum availability.")
     } else {
         ("False", reason::MINIMUM_REPLICAS_UNAVAILABLE, "Deployment does not have minimum availability.")
     };
     // Most passes change nothing: then nothing is made.
-    if !says(conditions, condition::AVAILABLE, status, reason) {
-        let new = Condition::new(condition::AVAILABLE, status, reason, message.to_owned(), now);
-        set_condition(conditions, new);
+    if !says(&status.conditions, condition::AVAILABLE, value, reason) {
+        let new = Condition::new(condition::AVAILABLE, value, reason, message.to_owned(), now);
+        set_condition(&mut status.to_mut().conditions, new);
     }
 }
 

@@ -1,38 +1,47 @@
 //! The counters of a status, computed from the sets (S9.1–S9.6, S9.14).
 
+use std::borrow::Cow;
+use std::fmt::{self, Write as _};
+
 use crate::bug::{Bug, has};
-use crate::conditions::{Condition, refresh_available, set_condition};
+use crate::conditions::{Condition, drop_condition, refresh_available, set_condition};
 use crate::draft::Draft;
 use crate::keys::condition;
 use crate::observed::SetStatus;
-use crate::status::{Ours, Status};
+use crate::status::{Counts, Status};
 
 /// Counters and the condition Available, computed from the sets (S9.1–S9.8).
 ///
-/// Sizes are those noted by [`Draft::note_sizes`]; statuses are as the sets report them.
-pub(crate) fn calculate(draft: &Draft<'_>) -> Status {
-    let workload = draft.workload;
+/// Sizes are those noted by [`Draft::note_sizes`]; statuses are as the sets report them. The status
+/// in hand is copied only if something of it changes.
+pub(crate) fn calculate<'a>(draft: &Draft<'a>) -> Cow<'a, Status> {
+    let mut status = draft.status.clone();
+    let counts = counts(draft);
+    if status.counts() != counts {
+        status.to_mut().set_counts(counts);
+    }
+    if draft.observed.flavour.has_status_extras() {
+        tell_ours(draft, counts, &mut status);
+    }
+    refresh_available(&mut status, counts.available_replicas >= draft.min_available(), draft.now);
+    status
+}
+
+fn counts(draft: &Draft<'_>) -> Counts {
     let sum =
         |field: fn(&SetStatus) -> i64| -> i64 { draft.sets.iter().map(|set| field(&set.seen.status)).sum() };
     let available = sum(|status| status.available);
     let floor = if has(Bug::CountersNegative) { i64::MIN } else { 0 };
-    let (replicas, ready) = (sum(|status| status.replicas), sum(|status| status.ready));
-    let has_extras = draft.observed.flavour.has_status_extras();
-    let mut status = Status {
-        observed_generation: workload.generation,
-        replicas,
+    Counts {
+        observed_generation: draft.workload.generation,
+        replicas: sum(|status| status.replicas),
         updated_replicas: draft.new_set().map_or(0, |set| set.seen.status.replicas),
-        ready_replicas: ready,
+        ready_replicas: sum(|status| status.ready),
         available_replicas: available,
         // S9.3: against the sizes of the sets, not against R.
         unavailable_replicas: draft.noted_size.saturating_sub(available).max(floor),
         terminating_replicas: terminating(draft),
-        collision_count: draft.status.collision_count,
-        conditions: draft.status.conditions.clone(),
-        ours: if has_extras { ours(draft, replicas, ready) } else { draft.status.ours.clone() },
-    };
-    refresh_available(&mut status.conditions, available >= draft.min_available(), draft.now);
-    status
+    }
 }
 
 /// S9.4: absent when a set that was ever synced does not report its count.
@@ -51,28 +60,60 @@ fn terminating(draft: &Draft<'_>) -> Option<i64> {
     Some(total)
 }
 
-fn ours(draft: &Draft<'_>, replicas: i64, ready: i64) -> Ours {
-    let (workload, known) = (draft.workload, &draft.status.ours);
-    Ours {
-        revision: draft.new_revision().or(known.revision),
-        selector: workload.selector.as_ref().map(ToString::to_string),
-        scale_replicas: Some(replicas.min(workload.replicas)),
-        ready: Some(format!("{ready}/{}", workload.replicas)),
-        containers: Some(workload.template.containers.clone()),
-        images: Some(workload.template.images.clone()),
-        rollback: known.rollback.clone(),
-        collisions: known.collisions.clone(),
+/// The status fields of our kind. Texts are compared before they are made: mostly they stand there.
+fn tell_ours(draft: &Draft<'_>, counts: Counts, status: &mut Cow<'_, Status>) {
+    let workload = draft.workload;
+    let (containers, images) = (&workload.template.containers, &workload.template.images);
+    let ready = format_args!("{}/{}", counts.ready_replicas, workload.replicas);
+    let revision = draft.new_revision().or(status.ours.revision);
+    let scale_replicas = Some(counts.replicas.min(workload.replicas));
+    let known = &status.ours;
+    let is_told = known.revision == revision
+        && known.scale_replicas == scale_replicas
+        && known.containers.as_ref() == Some(containers)
+        && known.images.as_ref() == Some(images)
+        && known.ready.as_ref().is_some_and(|known| reads(known, &ready))
+        && match (&known.selector, &workload.selector) {
+            (Some(known), Some(selector)) => reads(known, selector),
+            (None, None) => true,
+            _ => false,
+        };
+    if is_told {
+        return;
+    }
+    let ours = &mut status.to_mut().ours;
+    ours.revision = revision;
+    ours.selector = workload.selector.as_ref().map(ToString::to_string);
+    ours.scale_replicas = scale_replicas;
+    ours.ready = Some(ready.to_string());
+    ours.containers = Some(containers.clone());
+    ours.images = Some(images.clone());
+}
+
+/// What of a text has not been written yet.
+struct Rest<'a>(&'a str);
+
+impl fmt::Write for Rest<'_> {
+    fn write_str(&mut self, part: &str) -> fmt::Result {
+        self.0 = self.0.strip_prefix(part).ok_or(fmt::Error)?;
+        Ok(())
     }
 }
 
+/// Whether a value is written so; without writing it anywhere.
+fn reads(text: &str, value: &impl fmt::Display) -> bool {
+    let mut rest = Rest(text);
+    write!(rest, "{value}").is_ok() && rest.0.is_empty()
+}
+
 /// ReplicaFailure follows the sets, the new one first (S9.14).
-pub(crate) fn refresh_replica_failure(draft: &Draft<'_>, conditions: &mut Vec<Condition>) {
+pub(crate) fn refresh_replica_failure(draft: &Draft<'_>, status: &mut Cow<'_, Status>) {
     let of_new = draft.new_set().and_then(|set| set.seen.status.failure.as_ref());
     let of_any = || draft.sets.iter().find_map(|set| set.seen.status.failure.as_ref());
     match of_new.or_else(of_any) {
-        None => conditions.retain(|entry| entry.kind != condition::REPLICA_FAILURE),
+        None => drop_condition(status, condition::REPLICA_FAILURE),
         Some(failure) => set_condition(
-            conditions,
+            &mut status.to_mut().conditions,
             Condition {
                 kind: condition::REPLICA_FAILURE.to_owned(),
                 status: failure.status.clone(),

@@ -1,5 +1,6 @@
 //! A plan in the making: the claimed sets as the plan will leave them, and the actions so far.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
@@ -98,9 +99,10 @@ pub(crate) struct Draft<'a> {
     pub(crate) new: Option<usize>,
     pub(crate) created: Option<Created>,
     /// The status in hand when the creation was planned: what is written if it fails.
-    pub(crate) before_create: Option<Status>,
-    /// The status in hand: as stored, with the condition edits of this pass (S9).
-    pub(crate) status: Status,
+    pub(crate) before_create: Option<Cow<'a, Status>>,
+    /// The status in hand: as stored, with the condition edits of this pass (S9). Most passes change
+    /// nothing, so it is copied when the first edit comes.
+    pub(crate) status: Cow<'a, Status>,
     /// apps/v1: the revision annotation that the Deployment should have (S4.4).
     pub(crate) revision_annotation: Option<String>,
     /// Sum of sizes for `unavailableReplicas`, see [`Self::note_sizes`].
@@ -142,7 +144,7 @@ impl<'a> Draft<'a> {
             new: None,
             created: None,
             before_create: None,
-            status: observed.workload.status.clone(),
+            status: Cow::Borrowed(&observed.workload.status),
             revision_annotation: None,
             noted_size: 0,
             actions: Vec::new(),
@@ -199,14 +201,15 @@ impl<'a> Draft<'a> {
     }
 
     /// Indices of the old sets, oldest first.
-    pub(crate) fn olds(&self) -> Vec<usize> {
-        (0..self.sets.len()).filter(|index| Some(*index) != self.new).collect()
+    pub(crate) fn olds(&self) -> impl DoubleEndedIterator<Item = usize> + use<> {
+        let new = self.new;
+        (0..self.sets.len()).filter(move |index| Some(*index) != new)
     }
 
     /// Indices of the old sets that should have pods, oldest first.
     pub(crate) fn active_olds(&self) -> Vec<usize> {
         let active = |index: &usize| self.sets.get(*index).is_some_and(SetDraft::is_active);
-        self.olds().into_iter().filter(active).collect()
+        self.olds().filter(active).collect()
     }
 
     pub(crate) fn size_of(&self, index: usize) -> i64 {
@@ -242,7 +245,7 @@ impl<'a> Draft<'a> {
 
     /// The status in hand changed in a way that is written before anything else (S4.4, S13.1).
     pub(crate) fn status_is_early(&mut self) {
-        self.on_the_way.push(self.status.clone());
+        self.on_the_way.push(Status::clone(&self.status));
         self.status_at.get_or_insert(self.actions.len());
     }
 
@@ -382,30 +385,29 @@ impl<'a> Draft<'a> {
     }
 
     /// Plans the one status write of the pass, if anything changed. Returns whether it did.
-    pub(crate) fn write_status(&mut self, computed: Status) -> bool {
+    pub(crate) fn write_status(&mut self, computed: Cow<'a, Status>) -> bool {
         if self.created.is_some() && self.status_at.is_some() && computed != self.status {
             // Upstream writes twice from one copy of the object, and trips over itself.
             self.deviate("S4.5");
         }
         let mut status = if self.is_report_deferred { self.status.clone() } else { computed };
         if has(Bug::GenerationAhead) {
-            status.observed_generation = self.workload.generation;
+            status.to_mut().observed_generation = self.workload.generation;
         }
-        let standing = self.standing(&status);
-        if let Some(standing) = &standing {
-            standing.note(&mut status.conditions, self.now);
-        }
-        let stored = &self.workload.status;
         let annotation = self.revision_annotation.take();
         let annotation = annotation.filter(|value| self.workload.annotations.get(REVISION) != Some(value));
-        if status == *stored && annotation.is_none() && !has(Bug::StatusWrittenAlways) {
+        let standing = self.standing(&status);
+        if let Some(standing) = &standing {
+            standing.note(&mut status, self.now);
+        }
+        if self.is_stored(&status) && annotation.is_none() && !has(Bug::StatusWrittenAlways) {
             return false;
         }
         if let Some(standing) = standing {
-            standing.reword(&mut status.conditions);
+            standing.reword(&mut status.to_mut().conditions);
         }
         let at = self.status_at.unwrap_or(self.actions.len()).min(self.actions.len());
-        let write = StatusWrite { status, revision_annotation: annotation };
+        let write = StatusWrite { status: status.into_owned(), revision_annotation: annotation };
         let events = if self.observed.flavour.has_status_extras() {
             rollout::events(self.workload, &write, self.new_name(), &self.why)
         } else {
@@ -422,23 +424,28 @@ impl<'a> Draft<'a> {
         true
     }
 
+    /// Whether the status is the stored one; mostly it is not even a copy.
+    fn is_stored(&self, status: &Status) -> bool {
+        let stored = &self.workload.status;
+        std::ptr::eq(status, stored) || status == stored
+    }
+
     /// What the status says of the rollout as a whole (our kind).
-    fn standing(&self, status: &Status) -> Option<Standing> {
+    fn standing(&self, status: &Status) -> Option<Standing<'_>> {
         if !self.observed.flavour.has_status_extras() {
             return None;
         }
-        let why = self.why.to_string();
         if self.workload.selector.as_ref().is_none_or(LabelSelector::is_empty) {
-            return Some(Standing::selecting_all(&why));
+            return Some(Standing::selecting_all(&self.why));
         }
-        Some(Standing::of(status, self.workload, self.has_new(), &why))
+        Some(Standing::of(status, self.workload, self.has_new(), &self.why))
     }
 
     /// The plan as it stands.
     pub(crate) fn finish(self) -> Plan {
         let why = self.why.beside(&self.workload.namespace, &self.observed.answers.orphans);
-        let Self { actions, events, wake, error, deviations, on_the_way, before_create, status, .. } = self;
-        let in_hand = before_create.unwrap_or(status);
+        let Self { actions, events, wake, error, deviations, on_the_way, before_create, .. } = self;
+        let in_hand = before_create.map(Cow::into_owned);
         Plan { actions, events, wake, why, error, deviations, on_the_way, in_hand }
     }
 }

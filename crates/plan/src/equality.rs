@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use serde_json::{Map, Value};
 
 use crate::quantity;
-use crate::template::{self, Digest};
+use crate::template::{self, Digest, Place, write_array, write_canonical, write_object};
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
@@ -67,64 +67,72 @@ fn parse_kind(kind: &'static str) -> Option<Kind> {
 /// Whether two templates are equal, the label `pod-template-hash` aside (S16.5).
 #[must_use]
 pub fn equal(a: &Value, b: &Value) -> bool {
-    normal_form(a) == normal_form(b)
+    normal_text(a) == normal_text(b)
 }
 
 /// Digest of the normal form.
 #[must_use]
 pub fn digest(template: &Value) -> Digest {
-    template::digest(&normal_form(template))
+    template::digest_of_text(&normal_text(template))
 }
 
-fn normal_form(template: &Value) -> Value {
-    let template = template::without_hash_label(template);
-    normal_struct("PodTemplateSpec", &template).unwrap_or_default()
+/// The canonical text of the normal form. It is written straight away, since every new template
+/// comes by here.
+fn normal_text(template: &Value) -> Vec<u8> {
+    let mut text = template::new_text();
+    match template.as_object() {
+        Some(members) => write_struct("PodTemplateSpec", members, Place::Template, &mut text),
+        None => write_canonical(&Value::Null, Place::Template, &mut text),
+    }
+    text
 }
 
 /// The members that say something.
-fn normal_struct(name: &str, value: &Value) -> Option<Value> {
-    let members = value.as_object()?;
+fn write_struct(name: &str, members: &Map<String, Value>, place: Place, out: &mut Vec<u8>) {
     let fields = TYPES.get(name);
-    let mut normal = Map::new();
-    for (key, member) in members.iter().filter(|(_, member)| !member.is_null()) {
-        let kept = match fields.and_then(|fields| fields.get(key.as_str())) {
-            None => Some(member.clone()),
-            Some(kind) => normal_member(*kind, member),
-        };
-        normal.extend(kept.map(|member| (key.clone(), member)));
-    }
-    Some(Value::Object(normal))
+    write_object(members, out, |key, member, out| {
+        if place.leaves_out(key, member) {
+            return false;
+        }
+        let place = place.of_member(key);
+        match fields.and_then(|fields| fields.get(key)) {
+            Some(kind) => write_member(*kind, member, place, out),
+            None => {
+                write_canonical(member, place, out);
+                true
+            }
+        }
+    });
 }
 
-/// A member in normal form; `None` when it equals an absent one. A value of the wrong JSON
-/// type is kept as it stands: it is equal only to itself.
-fn normal_member(kind: Kind, value: &Value) -> Option<Value> {
-    match kind {
-        Kind::Zero => Some(value.clone()).filter(|value| !is_zero(value)),
-        Kind::IntOrString => Some(value.clone()).filter(|value| value.as_i64() != Some(0)),
-        Kind::Quantity => match quantity::nanos(value) {
-            Some(0) => None,
-            _ => Some(normal_quantity(value)),
-        },
-        Kind::QuantityPointer => Some(normal_quantity(value)),
-        Kind::StringMap => Some(value.clone()).filter(|value| !is_empty(value)),
-        Kind::QuantityMap => normal_quantities(value),
-        Kind::ScalarList => Some(value.clone()).filter(|value| !is_empty(value)),
-        Kind::List(name) => match value.as_array() {
-            Some(items) if items.is_empty() => None,
-            Some(items) => {
-                let normal =
-                    items.iter().map(|item| normal_struct(name, item).unwrap_or_else(|| item.clone()));
-                Some(normal.collect())
-            }
-            None => Some(value.clone()),
-        },
-        Kind::Struct(name) => {
-            normal_struct(name, value).or_else(|| Some(value.clone())).filter(|value| !is_empty(value))
+/// Writes a member in normal form; false when it equals an absent one. A value of the wrong JSON
+/// type is written as it stands: it is equal only to itself.
+fn write_member(kind: Kind, value: &Value, place: Place, out: &mut Vec<u8>) -> bool {
+    let start = out.len();
+    match (kind, value) {
+        (Kind::Zero, value) if is_zero(value) => return false,
+        (Kind::IntOrString, value) if value.as_i64() == Some(0) => return false,
+        (Kind::Quantity, value) if quantity::nanos(value) == Some(0) => return false,
+        (Kind::StringMap | Kind::ScalarList, value) if is_empty(value) => return false,
+        (Kind::QuantityMap, Value::Object(members)) if members.is_empty() => return false,
+        (Kind::List(_), Value::Array(items)) if items.is_empty() => return false,
+        (Kind::Quantity | Kind::QuantityPointer, value) => write_quantity(value, out),
+        (Kind::QuantityMap, Value::Object(members)) => write_object(members, out, |_, member, out| {
+            write_quantity(member, out);
+            !member.is_null()
+        }),
+        (Kind::List(name), Value::Array(items)) => write_array(items, out, |item, out| match item {
+            Value::Object(members) => write_struct(name, members, Place::Elsewhere, out),
+            other => write_canonical(other, Place::Elsewhere, out),
+        }),
+        (Kind::Struct(name) | Kind::Pointer(name), Value::Object(members)) => {
+            write_struct(name, members, place, out);
         }
-        Kind::Pointer(name) => normal_struct(name, value).or_else(|| Some(value.clone())),
-        Kind::Time => Some(normal_time(value)),
+        (Kind::Time, value) => write_time(value, out),
+        (_, value) => write_canonical(value, place, out),
     }
+    let is_nothing = || matches!(out.get(start..), Some(b"{}" | b"[]"));
+    !(matches!(kind, Kind::Struct(_)) && is_nothing())
 }
 
 fn is_zero(value: &Value) -> bool {
@@ -144,19 +152,19 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-fn normal_quantity(value: &Value) -> Value {
-    quantity::nanos(value).map_or_else(|| value.clone(), |nanos| Value::from(format!("{nanos}n")))
+fn write_quantity(value: &Value, out: &mut Vec<u8>) {
+    match quantity::nanos(value) {
+        Some(nanos) => write_canonical(&Value::from(format!("{nanos}n")), Place::Elsewhere, out),
+        None => write_canonical(value, Place::Elsewhere, out),
+    }
 }
 
-fn normal_quantities(value: &Value) -> Option<Value> {
-    let Some(members) = value.as_object() else { return Some(value.clone()) };
-    let normal = members.iter().map(|(key, member)| (key.clone(), normal_quantity(member)));
-    Some(Value::Object(normal.collect())).filter(|value| !is_empty(value))
-}
-
-fn normal_time(value: &Value) -> Value {
+fn write_time(value: &Value, out: &mut Vec<u8>) {
     let time = value.as_str().and_then(|text| text.parse::<jiff::Timestamp>().ok());
-    time.map_or_else(|| value.clone(), |time| Value::from(time.to_string()))
+    match time {
+        Some(time) => write_canonical(&Value::from(time.to_string()), Place::Elsewhere, out),
+        None => write_canonical(value, Place::Elsewhere, out),
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use crate::bug::{Bug, has};
-use crate::conditions::{Condition, set_condition};
+use crate::conditions::{Condition, drop_condition, set_condition};
 use crate::draft::{Draft, SetDraft};
 use crate::keys::{condition, reason};
 use crate::observed::ReplicaSet;
@@ -15,11 +15,11 @@ const SPARE: usize = 5;
 
 /// Deletes idle old sets beyond the limit, the lowest revisions first (S11.2–S11.6).
 pub(crate) fn clean_up(draft: &mut Draft<'_>) {
-    let mut candidates = candidates(draft);
-    let surplus = surplus(draft, &candidates);
+    let surplus = surplus(draft);
     if surplus == 0 {
         return;
     }
+    let mut candidates: Vec<_> = candidates(draft).collect();
     sort(draft, &mut candidates);
     // S11.5: what may not go is skipped, and nothing goes in its place.
     for index in candidates.into_iter().take(surplus) {
@@ -43,7 +43,7 @@ pub(crate) fn make_room(draft: &mut Draft<'_>, created: Option<i64>) {
     let excess = excess(draft, created.or(draft.created.as_ref().map(|set| set.size)));
     let missing = if excess == 0 { 0 } else { excess.saturating_sub(delete_spare(draft, excess)) };
     if missing == 0 {
-        draft.status.conditions.retain(|entry| entry.kind != condition::REVISION_LIMIT_REACHED);
+        drop_condition(&mut draft.status, condition::REVISION_LIMIT_REACHED);
         return;
     }
     let message = "There are more ReplicaSets than spec.revisionHistoryLimit, those with a size and \
@@ -55,13 +55,13 @@ pub(crate) fn make_room(draft: &mut Draft<'_>, created: Option<i64>) {
         message.to_owned(),
         draft.now,
     );
-    set_condition(&mut draft.status.conditions, reached);
+    set_condition(&mut draft.status.to_mut().conditions, reached);
 }
 
 /// Deletes up to so many idle old sets, the lowest revisions first; says how many it found.
 fn delete_spare(draft: &mut Draft<'_>, most: usize) -> usize {
     let pinned = draft.workload.rollback_to.and_then(|requested| rollback::wanted(draft, requested));
-    let mut spare = candidates(draft);
+    let mut spare: Vec<_> = candidates(draft).collect();
     spare.retain(|index| {
         draft.sets.get(*index).is_some_and(|set| {
             is_idle(set) && !set.is_updated() && pinned.is_none_or(|it| revision::of(set).or_zero() != it)
@@ -87,17 +87,18 @@ fn excess(draft: &Draft<'_>, created: Option<i64>) -> usize {
 
 /// Whether [`clean_up`] would have something to do.
 pub(crate) fn has_surplus(draft: &Draft<'_>) -> bool {
-    surplus(draft, &candidates(draft)) > 0
+    surplus(draft) > 0
 }
 
-fn candidates(draft: &Draft<'_>) -> Vec<usize> {
-    let is_kept =
-        |index: &usize| draft.sets.get(*index).is_some_and(|set| !set.seen.deleting && !set.is_deleted());
-    draft.olds().into_iter().filter(is_kept).collect()
+fn candidates(draft: &Draft<'_>) -> impl Iterator<Item = usize> {
+    let is_kept = move |index: &usize| {
+        draft.sets.get(*index).is_some_and(|set| !set.seen.deleting && !set.is_deleted())
+    };
+    draft.olds().filter(is_kept)
 }
 
-fn surplus(draft: &Draft<'_>, candidates: &[usize]) -> usize {
-    let count = i64::try_from(candidates.len()).unwrap_or(i64::MAX);
+fn surplus(draft: &Draft<'_>) -> usize {
+    let count = i64::try_from(candidates(draft).count()).unwrap_or(i64::MAX);
     let limit = draft.workload.revision_history_limit;
     limit.and_then(|limit| usize::try_from(count.saturating_sub(limit)).ok()).unwrap_or(0)
 }

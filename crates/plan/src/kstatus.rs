@@ -5,20 +5,37 @@
 //! they hold, as kstatus wants it of conditions that are a bad sign. They follow from the rest of
 //! the status and never cost a write: they travel in those that are made anyway.
 
+use std::borrow::Cow;
+use std::fmt;
+
 use jiff::Timestamp;
 
-use crate::conditions::{Condition, says};
+use crate::conditions::{Condition, drop_condition, says};
 use crate::keys::{condition, reason};
 use crate::observed::Workload;
 use crate::progress;
 use crate::status::Status;
 
 /// Where the rollout stands, with the words for it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct Standing<'a> {
     kind: Kind,
     reason: &'static str,
-    message: String,
+    message: Message<'a>,
+}
+
+/// Text that is made when somebody needs it: mostly the status has it already.
+enum Message<'a> {
+    Written(String),
+    Of(&'a dyn fmt::Display),
+}
+
+impl fmt::Display for Message<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Written(text) => f.write_str(text),
+            Self::Of(other) => other.fmt(f),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,39 +48,46 @@ enum Kind {
     Stalled,
 }
 
+const COMPLETE: &str = "All pods are of the current template, and available.";
+
 /// The conditions that hold while somebody has to do something, whatever the pods are like.
 const OBSTACLES: [&str; 2] = [condition::COLLISION_LIMIT_REACHED, condition::ROLLBACK_REFUSED];
 
-impl Standing {
+impl<'a> Standing<'a> {
     /// What a pass makes of the status that it is about to write. `has_new` says whether the
     /// current template has its set, `why` what the pass waits for.
-    pub(crate) fn of(status: &Status, workload: &Workload, has_new: bool, why: &str) -> Self {
+    pub(crate) fn of(status: &Status, workload: &Workload, has_new: bool, why: &'a dyn fmt::Display) -> Self {
         let is_complete = has_new && status.is_complete(workload.replicas, workload.generation);
         match obstacle(status) {
             // Whoever paused it knows; a rollout that is held is not one that failed.
             _ if workload.paused && !is_complete => {
                 return Self::reconciling(reason::DEPLOYMENT_PAUSED, why);
             }
-            Some((reason, message)) if !workload.paused => return Self::stalled(reason, message),
+            Some((reason, message)) if !workload.paused => {
+                return Self::stalled(reason, Message::Written(message));
+            }
             _ => {}
         }
         if is_complete {
-            let message = "All pods are of the current template, and available.".to_owned();
-            return Self { kind: Kind::Ready, reason: reason::ROLLOUT_COMPLETE, message };
+            return Self {
+                kind: Kind::Ready,
+                reason: reason::ROLLOUT_COMPLETE,
+                message: Message::Of(&COMPLETE),
+            };
         }
         let progressing = status.condition(condition::PROGRESSING);
         match progressing.filter(|known| known.reason == reason::PROGRESS_DEADLINE_EXCEEDED) {
             Some(late) => {
                 let message = format!("{} Since then: {why}.", late.message);
-                Self::stalled(reason::PROGRESS_DEADLINE_EXCEEDED, message)
+                Self::stalled(reason::PROGRESS_DEADLINE_EXCEEDED, Message::Written(message))
             }
             None => Self::reconciling(reason::ROLLOUT_IN_PROGRESS, why),
         }
     }
 
     /// Nothing is done about a Deployment without a selector.
-    pub(crate) fn selecting_all(why: &str) -> Self {
-        Self::stalled(reason::SELECTING_ALL, why.to_owned())
+    pub(crate) fn selecting_all(why: &'a dyn fmt::Display) -> Self {
+        Self::stalled(reason::SELECTING_ALL, Message::Of(why))
     }
 
     /// The server refused the new set. It may take it later, unless `is_final`; after the deadline
@@ -71,45 +95,47 @@ impl Standing {
     pub(crate) fn of_refusal(
         status: &Status,
         workload: &Workload,
-        (text, is_final): (&str, bool),
+        (text, is_final): (&'a dyn fmt::Display, bool),
         now: Timestamp,
     ) -> Self {
         let progressing = status.condition(condition::PROGRESSING);
         let is_late = |deadline| progress::is_timed_out(progressing, deadline, now);
         if is_final || workload.progress_deadline_seconds.is_some_and(is_late) {
-            return Self::stalled(reason::REPLICA_SET_CREATE_ERROR, text.to_owned());
+            return Self::stalled(reason::REPLICA_SET_CREATE_ERROR, Message::Of(text));
         }
         Self::of(status, workload, false, text)
     }
 
-    fn reconciling(reason: &'static str, why: &str) -> Self {
-        Self { kind: Kind::Reconciling, reason, message: why.to_owned() }
+    fn reconciling(reason: &'static str, why: &'a dyn fmt::Display) -> Self {
+        Self { kind: Kind::Reconciling, reason, message: Message::Of(why) }
     }
 
-    fn stalled(reason: &'static str, message: String) -> Self {
+    fn stalled(reason: &'static str, message: Message<'a>) -> Self {
         Self { kind: Kind::Stalled, reason, message }
     }
 
     /// Sets the conditions. Where status and reason stay, so does the message: another one is no
     /// reason to write.
-    pub(crate) fn note(&self, conditions: &mut Vec<Condition>, now: Timestamp) {
-        self.put(conditions, condition::READY, self.kind == Kind::Ready, now);
-        for (kind, of) in [(condition::RECONCILING, Kind::Reconciling), (condition::STALLED, Kind::Stalled)] {
-            if self.kind == of {
-                self.put(conditions, kind, true, now);
+    pub(crate) fn note(&self, of: &mut Cow<'_, Status>, now: Timestamp) {
+        self.put(of, condition::READY, self.kind == Kind::Ready, now);
+        for (name, kind) in [(condition::RECONCILING, Kind::Reconciling), (condition::STALLED, Kind::Stalled)]
+        {
+            if self.kind == kind {
+                self.put(of, name, true, now);
             } else {
-                conditions.retain(|entry| entry.kind != kind);
+                drop_condition(of, name);
             }
         }
     }
 
     /// In its old place, so that the order of conditions stays as it was.
-    fn put(&self, conditions: &mut Vec<Condition>, kind: &str, holds: bool, now: Timestamp) {
+    fn put(&self, of: &mut Cow<'_, Status>, kind: &str, holds: bool, now: Timestamp) {
         let status = if holds { "True" } else { "False" };
-        if says(conditions, kind, status, self.reason) {
+        if says(&of.conditions, kind, status, self.reason) {
             return;
         }
-        let mut new = Condition::new(kind, status, self.reason, self.message.clone(), now);
+        let conditions = &mut of.to_mut().conditions;
+        let mut new = Condition::new(kind, status, self.reason, self.message.to_string(), now);
         match conditions.iter_mut().find(|entry| entry.kind == kind) {
             Some(old) => {
                 if old.status == new.status {
@@ -125,7 +151,7 @@ impl Standing {
     pub(crate) fn reword(&self, conditions: &mut [Condition]) {
         let ours = [condition::READY, condition::RECONCILING, condition::STALLED];
         for entry in conditions.iter_mut().filter(|entry| ours.contains(&entry.kind.as_str())) {
-            entry.message.clone_from(&self.message);
+            entry.message = self.message.to_string();
         }
     }
 }

@@ -159,7 +159,7 @@ fn without_selector(observed: &Observed, now: Timestamp) -> Plan {
         draft.events.push(Event::warning(reason::SELECTING_ALL, message.to_owned()));
         let mut status = draft.status.clone();
         if status.observed_generation < workload.generation {
-            status.observed_generation = workload.generation;
+            status.to_mut().observed_generation = workload.generation;
             draft.write_status(status);
         }
     }

@@ -157,9 +157,11 @@ fn copied(draft: &Draft<'_>, present: &Map, is_settled: impl Fn(&str, &str) -> b
 /// The Deployment takes over the set's revision, and says that it found it (S4.4).
 fn note_found(draft: &mut Draft<'_>, index: usize) {
     let Some(set) = draft.sets.get(index) else { return };
-    let revision = set.annotation(REVISION).unwrap_or_default().to_owned();
-    let name = set.seen.name.clone();
-    note_revision(draft, revision);
+    let name = &set.seen.name;
+    if draft.observed.flavour.goes_by_annotations() {
+        let revision = set.annotation(REVISION).unwrap_or_default().to_owned();
+        note_revision(draft, revision);
+    }
     let has_deadline = draft.workload.progress_deadline_seconds.is_some();
     if has_deadline && draft.status.condition(condition::PROGRESSING).is_none() {
         let message = format!("Found new replica set \"{name}\"");
@@ -173,8 +175,9 @@ fn note_found(draft: &mut Draft<'_>, index: usize) {
 /// Progressing as of now, even if its reason stays what it was.
 fn start_anew(draft: &mut Draft<'_>, reason: &str, message: String) {
     let begun = Condition::new(condition::PROGRESSING, "True", reason, message, draft.now);
-    draft.status.conditions.retain(|entry| entry.kind != condition::PROGRESSING);
-    draft.status.conditions.push(begun);
+    let conditions = &mut draft.status.to_mut().conditions;
+    conditions.retain(|entry| entry.kind != condition::PROGRESSING);
+    conditions.push(begun);
 }
 
 /// Whether the new set was an old one when the status was last written (our kind, which keeps
@@ -185,10 +188,8 @@ fn has_another_new(draft: &Draft<'_>, index: usize) -> bool {
     !draft.workload.deleting && told.is_some_and(|told| revision.is_some_and(|revision| revision > told))
 }
 
+/// On our kind the revision is a field of the status.
 fn note_revision(draft: &mut Draft<'_>, revision: String) {
-    if !draft.observed.flavour.goes_by_annotations() {
-        return;
-    }
     let stored = draft.workload.annotations.get(REVISION).map_or("", String::as_str);
     if stored != revision {
         draft.revision_annotation = Some(revision);
@@ -202,7 +203,7 @@ fn note_progress(draft: &mut Draft<'_>, reason: &str, message: String) {
         return;
     }
     let condition = Condition::new(condition::PROGRESSING, "True", reason, message, draft.now);
-    set_condition(&mut draft.status.conditions, condition);
+    set_condition(&mut draft.status.to_mut().conditions, condition);
     draft.status_is_early();
 }
 
@@ -228,12 +229,14 @@ pub(crate) fn ensure(draft: &mut Draft<'_>, size: i64) -> Result<(), Ask> {
     history::make_room(draft, Some(size));
     draft.create(set, revision);
     collision::forget(draft);
-    note_revision(draft, revision.to_string());
+    if draft.observed.flavour.goes_by_annotations() {
+        note_revision(draft, revision.to_string());
+    }
     if draft.workload.progress_deadline_seconds.is_some() && !has(Bug::DeadlineInherited) {
         let message = format!("Created new replica set \"{name}\"");
         if draft.observed.flavour.has_status_extras() {
             // S4.4: a set before this one that nobody has seen moving yet has left the same reason.
-            draft.status.conditions.retain(|entry| entry.reason != reason::NEW_REPLICA_SET_CREATED);
+            draft.status.to_mut().conditions.retain(|entry| entry.reason != reason::NEW_REPLICA_SET_CREATED);
         }
         note_progress(draft, reason::NEW_REPLICA_SET_CREATED, message);
     }

@@ -1,6 +1,8 @@
 //! What follows from a refused action (S4.15, S6.13, S11.6, S14).
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use jiff::Timestamp;
 
@@ -157,7 +159,7 @@ fn after_create(
                 let verdict = Verdict::PlanAgain(set.clone());
                 return Aftermath { deviation: Some("S4.15"), ..Aftermath::end(verdict) };
             }
-            let mut status = plan.in_hand.clone();
+            let mut status = plan.in_hand.clone().unwrap_or_default();
             let events = collision::note(observed, &mut status, name, now);
             let text = format!("{failure}: {name}");
             let actions = vec![write(stands(observed, status, (&text, false), now))];
@@ -170,7 +172,7 @@ fn after_create(
         }
         Failure::NotFound(text) | Failure::Invalid(text) | Failure::Refused(text) => {
             let message = format!("Failed to create new replica set \"{name}\": {text}");
-            let mut status = plan.in_hand.clone();
+            let mut status = plan.in_hand.clone().unwrap_or_default();
             if workload.progress_deadline_seconds.is_some() {
                 if observed.flavour.has_status_extras() {
                     forget_other(&mut status, name);
@@ -207,15 +209,16 @@ fn forget_other(status: &mut Status, name: &str) {
 
 /// The status with what it says of the rollout as a whole (our kind), after the server refused
 /// the new set; `true` means for good.
-fn stands(observed: &Observed, mut status: Status, refusal: (&str, bool), now: Timestamp) -> Status {
+fn stands(observed: &Observed, status: Status, refusal: (&dyn Display, bool), now: Timestamp) -> Status {
+    let mut status = Cow::Owned(status);
     if observed.flavour.has_status_extras() {
         let standing = Standing::of_refusal(&status, &observed.workload, refusal, now);
-        standing.note(&mut status.conditions, now);
-        if status != observed.workload.status {
-            standing.reword(&mut status.conditions);
+        standing.note(&mut status, now);
+        if *status != observed.workload.status {
+            standing.reword(&mut status.to_mut().conditions);
         }
     }
-    status
+    status.into_owned()
 }
 
 /// A status write in the place of the one that was planned; the revision stays as it is.

@@ -11,7 +11,7 @@ pub(crate) struct Ownership<'a> {
 }
 
 pub(crate) fn sort_out(observed: &Observed) -> Ownership<'_> {
-    let mut ownership = Ownership { claimed: Vec::new(), claims: Vec::new() };
+    let mut ownership = Ownership { claimed: Vec::with_capacity(observed.sets.len()), claims: Vec::new() };
     let workload = &observed.workload;
     let Some(selector) = &workload.selector else { return ownership };
     for set in &observed.sets {

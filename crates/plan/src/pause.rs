@@ -20,6 +20,6 @@ pub(crate) fn note(draft: &mut Draft<'_>) {
         _ => return,
     };
     let condition = Condition::new(condition::PROGRESSING, "Unknown", reason, message.to_owned(), draft.now);
-    set_condition(&mut draft.status.conditions, condition);
+    set_condition(&mut draft.status.to_mut().conditions, condition);
     draft.status_is_early();
 }

@@ -1,10 +1,12 @@
 //! How the rollout goes: complete, progressing, or past its deadline (S9.9–S9.16).
 
+use std::borrow::Cow;
+
 use jiff::{SignedDuration, Timestamp};
 
 use crate::action::Wake;
 use crate::bug::{Bug, has};
-use crate::conditions::{Condition, set_condition};
+use crate::conditions::{Condition, drop_condition, set_condition};
 use crate::counters;
 use crate::draft::Draft;
 use crate::keys::{condition, reason};
@@ -32,19 +34,19 @@ pub(crate) fn report(draft: &mut Draft<'_>) {
 /// A step was taken whose outcome the status is to show, and upstream's does not yet (S9.3).
 pub(crate) fn note_step(draft: &mut Draft<'_>) {
     let before = calculate(draft);
-    draft.on_the_way.push(before);
+    draft.on_the_way.push(before.into_owned());
     draft.note_sizes();
 }
 
 /// The status of a rollout as of the sizes noted last.
-fn calculate(draft: &Draft<'_>) -> Status {
+fn calculate<'a>(draft: &Draft<'a>) -> Cow<'a, Status> {
     let mut status = counters::calculate(draft);
     match draft.workload.progress_deadline_seconds {
         // S9.9
-        None => status.conditions.retain(|entry| entry.kind != condition::PROGRESSING),
+        None => drop_condition(&mut status, condition::PROGRESSING),
         Some(deadline) => estimate(draft, deadline, &mut status),
     }
-    counters::refresh_replica_failure(draft, &mut status.conditions);
+    counters::refresh_replica_failure(draft, &mut status);
     status
 }
 
@@ -55,7 +57,7 @@ pub(crate) fn report_without_estimate(draft: &mut Draft<'_>) {
 }
 
 /// The condition Progressing (S9.11).
-fn estimate(draft: &Draft<'_>, deadline: i64, status: &mut Status) {
+fn estimate(draft: &Draft<'_>, deadline: i64, status: &mut Cow<'_, Status>) {
     let old = draft.status.condition(condition::PROGRESSING);
     let is_done = status.replicas == status.updated_replicas
         && old.is_some_and(|old| old.reason == reason::NEW_REPLICA_SET_AVAILABLE);
@@ -72,19 +74,20 @@ fn estimate(draft: &Draft<'_>, deadline: i64, status: &mut Status) {
     if status.is_complete(draft.workload.replicas, draft.workload.generation) {
         let message = format!("{subject} has successfully progressed.");
         let done = condition("True", reason::NEW_REPLICA_SET_AVAILABLE, message);
-        set_condition(&mut status.conditions, done);
+        set_condition(&mut status.to_mut().conditions, done);
     } else if is_progressing(&draft.status, status) {
         let mut moving = condition("True", reason::REPLICA_SET_UPDATED, format!("{subject} is progressing."));
         // S9.11b: replaced even when the reason is the same, so that its time moves on.
         if let Some(old) = old.filter(|old| old.status == "True") {
             moving.last_transition_time = old.last_transition_time;
         }
-        status.conditions.retain(|entry| entry.kind != condition::PROGRESSING);
-        status.conditions.push(moving);
+        let conditions = &mut status.to_mut().conditions;
+        conditions.retain(|entry| entry.kind != condition::PROGRESSING);
+        conditions.push(moving);
     } else if is_timed_out(old, deadline, draft.now) {
         let message = format!("{subject} has timed out progressing.");
         let late = condition("False", reason::PROGRESS_DEADLINE_EXCEEDED, message);
-        set_condition(&mut status.conditions, late);
+        set_condition(&mut status.to_mut().conditions, late);
     }
 }
 

@@ -51,16 +51,14 @@ fn would_hold_up(draft: &Draft<'_>) -> bool {
 /// The gate: old sets report pods, or pods of theirs are neither failed nor finished; a pod
 /// that is terminating still counts (S7.2, S7.3).
 fn old_pods_run(draft: &Draft<'_>) -> Result<bool, Ask> {
-    let olds = draft.olds();
-    let reported = |index: &usize| draft.sets.get(*index).map_or(0, |set| set.seen.status.replicas);
-    if olds.iter().map(reported).sum::<i64>() > 0 {
+    let olds = || draft.olds().filter_map(|index| draft.sets.get(index)).map(|set| set.seen);
+    if olds().map(|set| set.status.replicas).sum::<i64>() > 0 {
         return Ok(true);
     }
-    if olds.is_empty() || !would_hold_up(draft) || has(Bug::RecreateOverlaps) {
+    if olds().next().is_none() || !would_hold_up(draft) || has(Bug::RecreateOverlaps) {
         return Ok(false);
     }
     let pods = draft.observed.answers.pods.as_ref().ok_or(Ask::Pods)?;
-    let is_old =
-        |uid: &String| olds.iter().filter_map(|index| draft.sets.get(*index)).any(|set| set.seen.uid == *uid);
+    let is_old = |uid: &String| olds().any(|set| set.uid == *uid);
     Ok(pods.iter().any(|pod| pod.is_running() && pod.controller_uid.as_ref().is_some_and(is_old)))
 }

@@ -96,7 +96,7 @@ fn is_out_of_range(number: i64) -> bool {
 /// The revision that "previous" means: the highest revision among the sets that are not the
 /// current one (S5.7, without its defect that the current one can win).
 pub(crate) fn previous(draft: &mut Draft<'_>) -> Option<i64> {
-    let olds = draft.olds().into_iter().filter_map(|index| draft.sets.get(index));
+    let olds = draft.olds().filter_map(|index| draft.sets.get(index));
     let highest = olds.map(|set| of(set).or_zero()).fold(0, i64::max);
     if last_of_all(draft) != highest {
         draft.deviate("S5.7");
@@ -106,8 +106,7 @@ pub(crate) fn previous(draft: &mut Draft<'_>) -> Option<i64> {
 
 /// Upstream's second largest over all sets, to know where ours differs (S5.7).
 fn last_of_all(draft: &Draft<'_>) -> i64 {
-    let olds = draft.olds();
-    let order = olds.into_iter().chain(draft.new);
+    let order = draft.olds().chain(draft.new);
     let numbers = order.filter_map(|index| draft.sets.get(index)).map(|set| of(set).or_zero());
     let created = draft.created.as_ref().map(|created| created.revision);
     second_largest(numbers.chain(created))

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::action::{Action, Ask, Event, RollBack, Target};
 use crate::bug::{Bug, has};
-use crate::conditions::{Condition, set_condition, whole_seconds};
+use crate::conditions::{Condition, drop_condition, set_condition, whole_seconds};
 use crate::draft::Draft;
 use crate::keys::{CHANGE_CAUSE, FINGERPRINTS, condition, is_never_copied, reason};
 use crate::new_set;
@@ -62,8 +62,7 @@ fn choose(draft: &mut Draft<'_>, requested: i64) -> Result<Outcome, Ask> {
         return Ok(Outcome::NotFound("Unable to find last revision."));
     };
     // S10.5: old sets first, then the new one.
-    let order: Vec<_> = draft.olds().into_iter().chain(draft.new).collect();
-    let found = order.into_iter().find(|index| {
+    let found = draft.olds().chain(draft.new).find(|index| {
         draft.sets.get(*index).is_some_and(|set| match revision::of(set) {
             revision::Revision::Garbage => false,
             other => other.or_zero() == wanted,
@@ -179,7 +178,7 @@ fn record(draft: &mut Draft<'_>, requested: i64, outcome: &Outcome) {
             (*revision, "RolledBack")
         }
     };
-    draft.status.ours.rollback = Some(RollbackRecord {
+    draft.status.to_mut().ours.rollback = Some(RollbackRecord {
         requested,
         revision,
         result: result.to_owned(),
@@ -242,16 +241,16 @@ pub(crate) fn is_refused(draft: &mut Draft<'_>, requested: i64) -> bool {
         draft.events.push(Event::warning(reason::ROLLBACK_REPEATED, message.clone()));
         let time = whole_seconds(draft.now).to_string();
         let result = "Refused".to_owned();
-        draft.status.ours.rollback =
+        draft.status.to_mut().ours.rollback =
             Some(RollbackRecord { requested, result, time, recent, ..RollbackRecord::default() });
     }
     let refusal =
         Condition::new(condition::ROLLBACK_REFUSED, "True", reason::ROLLBACK_REPEATED, message, draft.now);
-    set_condition(&mut draft.status.conditions, refusal);
+    set_condition(&mut draft.status.to_mut().conditions, refusal);
     true
 }
 
 /// The refusal is over once the request is gone.
 pub(crate) fn forget_refusal(draft: &mut Draft<'_>) {
-    draft.status.conditions.retain(|entry| entry.kind != condition::ROLLBACK_REFUSED);
+    drop_condition(&mut draft.status, condition::ROLLBACK_REFUSED);
 }

@@ -35,7 +35,7 @@ pub(crate) fn scale(draft: &mut Draft<'_>) {
     match active.as_slice() {
         [] => {
             // The newest old set stands in for a missing new one.
-            if let Some(index) = draft.new.or_else(|| draft.olds().pop()) {
+            if let Some(index) = draft.new.or_else(|| draft.olds().next_back()) {
                 draft.scale(index, replicas, Purpose::Scale);
             }
         }

@@ -41,6 +41,18 @@ pub struct Status {
     pub ours: Ours,
 }
 
+/// The numbers of a [`Status`] that follow from the sets (S9.1–S9.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Counts {
+    pub(crate) observed_generation: i64,
+    pub(crate) replicas: i64,
+    pub(crate) updated_replicas: i64,
+    pub(crate) ready_replicas: i64,
+    pub(crate) available_replicas: i64,
+    pub(crate) unavailable_replicas: i64,
+    pub(crate) terminating_replicas: Option<i64>,
+}
+
 /// Status fields of our kind; all empty on apps/v1.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -143,6 +155,28 @@ impl Status {
             members.extend(ours);
         }
         Value::Object(members)
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        Counts {
+            observed_generation: self.observed_generation,
+            replicas: self.replicas,
+            updated_replicas: self.updated_replicas,
+            ready_replicas: self.ready_replicas,
+            available_replicas: self.available_replicas,
+            unavailable_replicas: self.unavailable_replicas,
+            terminating_replicas: self.terminating_replicas,
+        }
+    }
+
+    pub(crate) fn set_counts(&mut self, counts: Counts) {
+        self.observed_generation = counts.observed_generation;
+        self.replicas = counts.replicas;
+        self.updated_replicas = counts.updated_replicas;
+        self.ready_replicas = counts.ready_replicas;
+        self.available_replicas = counts.available_replicas;
+        self.unavailable_replicas = counts.unavailable_replicas;
+        self.terminating_replicas = counts.terminating_replicas;
     }
 
     /// The condition of a type.

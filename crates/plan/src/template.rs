@@ -72,15 +72,23 @@ impl Fingerprint {
 /// The digest of a template's canonical text, hash label aside.
 #[must_use]
 pub fn digest(template: &Value) -> Digest {
-    Sha256::digest(canonical(template)).into()
+    digest_of_text(&canonical(template))
 }
 
-/// The canonical text, hash label aside. Every event of a ReplicaSet comes by here, so nothing is
-/// copied to leave something out.
+pub(crate) fn digest_of_text(text: &[u8]) -> Digest {
+    Sha256::digest(text).into()
+}
+
+/// The canonical text, hash label aside. Every new template comes by here, so nothing is copied to
+/// leave something out.
 fn canonical(template: &Value) -> Vec<u8> {
-    let mut text = Vec::with_capacity(TEXT_ROOM);
+    let mut text = new_text();
     write_canonical(template, Place::Template, &mut text);
     text
+}
+
+pub(crate) fn new_text() -> Vec<u8> {
+    Vec::with_capacity(TEXT_ROOM)
 }
 
 /// The template without the label `pod-template-hash` (S16.5a).
@@ -149,7 +157,7 @@ pub fn encode(number: u32) -> String {
 
 /// Where in a template a value stands, as far as the hash label is concerned.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+pub(crate) enum Place {
     Template,
     Metadata,
     Labels,
@@ -157,7 +165,7 @@ enum Place {
 }
 
 impl Place {
-    fn of_member(self, key: &str) -> Self {
+    pub(crate) fn of_member(self, key: &str) -> Self {
         match (self, key) {
             (Self::Template, "metadata") => Self::Metadata,
             (Self::Metadata, "labels") => Self::Labels,
@@ -166,7 +174,7 @@ impl Place {
     }
 
     /// Nulls, the hash label, and labels that have nothing beside it.
-    fn leaves_out(self, key: &str, member: &Value) -> bool {
+    pub(crate) fn leaves_out(self, key: &str, member: &Value) -> bool {
         let is_hash_label = |place: Self, key: &str| place == Self::Labels && key == HASH_LABEL;
         let place = self.of_member(key);
         let labels = member.as_object().filter(|_| place == Self::Labels);
@@ -177,34 +185,74 @@ impl Place {
 }
 
 /// JSON with keys sorted and object members that are null left out.
-fn write_canonical(value: &Value, place: Place, out: &mut Vec<u8>) {
+pub(crate) fn write_canonical(value: &Value, place: Place, out: &mut Vec<u8>) {
     match value {
-        Value::Object(members) => {
-            let kept = members.iter().filter(|(key, member)| !place.leaves_out(key, member));
-            let mut sorted: Vec<_> = kept.collect();
-            sorted.sort_unstable_by_key(|(key, _)| *key);
-            out.push(b'{');
-            for (index, (key, member)) in sorted.into_iter().enumerate() {
-                if index > 0 {
-                    out.push(b',');
-                }
-                write_json(key, out);
-                out.push(b':');
+        Value::Object(members) => write_object(members, out, |key, member, out| {
+            let is_kept = !place.leaves_out(key, member);
+            if is_kept {
                 write_canonical(member, place.of_member(key), out);
             }
-            out.push(b'}');
-        }
+            is_kept
+        }),
         Value::Array(items) => {
-            out.push(b'[');
-            for (index, item) in items.iter().enumerate() {
-                if index > 0 {
-                    out.push(b',');
-                }
-                write_canonical(item, Place::Elsewhere, out);
-            }
-            out.push(b']');
+            write_array(items, out, |item, out| write_canonical(item, Place::Elsewhere, out));
         }
+        Value::String(text) => write_text(text, out),
         scalar => write_json(scalar, out),
+    }
+}
+
+/// An object by its keys. `write` writes a value, or returns false: then the member is left out.
+pub(crate) fn write_object(
+    members: &Map<String, Value>,
+    out: &mut Vec<u8>,
+    mut write: impl FnMut(&str, &Value, &mut Vec<u8>) -> bool,
+) {
+    let mut separator = b'{';
+    let mut write_member = |(key, member): (&String, &Value)| {
+        let start = out.len();
+        out.push(separator);
+        write_text(key, out);
+        out.push(b':');
+        if write(key, member, out) {
+            separator = b',';
+        } else {
+            out.truncate(start);
+        }
+    };
+    if members.keys().is_sorted() {
+        members.iter().for_each(write_member);
+    } else {
+        let mut sorted: Vec<_> = members.iter().collect();
+        sorted.sort_unstable_by_key(|(key, _)| *key);
+        sorted.into_iter().for_each(&mut write_member);
+    }
+    if separator == b'{' {
+        out.push(b'{');
+    }
+    out.push(b'}');
+}
+
+pub(crate) fn write_array(items: &[Value], out: &mut Vec<u8>, mut write: impl FnMut(&Value, &mut Vec<u8>)) {
+    out.push(b'[');
+    for (index, item) in items.iter().enumerate() {
+        if index > 0 {
+            out.push(b',');
+        }
+        write(item, out);
+    }
+    out.push(b']');
+}
+
+/// A text as serde_json writes it; mostly nothing of it has to be escaped.
+fn write_text(text: &str, out: &mut Vec<u8>) {
+    let is_plain = |plain: bool, byte: u8| plain & (byte >= b' ') & (byte != b'"') & (byte != b'\\');
+    if text.bytes().fold(true, is_plain) {
+        out.push(b'"');
+        out.extend_from_slice(text.as_bytes());
+        out.push(b'"');
+    } else {
+        write_json(text, out);
     }
 }
 
