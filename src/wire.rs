@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dispatch::starts;
 use kube::Config;
 use lease::Timings;
 use tokio::signal::unix::{SignalKind, signal};
@@ -20,6 +21,7 @@ use crate::admin::{self, Pages};
 use crate::args::{Bind, MetricsAuth, RunArguments};
 use crate::caches;
 use crate::client::{self, ClientError, Dial, WatchClients};
+use crate::clock;
 use crate::controller::Controller;
 use crate::election::{self, Election, Seat};
 use crate::events::Events;
@@ -260,6 +262,7 @@ pub(crate) fn start(
         all_caches.extend(caches.iter().cloned());
         members.push((controller.clone(), caches.clone()));
         tasks.spawn(resync(controller.clone()));
+        tasks.spawn(tell_turns(controller.clone()));
         controller.stand_by();
         tasks.spawn(turns::take_turns(controller.clone(), caches.clone()));
         let (controller, count) = (controller.clone(), arguments.workers);
@@ -298,6 +301,17 @@ async fn resync(controller: Arc<Controller>) {
             controller.index().keys().filter(|key| group_of(key) == group).cloned().collect();
         controller.queue.wake(keys);
         group = (group + 1) % RESYNC_GROUPS;
+    }
+}
+
+/// Rollouts that wait begin when those under way wait for their pods.
+async fn tell_turns(controller: Arc<Controller>) {
+    loop {
+        tokio::time::sleep(starts::LOOK).await;
+        let turns = controller.starts().turns(clock::now());
+        if !turns.is_empty() {
+            controller.queue.wake(turns);
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! done than one after the other, and until then none is: so those under way are finished first.
 //!
 //! Only what keeps the API server busy counts as under way. A rollout that waits for its pods makes
-//! room after a second, so one that hangs holds nobody up, and many whose pods are slow run side
+//! room after half a second, so one that hangs holds nobody up, and many whose pods are slow run side
 //! by side. Namespaces take turns.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -14,11 +14,13 @@ use plan::{ReplicaSet, Workload};
 use crate::index::Key;
 
 /// A rollout for which nothing was written for so long waits for its pods.
-const STILL_AFTER: Duration = Duration::from_secs(1);
+const STILL_AFTER: Duration = Duration::from_millis(500);
 /// Rollouts that are under way at the same time, at most. A few are enough to keep a server busy.
-const UNDER_WAY_MAX: usize = 32;
+const UNDER_WAY_MAX: usize = 8;
+/// How often [`Starts::turns`] is to be asked, lest a rollout that hangs holds up the others.
+pub const LOOK: Duration = Duration::from_millis(250);
 /// Who waits asks again after this long, should nobody tell.
-pub const ASK_AGAIN: Duration = STILL_AFTER;
+pub const ASK_AGAIN: Duration = Duration::from_secs(30);
 
 /// Who is under way, and who waits.
 pub struct Starts {
@@ -104,6 +106,11 @@ impl Starts {
     /// Its rollout is over, or it is gone. Tells whose turn has come.
     pub fn ended(&mut self, key: &Key, now: Instant) -> Vec<Key> {
         self.moving.remove(key);
+        self.next(now)
+    }
+
+    /// Those whose turn has come because somebody else waits for pods: wake them.
+    pub fn turns(&mut self, now: Instant) -> Vec<Key> {
         self.next(now)
     }
 

@@ -8,11 +8,14 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::action::{Action, Plan, Planned, StatusWrite, Wake};
 use crate::observed::Observed;
 use crate::status::Status;
+
+/// No status is held back for longer.
+const REST_MAX: SignedDuration = SignedDuration::from_secs(2);
 
 /// Takes the status write out of a plan if it may wait.
 pub(crate) fn hold_back(plan: &mut Plan, observed: &Observed, now: Timestamp) {
@@ -22,7 +25,9 @@ pub(crate) fn hold_back(plan: &mut Plan, observed: &Observed, now: Timestamp) {
         plan.actions.remove(index);
         return;
     }
-    let rests_until = observed.options.status_rests_until.filter(|until| *until > now);
+    // If the clock was set back, it would rest for hours.
+    let rests = |until: &Timestamp| *until > now && until.duration_since(now) <= REST_MAX;
+    let rests_until = observed.options.status_rests_until.filter(rests);
     if let Some(until) = rests_until.filter(|_| may_wait(write, observed)) {
         plan.actions.remove(index);
         plan.wake = by(plan.wake, until);

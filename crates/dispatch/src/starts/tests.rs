@@ -5,7 +5,7 @@ fn key(text: &str) -> Key {
     Key { namespace: namespace.to_owned(), name: name.to_owned() }
 }
 
-fn names(keys: Vec<Key>) -> Vec<String> {
+fn names(keys: &[Key]) -> Vec<String> {
     keys.iter().map(ToString::to_string).collect()
 }
 
@@ -22,10 +22,10 @@ fn the_next_one_begins_when_one_is_over() {
     // Who is under way may go on, however often it asks.
     assert!(starts.ask(&key("a/1"), now).is_now);
     assert!(!starts.ask(&key("a/3"), now).is_now);
-    assert_eq!(names(starts.ended(&key("a/2"), now)), ["a/3"]);
+    assert_eq!(names(&starts.ended(&key("a/2"), now)), ["a/3"]);
     assert!(starts.ask(&key("a/3"), now).is_now);
-    assert_eq!(names(starts.ended(&key("a/1"), now)), ["a/4"]);
-    assert_eq!(names(starts.ended(&key("a/3"), now)), [""; 0]);
+    assert_eq!(names(&starts.ended(&key("a/1"), now)), ["a/4"]);
+    assert_eq!(names(&starts.ended(&key("a/3"), now)), [""; 0]);
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn namespaces_take_turns() {
     let (mut starts, now) = (Starts::new(1), Instant::now());
     begun(&mut starts, &["a/1", "a/2", "a/3", "a/4", "c/1", "b/1", "c/2"], now);
     let mut order = vec!["a/1".to_owned()];
-    while let Some(next) = names(starts.ended(&key(order.last().unwrap()), now)).pop() {
+    while let Some(next) = names(&starts.ended(&key(order.last().unwrap()), now)).pop() {
         order.push(next);
     }
     assert_eq!(order, ["a/1", "b/1", "c/1", "a/2", "c/2", "a/3", "a/4"]);
@@ -44,12 +44,12 @@ fn one_that_waits_for_its_pods_makes_room() {
     let (mut starts, start) = (Starts::new(1), Instant::now());
     let at = |millis| start + Duration::from_millis(millis);
     assert_eq!(begun(&mut starts, &["a/hangs", "a/2"], start), ["a/hangs"]);
-    assert_eq!(names(starts.moved(&key("a/hangs"), at(900))), [""; 0]);
-    assert!(!starts.ask(&key("a/2"), at(1899)).is_now);
-    assert!(starts.ask(&key("a/2"), at(1901)).is_now);
+    assert_eq!(names(&starts.moved(&key("a/hangs"), at(400))), [""; 0]);
+    assert!(!starts.ask(&key("a/2"), at(899)).is_now);
+    assert!(starts.ask(&key("a/2"), at(901)).is_now);
     // It wakes up: what has begun is held up by nobody, and takes no room that others have.
-    assert_eq!(names(starts.moved(&key("a/hangs"), at(1950))), [""; 0]);
-    assert_eq!(begun(&mut starts, &["a/3"], at(1960)), [""; 0]);
+    assert_eq!(names(&starts.moved(&key("a/hangs"), at(950))), [""; 0]);
+    assert_eq!(begun(&mut starts, &["a/3"], at(960)), [""; 0]);
 }
 
 #[test]
@@ -58,6 +58,17 @@ fn who_waits_is_told_even_if_another_asks() {
     begun(&mut starts, &["a/1", "a/2", "a/3"], start);
     let turn = starts.ask(&key("a/3"), start + Duration::from_secs(2));
     assert_eq!(turn, Turn { is_now: false, others: vec![key("a/2")] });
+}
+
+#[test]
+fn who_waits_is_told_when_nothing_moves() {
+    let (mut starts, start) = (Starts::new(2), Instant::now());
+    begun(&mut starts, &["a/1", "a/2", "a/3", "b/1", "a/4"], start);
+    assert_eq!(names(&starts.turns(start + STILL_AFTER - LOOK)), [""; 0]);
+    assert_eq!(names(&starts.turns(start + STILL_AFTER)), ["b/1", "a/3"]);
+    assert_eq!(starts.others(&key("a/3"), start + STILL_AFTER), 1);
+    assert_eq!(names(&starts.turns(start + 2 * STILL_AFTER)), ["a/4"]);
+    assert_eq!(starts.others(&key("a/3"), start + 3 * STILL_AFTER), 0);
 }
 
 #[test]
