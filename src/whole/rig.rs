@@ -256,12 +256,10 @@ impl Rig {
         // A watch may be in its backoff.
         while begin.elapsed() < HALF_WAY_MAX {
             let object = self.object(name).await;
-            let number = |pointer: &str| object.pointer(pointer).and_then(Value::as_i64).unwrap_or(0);
-            let updated = number("/status/updatedReplicas");
-            if number("/status/observedGeneration") == number("/metadata/generation")
-                && updated > 0
-                && updated < number("/spec/replicas")
-            {
+            let wanted = object.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or(0);
+            let image = object.pointer("/spec/template/spec/containers/0/image").cloned();
+            // As the sets say: the status may come later.
+            if (1..wanted).contains(&self.size_of(name, image.as_ref())) {
                 return;
             }
             tokio::time::sleep(GLANCE).await;
@@ -285,6 +283,16 @@ impl Rig {
             let sets = cluster.store.list(Resource::ReplicaSets, None);
             let ours = sets.filter(|set| set.metadata["labels"]["app"] == name);
             ours.map(|set| set.label(MANAGED_LABEL).map(str::to_owned)).collect()
+        })
+    }
+
+    /// The size of the set whose pods run this image.
+    fn size_of(&self, name: &str, image: Option<&Value>) -> i64 {
+        self.cluster.act(|cluster| {
+            let mut sets = cluster.store.list(Resource::ReplicaSets, None);
+            let is_it = |spec: &Value| spec.pointer("/template/spec/containers/0/image") == image;
+            let set = sets.find(|set| set.metadata["labels"]["app"] == name && is_it(&set.spec));
+            set.and_then(|set| set.spec["replicas"].as_i64()).unwrap_or(0)
         })
     }
 
