@@ -162,11 +162,10 @@ impl Events {
             Verdict::Drop => self.0.dropped.with_label_values(&["rate"]).inc(),
             Verdict::Create { name, message } => self.create(recorded, &name, &message, now).await,
             Verdict::Repeat { name, message, count } => {
-                let api = self.0.server.objects(Kind::Event, &recorded.about.namespace);
                 let patch = json!({ "count": count, "lastTimestamp": second(now), "message": message });
-                let (params, patch) = (patch_params(), Patch::Merge(patch));
-                let request = api.patch(&name, &params, &patch);
-                match self.0.server.send("patch", "events", request).await {
+                let requests = Server::writes(Kind::Event, &recorded.about.namespace);
+                let request = requests.patch(&name, &patch_params(), &Patch::Merge(patch));
+                match self.0.server.write("patch", "events", request).await {
                     Ok(_) => {}
                     // It has expired.
                     Err(refusal) if refusal.is_not_found() => {
@@ -179,10 +178,10 @@ impl Events {
     }
 
     async fn create(&self, recorded: &Recorded, name: &str, message: &str, now: Timestamp) {
-        let api = self.0.server.objects(Kind::Event, &recorded.about.namespace);
-        let (params, body) = (post_params(false), Object::new(body(recorded, name, message, now)));
-        let request = api.create(&params, &body);
-        if let Err(refusal) = self.0.server.send("create", "events", request).await {
+        let body = body(recorded, name, message, now).to_string().into_bytes();
+        let requests = Server::writes(Kind::Event, &recorded.about.namespace);
+        let request = requests.create(&post_params(false), body);
+        if let Err(refusal) = self.0.server.write("create", "events", request).await {
             self.lost(recorded, &refusal);
         }
     }

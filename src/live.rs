@@ -5,6 +5,7 @@ use std::sync::Arc;
 use api::{decode, encode};
 use kube::Api;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::core::Request;
 use pass::{Answer, Cluster, Owner, Refusal};
 use plan::{
     Action, Ask, Claim, DryRun, Event, Flavour, NewReplicaSet, ReplicaSet, StatusWrite, Target, Workload,
@@ -17,7 +18,8 @@ use crate::clock;
 use crate::controller::Controller;
 use crate::events::About;
 use crate::index::{Key, Placed};
-use crate::object::{Kind, Object};
+use crate::object::{Kind, Object, Written};
+use crate::requests::Server;
 use crate::rivalry::{self, Counters};
 use crate::rollouts;
 
@@ -89,33 +91,40 @@ impl Live<'_> {
         self.controller.server.objects(Kind::Deployment(self.flavour()), &self.key.namespace)
     }
 
+    fn workload_writes(&self) -> Request {
+        Server::writes(Kind::Deployment(self.flavour()), &self.key.namespace)
+    }
+
+    fn set_writes(&self) -> Request {
+        Server::writes(Kind::ReplicaSet, &self.key.namespace)
+    }
+
     fn sets(&self) -> Api<Object> {
         self.controller.server.objects(Kind::ReplicaSet, &self.key.namespace)
     }
 
     /// A write to a ReplicaSet returned this version of it.
-    fn wrote_set(&self, set: &Object) {
+    fn wrote_set(&self, set: &Written) {
         self.controller.ledger().wrote_set(self.key, set.resource_version(), clock::now());
     }
 
     /// A write to the Deployment returned this version of it.
-    fn wrote_workload(&self, workload: &Object) -> String {
+    fn wrote_workload(&self, workload: &Written) -> String {
         let version = workload.resource_version().to_owned();
         self.controller.ledger().wrote_workload(self.key, &version, clock::now());
         version
     }
 
     /// What came of a write to this ReplicaSet may be known to nobody.
-    fn note_doubt(&self, sent: &Result<Object, Refusal>, name: &str) {
+    fn note_doubt(&self, sent: &Result<Written, Refusal>, name: &str) {
         if sent.as_ref().is_err_and(Refusal::leaves_doubt) {
             self.controller.ledger().doubts(self.key, name, clock::now());
         }
     }
 
     async fn patch_set(&self, target: &Target, patch: &Patch<Value>) -> Result<String, Refusal> {
-        let (api, params) = (self.sets(), patch_params());
-        let request = api.patch(&target.name, &params, patch);
-        let sent = self.controller.server.send("patch", "replicasets", request).await;
+        let request = self.set_writes().patch(&target.name, &patch_params(), patch);
+        let sent = self.controller.server.write("patch", "replicasets", request).await;
         if sent.as_ref().is_err_and(Refusal::is_conflict) {
             self.refresh(target).await;
         }
@@ -138,9 +147,8 @@ impl Live<'_> {
     }
 
     async fn patch_workload(&self, patch: &Patch<Value>) -> Result<String, Refusal> {
-        let (api, params) = (self.workloads(), patch_params());
-        let request = api.patch(&self.key.name, &params, patch);
-        let workload = self.controller.server.send("patch", "deployments", request).await?;
+        let request = self.workload_writes().patch(&self.key.name, &patch_params(), patch);
+        let workload = self.controller.server.write("patch", "deployments", request).await?;
         Ok(self.wrote_workload(&workload))
     }
 
@@ -150,10 +158,10 @@ impl Live<'_> {
         if let Some(rival) = rival {
             return Err(rivalry::give_way(self.controller, self.key, workload, &rival));
         }
-        let body = encode::status_patch(self.flavour(), workload, write);
-        let (api, params, patch) = (self.workloads(), patch_params(), Patch::Merge(body));
-        let request = api.patch_status(&self.key.name, &params, &patch);
-        let written = self.controller.server.send("patch_status", "deployments", request).await?;
+        let patch = Patch::Merge(encode::status_patch(self.flavour(), workload, write));
+        let (requests, params) = (self.workload_writes(), patch_params());
+        let request = requests.patch_subresource("status", &self.key.name, &params, &patch);
+        let written = self.controller.server.write("patch_status", "deployments", request).await?;
         let version = self.wrote_workload(&written);
         if let Ok(version) = version.parse() {
             self.controller.rivalry().wrote(self.key, &workload.uid, version, counters);
@@ -161,11 +169,10 @@ impl Live<'_> {
         Ok(version)
     }
 
-    async fn create_set(&self, body: Value) -> Result<(), Refusal> {
-        let (api, params, body) = (self.sets(), post_params(false), Object::new(body));
-        let request = api.create(&params, &body);
-        let sent = self.controller.server.send("create", "replicasets", request).await;
-        self.note_doubt(&sent, body.name());
+    async fn create_set(&self, body: &Value, name: &str) -> Result<(), Refusal> {
+        let request = self.set_writes().create(&post_params(false), body.to_string().into_bytes());
+        let sent = self.controller.server.write("create", "replicasets", request).await;
+        self.note_doubt(&sent, name);
         self.wrote_set(&sent?);
         Ok(())
     }
@@ -241,7 +248,8 @@ impl Live<'_> {
                 self.patch_workload(&patch).await.map(Some)
             }
             Action::CreateReplicaSet(set) => {
-                self.create_set(encode::replica_set(flavour, workload, set)).await.map(|()| None)
+                let body = encode::replica_set(flavour, workload, set);
+                self.create_set(&body, &set.name).await.map(|()| None)
             }
             Action::UpdateReplicaSet(update) => {
                 let patch = Patch::Merge(encode::update_patch(update));

@@ -4,14 +4,16 @@
 //! we do not know is lost.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use kube::api::ObjectMeta;
 use kube::core::DynamicResourceScope;
 use plan::Flavour;
+use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::rivalry::Writer;
+use crate::rivalry::{Managed, Writer};
 
 /// The kinds of objects that the operator reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -68,12 +70,89 @@ impl Object {
 
 impl<'de> Deserialize<'de> for Object {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut body = Value::deserialize(deserializer)?;
-        let metadata = body.get_mut("metadata").and_then(Value::as_object_mut);
-        // About half of an object's size, and hardly anything of it is read.
-        let managed_fields = metadata.and_then(|metadata| metadata.remove("managedFields"));
-        let status_writer = managed_fields.as_ref().and_then(Writer::of_status);
-        Ok(Self { status_writer, ..Self::new(body) })
+        deserializer.deserialize_map(ObjectVisitor)
+    }
+}
+
+struct ObjectVisitor;
+
+impl<'de> Visitor<'de> for ObjectVisitor {
+    type Value = Object;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Object, A::Error> {
+        let (mut body, mut status_writer) = (Map::new(), None);
+        while let Some(name) = members.next_key::<String>()? {
+            let value = if name == "metadata" {
+                let metadata: Option<Metadata> = members.next_value()?;
+                metadata.map_or(Value::Null, |metadata| {
+                    status_writer = metadata.status_writer;
+                    Value::Object(metadata.members)
+                })
+            } else {
+                members.next_value()?
+            };
+            body.insert(name, value);
+        }
+        Ok(Object { status_writer, ..Object::new(Value::Object(body)) })
+    }
+}
+
+/// `metadata` without `managedFields`: those are about half of an object's size, and hardly
+/// anything of them is read, so they are skipped in the text.
+struct Metadata {
+    members: Map<String, Value>,
+    status_writer: Option<Writer>,
+}
+
+impl<'de> Deserialize<'de> for Metadata {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(MetadataVisitor)
+    }
+}
+
+struct MetadataVisitor;
+
+impl<'de> Visitor<'de> for MetadataVisitor {
+    type Value = Metadata;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("metadata")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Metadata, A::Error> {
+        let mut metadata = Metadata { members: Map::new(), status_writer: None };
+        while let Some(name) = members.next_key::<String>()? {
+            if name == "managedFields" {
+                let entries: Option<Vec<Managed>> = members.next_value()?;
+                metadata.status_writer = entries.and_then(Writer::of_status);
+            } else {
+                metadata.members.insert(name, members.next_value()?);
+            }
+        }
+        Ok(metadata)
+    }
+}
+
+/// What a write returns, as far as anybody reads it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Written {
+    metadata: Stamp,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Stamp {
+    resource_version: String,
+}
+
+impl Written {
+    pub(crate) fn resource_version(&self) -> &str {
+        &self.metadata.resource_version
     }
 }
 
@@ -137,5 +216,43 @@ impl kube::Resource for Object {
 
     fn meta_mut(&mut self) -> &mut ObjectMeta {
         &mut self.metadata
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn everything_is_kept_but_who_manages_which_field() {
+        let entry = json!({"manager": "kubectl", "operation": "Update", "time": "2026-04-01T12:00:00Z",
+            "subresource": "status", "fieldsType": "FieldsV1", "fieldsV1": {"f:status": {"f:replicas": {}}}});
+        let plain = json!({
+            "apiVersion": "apps/v1", "kind": "ReplicaSet",
+            "metadata": {"namespace": "ns", "name": "web", "uid": "u", "resourceVersion": "7", "new": [1, null]},
+            "spec": {"template": {"spec": {"unknown": {"deep": [{}, 1.5, "\u{0}"]}}}}, "status": null, "else": 1,
+        });
+        let mut managed = plain.clone();
+        managed["metadata"]["managedFields"] = json!([entry, {"manager": null}, {}]);
+        for (sent, writer) in [(&plain, None), (&managed, Some("kubectl"))] {
+            let object: Object = serde_json::from_str(&sent.to_string()).unwrap();
+            assert_eq!(object.body, plain);
+            assert_eq!((object.name(), object.uid(), object.resource_version()), ("web", "u", "7"));
+            assert_eq!(object.status_writer.as_ref().map(|writer| writer.manager.as_str()), writer);
+        }
+        for odd in [json!({}), json!({"metadata": null}), json!({"metadata": {"managedFields": null}})] {
+            let object: Object = serde_json::from_value(odd.clone()).unwrap();
+            assert_eq!((object.name(), object.status_writer), ("", None), "{odd}");
+        }
+    }
+
+    #[test]
+    fn of_an_answer_to_a_write_the_version_is_read() {
+        let version =
+            |answer: Value| serde_json::from_value::<Written>(answer).unwrap().resource_version().to_owned();
+        assert_eq!(version(json!({"metadata": {"resourceVersion": "7", "name": "web"}, "spec": {}})), "7");
+        assert_eq!(version(json!({"kind": "Status", "metadata": {}})), "");
     }
 }

@@ -4,19 +4,25 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use kube::core::PartialObjectMeta;
-use kube::{Api, Client};
+use http::{HeaderValue, header};
+use kube::core::request::Error as Malformed;
+use kube::core::{PartialObjectMeta, Request};
+use kube::{Api, Client, Resource as _};
 use pass::Refusal;
 
 use crate::clock;
 use crate::leadership::Leadership;
 use crate::metrics::Metrics;
-use crate::object::{Kind, Object};
+use crate::object::{Kind, Object, Written};
 use crate::shard::Shard;
 
 /// No request but a watch takes longer. A write that is cut off may have been carried out all
 /// the same; the next pass finds out.
 const DEADLINE: Duration = Duration::from_secs(10);
+
+/// Of an answer to a write only the version is read: a server that can sends no more than metadata.
+const METADATA_ALONE: HeaderValue =
+    HeaderValue::from_static("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json");
 
 /// Where requests go.
 #[derive(Clone)]
@@ -61,6 +67,23 @@ impl Server {
     /// The metadata of objects of a kind that has no namespaces.
     pub(crate) fn cluster_metadata(&self, kind: Kind) -> Api<PartialObjectMeta<Object>> {
         Api::all_with(self.client.clone(), &kind)
+    }
+
+    /// Writes a kind of objects in a namespace; see [`Self::write`].
+    pub(crate) fn writes(kind: Kind, namespace: &str) -> Request {
+        Request::new(Object::url_path(&kind, Some(namespace)))
+    }
+
+    /// Sends a write and awaits what it made of the object, in short.
+    pub(crate) async fn write(
+        &self,
+        verb: &'static str,
+        kind: &'static str,
+        request: Result<http::Request<Vec<u8>>, Malformed>,
+    ) -> Result<Written, Refusal> {
+        let mut request = request.map_err(|error| unanswered(&error))?;
+        request.headers_mut().insert(header::ACCEPT, METADATA_ALONE);
+        self.send(verb, kind, self.client.request(request)).await
     }
 
     /// Objects of a kind that has no namespaces.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use pass::Refusal;
 use plan::{Event, Status, Workload};
-use serde_json::Value;
+use serde::Deserialize;
 use tokio::time::Instant;
 use tracing::warn;
 
@@ -56,11 +56,13 @@ pub(crate) struct Writer {
 impl Writer {
     /// The last one that wrote the subresource `status`. Of two in the same second it is the
     /// other, since who asks knows its own writes by their versions.
-    pub(crate) fn of_status(managed_fields: &Value) -> Option<Self> {
-        let entries = managed_fields.as_array()?.iter();
-        let of_status = entries.filter(|entry| text(entry, "subresource") == "status");
-        let writers =
-            of_status.map(|entry| Self { manager: text(entry, "manager"), time: text(entry, "time") });
+    pub(crate) fn of_status(managed_fields: Vec<Managed>) -> Option<Self> {
+        let entries = managed_fields.into_iter();
+        let of_status = entries.filter(|entry| entry.subresource.as_deref() == Some("status"));
+        let writers = of_status.map(|entry| Self {
+            manager: entry.manager.unwrap_or_default(),
+            time: entry.time.unwrap_or_default(),
+        });
         writers.max_by(|a, b| (&a.time, a.is_foreign()).cmp(&(&b.time, b.is_foreign())))
     }
 
@@ -69,8 +71,13 @@ impl Writer {
     }
 }
 
-fn text(entry: &Value, field: &str) -> String {
-    entry.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
+/// One entry of `metadata.managedFields`, without the fields that it is about.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Managed {
+    manager: Option<String>,
+    time: Option<String>,
+    subresource: Option<String>,
 }
 
 /// A Deployment as the watch shows it.

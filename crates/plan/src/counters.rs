@@ -23,7 +23,7 @@ pub(crate) fn calculate<'a>(draft: &Draft<'a>) -> Cow<'a, Status> {
     if draft.observed.flavour.has_status_extras() {
         tell_ours(draft, counts, &mut status);
     }
-    refresh_available(&mut status, counts.available_replicas >= draft.min_available(), draft.now);
+    refresh_available(&mut status, counts.available_replicas >= draft.min_available, draft.now);
     status
 }
 

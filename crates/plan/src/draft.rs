@@ -93,6 +93,10 @@ pub(crate) struct Draft<'a> {
     pub(crate) observed: &'a Observed,
     pub(crate) workload: &'a Workload,
     pub(crate) now: Timestamp,
+    /// How many pods above R there may be (S6.3).
+    pub(crate) max_surge: i64,
+    /// R − MaxUnavailable (S6.4); R itself under Recreate (S9.8).
+    pub(crate) min_available: i64,
     /// Claimed sets, oldest first, the new one among them.
     pub(crate) sets: Vec<SetDraft<'a>>,
     /// Index of the new set in `sets`.
@@ -136,10 +140,13 @@ impl<'a> Draft<'a> {
                 is_deleted: false,
             })
             .collect();
+        let (strategy, replicas) = (&observed.workload.strategy, observed.workload.replicas);
         let mut draft = Self {
             observed,
             workload: &observed.workload,
             now,
+            max_surge: fenceposts::max_surge(strategy, replicas),
+            min_available: replicas.saturating_sub(fenceposts::max_unavailable(strategy, replicas)),
             sets,
             new: None,
             created: None,
@@ -223,19 +230,9 @@ impl<'a> Draft<'a> {
         self.sets.get(index).map_or(0, |set| set.seen.status.available)
     }
 
-    pub(crate) fn max_surge(&self) -> i64 {
-        fenceposts::max_surge(&self.workload.strategy, self.workload.replicas)
-    }
-
     /// How many pods there may be, within what a size can be (S8.7 without its overflow).
     pub(crate) fn max_total(&self) -> i64 {
-        self.workload.replicas.saturating_add(self.max_surge()).min(i64::from(i32::MAX))
-    }
-
-    /// R − MaxUnavailable (S6.4); R itself under Recreate (S9.8).
-    pub(crate) fn min_available(&self) -> i64 {
-        let replicas = self.workload.replicas;
-        replicas.saturating_sub(fenceposts::max_unavailable(&self.workload.strategy, replicas))
+        self.workload.replicas.saturating_add(self.max_surge).min(i64::from(i32::MAX))
     }
 
     /// Records that a branch deviates from a rule on purpose.

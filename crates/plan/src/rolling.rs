@@ -110,7 +110,7 @@ fn step_down(draft: &mut Draft<'_>) -> bool {
     // S6.9: the new set's share may be negative while its status lags; it is not clamped.
     let new_available = draft.new.map_or(0, |index| draft.available_of(index));
     let new_unavailable = draft.new_size() - new_available;
-    let max_down = draft.total_size() - draft.min_available() - new_unavailable;
+    let max_down = draft.total_size() - draft.min_available - new_unavailable;
     if max_down <= 0 {
         return false;
     }
@@ -124,7 +124,7 @@ fn step_down(draft: &mut Draft<'_>) -> bool {
     }
     // S6.11: pods cut above were not available, so the budget is what it was.
     let available = olds.iter().map(|index| draft.available_of(*index)).sum::<i64>() + new_available;
-    let cut = cut_available(draft, &olds, available - draft.min_available());
+    let cut = cut_available(draft, &olds, available - draft.min_available);
     unhealthy + cut > 0
 }
 

@@ -122,7 +122,7 @@ fn share(draft: &mut Draft<'_>, index: usize, add: i64, added: i64) -> i64 {
     let Some(set) = draft.sets.get(index) else { return 0 };
     let (size, annotated_max) = (set.size, set.max_annotation());
     let replicas = draft.workload.replicas;
-    let unlimited = replicas.saturating_add(draft.max_surge());
+    let unlimited = replicas.saturating_add(draft.max_surge);
     if i32::try_from(size.saturating_mul(unlimited)).is_err() {
         draft.deviate("S8.7");
     }
