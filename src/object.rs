@@ -244,7 +244,7 @@ mod tests {
         }
         for odd in [json!({}), json!({"metadata": null}), json!({"metadata": {"managedFields": null}})] {
             let object: Object = serde_json::from_value(odd.clone()).unwrap();
-            assert_eq!((object.name(), object.status_writer), ("", None), "{odd}");
+            assert_eq!((object.name(), object.status_writer.is_none()), ("", true), "{odd}");
         }
     }
 
