@@ -45,13 +45,14 @@ pub fn establish(store: &mut Store, definition: Value, mode: Mode) -> Result<Obj
     read(&object)?;
     let now = store.now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let condition = |kind: &str, reason: &str, message: &str| json!({ "type": kind, "status": "True", "reason": reason, "message": message, "lastTransitionTime": now });
-    object.status = std::sync::Arc::new(json!({
+    let status = json!({
         "acceptedNames": object.spec.get("names"),
         "storedVersions": ["v1"],
         "conditions": [
             condition("NamesAccepted", "NoConflicts", "no conflicts found"),
             condition("Established", "InitialNamesAccepted", "the initial names have been accepted"),
         ],
-    }));
+    });
+    object.status = std::sync::Arc::new(status.into());
     store.create(object, mode)
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use plan::{ReplicaSet, Workload};
-use serde_json::Value;
 use world::{Change, ChangeKind, Object};
 
 use crate::actor::Actor;
@@ -198,10 +197,10 @@ impl Truth {
 
     fn read_pod(&self, pod: &Object, now: Timestamp) -> Option<PodTruth> {
         let set = pod.controller_uid()?.to_owned();
-        let phase = pod.status.get("phase").and_then(Value::as_str);
-        let is_active = !pod.is_deleting() && !matches!(phase, Some("Failed" | "Succeeded"));
+        let state = pod.status.pod();
+        let is_active = !pod.is_deleting() && !state.phase.is_finished();
         let lasting = self.sets.get(&set).map_or(0, |truth| truth.set.min_ready_seconds);
-        let ready_since = ready_since(pod);
+        let ready_since = state.ready_since.filter(|_| state.is_ready);
         let mut pod = PodTruth { set, is_active, ready_since, available_from: None, is_available: false };
         pod.judge(lasting, now);
         Some(pod)
@@ -253,13 +252,4 @@ fn is_expectant(pod: &PodTruth) -> bool {
 pub(crate) fn owns(workload: &Workload, set: &ReplicaSet) -> bool {
     set.controller_uid.as_deref() == Some(workload.uid.as_str())
         && workload.selector.as_ref().is_some_and(|selector| selector.matches(&set.labels))
-}
-
-fn ready_since(pod: &Object) -> Option<Timestamp> {
-    let conditions = pod.status.get("conditions")?.as_array()?;
-    let is = |condition: &Value, field: &str, value: &str| {
-        condition.get(field).and_then(Value::as_str) == Some(value)
-    };
-    let ready = conditions.iter().find(|one| is(one, "type", "Ready") && is(one, "status", "True"))?;
-    ready.get("lastTransitionTime")?.as_str()?.parse().ok()
 }

@@ -17,9 +17,12 @@ use serde_json::Value;
 use crate::object::Object;
 use crate::refusal::Refused;
 use crate::resource::Resource;
+use crate::status::Status;
 use crate::store::{Key, Store};
 use crate::write::{Deletion, Mode, Preconditions, Subresource};
 use status::Transitions;
+
+pub(crate) use status::Report;
 
 pub use course::{
     Conventions, Course, Fate, NEVER_READY, Policy, READY_AFTER_MS, TERMINATE_AFTER_MS, UNREADY_AFTER_MS,
@@ -185,9 +188,8 @@ fn next(nodes: &[Node], store: &Store, pod: &Object, memory: &Memory, course: &C
         let gone = after(deleting, course.gone_after);
         return if now >= gone { Action::Remove } else { Action::Wait(Some(gone)) };
     }
-    let phase = pod.status.get("phase").and_then(Value::as_str);
     let is_gated = pod.spec.get("schedulingGates").and_then(Value::as_array);
-    if matches!(phase, Some("Succeeded" | "Failed")) || is_gated.is_some_and(|gates| !gates.is_empty()) {
+    if pod.status.pod().phase.is_finished() || is_gated.is_some_and(|gates| !gates.is_empty()) {
         return Action::Wait(None);
     }
     let Some(bound) = memory.bound else { return schedule(nodes, store, memory, course) };
@@ -240,8 +242,9 @@ fn act(
             memory.transitions.set_scheduled(now);
         }
         Action::Show(shown) => {
-            let status = status::of(pod, *shown, &mut memory.transitions, memory.address, nodes.len(), now);
-            let sent = Object { status: Arc::new(status), ..pod.clone() };
+            let transitions = &mut memory.transitions;
+            let report = Report::new(pod, *shown, transitions, memory.address, nodes.len(), now);
+            let sent = Object { status: Arc::new(Status::reported(report)), ..pod.clone() };
             store.replace(sent, Subresource::Status, Mode::Store)?;
             memory.shown = Some(*shown);
         }
@@ -255,7 +258,11 @@ fn act(
 
 /// The name of a pod's node; empty when it has none.
 fn bound_to(pod: &Object) -> &str {
-    pod.spec.get("nodeName").and_then(Value::as_str).unwrap_or_default()
+    node_in(&pod.spec)
+}
+
+fn node_in(spec: &Value) -> &str {
+    spec.get("nodeName").and_then(Value::as_str).unwrap_or_default()
 }
 
 fn after(time: Timestamp, duration: Duration) -> Timestamp {
@@ -307,9 +314,9 @@ fn crashes(course: &Course, bound: Timestamp, now: Timestamp) -> u64 {
 fn gates_are_met(pod: &Object) -> bool {
     let gates = pod.spec.get("readinessGates").and_then(Value::as_array).into_iter().flatten();
     let mut kinds = gates.filter_map(|gate| gate.get("conditionType")?.as_str());
-    let conditions = pod.status.get("conditions").and_then(Value::as_array);
+    let conditions = || pod.status.get("conditions").and_then(Value::as_array);
     kinds.all(|kind| {
-        conditions.into_iter().flatten().any(|condition| {
+        conditions().into_iter().flatten().any(|condition| {
             condition.get("type").and_then(Value::as_str) == Some(kind)
                 && condition.get("status").and_then(Value::as_str) == Some("True")
         })

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::resource::Resource;
+use crate::status::Status;
 
 /// The member of `metadata` that every write changes.
 const VERSION: &str = "resourceVersion";
@@ -22,7 +23,7 @@ pub struct Object {
     /// `spec`; null when absent.
     pub spec: Arc<Value>,
     /// `status`; null when absent.
-    pub status: Arc<Value>,
+    pub status: Arc<Status>,
     /// Every other member but `apiVersion` and `kind`.
     pub rest: Arc<Map<String, Value>>,
 }
@@ -42,15 +43,15 @@ impl Object {
             _ => Map::new(),
         };
         let version = take_version(&mut metadata).unwrap_or(0);
-        let mut part = |name: &str| Arc::new(members.remove(name).unwrap_or(Value::Null));
-        let (spec, status) = (part("spec"), part("status"));
+        let mut part = |name: &str| members.remove(name).unwrap_or(Value::Null);
+        let (spec, status) = (Arc::new(part("spec")), Arc::new(part("status").into()));
         let (metadata, rest) = (Arc::new(Value::Object(metadata)), Arc::new(members));
         Self { resource, version, metadata, spec, status, rest }
     }
 
     /// An object that nobody has stored yet.
     pub(crate) fn new(resource: Resource, metadata: Value, spec: Arc<Value>) -> Self {
-        let (metadata, status) = (Arc::new(metadata), Arc::new(Value::Null));
+        let (metadata, status) = (Arc::new(metadata), Arc::new(Value::Null.into()));
         Self { resource, version: 0, metadata, spec, status, rest: Arc::default() }
     }
 

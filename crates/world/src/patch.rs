@@ -67,8 +67,8 @@ fn merge_parts(object: &Object, patch: &Value, merge: Merge) -> Result<Object, R
     for (name, change) in members {
         match name.as_str() {
             "metadata" => merge_metadata(&mut patched, change, merge),
-            "spec" => merge_part(&mut patched.spec, name, change, merge),
-            "status" => merge_part(&mut patched.status, name, change, merge),
+            "spec" => patched.spec = Arc::new(merge_part(&patched.spec, name, change, merge)),
+            "status" => patched.status = Arc::new(merge_part(&patched.status, name, change, merge).into()),
             "apiVersion" | "kind" => {}
             _ => merge_rest(Arc::make_mut(&mut patched.rest), name, change, merge),
         }
@@ -104,9 +104,8 @@ fn says(value: Option<&Value>, change: &Value) -> bool {
     }
 }
 
-fn merge_part(part: &mut Arc<Value>, name: &str, change: &Value, merge: Merge) {
-    let merged = if change.is_null() { Value::Null } else { merge(part, change, name) };
-    *part = Arc::new(merged);
+fn merge_part(part: &Value, name: &str, change: &Value, merge: Merge) -> Value {
+    if change.is_null() { Value::Null } else { merge(part, change, name) }
 }
 
 fn merge_rest(rest: &mut Map<String, Value>, name: &str, change: &Value, merge: Merge) {

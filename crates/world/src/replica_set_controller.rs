@@ -331,7 +331,7 @@ fn write_status(
     memory: &mut Memory,
     step: &mut SetStep,
 ) -> Result<(), Refused> {
-    let status = Arc::new(status);
+    let status = Arc::new(status.into());
     let sent = Object { status: Arc::clone(&status), ..set.clone() };
     let mut written = store.replace(sent, Subresource::Status, Mode::Store);
     if written.as_ref().is_err_and(|refused| refused.code == 409)

@@ -12,6 +12,7 @@ use crate::object::Object;
 use crate::patch::Patch;
 use crate::refusal::Refused;
 use crate::resource::Resource;
+use crate::status::Status;
 use crate::write::{self, Bindings, Deletion, Mode, Preconditions, Propagation, Subresource};
 
 /// The finalizer of a foreground deletion.
@@ -364,7 +365,7 @@ impl Store {
                 object.set_metadata("generation", Value::from(object.generation() + 1));
             }
             if is_first && object.resource == Resource::Namespaces {
-                object.status = Arc::new(json!({ "phase": "Terminating" }));
+                object.status = Arc::new(json!({ "phase": "Terminating" }).into());
             }
         }
     }
@@ -384,9 +385,9 @@ impl Store {
             let why = format!("pod {name} is already assigned to node \"{present}\"");
             return Err(Refused::conflict(key.resource, name, &why));
         }
-        let pod = stored.clone();
-        let spec = self.bindings.spec(&pod.spec, node);
-        let object = write::bound(pod, spec, self.now);
+        let mut object = stored.clone();
+        object.spec = self.bindings.spec(&object.spec, node);
+        object.status = Arc::new(Status::bound(&object.status, self.now));
         Ok(self.put(key, object, ChangeKind::Modified))
     }
 

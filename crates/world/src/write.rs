@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::object::Object;
 use crate::refusal::Refused;
 use crate::resource::Resource;
+use crate::status::Status;
 
 /// Which part of an object a write is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +115,10 @@ pub(crate) fn newborn(mut object: Object, uid: String, now: Timestamp) -> Object
     let generation = if object.resource.has_generation() { Value::from(1) } else { Value::Null };
     object.set_metadata("generation", generation);
     if object.resource.has_status() {
-        object.status = Arc::new(first_status(object.resource, &object.status));
+        object.status = match object.resource {
+            Resource::Pods => Status::pending(),
+            _ => Arc::new(first_status(object.resource, &object.status).into()),
+        };
     }
     if object.resource == Resource::Namespaces {
         object.spec = Arc::new(json!({ "finalizers": ["kubernetes"] }));
@@ -125,9 +129,8 @@ pub(crate) fn newborn(mut object: Object, uid: String, now: Timestamp) -> Object
 /// Seconds that an object gets until it has to be gone. Only pods get any, and only where
 /// something may run.
 pub(crate) fn grace(object: &Object, asked: Option<i64>) -> i64 {
-    let phase = object.status.get("phase").and_then(Value::as_str);
     let is_bound = object.spec.get("nodeName").is_some();
-    if object.resource != Resource::Pods || !is_bound || matches!(phase, Some("Succeeded" | "Failed")) {
+    if object.resource != Resource::Pods || !is_bound || object.status.pod().phase.is_finished() {
         return 0;
     }
     asked.or_else(|| object.spec_number("terminationGracePeriodSeconds")).unwrap_or(30).max(0)
@@ -174,28 +177,12 @@ impl Bindings {
     }
 }
 
-/// A pod with a node.
-pub(crate) fn bound(mut pod: Object, spec: Arc<Value>, now: Timestamp) -> Object {
-    pod.spec = spec;
-    let scheduled = json!({ "type": "PodScheduled", "status": "True", "lastTransitionTime": stamp(now) });
-    if let Some(status) = Arc::make_mut(&mut pod.status).as_object_mut() {
-        let conditions = status.entry("conditions").or_insert_with(|| json!([]));
-        if let Some(conditions) = conditions.as_array_mut() {
-            let kind = |condition: &Value| condition.get("type") == scheduled.get("type");
-            conditions.retain(|condition| !kind(condition));
-            conditions.push(scheduled);
-        }
-    }
-    pod
-}
-
 fn first_status(resource: Resource, sent: &Value) -> Value {
     match resource {
         // The default of our CustomResourceDefinition: not observed yet.
         Resource::Deployments => json!({ "observedGeneration": -1 }),
         Resource::AppsDeployments => json!({}),
         Resource::ReplicaSets => json!({ "replicas": 0 }),
-        Resource::Pods => json!({ "phase": "Pending" }),
         Resource::Namespaces => json!({ "phase": "Active" }),
         _ => sent.clone(),
     }

@@ -201,7 +201,7 @@ fn a_readiness_gate_waits_for_somebody_else() {
     let mut open = waiting.clone();
     let mut status = Value::clone(&waiting.status);
     status["conditions"].as_array_mut().unwrap().push(json!({"type": "example/live", "status": "True"}));
-    open.status = std::sync::Arc::new(status);
+    open.status = std::sync::Arc::new(status.into());
     cluster.store.replace(open, Subresource::Status, Mode::Store).unwrap();
     cluster.settle();
     let ready = cluster.store.get(&key).unwrap();

@@ -1,7 +1,5 @@
 //! A quota: how many objects of a kind a namespace may have.
 
-use serde_json::Value;
-
 use crate::admission::{Admission, Operation, Request};
 use crate::object::Object;
 use crate::refusal::Refused;
@@ -33,8 +31,7 @@ impl Quota {
 
 /// Pods that have ended use nothing up any more.
 fn counts(object: &Object) -> bool {
-    let phase = object.status.get("phase").and_then(Value::as_str);
-    object.resource != Resource::Pods || !matches!(phase, Some("Succeeded" | "Failed"))
+    object.resource != Resource::Pods || !object.status.pod().phase.is_finished()
 }
 
 impl Admission for Quota {

@@ -41,7 +41,7 @@ impl Kubelets {
                     "osImage": "fake", "containerRuntimeVersion": "fake://1", "kubeProxyVersion": "",
                 },
             });
-            let object = Object { status: Arc::new(status), ..object };
+            let object = Object { status: Arc::new(status.into()), ..object };
             store.replace(object, Subresource::Status, Mode::Store)?;
         }
         Ok(())
@@ -71,7 +71,11 @@ impl Kubelets {
                 memory.transitions.set_ready(false, now);
             }
             // Read a moment ago, so it is as read.
-            _ = store.replace(Object { status: Arc::new(status), ..pod }, Subresource::Status, Mode::Store);
+            _ = store.replace(
+                Object { status: Arc::new(status.into()), ..pod },
+                Subresource::Status,
+                Mode::Store,
+            );
         }
     }
 
@@ -109,7 +113,11 @@ impl Kubelets {
         if let Some(members) = status.as_object_mut() {
             members.insert("conditions".to_owned(), json!([condition]));
         }
-        _ = store.replace(Object { status: Arc::new(status), ..node }, Subresource::Status, Mode::Store);
+        _ = store.replace(
+            Object { status: Arc::new(status.into()), ..node },
+            Subresource::Status,
+            Mode::Store,
+        );
     }
 }
 

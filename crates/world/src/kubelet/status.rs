@@ -1,31 +1,60 @@
 //! The status of a pod, as a kubelet reports it.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use crate::kubelet::course::image;
-use crate::kubelet::{Shape, Shown, bound_to};
+use crate::kubelet::{Shape, Shown, node_in};
 use crate::object::Object;
+use crate::status::{Phase, PodState, Status};
 use crate::write::stamp;
 
 const OURS: [&str; 4] = ["PodScheduled", "Initialized", "ContainersReady", "Ready"];
+const CONTAINERS_READY: usize = 2;
 const READY: usize = 3;
+
+impl Shown {
+    /// The value of one of our conditions.
+    fn condition(self, index: usize) -> bool {
+        let containers_ready = self.shape == Shape::Ready;
+        match index {
+            CONTAINERS_READY => containers_ready,
+            READY => containers_ready && self.gates_met,
+            _ => true,
+        }
+    }
+}
 
 /// Since when each of our conditions has its present value.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Transitions([Option<(bool, Timestamp)>; OURS.len()]);
 
 impl Transitions {
-    /// Notes the value of a condition and answers since when it has it.
-    fn note(&mut self, index: usize, value: bool, now: Timestamp) -> Timestamp {
-        let Some(entry) = self.0.get_mut(index) else { return now };
-        match entry {
-            Some((noted, since)) if *noted == value => *since,
-            _ => {
-                *entry = Some((value, now));
-                now
-            }
+    /// Notes the value of a condition.
+    fn note(&mut self, index: usize, value: bool, now: Timestamp) {
+        if let Some(entry) = self.0.get_mut(index)
+            && entry.is_none_or(|(noted, _)| noted != value)
+        {
+            *entry = Some((value, now));
         }
+    }
+
+    /// Notes the value that each condition has when a shape is shown.
+    fn note_all(&mut self, shown: Shown, now: Timestamp) {
+        if let Shape::Unschedulable { .. } = shown.shape {
+            self.note(0, false, now);
+            return;
+        }
+        for index in 0..OURS.len() {
+            self.note(index, shown.condition(index), now);
+        }
+    }
+
+    /// Since when a condition has its present value.
+    fn since(&self, index: usize, now: Timestamp) -> Timestamp {
+        self.0.get(index).copied().flatten().map_or(now, |(_, since)| since)
     }
 
     /// The pod has got its node.
@@ -39,47 +68,151 @@ impl Transitions {
     }
 }
 
-/// The status that shows a shape.
-pub(super) fn of(
-    pod: &Object,
+/// What a kubelet says of a pod: all that its status is made from.
+#[derive(Debug)]
+pub(crate) struct Report {
+    /// The last status that no kubelet wrote. What others say in it stays.
+    pub(crate) before: Arc<Status>,
+    spec: Arc<Value>,
     shown: Shown,
-    transitions: &mut Transitions,
+    transitions: Transitions,
     address: u32,
     nodes: usize,
     now: Timestamp,
-) -> Value {
-    let mut status = match &*pod.status {
-        Value::Object(members) => members.clone(),
-        _ => Map::new(),
-    };
-    let mut set = |field: &str, value: Value| _ = status.insert(field.to_owned(), value);
-    set("phase", Value::from(phase(shown.shape)));
-    set("conditions", Value::Array(conditions(pod, shown, transitions, nodes, now)));
-    if bound_to(pod).is_empty() {
-        return Value::Object(status);
-    }
-    let start = pod.status.get("startTime").cloned().unwrap_or_else(|| stamp(now));
-    let [_, second, third, fourth] = address.to_be_bytes();
-    let ip = format!("10.{second}.{third}.{fourth}");
-    let containers = containers(pod, "containers");
-    let any = |part: &str| containers.iter().any(|container| image(container).contains(part));
-    // When no image says which container it is, it is all of them.
-    let culprits = Culprits { are_named: any(culprit(shown.shape)) };
-    let statuses = containers.iter().map(|container| culprits.container(container, shown, &start, now));
-    set("containerStatuses", statuses.collect());
-    let inits = self::containers(pod, "initContainers");
-    if !inits.is_empty() {
-        set("initContainerStatuses", inits.iter().map(|container| init_status(container, &start)).collect());
-    }
-    set("podIPs", json!([{ "ip": ip }]));
-    set("podIP", Value::from(ip));
-    set("hostIP", Value::from("127.0.0.1"));
-    set("startTime", start);
-    Value::Object(status)
+    start: Start,
 }
 
-fn containers<'a>(pod: &'a Object, field: &str) -> &'a [Value] {
-    pod.spec.get(field).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+/// When a pod got its node.
+#[derive(Clone, Debug)]
+enum Start {
+    /// Somebody wrote it down.
+    Written(Value),
+    /// A kubelet saw it.
+    Seen(Timestamp),
+}
+
+impl Report {
+    pub(super) fn new(
+        pod: &Object,
+        shown: Shown,
+        transitions: &mut Transitions,
+        address: u32,
+        nodes: usize,
+        now: Timestamp,
+    ) -> Self {
+        transitions.note_all(shown, now);
+        let before = pod.status.of_others();
+        let reported = pod.status.report().filter(|report| report.has_node());
+        let start = match reported {
+            Some(report) => report.start.clone(),
+            None => before.get("startTime").cloned().map_or(Start::Seen(now), Start::Written),
+        };
+        let (spec, transitions) = (Arc::clone(&pod.spec), transitions.clone());
+        Self { before, spec, shown, transitions, address, nodes, now, start }
+    }
+
+    fn has_node(&self) -> bool {
+        !node_in(&self.spec).is_empty()
+    }
+
+    /// What controllers read of the status.
+    pub(crate) fn state(&self) -> PodState {
+        let phase = match self.shown.shape {
+            Shape::NotReady | Shape::Ready | Shape::Crashing => Phase::Running,
+            Shape::ImagePull | Shape::Unschedulable { .. } => Phase::Pending,
+            Shape::Succeeded => Phase::Succeeded,
+            Shape::Failed => Phase::Failed,
+        };
+        let is_ready = self.shown.shape == Shape::Ready && self.shown.gates_met;
+        let since = || Timestamp::from_second(self.transitions.since(READY, self.now).as_second()).ok();
+        PodState { phase, is_ready, ready_since: is_ready.then(since).flatten() }
+    }
+
+    /// Most restarts of a container; `None` when there are none to speak of yet.
+    pub(crate) fn restarts(&self) -> Option<u64> {
+        let has_containers = !containers(&self.spec, "containers").is_empty();
+        self.has_node().then_some(if has_containers { self.shown.restarts } else { 0 })
+    }
+
+    /// The status that shows it.
+    pub(crate) fn to_json(&self) -> Value {
+        let mut status = match &**self.before {
+            Value::Object(members) => members.clone(),
+            _ => Map::new(),
+        };
+        let mut set = |field: &str, value: Value| _ = status.insert(field.to_owned(), value);
+        let shown = self.shown;
+        set("phase", Value::from(phase(shown.shape)));
+        set("conditions", Value::Array(self.conditions()));
+        if !self.has_node() {
+            return Value::Object(status);
+        }
+        let start = match &self.start {
+            Start::Written(start) => start.clone(),
+            Start::Seen(at) => stamp(*at),
+        };
+        let [_, second, third, fourth] = self.address.to_be_bytes();
+        let ip = format!("10.{second}.{third}.{fourth}");
+        let containers = self::containers(&self.spec, "containers");
+        let any = |part: &str| containers.iter().any(|container| image(container).contains(part));
+        // When no image says which container it is, it is all of them.
+        let culprits = Culprits { are_named: any(culprit(shown.shape)) };
+        let statuses =
+            containers.iter().map(|container| culprits.container(container, shown, &start, self.now));
+        set("containerStatuses", statuses.collect());
+        let inits = self::containers(&self.spec, "initContainers");
+        if !inits.is_empty() {
+            let statuses = inits.iter().map(|container| init_status(container, &start));
+            set("initContainerStatuses", statuses.collect());
+        }
+        set("podIPs", json!([{ "ip": ip }]));
+        set("podIP", Value::from(ip));
+        set("hostIP", Value::from("127.0.0.1"));
+        set("startTime", start);
+        Value::Object(status)
+    }
+
+    /// Our conditions after everybody else's.
+    fn conditions(&self) -> Vec<Value> {
+        let (shown, nodes) = (self.shown, self.nodes);
+        let stored = self.before.get("conditions").and_then(Value::as_array).into_iter().flatten();
+        let is_ours = |condition: &Value| {
+            condition.get("type").and_then(Value::as_str).is_some_and(|kind| OURS.contains(&kind))
+        };
+        let mut all: Vec<Value> = stored.filter(|condition| !is_ours(condition)).cloned().collect();
+        let since = |index: usize| stamp(self.transitions.since(index, self.now));
+        if let Shape::Unschedulable { cordoned } = shown.shape {
+            let why = if cordoned { "node(s) were unschedulable" } else { "Insufficient cpu" };
+            let message = format!("0/{nodes} nodes are available: {nodes} {why}.");
+            all.push(json!({
+                "type": "PodScheduled", "status": "False", "lastTransitionTime": since(0),
+                "reason": "Unschedulable", "message": message,
+            }));
+            return all;
+        }
+        for (index, kind) in OURS.into_iter().enumerate() {
+            let value = shown.condition(index);
+            let mut condition = Map::new();
+            condition.insert("type".to_owned(), Value::from(kind));
+            condition.insert("status".to_owned(), Value::from(if value { "True" } else { "False" }));
+            condition.insert("lastTransitionTime".to_owned(), since(index));
+            if !value {
+                let reason = match shown.shape {
+                    Shape::Succeeded => "PodCompleted",
+                    Shape::Failed => "PodFailed",
+                    Shape::Ready => "ReadinessGatesNotReady",
+                    _ => "ContainersNotReady",
+                };
+                condition.insert("reason".to_owned(), Value::from(reason));
+            }
+            all.push(Value::Object(condition));
+        }
+        all
+    }
+}
+
+fn containers<'a>(spec: &'a Value, field: &str) -> &'a [Value] {
+    spec.get(field).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
 fn phase(shape: Shape) -> &'static str {
@@ -89,54 +222,6 @@ fn phase(shape: Shape) -> &'static str {
         Shape::Succeeded => "Succeeded",
         Shape::Failed => "Failed",
     }
-}
-
-/// Our conditions after everybody else's.
-fn conditions(
-    pod: &Object,
-    shown: Shown,
-    transitions: &mut Transitions,
-    nodes: usize,
-    now: Timestamp,
-) -> Vec<Value> {
-    let stored = pod.status.get("conditions").and_then(Value::as_array).into_iter().flatten();
-    let is_ours = |condition: &Value| {
-        condition.get("type").and_then(Value::as_str).is_some_and(|kind| OURS.contains(&kind))
-    };
-    let mut all: Vec<Value> = stored.filter(|condition| !is_ours(condition)).cloned().collect();
-    if let Shape::Unschedulable { cordoned } = shown.shape {
-        let since = transitions.note(0, false, now);
-        let why = if cordoned { "node(s) were unschedulable" } else { "Insufficient cpu" };
-        let message = format!("0/{nodes} nodes are available: {nodes} {why}.");
-        all.push(json!({
-            "type": "PodScheduled", "status": "False", "lastTransitionTime": stamp(since),
-            "reason": "Unschedulable", "message": message,
-        }));
-        return all;
-    }
-    let containers_ready = shown.shape == Shape::Ready;
-    for (index, kind) in OURS.into_iter().enumerate() {
-        let value = match kind {
-            "ContainersReady" => containers_ready,
-            "Ready" => containers_ready && shown.gates_met,
-            _ => true,
-        };
-        let mut condition = Map::new();
-        condition.insert("type".to_owned(), Value::from(kind));
-        condition.insert("status".to_owned(), Value::from(if value { "True" } else { "False" }));
-        condition.insert("lastTransitionTime".to_owned(), stamp(transitions.note(index, value, now)));
-        if !value {
-            let reason = match shown.shape {
-                Shape::Succeeded => "PodCompleted",
-                Shape::Failed => "PodFailed",
-                Shape::Ready => "ReadinessGatesNotReady",
-                _ => "ContainersNotReady",
-            };
-            condition.insert("reason".to_owned(), Value::from(reason));
-        }
-        all.push(Value::Object(condition));
-    }
-    all
 }
 
 /// The part of an image's name that makes its container the one that fails.
@@ -203,3 +288,6 @@ fn init_status(container: &Value, start: &Value) -> Value {
         "state": state,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -40,12 +40,15 @@ pub(super) fn count<'a>(set: &Object, pods: impl Iterator<Item = &'a Object>, no
         }
         census.active.push(pod);
         census.fully_labeled += usize::from(is_fully_labeled);
-        let Some(ready) = ready_condition(pod) else { continue };
+        let state = pod.status.pod();
+        if !state.is_ready {
+            continue;
+        }
         census.ready += 1;
         let available_at = if lasting.is_zero() {
             Some(now)
         } else {
-            since(ready).and_then(|since| since.checked_add(lasting).ok())
+            state.ready_since.and_then(|since| since.checked_add(lasting).ok())
         };
         match available_at {
             Some(at) if at <= now => census.available += 1,
@@ -56,12 +59,8 @@ pub(super) fn count<'a>(set: &Object, pods: impl Iterator<Item = &'a Object>, no
     census
 }
 
-fn phase(pod: &Object) -> &str {
-    pod.status.get("phase").and_then(Value::as_str).unwrap_or_default()
-}
-
 fn is_finished(pod: &Object) -> bool {
-    matches!(phase(pod), "Succeeded" | "Failed")
+    pod.status.pod().phase.is_finished()
 }
 
 /// Whether a pod is neither finished nor terminating.
@@ -69,32 +68,9 @@ pub(super) fn is_active(pod: &Object) -> bool {
     !is_finished(pod) && !pod.is_deleting()
 }
 
-/// Where a pod is in `Pending` < `Unknown` < `Running`.
-pub(super) fn phase_rank(pod: &Object) -> u8 {
-    match phase(pod) {
-        "Unknown" => 1,
-        "Running" => 2,
-        _ => 0,
-    }
-}
-
 /// The node of a pod; empty when it has none.
 pub(super) fn node(pod: &Object) -> &str {
     pod.spec.get("nodeName").and_then(Value::as_str).unwrap_or_default()
-}
-
-/// The condition that says that a pod is ready.
-pub(super) fn ready_condition(pod: &Object) -> Option<&Value> {
-    let conditions = pod.status.get("conditions")?.as_array()?;
-    let is = |condition: &Value, field: &str, value: &str| {
-        condition.get(field).and_then(Value::as_str) == Some(value)
-    };
-    conditions.iter().find(|condition| is(condition, "type", "Ready") && is(condition, "status", "True"))
-}
-
-/// Since when a condition has its present value.
-pub(super) fn since(condition: &Value) -> Option<Timestamp> {
-    condition.get("lastTransitionTime")?.as_str()?.parse().ok()
 }
 
 fn has_labels(pod: &Object, labels: &Map<String, Value>) -> bool {

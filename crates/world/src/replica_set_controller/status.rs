@@ -44,7 +44,7 @@ pub(super) fn next(
         status.insert("conditions".to_owned(), Value::Array(conditions));
     }
     let status = Value::Object(status);
-    (*set.status != status).then_some(status)
+    (**set.status != status).then_some(status)
 }
 
 /// Whether the stored status says just what is counted.

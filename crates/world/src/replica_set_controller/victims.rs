@@ -7,8 +7,10 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::chance::Chance;
+use crate::kubelet::Report;
 use crate::object::Object;
 use crate::replica_set_controller::pods;
+use crate::status::{Phase, PodState};
 
 /// A pod as the order sees it. The order is total down to `ready_rank`; what follows only counts
 /// between pods that became ready at the same time.
@@ -21,7 +23,7 @@ struct Candidate<'a> {
 }
 
 /// Assigned to a node, phase, ready, deletion cost, neighbours, rank of the time since it is ready.
-type Rough = (bool, u8, bool, i32, Reverse<usize>, i64);
+type Rough = (bool, Phase, bool, i32, Reverse<usize>, i64);
 
 /// The `surplus` pods to delete. Where Kubernetes decides by uid or not at all, `chance` does.
 pub(super) fn choose<'a>(
@@ -71,21 +73,13 @@ fn open(level: &[Candidate<'_>], now: Timestamp) -> Vec<usize> {
 }
 
 fn candidate<'a>(pod: &'a Object, neighbours: &BTreeMap<&str, usize>, now: Timestamp) -> Candidate<'a> {
-    let ready = pods::ready_condition(pod);
-    let ready_since = ready.and_then(pods::since);
+    let PodState { phase, is_ready, ready_since } = pod.status.pod();
     let node = pods::node(pod);
     let neighbours = neighbours.get(node).copied().unwrap_or(0);
-    let ready_rank = if ready.is_some() { rank(ready_since, now) } else { 0 };
+    let ready_rank = if is_ready { rank(ready_since, now) } else { 0 };
     Candidate {
         pod,
-        rough: (
-            !node.is_empty(),
-            pods::phase_rank(pod),
-            ready.is_some(),
-            deletion_cost(pod),
-            Reverse(neighbours),
-            ready_rank,
-        ),
+        rough: (!node.is_empty(), phase, is_ready, deletion_cost(pod), Reverse(neighbours), ready_rank),
         ready_since,
         restarts: restarts(pod),
         created: pod.metadata.get("creationTimestamp").and_then(Value::as_str).and_then(|at| at.parse().ok()),
@@ -106,6 +100,9 @@ fn rank(time: Option<Timestamp>, now: Timestamp) -> i64 {
 
 /// Most restarts of a container, and of a sidecar.
 fn restarts(pod: &Object) -> (u64, u64) {
+    if let Some(restarts) = pod.status.report().and_then(Report::restarts) {
+        return (restarts, 0);
+    }
     let most = |field: &str, counts: &dyn Fn(&Value) -> bool| {
         let statuses = pod.status.get(field).and_then(Value::as_array).into_iter().flatten();
         let counts = statuses.filter(|status| counts(status));
