@@ -7,7 +7,7 @@ use std::task::Poll;
 use std::time::Instant;
 
 use api::{decode, encode};
-use dispatch::index::{Index, Key, Placed};
+use dispatch::index::{Index, Key, Placed, Snapshot};
 use dispatch::ledger::{Ledger, Readiness};
 use dispatch::memory::Memory;
 use dispatch::next::Next;
@@ -165,13 +165,13 @@ impl Link {
         }
         let seen = if is_overdue {
             match self.read_live().await {
-                Ok(seen) => seen,
+                Ok(seen) => seen.map(|(workload, sets)| (shared(&workload, &sets), workload, sets)),
                 Err(refusal) => return without_pass(Next::Failed(refusal.into())),
             }
         } else {
-            dispatch::from_cache(&lock(&self.brain).index, &self.key)
+            self.cached()
         };
-        let Some((workload, sets)) = seen else {
+        let Some((view, workload, sets)) = seen else {
             let mut brain = lock(&self.brain);
             brain.memory.forget(&self.key);
             brain.ledger.clear(&self.key);
@@ -182,7 +182,7 @@ impl Link {
             let mut brain = lock(&self.brain);
             (dispatch::observed(self.flavour, &mut brain.memory, &self.key, workload, sets), brain.wall)
         };
-        *lock(&self.view) = Some(View::of(&observed));
+        *lock(&self.view) = Some(view);
         let uid = observed.workload.uid.clone();
         let outcome = pass::run(&self, observed, wall).await;
         let mut brain = lock(&self.brain);
@@ -194,6 +194,14 @@ impl Link {
         drop(brain);
         let view = lock(&self.view).take();
         Ended { next, outcome: Some(outcome), view }
+    }
+
+    /// What the cache shows, copied for the pass as in the operator, and shared for those who check.
+    fn cached(&self) -> Option<(View, Workload, Vec<ReplicaSet>)> {
+        let brain = lock(&self.brain);
+        let (workload, sets) = dispatch::from_cache(&brain.index, &self.key)?;
+        let Snapshot { workload: known, sets: known_sets } = brain.index.snapshot(&self.key)?;
+        Some((View::of(known, known_sets), workload, sets))
     }
 
     async fn read_live(&self) -> Result<Option<(Workload, Vec<ReplicaSet>)>, Refusal> {
@@ -364,6 +372,10 @@ impl Link {
             }
         }
     }
+}
+
+fn shared(workload: &Workload, sets: &[ReplicaSet]) -> View {
+    View::of(Arc::new(workload.clone()), sets.iter().cloned().map(Arc::new).collect())
 }
 
 /// The set of a pod that may still do work.

@@ -13,6 +13,8 @@ use crate::actor::Actor;
 #[derive(Clone, Debug)]
 pub(crate) struct SetTruth {
     pub(crate) set: Arc<ReplicaSet>,
+    /// Whether it is the Deployment's.
+    is_owned: bool,
     /// uid of the Deployment that it was created for.
     pub(crate) made_for: Option<String>,
     /// Pods that are neither finished nor terminating.
@@ -64,8 +66,7 @@ pub(crate) struct Truth {
 impl Truth {
     /// The sets of the Deployment (𝓡).
     pub(crate) fn owned(&self) -> impl Iterator<Item = &SetTruth> {
-        let workload = self.workload.as_deref();
-        self.sets.values().filter(move |truth| workload.is_some_and(|workload| owns(workload, &truth.set)))
+        self.sets.values().filter(|truth| truth.is_owned)
     }
 
     /// The oldest set that carries the template.
@@ -91,9 +92,14 @@ impl Truth {
 
     /// A Deployment was written.
     pub(crate) fn note_workload(&mut self, workload: &Arc<Workload>, is_deleted: bool, version: u64) {
-        let before = self.available_by_set();
         self.workload = (!is_deleted).then(|| workload.clone());
-        self.note_leavers(&before, version);
+        for (uid, truth) in &mut self.sets {
+            let was_owned = truth.is_owned;
+            truth.is_owned = !is_deleted && owns(workload, &truth.set);
+            if was_owned && !truth.is_owned {
+                note_leaver(&mut self.losses, uid, truth.available, version);
+            }
+        }
     }
 
     /// A set was written.
@@ -105,13 +111,16 @@ impl Truth {
         actor: Actor,
         now: Timestamp,
     ) {
-        let before = self.available_by_set();
-        let lasting = self.sets.get(&set.uid).map(|truth| truth.set.min_ready_seconds);
+        let before = self.sets.get(&set.uid);
+        let lasting = before.map(|truth| truth.set.min_ready_seconds);
+        let owned = before.filter(|truth| truth.is_owned).map(|truth| truth.available);
+        let is_owned = self.workload.as_ref().is_some_and(|workload| owns(workload, set));
         if is_deleted {
             self.sets.remove(&set.uid);
         } else {
             let truth = self.sets.entry(set.uid.clone()).or_insert_with(|| SetTruth {
                 set: set.clone(),
+                is_owned,
                 made_for: set.controller_uid.clone(),
                 active: 0,
                 available: 0,
@@ -125,28 +134,13 @@ impl Truth {
                 truth.foreign_cut = 0;
             }
             truth.set = set.clone();
+            truth.is_owned = is_owned;
         }
         if !is_deleted && lasting != Some(set.min_ready_seconds) {
             self.judge_anew(&set.uid, version, now);
         }
-        self.note_leavers(&before, version);
-    }
-
-    fn available_by_set(&self) -> Vec<(String, i64)> {
-        let owned = self.owned().filter(|truth| truth.available > 0);
-        owned.map(|truth| (truth.set.uid.clone(), truth.available)).collect()
-    }
-
-    /// Sets that do not belong to the Deployment any more take their pods along.
-    fn note_leavers(&mut self, before: &[(String, i64)], version: u64) {
-        for (uid, available) in before {
-            let stays = self.sets.get(uid).is_some_and(|truth| {
-                self.workload.as_ref().is_some_and(|workload| owns(workload, &truth.set))
-            });
-            if !stays {
-                let loss = Loss { set: uid.clone(), version };
-                self.losses.extend(std::iter::repeat_n(loss, usize::try_from(*available).unwrap_or(0)));
-            }
+        if let Some(available) = owned.filter(|_| is_deleted || !is_owned) {
+            note_leaver(&mut self.losses, &set.uid, available, version);
         }
     }
 
@@ -242,6 +236,12 @@ impl Truth {
             }
         }
     }
+}
+
+/// A set that does not belong to the Deployment any more takes its pods along.
+fn note_leaver(losses: &mut Vec<Loss>, set: &str, available: i64, version: u64) {
+    let loss = Loss { set: set.to_owned(), version };
+    losses.extend(std::iter::repeat_n(loss, usize::try_from(available).unwrap_or(0)));
 }
 
 fn is_expectant(pod: &PodTruth) -> bool {

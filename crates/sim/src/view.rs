@@ -5,7 +5,7 @@ use std::sync::Arc;
 use plan::intstr::IntOrPercent;
 use plan::keys::{DESIRED_REPLICAS, MAX_REPLICAS};
 use plan::template::Digest;
-use plan::{Action, Claim, Observed, ReplicaSet, Strategy, Workload, replica_count};
+use plan::{Action, Claim, ReplicaSet, Strategy, Workload, replica_count};
 
 use crate::truth::owns;
 
@@ -39,13 +39,12 @@ pub(crate) struct View {
 }
 
 impl View {
-    pub(crate) fn of(observed: &Observed) -> Self {
-        let workload = Arc::new(observed.workload.clone());
-        let sets = observed.sets.iter().map(|set| SetView {
+    pub(crate) fn of(workload: Arc<Workload>, sets: Vec<Arc<ReplicaSet>>) -> Self {
+        let sets = sets.into_iter().map(|set| SetView {
             size: set.size,
-            is_claimed: owns(&workload, set),
+            is_claimed: owns(&workload, &set),
             is_written: false,
-            set: Arc::new(set.clone()),
+            set,
         });
         let sets = sets.collect();
         Self {
