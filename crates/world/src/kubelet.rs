@@ -152,11 +152,17 @@ impl Kubelets {
         };
         let now = store.now();
         let Self { nodes, memory, addresses } = self;
-        if memory.get(key).is_none_or(|memory| memory.uid != pod.uid()) {
+        let mut born = || {
             *addresses += 1;
-            memory.insert(key.clone(), Memory::new(&pod, now, *addresses));
+            Memory::new(&pod, now, *addresses)
+        };
+        if !memory.contains_key(key) {
+            memory.insert(key.clone(), born());
         }
         let Some(memory) = memory.get_mut(key) else { return PodStep::default() };
+        if memory.uid != pod.uid() {
+            *memory = born();
+        }
         memory.note(&pod, now);
         let course = policy.course(&pod, memory.course.as_ref());
         memory.course = Some(course);
@@ -215,13 +221,12 @@ fn schedule(nodes: &[Node], store: &Store, memory: &Memory, course: &Course) -> 
         let elsewhere = (0..nodes.len()).find(|index| alive(*index));
         if alive(wanted) { Some(wanted) } else { elsewhere }
     });
+    if let Some(node) = node {
+        return Action::Bind(node);
+    }
     let cordoned = nodes.iter().any(is_cordoned);
     let shown = Shown { shape: Shape::Unschedulable { cordoned }, gates_met: true, restarts: 0 };
-    match node {
-        Some(node) => Action::Bind(node),
-        None if memory.shown == Some(shown) => Action::Wait(None),
-        None => Action::Show(shown),
-    }
+    if memory.shown == Some(shown) { Action::Wait(None) } else { Action::Show(shown) }
 }
 
 fn act(

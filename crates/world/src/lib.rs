@@ -17,6 +17,7 @@ mod garbage_collector;
 mod informer;
 mod kubelet;
 mod log;
+mod metadata;
 mod object;
 mod patch;
 mod refusal;
@@ -37,6 +38,7 @@ pub use kubelet::{
     UNREADY_AFTER_MS,
 };
 pub use log::{Change, ChangeKind, Expired};
+pub use metadata::Metadata;
 pub use object::Object;
 pub use patch::Patch;
 pub use refusal::Refused;

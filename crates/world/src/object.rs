@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::metadata::Metadata;
 use crate::resource::Resource;
 use crate::status::Status;
 
@@ -19,7 +20,7 @@ pub struct Object {
     /// `metadata.resourceVersion`; 0 when it has none.
     pub version: u64,
     /// `metadata`, without a resourceVersion that is a number.
-    pub metadata: Arc<Value>,
+    pub metadata: Arc<Metadata>,
     /// `spec`; null when absent.
     pub spec: Arc<Value>,
     /// `status`; null when absent.
@@ -45,12 +46,12 @@ impl Object {
         let version = take_version(&mut metadata).unwrap_or(0);
         let mut part = |name: &str| members.remove(name).unwrap_or(Value::Null);
         let (spec, status) = (Arc::new(part("spec")), Arc::new(part("status").into()));
-        let (metadata, rest) = (Arc::new(Value::Object(metadata)), Arc::new(members));
+        let (metadata, rest) = (Arc::new(Value::Object(metadata).into()), Arc::new(members));
         Self { resource, version, metadata, spec, status, rest }
     }
 
     /// An object that nobody has stored yet.
-    pub(crate) fn new(resource: Resource, metadata: Value, spec: Arc<Value>) -> Self {
+    pub(crate) fn new(resource: Resource, metadata: Metadata, spec: Arc<Value>) -> Self {
         let (metadata, status) = (Arc::new(metadata), Arc::new(Value::Null.into()));
         Self { resource, version: 0, metadata, spec, status, rest: Arc::default() }
     }
@@ -85,29 +86,26 @@ impl Object {
     pub(crate) fn stated_version(&self) -> Option<String> {
         let stated = Some(self.version).filter(|version| *version > 0).map(|version| version.to_string());
         let other = || self.metadata.get(VERSION).and_then(Value::as_str).map(str::to_owned);
-        other().filter(|text| !text.is_empty()).or(stated)
-    }
-
-    fn text(&self, field: &str) -> &str {
-        self.metadata.get(field).and_then(Value::as_str).unwrap_or_default()
+        let other = if self.metadata.facts().has_odd_version { other() } else { None };
+        other.filter(|text| !text.is_empty()).or(stated)
     }
 
     /// `metadata.namespace`; empty when it has none.
     #[must_use]
     pub fn namespace(&self) -> &str {
-        self.text("namespace")
+        &self.metadata.facts().namespace
     }
 
     /// `metadata.name`.
     #[must_use]
     pub fn name(&self) -> &str {
-        self.text("name")
+        &self.metadata.facts().name
     }
 
     /// `metadata.uid`.
     #[must_use]
     pub fn uid(&self) -> &str {
-        self.text("uid")
+        &self.metadata.facts().uid
     }
 
     /// `metadata.resourceVersion`.
@@ -119,7 +117,7 @@ impl Object {
     /// Sets `metadata.resourceVersion`.
     pub fn set_version(&mut self, version: u64) {
         self.version = version;
-        if self.metadata.get(VERSION).is_some() {
+        if self.metadata.facts().has_odd_version {
             self.set_metadata(VERSION, Value::Null);
         }
     }
@@ -129,19 +127,19 @@ impl Object {
         if let Some(version) = metadata.as_object_mut().and_then(take_version) {
             self.version = version;
         }
-        self.metadata = Arc::new(metadata);
+        self.metadata = Arc::new(metadata.into());
     }
 
     /// `metadata.generation`.
     #[must_use]
     pub fn generation(&self) -> i64 {
-        self.metadata.get("generation").and_then(Value::as_i64).unwrap_or(0)
+        self.metadata.facts().generation
     }
 
     /// Whether a `metadata.deletionTimestamp` is set.
     #[must_use]
     pub fn is_deleting(&self) -> bool {
-        self.metadata.get("deletionTimestamp").is_some_and(|value| !value.is_null())
+        self.metadata.facts().is_deleting
     }
 
     /// A label.
@@ -175,9 +173,7 @@ impl Object {
     /// uid of the owner reference with `controller: true`.
     #[must_use]
     pub fn controller_uid(&self) -> Option<&str> {
-        let mut owners = self.owners();
-        let controller = owners.find(|owner| owner.get("controller") == Some(&Value::Bool(true)))?;
-        controller.get("uid")?.as_str()
+        self.metadata.facts().controller.as_ref()?.uid.as_deref()
     }
 
     /// An integer of the spec.
@@ -197,12 +193,7 @@ impl Object {
         if value.is_null() && self.metadata.get(field).is_none() {
             return;
         }
-        let Some(members) = Arc::make_mut(&mut self.metadata).as_object_mut() else { return };
-        if value.is_null() {
-            members.remove(field);
-        } else {
-            members.insert(field.to_owned(), value);
-        }
+        Arc::make_mut(&mut self.metadata).set(field, value);
     }
 }
 

@@ -118,13 +118,13 @@ impl ReplicaSetController {
     pub fn observe_pods(&mut self, store: &Store, through: u64) -> Result<(), Expired> {
         let Self { pods, changed, .. } = self;
         pods.advance(store, through, |change: &Change| {
-            changed.extend(set_of(&change.object));
+            note(changed, set_of(&change.object));
             let before = change.before.as_ref();
             if let Some(before) = before
                 && !Arc::ptr_eq(&before.metadata, &change.object.metadata)
                 && before.controller_uid() != change.object.controller_uid()
             {
-                changed.extend(set_of(before));
+                note(changed, set_of(before));
             }
         })?;
         self.end_waits();
@@ -188,7 +188,10 @@ impl ReplicaSetController {
 
     fn sync(&self, store: &mut Store, set: &Object, memory: &mut Memory, chance: &mut dyn Chance) -> SetStep {
         let mut step = SetStep::default();
-        let census = pods::count(set, self.pods.controlled_by(set.uid()).map(|(_, pod)| pod), store.now());
+        // Most pods were made from the template as it still is.
+        memory.blueprint = memory.blueprint.take().map(|blueprint| Blueprint::of(set, Some(blueprint)));
+        let pods = self.pods.controlled_by(set.uid()).map(|(_, pod)| pod);
+        let census = pods::count(set, memory.blueprint.as_ref(), pods, store.now());
         // A set that is being deleted is left to the garbage collector.
         let error = if set.is_deleting() {
             None
@@ -260,11 +263,16 @@ impl ReplicaSetController {
 }
 
 /// The set that controls a pod, by the name that the pod knows it by.
-fn set_of(pod: &Object) -> Option<Key> {
-    let controller = pod.owners().find(|owner| owner.get("controller") == Some(&Value::Bool(true)))?;
-    let text = |field: &str| controller.get(field).and_then(Value::as_str);
-    let is_set = text("kind") == Some(Resource::ReplicaSets.kind());
-    is_set.then(|| Key::new(Resource::ReplicaSets, pod.namespace(), text("name").unwrap_or_default()))
+fn set_of(pod: &Object) -> Option<&Key> {
+    pod.metadata.facts().controller.as_ref()?.set.as_ref()
+}
+
+fn note(changed: &mut BTreeSet<Key>, set: Option<&Key>) {
+    if let Some(set) = set
+        && !changed.contains(set)
+    {
+        changed.insert(set.clone());
+    }
 }
 
 /// Slow start: batches of 1, 2, 4 and so on; a batch with a failure is the last.

@@ -239,7 +239,7 @@ impl Store {
     ) -> Result<Object, Refused> {
         let key = Key::of(&object);
         let stored = self.find(&key)?.clone();
-        Preconditions::stated_by(&object).check(&stored)?;
+        Preconditions::check_stated(&object, &stored)?;
         self.write(&key, &stored, object, subresource, mode)
     }
 
@@ -259,11 +259,11 @@ impl Store {
             let mut scale = write::scale_of(&stored);
             patch.apply_to_value(&mut scale)?;
             let sent = Object::from_value(key.resource, scale.clone());
-            Preconditions::stated_by(&sent).check(&stored)?;
+            Preconditions::check_stated(&sent, &stored)?;
             write::scaled(&stored, &scale)?
         } else {
             let object = patch.apply(&stored)?;
-            Preconditions::stated_by(&object).check(&stored)?;
+            Preconditions::check_stated(&object, &stored)?;
             object
         };
         self.write(key, &stored, object, subresource, mode)
@@ -284,7 +284,7 @@ impl Store {
     pub fn replace_scale(&mut self, key: &Key, scale: &Value, mode: Mode) -> Result<Object, Refused> {
         let stored = self.find(key)?.clone();
         let sent = Object::from_value(key.resource, scale.clone());
-        Preconditions::stated_by(&sent).check(&stored)?;
+        Preconditions::check_stated(&sent, &stored)?;
         let object = write::scaled(&stored, scale)?;
         self.write(key, &stored, object, Subresource::Scale, mode)
     }

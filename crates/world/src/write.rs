@@ -61,8 +61,19 @@ impl Preconditions {
         }
     }
 
+    /// Checks what an object that is sent says of the one that it is to replace.
+    ///
+    /// # Errors
+    /// As [`Self::check`].
+    pub(crate) fn check_stated(sent: &Object, stored: &Object) -> Result<(), Refused> {
+        if Arc::ptr_eq(&sent.metadata, &stored.metadata) && [0, stored.version].contains(&sent.version) {
+            return Ok(());
+        }
+        Self::stated_by(sent).check(stored)
+    }
+
     /// What an object that is sent says of the one that it is to replace.
-    pub(crate) fn stated_by(object: &Object) -> Self {
+    fn stated_by(object: &Object) -> Self {
         let uid = Some(object.uid()).filter(|uid| !uid.is_empty()).map(str::to_owned);
         Self { uid, resource_version: object.stated_version() }
     }

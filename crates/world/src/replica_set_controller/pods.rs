@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Map, Value, json};
 
+use crate::metadata::Metadata;
 use crate::object::Object;
 use crate::resource::Resource;
 
@@ -22,7 +23,12 @@ pub(super) struct Census<'a> {
 }
 
 /// Counts pods that the set controls; those that its selector does not match are not its own.
-pub(super) fn count<'a>(set: &Object, pods: impl Iterator<Item = &'a Object>, now: Timestamp) -> Census<'a> {
+pub(super) fn count<'a>(
+    set: &Object,
+    blueprint: Option<&Blueprint>,
+    pods: impl Iterator<Item = &'a Object>,
+    now: Timestamp,
+) -> Census<'a> {
     let mut census = Census::default();
     let selector = set.spec.get("selector").unwrap_or(&Value::Null);
     let template = set.spec.get("template").and_then(|template| template.get("metadata"));
@@ -30,7 +36,8 @@ pub(super) fn count<'a>(set: &Object, pods: impl Iterator<Item = &'a Object>, no
     let lasting = SignedDuration::from_secs(set.spec_number("minReadySeconds").unwrap_or(0));
     for pod in pods.filter(|pod| !is_finished(pod)) {
         // A selector always selects the labels of its template; most pods have just these.
-        let is_fully_labeled = labels.is_none_or(|labels| has_labels(pod, labels));
+        let is_like_new = blueprint.is_some_and(|blueprint| pod.metadata.shares_labels(&blueprint.labels));
+        let is_fully_labeled = is_like_new || labels.is_none_or(|labels| has_labels(pod, labels));
         if !is_fully_labeled && !is_selected(pod, selector) {
             continue;
         }
@@ -107,6 +114,7 @@ pub(super) struct Blueprint {
     /// The spec of the set that it was made from.
     source: Arc<Value>,
     metadata: Value,
+    labels: Arc<Value>,
     spec: Arc<Value>,
 }
 
@@ -123,14 +131,16 @@ impl Blueprint {
                 let mut template = template(&set.spec);
                 let spec = template.get_mut("spec").map_or(Value::Null, Value::take);
                 let metadata = pod_metadata(set, template.get("metadata"));
-                Self { source: Arc::clone(&set.spec), metadata, spec: Arc::new(spec) }
+                let labels = Arc::new(metadata.get("labels").cloned().unwrap_or(Value::Null));
+                Self { source: Arc::clone(&set.spec), metadata, labels, spec: Arc::new(spec) }
             }
         }
     }
 
     /// A pod that nobody has created yet.
     pub(super) fn pod(&self) -> Object {
-        Object::new(Resource::Pods, self.metadata.clone(), Arc::clone(&self.spec))
+        let metadata = Metadata::with_labels(self.metadata.clone(), &self.labels);
+        Object::new(Resource::Pods, metadata, Arc::clone(&self.spec))
     }
 }
 
