@@ -1,4 +1,5 @@
 use super::*;
+use crate::index::tests::{set, workload};
 
 fn key(text: &str) -> Key {
     let (namespace, name) = text.split_once('/').unwrap();
@@ -86,4 +87,37 @@ fn everybody_comes_to_begin_whatever_happens_to_the_others() {
         now += ASK_AGAIN + Duration::from_millis(1);
     }
     assert_eq!(begun.len(), keys.len());
+}
+
+#[test]
+fn only_a_template_without_pods_makes_a_start() {
+    let edited = || {
+        let mut edited = workload("web", "w", "web", 1);
+        (edited.generation, edited.replicas) = (2, 3);
+        edited
+    };
+    let old = || {
+        let mut old = ReplicaSet::clone(&set("web-1", Some("w"), "web", 2).set);
+        (old.size, old.fingerprints) = (3, Vec::new());
+        old
+    };
+    let same = |size| {
+        let fingerprints = vec![edited().template.fingerprint];
+        ReplicaSet { size, fingerprints, ..old() }
+    };
+    assert!(is_start(&edited(), &[]), "the first template");
+    assert!(is_start(&edited(), &[old()]), "another template");
+    assert!(is_start(&edited(), &[old(), same(0)]), "one that comes back");
+    assert!(!is_start(&edited(), &[same(2)]), "a size");
+    for change in [
+        |workload: &mut Workload| workload.status.observed_generation = 2,
+        |workload: &mut Workload| workload.replicas = 0,
+        |workload: &mut Workload| workload.deleting = true,
+        |workload: &mut Workload| workload.paused = true,
+        |workload: &mut Workload| workload.rollback_to = Some(0),
+    ] {
+        let mut changed = edited();
+        change(&mut changed);
+        assert!(!is_start(&changed, &[old()]), "{changed:?}");
+    }
 }

@@ -1,0 +1,136 @@
+//! Which statuses wait, and which never do.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
+
+mod world;
+
+use jiff::{SignedDuration, Timestamp};
+use plan::keys::condition;
+use plan::{Action, Flavour, Plan, Status, Wake};
+use world::{World, ours, set, template, world};
+
+const BOTH: [Flavour; 2] = [Flavour::Rollwright, Flavour::AppsV1];
+const SECOND: SignedDuration = SignedDuration::from_secs(1);
+
+/// Ten replicas in the middle of a rollout from `a` to `b`, its status as it should be.
+fn half_way(flavour: Flavour) -> World {
+    let mut world = world(flavour)
+        .that(|workload| workload.replicas = 10)
+        .template(template("b"))
+        .with(set("a", 6).revision("1").scaled_for("10", "13"))
+        .with(set("b", 7).revision("2").scaled_for("10", "13"));
+    world.find_mut("web-b").status.available = 2;
+    world.settle(5);
+    world
+}
+
+fn written(plan: &Plan) -> Option<&Status> {
+    plan.actions.iter().find_map(|planned| match &planned.action {
+        Action::WriteStatus(write) => Some(&write.status),
+        _ => None,
+    })
+}
+
+/// The plan if the last status was written half a second ago.
+fn plan_at_rest(world: &mut World) -> Plan {
+    world.observed.options.status_rests_until = Some(until(world));
+    world.plan()
+}
+
+fn until(world: &World) -> Timestamp {
+    world.now + SECOND / 2
+}
+
+#[test]
+fn a_status_that_only_counts_on_waits_and_comes() {
+    for flavour in BOTH {
+        let mut world = half_way(flavour);
+        assert_eq!(written(&plan_at_rest(&mut world)), None, "nothing to report");
+        world.find_mut("web-b").status.ready -= 1;
+        let plan = plan_at_rest(&mut world);
+        assert_eq!(written(&plan), None, "{:?}", plan.actions);
+        assert_eq!(plan.wake, Wake::At(until(&world)));
+        // When it may be written, it is.
+        world.now = until(&world);
+        assert_eq!(written(&world.plan()).unwrap().ready_replicas, 12);
+    }
+}
+
+#[test]
+fn what_somebody_waits_for_is_written_at_once() {
+    for flavour in BOTH {
+        let mut observed = half_way(flavour);
+        observed.observed.workload.generation += 1;
+        let plan = plan_at_rest(&mut observed);
+        assert_eq!(written(&plan).unwrap().observed_generation, 3, "the generation is observed");
+
+        let mut turned = half_way(flavour);
+        turned.find_mut("web-a").status.available = 1;
+        let plan = plan_at_rest(&mut turned);
+        let available = written(&plan).unwrap().condition(condition::AVAILABLE).unwrap();
+        assert_eq!(available.status, "False", "a condition turns");
+
+        let mut complete = half_way(flavour);
+        complete.observed.sets.retain(|set| set.name == "web-b");
+        let new = complete.find_mut("web-b");
+        new.size = 10;
+        (new.status.replicas, new.status.ready, new.status.available) = (10, 10, 10);
+        let plan = plan_at_rest(&mut complete);
+        assert!(written(&plan).unwrap().is_complete(10, 2), "the rollout is complete");
+    }
+}
+
+#[test]
+fn a_deadline_is_not_missed_because_a_status_waits() {
+    let mut world = half_way(Flavour::AppsV1).that(|workload| workload.progress_deadline_seconds = Some(2));
+    world.settle(5);
+    world.find_mut("web-b").status.ready -= 1;
+    let plan = plan_at_rest(&mut world);
+    // The deadline is later than the end of the rest.
+    assert_eq!(plan.wake, Wake::At(until(&world)));
+}
+
+#[test]
+fn a_clock_that_was_set_back_holds_up_nothing() {
+    let mut world = half_way(Flavour::Rollwright);
+    world.find_mut("web-b").status.ready -= 1;
+    world.observed.options.status_rests_until = Some(world.now + SignedDuration::from_hours(1));
+    assert!(written(&world.plan()).is_some());
+}
+
+/// A rollout that begins: the new set is created and the old one shrinks.
+fn beginning() -> World {
+    let mut world = ours().that(|workload| workload.replicas = 10);
+    world = world.with(set("a", 10).revision("1").scaled_for("10", "13"));
+    world.settle(5);
+    world.set_template(template("b"));
+    world.observed.workload.progress_deadline_seconds = Some(600);
+    world.now += SignedDuration::from_hours(5);
+    world
+}
+
+#[test]
+fn a_report_without_counters_joins_the_one_that_has_them() {
+    let mut apart = beginning();
+    assert_eq!(written(&apart.plan()).unwrap().observed_generation, 1);
+    let mut joined = beginning();
+    joined.observed.options.joins_reports = true;
+    let plan = joined.plan();
+    assert_eq!(written(&plan), None);
+    joined.apply(&plan);
+    // Five hours after the last progress, this rollout has only just begun.
+    let plan = joined.plan();
+    let status = written(&plan).unwrap();
+    let progressing = status.condition(condition::PROGRESSING).unwrap();
+    assert_eq!((status.observed_generation, progressing.status.as_str()), (2, "True"));
+    assert_eq!(progressing.last_update_time, Some(joined.now));
+}
+
+#[test]
+fn a_report_that_nothing_follows_is_written() {
+    let mut world = ours();
+    world.observed.options.joins_reports = true;
+    let plan = world.plan();
+    assert!(plan.actions.iter().any(|planned| matches!(planned.action, Action::CreateReplicaSet(_))));
+    assert_eq!(written(&plan).unwrap().observed_generation, 1);
+}
