@@ -32,6 +32,8 @@ use crate::watchdog::Watchdog;
 const START_DEADLINE: Duration = Duration::from_secs(90);
 const STOP_GRACE: Duration = Duration::from_secs(5);
 const PORT_ATTEMPTS: u32 = 3;
+/// What a component says whose port, or that of etcd, somebody else has.
+const PORT_TAKEN: [&str; 2] = ["address already in use", "error creating storage factory"];
 
 /// What to start, and where.
 #[derive(Clone, Debug)]
@@ -138,7 +140,7 @@ impl Cluster {
             match Self::start_once(options.clone(), binaries.clone()).await {
                 // Somebody took one of our free ports before we did.
                 Err(Error::Exited { tail, .. })
-                    if attempt < PORT_ATTEMPTS && tail.contains("address already in use") =>
+                    if attempt < PORT_ATTEMPTS && PORT_TAKEN.iter().any(|text| tail.contains(text)) =>
                 {
                     attempt += 1;
                 }
