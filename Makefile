@@ -55,10 +55,10 @@ OPERATOR = "$${CARGO_TARGET_DIR:-target}/release/rollwright"
 BENCH = $(CARGO) build --quiet --release --package rollwright --bin rollwright && \
   $(CARGO) run --quiet --release --package bench -- --operator $(OPERATOR)
 
-# Flags go into BENCH_FLAGS, for example BENCH_FLAGS='--only alone'.
+# Flags go into BENCH_FLAGS, for example BENCH_FLAGS='--only alone'. UPDATE=1 writes docs/benchmarks.md.
 .PHONY: bench
 bench: ## Measure the operator beside Kubernetes' own deployment controller, in a quarter of an hour
-	@$(BENCH) $(BENCH_FLAGS)
+	@$(BENCH) $(if $(UPDATE),--update docs/benchmarks.md,) $(BENCH_FLAGS)
 
 .PHONY: bench-quick
 bench-quick: ## The same in small, in three minutes

@@ -58,12 +58,22 @@ fn repeats(fault: &Fault, times: u32, is_single: bool) -> u32 {
     if is_single && is_carried_out { 1 } else { times }
 }
 
+/// Writes of one kind in a rollout.
+struct Writes {
+    select: Match,
+    /// How many are let pass before one is met.
+    skip: u32,
+    /// Whether there may be no more than the one that is met.
+    is_single: bool,
+}
+
 /// A rollout for each fault; the old set goes at once, so that there is a delete in each.
-async fn each(rig: &Rig, select: &Match, skip: u32, place: &str) -> Outcome {
+async fn each(rig: &Rig, writes: Writes, place: &str) -> Outcome {
+    let Writes { select, skip, is_single } = writes;
     let manifest = Manifest::new(NAME, REPLICAS).spec("revisionHistoryLimit", &json!(0));
     let mut rollout = Rollout::begin_with(rig, &manifest).await?;
     for (index, (name, fault, times)) in faults().into_iter().enumerate() {
-        let times = repeats(&fault, times, skip == 0);
+        let times = repeats(&fault, times, is_single);
         let rule = rig.proxy.arm(Rule::always(select.clone(), fault).skip(skip).times(times));
         rollout.change(&format!("app:v{}", index + 2)).await?;
         rig.met(rule, times).await?;
@@ -75,22 +85,25 @@ async fn each(rig: &Rig, select: &Match, skip: u32, place: &str) -> Outcome {
 }
 
 async fn create(rig: &Rig) -> Outcome {
-    each(rig, &Match::verb("create").resource("replicasets"), 0, "create of the ReplicaSet").await
+    let select = Match::verb("create").resource("replicasets");
+    each(rig, Writes { select, skip: 0, is_single: true }, "create of the ReplicaSet").await
 }
 
 async fn scale(rig: &Rig) -> Outcome {
     let select = Match::verb("patch").resource("replicasets").field("/spec/replicas");
-    each(rig, &select, 1, "scale of a ReplicaSet").await
+    each(rig, Writes { select, skip: 1, is_single: false }, "scale of a ReplicaSet").await
 }
 
+/// A short rollout has two: that it has begun, and that it is complete.
 async fn status(rig: &Rig) -> Outcome {
     let select = Match::verb("patch").resource("deployments").subresource("status");
     let place = if rig.world.flavour == Flavour::AppsV1 { "status write, apps/v1" } else { "status write" };
-    each(rig, &select, 1, place).await
+    each(rig, Writes { select, skip: 1, is_single: true }, place).await
 }
 
 async fn delete(rig: &Rig) -> Outcome {
-    each(rig, &Match::verb("delete").resource("replicasets"), 0, "delete of an old ReplicaSet").await
+    let select = Match::verb("delete").resource("replicasets");
+    each(rig, Writes { select, skip: 0, is_single: true }, "delete of an old ReplicaSet").await
 }
 
 /// Each time to another template: one that comes back again and again is refused.

@@ -1,8 +1,14 @@
 //! Waiting until a controller has nothing to do any more.
 
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Seek as _, SeekFrom};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
+use cluster::Cluster;
+
 use crate::failure::Failure;
+use crate::side::Side;
 use crate::usage;
 
 const LOOK: Duration = Duration::from_millis(500);
@@ -12,17 +18,20 @@ const WORK: Duration = Duration::from_millis(20);
 const CALM: u32 = 12;
 const DEADLINE: Duration = Duration::from_secs(1800);
 
-/// Waits until the process has been at rest for six seconds. Returns how long it was at work.
-pub(crate) async fn calm(pid: u32) -> Result<Duration, Failure> {
+/// Waits until the controller with this pid has neither worked nor asked for anything for six
+/// seconds, watches and its lease aside. Returns how long it was at work.
+pub(crate) async fn calm(cluster: &Cluster, side: Side, pid: u32) -> Result<Duration, Failure> {
     let started = Instant::now();
     let (mut before, mut looks, mut at_work) = (usage::of(pid)?.cpu, 0, Duration::ZERO);
+    let log = cluster.audit_log();
+    let mut read = log.metadata().map_or(0, |data| data.len());
     while looks < CALM {
         if started.elapsed() > DEADLINE {
             return Err(Failure::Other(format!("process {pid} does not come to rest")));
         }
         tokio::time::sleep(LOOK).await;
         let cpu = usage::of(pid)?.cpu;
-        if cpu.saturating_sub(before) > WORK {
+        if cpu.saturating_sub(before) > WORK || has_asked(&log, side, &mut read)? {
             (looks, at_work) = (0, started.elapsed());
         } else {
             looks += 1;
@@ -30,4 +39,24 @@ pub(crate) async fn calm(pid: u32) -> Result<Duration, Failure> {
         before = cpu;
     }
     Ok(at_work)
+}
+
+/// Whether the audit log has requests of this side behind the first `read` bytes.
+fn has_asked(log: &Path, side: Side, read: &mut u64) -> Result<bool, Failure> {
+    let reading = || Failure::io(format!("reading {}", log.display()));
+    let mut file = File::open(log).map_err(reading())?;
+    file.seek(SeekFrom::Start(*read)).map_err(reading())?;
+    let user = format!("\"username\":\"{}\"", side.user());
+    let (mut lines, mut line, mut has_asked) = (BufReader::new(file), String::new(), false);
+    loop {
+        line.clear();
+        let length = lines.read_line(&mut line).map_err(reading())?;
+        // The last line may be half written still.
+        if !line.ends_with('\n') {
+            return Ok(has_asked);
+        }
+        *read += length as u64;
+        let is_quiet = line.contains(r#""verb":"watch""#) || line.contains(r#""resource":"leases""#);
+        has_asked |= line.contains(&user) && !is_quiet;
+    }
 }

@@ -46,12 +46,12 @@ pub(crate) async fn measure(operator: &Path, deployments: usize) -> Result<Vec<G
         let controller = side.start(&cluster, operator, Limits::Lifted)?;
         let pid = controller.pid();
         fleet.create_new().await?;
-        calm(pid).await?;
+        calm(&cluster, side, pid).await?;
         let mut rolls = Vec::new();
         for revision in 2..ROLLS + 2 {
             let (since, before) = (Timestamp::now(), usage::of(pid)?.cpu);
             fleet.edit(deployments, revision).await?;
-            calm(pid).await?;
+            calm(&cluster, side, pid).await?;
             let writes = audit::writes(&cluster.audit_log(), since, side.user())?;
             let last = writes.iter().map(|request| request.answered).max().unwrap_or(since);
             let time = Duration::try_from(last - since).unwrap_or_default();

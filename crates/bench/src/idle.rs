@@ -74,7 +74,7 @@ pub(crate) async fn measure(operator: &Path, deployments: usize) -> Result<Vec<I
 async fn settle(cluster: &Cluster, side: Side, operator: &Path) -> Result<(), Failure> {
     let controller = side.start(cluster, operator, Limits::Lifted)?;
     tokio::time::sleep(START).await;
-    calm(controller.pid()).await?;
+    calm(cluster, side, controller.pid()).await?;
     end(controller).await
 }
 
@@ -94,14 +94,14 @@ async fn one(
     let controller = side.start(cluster, operator, Limits::Lifted)?;
     let pid = controller.pid();
     tokio::time::sleep(START).await;
-    let start_up = START + calm(pid).await?;
+    let start_up = START + calm(cluster, side, pid).await?;
     let started = usage::of(pid)?;
     let at_rest = Timestamp::now();
     tokio::time::sleep(REST).await;
     let rested = usage::of(pid)?;
     let edited = Timestamp::now();
     fleet.edit(EDITS, revision).await?;
-    calm(pid).await?;
+    calm(cluster, side, pid).await?;
     let cpu = usage::of(pid)?.cpu.saturating_sub(rested.cpu);
     end(controller).await?;
     let requests = audit::requests(&cluster.audit_log(), since, side.user())?;

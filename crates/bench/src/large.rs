@@ -87,7 +87,7 @@ impl Large {
             Some(((ratio - 1.0).abs() <= FLAT, text))
         };
         vec![
-            verdict(&format!("memory at most, {most} idle Deployments"), "≤ 64 MiB", &resident),
+            verdict(&format!("memory at most, {most} idle Deployments"), "≤ 64 MiB with 10,000", &resident),
             verdict("the same, against Kubernetes", "≤ 0.15 ×", &share),
             verdict("requests at rest, watches and lease aside", "0", &requests),
             verdict("CPU per edit as the namespace grows", "± 10 %", &growth),

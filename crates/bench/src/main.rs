@@ -10,6 +10,7 @@ mod ground;
 mod growth;
 mod idle;
 mod large;
+mod machine;
 mod manifest;
 mod played;
 mod report;
@@ -46,6 +47,9 @@ struct Arguments {
     /// Only these sides.
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = Side::ALL)]
     sides: Vec<Side>,
+    /// Write the tables into this file too, between its marks.
+    #[arg(long, value_name = "FILE")]
+    update: Option<PathBuf>,
     /// The operator, a release build.
     #[arg(long, value_name = "FILE")]
     operator: PathBuf,
@@ -97,7 +101,7 @@ async fn main() -> ExitCode {
 }
 
 async fn run(arguments: &Arguments) -> Result<String, Failure> {
-    let started = Instant::now();
+    let (started, load) = (Instant::now(), machine::load());
     let wanted = |name: &str| arguments.only.is_empty() || arguments.only.iter().any(|only| only == name);
     let operator = arguments.operator.canonicalize();
     let operator =
@@ -119,6 +123,9 @@ async fn run(arguments: &Arguments) -> Result<String, Failure> {
         }
     }
     text.push_str(&large.report());
-    eprintln!("all: {} s", started.elapsed().as_secs());
+    let text = format!("{}\n\n{}\n", machine::describe(&load, started.elapsed()), text.trim_end());
+    if let Some(file) = &arguments.update {
+        report::update(file, &text)?;
+    }
     Ok(text)
 }
