@@ -6,10 +6,10 @@ use std::time::Duration;
 use cluster::Component;
 use faultproxy::{Fault, Match, Rule};
 
-use crate::failure::Outcome;
+use crate::failure::{Outcome, ensure};
 use crate::report::Row;
 use crate::rig::Rig;
-use crate::rollout::{Rollout, SOON};
+use crate::rollout::{NAME, Rollout, SOON};
 use crate::suite::{Scenario, scenarios};
 
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
@@ -21,9 +21,10 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     ours server_frozen,
 ];
 
-/// Of the writes of a rollout, each so many-th is one at which the operator is killed.
-const STRIDE: usize = 2;
-const WRITES: u32 = 24;
+/// Writes of a rollout at each of which the operator is killed, if there are so many.
+const WRITES_MAX: u32 = 20;
+/// A rollout has at least so many.
+const WRITES_MIN: u32 = 6;
 const AWAY: Duration = Duration::from_secs(2);
 
 /// The operator dies when it has sent its n-th write, which never arrives or is carried out.
@@ -31,15 +32,23 @@ async fn killed(rig: &Rig, fault: &Fault, name: &str) -> Outcome {
     let mut rollout = Rollout::begin(rig).await?;
     rollout.allow_restart();
     let mut worst: Option<Row> = None;
-    for (version, skip) in (2..).zip((0..WRITES).step_by(STRIDE)) {
+    for (version, skip) in (2..).zip(0..WRITES_MAX) {
         let rule = rig.proxy.arm(Rule::once(Match::writes(), fault.clone()).skip(skip));
         rollout.change(&format!("app:v{version}")).await?;
-        rig.met(rule, 1).await?;
+        let is_met = tokio::select! {
+            met = rig.met(rule, 1) => met.map(|()| true)?,
+            complete = rig.world.complete(NAME) => complete.map(|_| false)?,
+        };
+        if !is_met {
+            ensure(skip >= WRITES_MIN, "more writes in a rollout", skip)?;
+            rig.proxy.heal();
+            break;
+        }
         rig.operator.kill();
         rig.proxy.heal();
         rig.operator.start_again()?;
         rollout.mark();
-        let row = rollout.measure(name, "every second write of a rollout; the worst", SOON).await?;
+        let row = rollout.measure(name, "each write of a rollout; the worst", SOON).await?;
         println!("write {}: {row}", skip + 1);
         worst = Some(worst.map_or_else(|| row.clone(), |worst| worst.and(&row)));
     }

@@ -44,6 +44,9 @@ struct Arguments {
     /// Only the scenarios of these names.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// How often each side plays each scenario, instead of what the amount says.
+    #[arg(long)]
+    rounds: Option<usize>,
     /// Only these sides.
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = Side::ALL)]
     sides: Vec<Side>,
@@ -109,7 +112,9 @@ async fn run(arguments: &Arguments) -> Result<String, Failure> {
     let cluster = ground::start().await?;
     let mut played = Vec::new();
     for scenario in arguments.amount.scenarios().iter().filter(|scenario| wanted(scenario.name)) {
-        played.push(Played::play(&cluster, &operator, *scenario, &arguments.sides).await?);
+        let rounds = arguments.rounds.unwrap_or(scenario.rounds);
+        let scenario = Scenario { rounds, ..*scenario };
+        played.push(Played::play(&cluster, &operator, scenario, &arguments.sides).await?);
     }
     ground::end(cluster).await?;
     let large = Large::measure(&operator, arguments.amount.sizes(), wanted).await?;

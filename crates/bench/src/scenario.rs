@@ -65,7 +65,7 @@ const LIFE: &[Operation] = &[
 pub(crate) const ALONE: Scenario = Scenario {
     name: "alone",
     about: "one Deployment of 10 replicas after another, nothing else going on, pods ready at once",
-    deployments: 10,
+    deployments: 6,
     replicas: 10,
     operations: &[Operation::Create, Operation::Roll, Operation::Roll, Operation::Delete],
     pace: Pace::OneByOne,
@@ -100,8 +100,8 @@ pub(crate) const BURST: Scenario = Scenario {
 
 pub(crate) const DEFAULTS: Scenario = Scenario {
     name: "defaults",
-    about: "30 Deployments of 2 replicas, all edited at once, everybody with the limits they come with",
-    deployments: 30,
+    about: "20 Deployments of 2 replicas, all edited at once, everybody with the limits they come with",
+    deployments: 20,
     replicas: 2,
     operations: &[Operation::Create, Operation::Roll, Operation::Delete],
     pace: Pace::AllAtOnce,
