@@ -13,7 +13,7 @@ use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use crate::rivalry::{Managed, Writer};
+use crate::rivalry::Writer;
 
 /// The kinds of objects that the operator reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -127,8 +127,7 @@ impl<'de> Visitor<'de> for MetadataVisitor {
         let mut metadata = Metadata { members: Map::new(), status_writer: None };
         while let Some(name) = members.next_key::<String>()? {
             if name == "managedFields" {
-                let entries: Option<Vec<Managed>> = members.next_value()?;
-                metadata.status_writer = entries.and_then(Writer::of_status);
+                metadata.status_writer = Writer::of_status(members.next_value()?);
             } else {
                 metadata.members.insert(name, members.next_value()?);
             }

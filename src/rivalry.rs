@@ -6,11 +6,13 @@
 //! it has been silent for a minute. Only writes of this process count, so a restart forgets.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::time::Duration;
 
 use pass::Refusal;
 use plan::{Event, Status, Workload};
-use serde::Deserialize;
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use tokio::time::Instant;
 use tracing::warn;
 
@@ -56,8 +58,8 @@ pub(crate) struct Writer {
 impl Writer {
     /// The last one that wrote the subresource `status`. Of two in the same second it is the
     /// other, since who asks knows its own writes by their versions.
-    pub(crate) fn of_status(managed_fields: Vec<Managed>) -> Option<Self> {
-        let entries = managed_fields.into_iter();
+    pub(crate) fn of_status(managed_fields: ManagedFields) -> Option<Self> {
+        let entries = managed_fields.0.into_iter();
         let of_status = entries.filter(|entry| entry.subresource.as_deref() == Some("status"));
         let writers = of_status.map(|entry| Self {
             manager: entry.manager.unwrap_or_default(),
@@ -71,10 +73,46 @@ impl Writer {
     }
 }
 
+/// `metadata.managedFields`; empty if it is no list, since one odd object must not end a watch.
+#[derive(Debug, Default)]
+pub(crate) struct ManagedFields(Vec<Managed>);
+
+impl<'de> Deserialize<'de> for ManagedFields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ManagedFieldsVisitor)
+    }
+}
+
+struct ManagedFieldsVisitor;
+
+impl<'de> Visitor<'de> for ManagedFieldsVisitor {
+    type Value = ManagedFields;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("managed fields")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<ManagedFields, A::Error> {
+        let mut managed = ManagedFields::default();
+        while let Some(entry) = entries.next_element()? {
+            managed.0.push(entry);
+        }
+        Ok(managed)
+    }
+
+    fn visit_unit<E>(self) -> Result<ManagedFields, E> {
+        Ok(ManagedFields::default())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<ManagedFields, E> {
+        Ok(ManagedFields::default())
+    }
+}
+
 /// One entry of `metadata.managedFields`, without the fields that it is about.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Managed {
+struct Managed {
     manager: Option<String>,
     time: Option<String>,
     subresource: Option<String>,

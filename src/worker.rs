@@ -192,11 +192,13 @@ async fn run(controller: &Arc<Controller>, key: &Key, workload: Workload, sets: 
     if dispatch::is_through_with_pods(&outcome) {
         controller.pods.stop(key);
     }
+    if outcome.writes > 0 {
+        let others = controller.starts().others(key, clock::now());
+        controller.queue.rest(key, others);
+    }
     if outcome.why.as_ref().map(Why::itself) == Some(&Why::Converged) {
         wake(controller, |starts| starts.ended(key, clock::now()));
     } else if outcome.writes > 0 {
-        let others = controller.starts().others(key, clock::now());
-        controller.queue.rest(key, others);
         wake(controller, |starts| starts.moved(key, clock::now()));
     }
     match controller.rivalry().yields_until(key) {

@@ -168,6 +168,7 @@ fn the_last_writer_is_read_from_managed_fields() {
     };
     let (early, late) = ("2026-04-01T12:00:00Z", "2026-04-01T12:00:01Z");
     assert_eq!(last(json!([])), None);
+    assert_eq!(last(json!("garbage")), None);
     assert_eq!(last(json!([{"manager": "kubectl", "time": late}])), None, "not the status");
     let both = |ours: &str, theirs: &str| {
         last(json!([

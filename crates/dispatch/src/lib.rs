@@ -41,9 +41,9 @@ pub fn observed(
     let mut orphans = memory.orphans(key, &workload.uid);
     orphans.retain(|name| sets.iter().all(|set| set.name != *name));
     let answers = Answers { orphans, ..Answers::default() };
-    let status_rests_until = memory.status_rests_until(key, &workload.uid);
+    let status_written = memory.status_written(key, &workload.uid);
     let joins_reports = flavour.has_status_extras();
-    let options = Options { status_rests_until, joins_reports, ..Options::default() };
+    let options = Options { status_written, joins_reports, ..Options::default() };
     Observed { flavour, workload, sets, answers, options }
 }
 

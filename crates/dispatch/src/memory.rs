@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use pass::Refusal;
 use plan::template::{Digest, Fingerprint};
 use plan::{DryRun, Workload};
@@ -13,9 +13,6 @@ use crate::index::Key;
 
 /// How long a dry run may fail for reasons that may pass before it counts as refused.
 const DRY_RUN_PATIENCE: Duration = Duration::from_secs(30);
-
-/// A status that can wait is written that long after the one before.
-const STATUS_RESTS: SignedDuration = SignedDuration::from_secs(1);
 
 /// By Deployment, in one flavour.
 #[derive(Default)]
@@ -31,7 +28,7 @@ struct Entry {
     why: String,
     dry_run: Option<(Fingerprint, DryRun)>,
     dry_run_fails_since: Option<Instant>,
-    status_rests_until: Option<Timestamp>,
+    status_written: Option<Timestamp>,
 }
 
 impl Memory {
@@ -81,12 +78,12 @@ impl Memory {
 
     /// The status was written just now.
     pub fn note_status_written(&mut self, key: &Key, uid: &str, now: Timestamp) {
-        self.entry(key, uid).status_rests_until = now.checked_add(STATUS_RESTS).ok();
+        self.entry(key, uid).status_written = Some(now);
     }
 
-    /// Until when a status that can wait does.
-    pub fn status_rests_until(&mut self, key: &Key, uid: &str) -> Option<Timestamp> {
-        self.entry(key, uid).status_rests_until
+    /// When the status was written last.
+    pub fn status_written(&mut self, key: &Key, uid: &str) -> Option<Timestamp> {
+        self.entry(key, uid).status_written
     }
 
     /// The answer of an earlier dry run of this template.

@@ -80,7 +80,7 @@ impl Starts {
         if !self.moving.contains_key(key) && self.is_waiting.insert(key.clone()) {
             self.waiting.entry(key.namespace.clone()).or_default().push_back(key.name.clone());
         }
-        let mut others = self.next(now);
+        let mut others = self.turns(now);
         others.retain(|other| other != key);
         let is_now = self.moving.contains_key(key);
         if is_now {
@@ -100,22 +100,17 @@ impl Starts {
         if let Some(until) = self.moving.get_mut(key) {
             *until = now + STILL_AFTER;
         }
-        self.next(now)
+        self.turns(now)
     }
 
     /// Its rollout is over, or it is gone. Tells whose turn has come.
     pub fn ended(&mut self, key: &Key, now: Instant) -> Vec<Key> {
         self.moving.remove(key);
-        self.next(now)
+        self.turns(now)
     }
 
-    /// Those whose turn has come because somebody else waits for pods: wake them.
+    /// Those whose turn has come: wake them. They count as under way from here on.
     pub fn turns(&mut self, now: Instant) -> Vec<Key> {
-        self.next(now)
-    }
-
-    /// Those that may begin now. They count as under way from here on.
-    fn next(&mut self, now: Instant) -> Vec<Key> {
         if self.waiting.is_empty() {
             return Vec::new();
         }

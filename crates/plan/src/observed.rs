@@ -34,16 +34,15 @@ pub struct Observed {
 pub struct Options {
     /// Whether `status.terminatingReplicas` is reported (S9.4).
     pub terminating_replicas: bool,
-    /// Before this time no status is written that can wait (issue 7); `None` if any may be. Set by
-    /// whoever knows when the last one was written.
-    pub status_rests_until: Option<Timestamp>,
+    /// When we wrote the status last, as far as is known: one that can wait rests after that (issue 7).
+    pub status_written: Option<Timestamp>,
     /// Whether a report without counters waits for the pass that brings them (our kind, issue 7).
     pub joins_reports: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { terminating_replicas: true, status_rests_until: None, joins_reports: false }
+        Self { terminating_replicas: true, status_written: None, joins_reports: false }
     }
 }
 

@@ -14,8 +14,8 @@ use crate::action::{Action, Plan, Planned, StatusWrite, Wake};
 use crate::observed::Observed;
 use crate::status::Status;
 
-/// No status is held back for longer.
-const REST_MAX: SignedDuration = SignedDuration::from_secs(2);
+/// A status that can wait is written so long after the one before.
+const REST: SignedDuration = SignedDuration::from_secs(1);
 
 /// Takes the status write out of a plan if it may wait.
 pub(crate) fn hold_back(plan: &mut Plan, observed: &Observed, now: Timestamp) {
@@ -25,10 +25,10 @@ pub(crate) fn hold_back(plan: &mut Plan, observed: &Observed, now: Timestamp) {
         plan.actions.remove(index);
         return;
     }
-    // If the clock was set back, it would rest for hours.
-    let rests = |until: &Timestamp| *until > now && until.duration_since(now) <= REST_MAX;
-    let rests_until = observed.options.status_rests_until.filter(rests);
-    if let Some(until) = rests_until.filter(|_| may_wait(write, observed)) {
+    // One of the future tells that the clock was set back: then nothing rests, lest it be for hours.
+    let written = observed.options.status_written.filter(|written| *written <= now);
+    let until = written.and_then(|written| written.checked_add(REST).ok()).filter(|until| *until > now);
+    if let Some(until) = until.filter(|_| may_wait(write, observed)) {
         plan.actions.remove(index);
         plan.wake = by(plan.wake, until);
     }

@@ -33,7 +33,7 @@ fn written(plan: &Plan) -> Option<&Status> {
 
 /// The plan if the last status was written half a second ago.
 fn plan_at_rest(world: &mut World) -> Plan {
-    world.observed.options.status_rests_until = Some(until(world));
+    world.observed.options.status_written = Some(world.now - SECOND / 2);
     world.plan()
 }
 
@@ -94,7 +94,7 @@ fn a_deadline_is_not_missed_because_a_status_waits() {
 fn a_clock_that_was_set_back_holds_up_nothing() {
     let mut world = half_way(Flavour::Rollwright);
     world.find_mut("web-b").status.ready -= 1;
-    world.observed.options.status_rests_until = Some(world.now + SignedDuration::from_hours(1));
+    world.observed.options.status_written = Some(world.now + SECOND / 2);
     assert!(written(&world.plan()).is_some());
 }
 
