@@ -42,6 +42,7 @@ mod trace;
 #[allow(dead_code, reason = "shared with the end-to-end scenarios")]
 mod world;
 
+mod cuts;
 mod hostile;
 mod liveness;
 mod processes;

@@ -71,6 +71,7 @@ async fn killed_after_a_write(rig: &Rig) -> Outcome {
 /// Killed, gone for two seconds, and started again on the same data.
 async fn restarted(rig: &Rig, component: Component) -> Outcome {
     let mut rollout = Rollout::begin(rig).await?;
+    rollout.hits_everybody();
     rollout.change("app:v2").await?;
     rollout.half_way().await?;
     let cluster = &rig.world.stage.cluster;
@@ -94,6 +95,7 @@ async fn etcd_killed(rig: &Rig) -> Outcome {
 /// Stopped without an end: connections stay open, and nobody answers.
 async fn server_frozen(rig: &Rig) -> Outcome {
     let mut rollout = Rollout::begin(rig).await?;
+    rollout.hits_everybody();
     rollout.change("app:v2").await?;
     rollout.half_way().await?;
     let cluster = &rig.world.stage.cluster;

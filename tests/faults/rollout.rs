@@ -7,6 +7,7 @@ use cluster::wait_for;
 use faultproxy::{Exchange, Journal, Match, shapes};
 use serde_json::json;
 
+use crate::cuts;
 use crate::failure::{Failure, Outcome, ensure, same, until};
 use crate::manifest::Manifest;
 use crate::objects::{Deployment, Set, summaries};
@@ -40,6 +41,8 @@ pub(crate) struct Rollout<'a> {
     since: Instant,
     /// Whether old sets go at once.
     keeps_history: bool,
+    /// Whether the fault also hits the ReplicaSet controller.
+    hits_everybody: bool,
 }
 
 impl<'a> Rollout<'a> {
@@ -62,6 +65,7 @@ impl<'a> Rollout<'a> {
             rollouts: 0,
             since: Instant::now(),
             keeps_history,
+            hits_everybody: false,
         })
     }
 
@@ -97,6 +101,12 @@ impl<'a> Rollout<'a> {
     /// The operator was restarted on purpose.
     pub(crate) fn allow_restart(&mut self) {
         self.pid = None;
+    }
+
+    /// The ReplicaSet controller and the kubelets lose the API server too. Just after that they may
+    /// take other pods than they should; only what the operator takes is judged.
+    pub(crate) fn hits_everybody(&mut self) {
+        self.hits_everybody = true;
     }
 
     /// Waits for the end, checks everything, and adds a row to the table.
@@ -153,7 +163,10 @@ impl<'a> Rollout<'a> {
     fn check_history(&self) -> Outcome {
         let seen = self.recorder.read();
         seen.ensure_at_most(REPLICAS + SURGE)?;
-        seen.ensure_available(REPLICAS - UNAVAILABLE)?;
+        match self.hits_everybody {
+            true => cuts::ensure_leave(&seen, REPLICAS - UNAVAILABLE)?,
+            false => seen.ensure_available(REPLICAS - UNAVAILABLE)?,
+        }
         for moment in &seen.0 {
             let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
             for set in moment.values() {
