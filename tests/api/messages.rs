@@ -84,19 +84,11 @@ async fn check(suite: &Suite, name: &str, base: &Value, cases: Vec<Value>) {
 }
 
 async fn ask(suite: &Suite, base: &Value, case: &Value, name: &str) -> Value {
-    let mut object = changed(base, case, "set");
+    let object = changed(base, case, "set");
     let validation = case["fieldValidation"].as_str().unwrap_or("Strict");
     let query = format!("?dryRun=All&fieldValidation={validation}");
     let (status, mut answer, warnings) = if case.get("old").is_some() {
-        let mut old = changed(base, case, "old");
-        old["metadata"]["name"] = json!(name);
-        let (status, stored, _) = send(suite, "POST", &url(suite, base, ""), &old.to_string()).await;
-        assert_eq!(status, 201, "{stored}");
-        object["metadata"]["name"] = json!(name);
-        object["metadata"]["resourceVersion"] = stored["metadata"]["resourceVersion"].clone();
-        let subresource = case["subresource"].as_str().map(|name| format!("/{name}")).unwrap_or_default();
-        let url = url(suite, base, &format!("/{name}{subresource}{query}"));
-        send(suite, "PUT", &url, &object.to_string()).await
+        change(suite, base, case, (name, &query), &object).await
     } else if case.get("apply").is_some() {
         let url = url(suite, base, &format!("/probe{query}&fieldManager=one"));
         send(suite, "PATCH", &url, &object.to_string()).await
@@ -118,6 +110,33 @@ async fn ask(suite: &Suite, base: &Value, case: &Value, name: &str) -> Value {
         differences.insert("warnings".into(), json!(warnings));
     }
     differences.into()
+}
+
+/// Stores an object and sends a change of it. The ReplicaSet controller writes the status of a set
+/// that it sees: a change made before that is made again.
+async fn change(
+    suite: &Suite,
+    base: &Value,
+    case: &Value,
+    (name, query): (&str, &str),
+    object: &Value,
+) -> (u16, Value, Vec<String>) {
+    let mut old = changed(base, case, "old");
+    old["metadata"]["name"] = json!(name);
+    let mut object = object.clone();
+    object["metadata"]["name"] = json!(name);
+    let (status, mut stored, _) = send(suite, "POST", &url(suite, base, ""), &old.to_string()).await;
+    assert_eq!(status, 201, "{stored}");
+    let subresource = case["subresource"].as_str().map(|name| format!("/{name}")).unwrap_or_default();
+    let at = url(suite, base, &format!("/{name}"));
+    loop {
+        object["metadata"]["resourceVersion"] = stored["metadata"]["resourceVersion"].clone();
+        let answer = send(suite, "PUT", &format!("{at}{subresource}{query}"), &object.to_string()).await;
+        stored = send(suite, "GET", &at, "").await.1;
+        if answer.0 != 409 || stored["metadata"]["resourceVersion"] == object["metadata"]["resourceVersion"] {
+            return answer;
+        }
+    }
 }
 
 fn there<'a>(object: &'a Value, part: &str) -> Option<&'a Value> {

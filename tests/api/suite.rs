@@ -107,7 +107,12 @@ pub(crate) fn golden(relative: &str, text: &str) {
         fs::write(&path, text).unwrap();
     }
     let stored = fs::read_to_string(Path::new(&path)).unwrap_or_default();
-    assert!(stored == text, "{relative} is not what the server says; run with UPDATE=1 and review");
+    let differs = |(stored, said): &(&str, &str)| stored != said;
+    let first = stored.lines().zip(text.lines()).find(differs);
+    assert!(
+        stored == text,
+        "{relative} is not what the server says; run with UPDATE=1 and review\nfirst difference (file, server): {first:#?}",
+    );
 }
 
 /// The template of a stored object.
