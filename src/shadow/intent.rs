@@ -63,7 +63,11 @@ pub(crate) fn intend(view: &View, circumstances: &Circumstances) -> Intent {
         workload: view.workload.decoded.clone(),
         sets: view.sets.iter().map(|set| set.decoded.clone()).collect(),
         answers: Answers::default(),
-        options: Options { terminating_replicas: circumstances.terminating_replicas, ..Options::default() },
+        options: Options {
+            terminating_replicas: circumstances.terminating_replicas,
+            tells_steps: true,
+            ..Options::default()
+        },
     };
     let mirror = Mirror { view, circumstances, noted: Mutex::default() };
     let outcome = at_once(pass::run(&mirror, observed, circumstances.now));

@@ -14,6 +14,10 @@ use plan::template::with_hash_label;
 use plan::{Action, Answers, Flavour, Observed, Options, Plan, Step};
 use serde_json::{Value, json};
 
+/// As in the operator.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const REPLICAS: i64 = 10;
 const FLAVOURS: [(&str, Flavour); 2] = [("rollwright", Flavour::Rollwright), ("apps", Flavour::AppsV1)];
 /// 3 is what the target of 500,000 plans a second is about.

@@ -75,7 +75,8 @@ pub struct Plan {
     /// Rules from which a branch deviated on purpose (docs/deviations.md).
     pub deviations: BTreeSet<&'static str>,
     /// Statuses on the way to the one that is written, in order: those that a controller shows
-    /// which writes after each step, as upstream does, where this plan writes once.
+    /// which writes after each step, as upstream does, where this plan writes once. Told on request
+    /// ([`crate::Options::tells_steps`]).
     pub on_the_way: Vec<Status>,
     /// The status as it is to be written when the creation of the new ReplicaSet fails; `None` when
     /// none is created.

@@ -68,26 +68,27 @@ fn tell_ours(draft: &Draft<'_>, counts: Counts, status: &mut Cow<'_, Status>) {
     let revision = draft.new_revision().or(status.ours.revision);
     let scale_replicas = Some(counts.replicas.min(workload.replicas));
     let known = &status.ours;
-    let is_told = known.revision == revision
-        && known.scale_replicas == scale_replicas
-        && known.containers.as_ref() == Some(containers)
-        && known.images.as_ref() == Some(images)
-        && known.ready.as_ref().is_some_and(|known| reads(known, &ready))
-        && match (&known.selector, &workload.selector) {
-            (Some(known), Some(selector)) => reads(known, selector),
-            (None, None) => true,
-            _ => false,
-        };
-    if is_told {
-        return;
+    if known.revision != revision || known.scale_replicas != scale_replicas {
+        let ours = &mut status.to_mut().ours;
+        (ours.revision, ours.scale_replicas) = (revision, scale_replicas);
     }
-    let ours = &mut status.to_mut().ours;
-    ours.revision = revision;
-    ours.selector = workload.selector.as_ref().map(ToString::to_string);
-    ours.scale_replicas = scale_replicas;
-    ours.ready = Some(ready.to_string());
-    ours.containers = Some(containers.clone());
-    ours.images = Some(images.clone());
+    if !status.ours.ready.as_ref().is_some_and(|known| reads(known, &ready)) {
+        status.to_mut().ours.ready = Some(ready.to_string());
+    }
+    let knows_selector = match (&status.ours.selector, &workload.selector) {
+        (Some(known), Some(selector)) => reads(known, selector),
+        (None, None) => true,
+        _ => false,
+    };
+    if !knows_selector {
+        status.to_mut().ours.selector = workload.selector.as_ref().map(ToString::to_string);
+    }
+    if status.ours.containers.as_ref() != Some(containers) {
+        status.to_mut().ours.containers = Some(containers.clone());
+    }
+    if status.ours.images.as_ref() != Some(images) {
+        status.to_mut().ours.images = Some(images.clone());
+    }
 }
 
 /// What of a text has not been written yet.

@@ -242,7 +242,9 @@ impl<'a> Draft<'a> {
 
     /// The status in hand changed in a way that is written before anything else (S4.4, S13.1).
     pub(crate) fn status_is_early(&mut self) {
-        self.on_the_way.push(Status::clone(&self.status));
+        if self.observed.options.tells_steps {
+            self.on_the_way.push(Status::clone(&self.status));
+        }
         self.status_at.get_or_insert(self.actions.len());
     }
 

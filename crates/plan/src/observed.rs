@@ -38,11 +38,13 @@ pub struct Options {
     pub status_written: Option<Timestamp>,
     /// Whether a report without counters waits for the pass that brings them (our kind, issue 7).
     pub joins_reports: bool,
+    /// Whether [`crate::Plan::on_the_way`] is wanted; only a comparison with another controller reads it.
+    pub tells_steps: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { terminating_replicas: true, status_written: None, joins_reports: false }
+        Self { terminating_replicas: true, status_written: None, joins_reports: false, tells_steps: false }
     }
 }
 

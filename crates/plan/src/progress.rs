@@ -33,8 +33,10 @@ pub(crate) fn report(draft: &mut Draft<'_>) {
 
 /// A step was taken whose outcome the status is to show, and upstream's does not yet (S9.3).
 pub(crate) fn note_step(draft: &mut Draft<'_>) {
-    let before = calculate(draft);
-    draft.on_the_way.push(before.into_owned());
+    if draft.observed.options.tells_steps {
+        let before = calculate(draft).into_owned();
+        draft.on_the_way.push(before);
+    }
     draft.note_sizes();
 }
 
