@@ -3,7 +3,7 @@
 use std::hash::Hash;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use dispatch::next::{Next, Scheduled};
 use dispatch::queue::Queue as State;
@@ -49,6 +49,16 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     /// The key in work has written; see [`State::rest`].
     pub(crate) fn rest(&self, key: &K, others: usize) {
         self.lock().rest(key, others, clock::now());
+    }
+
+    /// The key in work has written, and its next step waits for nothing.
+    pub(crate) fn hurry(&self, key: &K) {
+        self.lock().hurry(key);
+    }
+
+    /// Until when a key may wait for more; see [`State::rests_until`].
+    pub(crate) fn rests_until(&self, key: &K) -> Option<Instant> {
+        self.lock().rests_until(key, clock::now())
     }
 
     /// A pass over this key ended so; says when it comes again, and releases it.

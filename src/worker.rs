@@ -158,6 +158,11 @@ async fn pass_over(controller: &Arc<Controller>, key: &Key) -> Next {
         forget(controller, key);
         return Next::Nothing;
     };
+    if let Some(until) = controller.queue.rests_until(key)
+        && !sets.iter().all(ReplicaSet::is_settled)
+    {
+        return Next::Parked(until);
+    }
     if starts::is_start(&workload, &sets) {
         let turn = controller.starts().ask(key, clock::now());
         controller.queue.wake(turn.others);
@@ -192,7 +197,9 @@ async fn run(controller: &Arc<Controller>, key: &Key, workload: Workload, sets: 
     if dispatch::is_through_with_pods(&outcome) {
         controller.pods.stop(key);
     }
-    if outcome.writes > 0 {
+    if outcome.has_room {
+        controller.queue.hurry(key);
+    } else if outcome.writes > 0 {
         let others = controller.starts().others(key, clock::now());
         controller.queue.rest(key, others);
     }

@@ -20,10 +20,13 @@ const COALESCE: Duration = Duration::from_millis(10);
 /// A burst is acted upon so long after it began, even if it goes on.
 const BURST_MAX: Duration = Duration::from_millis(50);
 /// A key that has just written rests so long: what it wrote comes back as events, and pods that it
-/// asked for come one by one. Longer if others are under way too: then the server is busy, and who
-/// waits for more loses nothing.
+/// asked for come one by one.
 const REST: Duration = Duration::from_millis(50);
-const REST_MAX: Duration = Duration::from_millis(200);
+/// If others are under way too, the server is busy, and who waits for all pods of a step loses nothing:
+/// for each of them a key may rest so much longer, see [`Queue::rests_until`].
+const REST_MAX: Duration = Duration::from_millis(400);
+/// When so many keys are known to rest, those that rest no more are forgotten.
+const RESTING_MANY: usize = 64;
 /// Delay after the first failure of a key; doubled with each further one (S14.1).
 const BACKOFF_BASE: Duration = Duration::from_millis(5);
 /// Longest delay between two attempts.
@@ -54,8 +57,7 @@ pub struct Queue<K> {
     failures: HashMap<K, Failures>,
     /// Events that have come and are not acted upon yet.
     bursts: HashMap<K, Burst>,
-    /// Until when a key heeds no event.
-    resting: HashMap<K, Instant>,
+    resting: HashMap<K, Rest>,
     /// When the bucket is empty no more: the "theoretical arrival time" of a leaky bucket.
     bucket: Instant,
     is_closed: bool,
@@ -66,6 +68,15 @@ pub struct Queue<K> {
 struct Burst {
     began: Instant,
     due: Instant,
+}
+
+/// What follows a write.
+#[derive(Clone, Copy)]
+struct Rest {
+    /// Until then the key heeds no event.
+    least: Instant,
+    /// Until then it may wait for more.
+    most: Instant,
 }
 
 struct Failures {
@@ -131,11 +142,25 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     /// together; `others` are under way besides.
     pub fn rest(&mut self, key: &K, others: usize, now: Instant) {
         let factor = u32::try_from(others).unwrap_or(u32::MAX).saturating_add(1);
-        let until = now + REST.saturating_mul(factor).min(REST_MAX);
-        self.resting.insert(key.clone(), until);
-        if self.dirty.remove(key).is_some() {
-            self.delay(key.clone(), until);
+        let rest = Rest { least: now + REST, most: now + REST.saturating_mul(factor).min(REST_MAX) };
+        if self.resting.len() >= RESTING_MANY {
+            self.resting.retain(|_, rest| rest.most > now);
         }
+        self.resting.insert(key.clone(), rest);
+        if self.dirty.remove(key).is_some() {
+            self.delay(key.clone(), rest.least);
+        }
+    }
+
+    /// The key in work has written, and its next step waits for nothing.
+    pub fn hurry(&mut self, key: &K) {
+        self.resting.remove(key);
+    }
+
+    /// Until when this key may go on to rest, if what it waits for is not there yet.
+    #[must_use]
+    pub fn rests_until(&self, key: &K, now: Instant) -> Option<Instant> {
+        self.resting.get(key).map(|rest| rest.most).filter(|most| *most > now)
     }
 
     /// The worker is through with this key. True if it is to be worked on again at once.
@@ -230,7 +255,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         }
         let known = self.bursts.get(&key).copied();
         let began = known.map_or(now, |burst| burst.began);
-        let rested = self.resting.get(&key).map_or(now, |until| *until);
+        let rested = self.resting.get(&key).map_or(now, |rest| rest.least);
         let due = (now + COALESCE).min(began + BURST_MAX).max(rested);
         if known.is_some_and(|burst| self.due.get(&key) == Some(&burst.due)) {
             // It goes on. (Else the key comes sooner for another reason.)
@@ -262,7 +287,9 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         self.promote(now);
         let key = self.ready.pop_front()?;
         let since = self.dirty.remove(&key).unwrap_or(now);
-        self.resting.remove(&key);
+        if self.rests_until(&key, now).is_none() {
+            self.resting.remove(&key);
+        }
         self.processing.insert(key.clone(), now);
         Some((key, now.saturating_duration_since(since)))
     }

@@ -33,6 +33,8 @@ pub struct Outcome {
     pub wrote_status: bool,
     /// Rules from which a branch deviated on purpose.
     pub deviations: BTreeSet<&'static str>,
+    /// Whether the next step is due at once ([`Plan::has_room`]).
+    pub has_room: bool,
     /// Statuses on the way to the one that was written ([`Plan::on_the_way`]).
     pub on_the_way: Vec<Status>,
 }
@@ -68,12 +70,12 @@ pub async fn run<C: Cluster>(cluster: &C, observed: Observed, now: Timestamp) ->
     let mut pass =
         Pass { cluster, observed, now, writes: 0, wrote_status: false, deviations: BTreeSet::new() };
     let result = pass.steps().await;
-    let (error, wake, why, on_the_way) = match result {
-        Ok(plan) => (None, plan.wake, Some(plan.why), plan.on_the_way),
-        Err((error, why)) => (Some(error), Wake::OnChange, why, Vec::new()),
+    let (error, wake, why, has_room, on_the_way) = match result {
+        Ok(plan) => (None, plan.wake, Some(plan.why), plan.has_room, plan.on_the_way),
+        Err((error, why)) => (Some(error), Wake::OnChange, why, false, Vec::new()),
     };
     let Pass { writes, wrote_status, deviations, .. } = pass;
-    Outcome { error, wake, why, writes, wrote_status, deviations, on_the_way }
+    Outcome { error, wake, why, writes, wrote_status, deviations, has_room, on_the_way }
 }
 
 struct Pass<'a, C> {

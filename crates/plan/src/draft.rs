@@ -122,6 +122,8 @@ pub(crate) struct Draft<'a> {
     pub(crate) why: Why,
     pub(crate) error: Option<String>,
     pub(crate) deviations: BTreeSet<&'static str>,
+    /// See [`Plan::has_room`].
+    pub(crate) has_room: bool,
     /// See [`Plan::on_the_way`].
     pub(crate) on_the_way: Vec<Status>,
 }
@@ -162,6 +164,7 @@ impl<'a> Draft<'a> {
             why: Why::Converged,
             error: None,
             deviations: BTreeSet::new(),
+            has_room: false,
             on_the_way: Vec::new(),
         };
         draft.note_sizes();
@@ -443,9 +446,9 @@ impl<'a> Draft<'a> {
     /// The plan as it stands.
     pub(crate) fn finish(self) -> Plan {
         let why = self.why.beside(&self.workload.namespace, &self.observed.answers.orphans);
-        let Self { actions, events, wake, error, deviations, on_the_way, before_create, .. } = self;
+        let Self { actions, events, wake, error, deviations, on_the_way, has_room, before_create, .. } = self;
         let in_hand = before_create.map(Cow::into_owned);
-        Plan { actions, events, wake, why, error, deviations, on_the_way, in_hand }
+        Plan { actions, events, wake, why, error, deviations, on_the_way, has_room, in_hand }
     }
 }
 

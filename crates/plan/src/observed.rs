@@ -176,6 +176,17 @@ pub struct ReplicaSet {
     pub status: SetStatus,
 }
 
+impl ReplicaSet {
+    /// Whether its controller has done what it was asked to do, so that its status stays as it is.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        let SetStatus { replicas, ready, available, terminating, observed_generation, .. } = self.status;
+        observed_generation >= self.generation
+            && [replicas, ready, available].iter().all(|pods| *pods == self.size)
+            && terminating.unwrap_or(0) == 0
+    }
+}
+
 /// `status` of a ReplicaSet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SetStatus {

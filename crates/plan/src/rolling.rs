@@ -38,6 +38,7 @@ pub(crate) fn roll(draft: &mut Draft<'_>) -> Result<(), Ask> {
     if up || down {
         draft.why = Why::Stepping;
     }
+    draft.has_room = down && has_room(draft);
     if up {
         draft.is_report_deferred = false;
     }
@@ -47,6 +48,13 @@ pub(crate) fn roll(draft: &mut Draft<'_>) -> Result<(), Ask> {
     }
     progress::report(draft);
     Ok(())
+}
+
+/// Whether the surge leaves room for more pods of the new set, by the sizes as planned.
+fn has_room(draft: &Draft<'_>) -> bool {
+    let (workload, size) = (draft.workload, draft.new_size());
+    new_set_size(&workload.strategy, workload.replicas, draft.total_size() - size, size)
+        .is_ok_and(|wanted| wanted > size)
 }
 
 /// The size at which a missing new set is created (S4.11).

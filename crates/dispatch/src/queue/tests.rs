@@ -105,22 +105,33 @@ fn a_key_that_has_written_rests() {
     assert_eq!(bench.queue.next_due(), Some(bench.now + REST));
     bench.advance(REST);
     assert_eq!(bench.queue.take(bench.now), Some(7));
-    bench.queue.rest(&7, 1, bench.now);
-    bench.queue.done(&7);
-    bench.wake(7);
-    assert_eq!(bench.queue.next_due(), Some(bench.now + 2 * REST));
-    bench.advance(2 * REST);
-    assert_eq!(bench.queue.take(bench.now), Some(7));
-    bench.queue.rest(&7, 1000, bench.now);
-    bench.queue.done(&7);
-    bench.wake(7);
-    assert_eq!(bench.queue.next_due(), Some(bench.now + REST_MAX));
-    bench.advance(REST_MAX);
-    assert_eq!(bench.queue.take(bench.now), Some(7));
+    assert_eq!(bench.queue.rests_until(&7, bench.now), None);
     // A pass that wrote nothing does not make it rest.
     bench.queue.done(&7);
     bench.wake(7);
     assert_eq!(bench.queue.next_due(), Some(bench.now + COALESCE));
+}
+
+#[test]
+fn a_key_may_rest_longer_while_others_are_under_way() {
+    let mut bench = Bench::new();
+    for (others, longest) in [(0, REST), (1, 2 * REST), (1000, REST_MAX)] {
+        bench.wake(7);
+        assert_eq!(bench.take(), Some(7));
+        let written = bench.now;
+        bench.queue.rest(&7, others, written);
+        bench.queue.done(&7);
+        // It is asked all the same, to see whether there is what it waits for.
+        bench.wake(7);
+        assert_eq!(bench.queue.next_due(), Some(written + REST));
+        bench.advance(REST);
+        assert_eq!(bench.queue.take(bench.now), Some(7));
+        let until = bench.queue.rests_until(&7, bench.now);
+        assert_eq!(until, Some(written + longest).filter(|_| others > 0));
+        bench.queue.done(&7);
+        bench.advance(REST_MAX);
+        assert_eq!(bench.queue.rests_until(&7, bench.now), None);
+    }
 }
 
 #[test]

@@ -61,6 +61,18 @@ fn a_pass_that_cuts_says_so() {
     assert_eq!((cuts.count(), plan.why.to_string().as_str()), (1, "creating or resizing ReplicaSets"));
 }
 
+/// The next step up waits for no report of the sets.
+#[test]
+fn a_cut_that_makes_room_says_so() {
+    // Sizes of the old set and the new one, all pods available; R is 4, within 3 and 5.
+    for (old, new, has_room) in [(4, 1, true), (2, 3, true), (1, 4, false), (4, 0, true), (0, 4, false)] {
+        let world = ours().that(|it| it.replicas = 4);
+        let of_four = |image, size, revision| set(image, size).revision(revision).scaled_for("4", "5");
+        let plan = world.with(of_four("b", old, "1")).with(of_four("a", new, "2")).plan();
+        assert_eq!(plan.has_room, has_room, "{old} and {new}: {plan:#?}");
+    }
+}
+
 #[test]
 fn surge_never_shows_as_the_size_that_an_autoscaler_sees() {
     // R, pods of the old set, pods of the new set, what the scale subresource shows
