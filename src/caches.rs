@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::decode::{self, Defaults};
+use dispatch::packed::Packed;
 use dispatch::territory;
 use kube::Api;
 use kube::runtime::watcher;
@@ -24,6 +25,7 @@ use crate::quarantine::Quarantine;
 use crate::renewal::{Orders, Renewer, renewal};
 use crate::rivalry::Sighting;
 use crate::shard::Shard;
+use crate::unread::Unread;
 use crate::watch::{self, Sink};
 
 /// How often a watch that has yet to begin gives a sign of life.
@@ -76,7 +78,7 @@ async fn once_open(shard: Option<Arc<Shard>>, pulse: Arc<Pulse>, watch: impl Fut
     watch.await;
 }
 
-fn follow<S: Sink>(
+fn follow<S: Sink<Unread>>(
     pair: &WatchPair,
     watch: &WatchClient,
     kind: Kind,
@@ -154,27 +156,28 @@ struct Workloads(Common);
 
 /// A Deployment, or the name of one that cannot be understood.
 enum Read {
-    Workload(Box<Workload>),
+    Workload(Packed<Workload>),
     Unreadable(Key, String),
 }
 
-impl Sink for Workloads {
+impl Sink<Unread> for Workloads {
     type Item = Read;
 
-    fn read(&self, mut object: Object) -> Option<Read> {
-        if !self.0.admits(&object) {
+    fn read(&self, unread: Unread) -> Option<Read> {
+        if !self.0.admits(unread.metadata()) {
             return None;
         }
+        let (mut object, whole) = unread.read();
         let key = Key { namespace: object.namespace().to_owned(), name: object.name().to_owned() };
         slim(&mut object.body);
-        let decoded = workload(self.0.controller.flavour, &object.body);
+        let decoded = whole.and_then(|()| workload(self.0.controller.flavour, &object.body));
         if let Ok(workload) = &decoded {
             let sighting = Sighting::new(workload, object.status_writer.take());
             self.0.controller.rivalry().saw(&key, sighting);
         }
         self.0.quarantine.judge(&object, decoded.as_ref().err());
         Some(match decoded {
-            Ok(workload) => Read::Workload(Box::new(workload)),
+            Ok(workload) => Read::Workload(workload.into()),
             Err(_) => Read::Unreadable(key, object.resource_version().to_owned()),
         })
     }
@@ -185,26 +188,26 @@ impl Sink for Workloads {
 
     fn reset(&self, items: Vec<Read>) {
         let readable = items.into_iter().filter_map(|item| match item {
-            Read::Workload(workload) => Some(*workload),
+            Read::Workload(workload) => Some(workload),
             Read::Unreadable(..) => None,
         });
         let namespace = self.0.namespace.as_deref();
-        let listed = readable.collect();
-        let woken = self.0.controller.index().reset_workloads(namespace, listed, clock::now());
+        let woken = self.0.controller.index().reset_workloads(namespace, readable, clock::now());
         self.0.controller.queue.wake(woken);
         self.0.note_filled();
     }
 
     fn apply(&self, item: Read) {
         let woken = match item {
-            Read::Workload(workload) => self.0.controller.index().apply_workload(*workload, clock::now()),
+            Read::Workload(workload) => self.0.controller.index().apply_workload(workload, clock::now()),
             Read::Unreadable(key, version) => self.0.controller.index().delete_workload(key, &version),
         };
         self.0.controller.queue.wake(woken);
         self.0.note_sizes();
     }
 
-    fn delete(&self, object: &Object) {
+    fn delete(&self, object: &Unread) {
+        let object = object.metadata();
         self.0.quarantine.judge(object, None);
         let key = Key { namespace: object.namespace().to_owned(), name: object.name().to_owned() };
         self.0.controller.rivalry().forget(&key);
@@ -245,35 +248,38 @@ pub(crate) fn workload(flavour: Flavour, body: &Value) -> Result<Workload, decod
 
 struct Sets(Common);
 
-impl Sink for Sets {
-    type Item = Placed;
+impl Sink<Unread> for Sets {
+    type Item = Packed<Placed>;
 
-    fn read(&self, object: Object) -> Option<Placed> {
-        if !self.0.admits(&object) {
+    fn read(&self, unread: Unread) -> Option<Packed<Placed>> {
+        if !self.0.admits(unread.metadata()) {
             return None;
         }
-        let decoded = decode::replica_set(self.0.controller.flavour, &object.body);
+        let (object, whole) = unread.read();
+        let decoded = whole.and_then(|()| decode::replica_set(self.0.controller.flavour, &object.body));
         self.0.quarantine.judge(&object, decoded.as_ref().err());
-        Some(Placed { namespace: object.namespace().to_owned(), set: Arc::new(decoded.ok()?) })
+        let placed = Placed { namespace: object.namespace().to_owned(), set: Arc::new(decoded.ok()?) };
+        Some(placed.into())
     }
 
     fn begin(&self) {
         self.0.begin(territory::Kind::Sets);
     }
 
-    fn reset(&self, items: Vec<Placed>) {
+    fn reset(&self, items: Vec<Packed<Placed>>) {
         let woken = self.0.controller.index().reset_sets(self.0.namespace.as_deref(), items);
         self.0.controller.queue.wake(woken);
         self.0.note_filled();
     }
 
-    fn apply(&self, item: Placed) {
+    fn apply(&self, item: Packed<Placed>) {
         let woken = self.0.controller.index().apply_set(item);
         self.0.controller.queue.wake(woken);
         self.0.note_sizes();
     }
 
-    fn delete(&self, object: &Object) {
+    fn delete(&self, object: &Unread) {
+        let object = object.metadata();
         self.0.quarantine.judge(object, None);
         let (namespace, version) = (object.namespace(), object.resource_version());
         let woken = self.0.controller.index().delete_set(namespace, object.uid(), version);

@@ -33,6 +33,7 @@ mod scout;
 mod shadow;
 mod shard;
 mod turns;
+mod unread;
 mod watch;
 #[cfg(test)]
 mod whole;

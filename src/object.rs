@@ -103,9 +103,9 @@ impl<'de> Visitor<'de> for ObjectVisitor {
 
 /// `metadata` without `managedFields`: those are about half of an object's size, and hardly
 /// anything of them is read, so they are skipped in the text.
-struct Metadata {
-    members: Map<String, Value>,
-    status_writer: Option<Writer>,
+pub(crate) struct Metadata {
+    pub(crate) members: Map<String, Value>,
+    pub(crate) status_writer: Option<Writer>,
 }
 
 impl<'de> Deserialize<'de> for Metadata {

@@ -189,11 +189,15 @@ pub(crate) async fn look_for_orphans(controller: &Arc<Controller>, key: &Key) ->
     if controller.flavour.set_labels().is_none() {
         return Ok(());
     }
+    let Some(uid) = controller.index().uid_of(key) else { return Ok(()) };
+    if controller.memory().has_scouted(key, &uid) {
+        return Ok(());
+    }
     let Some((snapshot, since)) = controller.index().first_seen(key) else { return Ok(()) };
     let Some(selector) = snapshot.selector.as_ref().filter(|selector| !selector.is_empty()) else {
         return Ok(());
     };
-    if snapshot.deleting || controller.memory().has_scouted(key, &snapshot.uid) {
+    if snapshot.deleting {
         return Ok(());
     }
     let found = controller.listings.since(controller, &key.namespace, since).await?;

@@ -24,8 +24,8 @@ use crate::requests::{explain, refusal};
 const IDLE_SECONDS: u32 = 90;
 /// A watch that has been silent for longer is on a dead connection.
 pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(IDLE_SECONDS as u64 + 5);
-/// A page is held three times over while it is decoded, in the end as a tree of JSON that is ten times
-/// its text; and both watches of an API list at once.
+/// The text of a page is held several times over while it is read, and both watches of an API list at
+/// once.
 const PAGE_SIZE: u32 = 100;
 const BACKOFF_BASE: Duration = Duration::from_millis(200);
 const BACKOFF_MAX: Duration = Duration::from_secs(30);

@@ -4,9 +4,10 @@
 //! The text is written here and not by the prometheus crate, whose samples take half a kilobyte
 //! each before they become text.
 
-use std::fmt::Write as _;
+use std::io::Write as _;
 use std::sync::{Arc, Weak};
 
+use dispatch::packed::Packed;
 use plan::keys::condition;
 use plan::{Strategy, Workload, fenceposts};
 
@@ -92,10 +93,10 @@ pub(crate) struct Objects {
     limit: usize,
 }
 
-/// Deployments of an API.
+/// Deployments of an API, packed as in the cache: thousands of them at once are much.
 struct Shown {
     api: &'static str,
-    workloads: Vec<Arc<Workload>>,
+    workloads: Vec<Packed<Workload>>,
     omitted: usize,
 }
 
@@ -113,7 +114,7 @@ impl Objects {
             .filter_map(Weak::upgrade)
             .filter_map(|c| self.of_controller(&c))
             .collect();
-        text.extend(render(&shown).into_bytes());
+        render(&shown, text);
     }
 
     /// Nothing of one that stands by: who is at work shows the same, and all would be there twice.
@@ -128,45 +129,49 @@ impl Objects {
     }
 }
 
-fn render(shown: &[Shown]) -> String {
-    let mut out = String::new();
-    for (name, help, value) in SHAPES {
-        head(&mut out, &format!("rollwright_deployment_{name}"), help);
-        for (api, workload) in each(shown) {
-            if let Some(value) = value(workload) {
+fn render(shown: &[Shown], out: &mut Vec<u8>) {
+    let mut series = SHAPES.map(|(name, help, _)| {
+        let mut text = Vec::new();
+        head(&mut text, &format!("rollwright_deployment_{name}"), help);
+        text
+    });
+    for (api, workload) in each(shown) {
+        for ((name, _, value), text) in SHAPES.iter().zip(&mut series) {
+            if let Some(value) = value(&workload) {
                 let (namespace, deployment) = (&workload.namespace, &workload.name);
                 let _ = writeln!(
-                    out,
+                    text,
                     "rollwright_deployment_{name}{{api=\"{api}\",namespace=\"{namespace}\",deployment=\"{deployment}\"}} {value}",
                 );
             }
         }
     }
+    // One after the other, so that each goes before the next is copied.
+    series.into_iter().for_each(|text| out.extend(text));
     let help = "The current status conditions of a deployment.";
-    head(&mut out, "rollwright_deployment_status_condition", help);
+    head(out, "rollwright_deployment_status_condition", help);
     for (api, workload) in each(shown) {
-        conditions(&mut out, api, workload);
+        conditions(out, api, &workload);
     }
     head(
-        &mut out,
+        out,
         "rollwright_object_metrics_omitted",
         "Deployments without series of their own, for --object-metrics-limit.",
     );
     for Shown { api, omitted, .. } in shown {
         let _ = writeln!(out, "rollwright_object_metrics_omitted{{api=\"{api}\"}} {omitted}");
     }
-    out
 }
 
-fn each(shown: &[Shown]) -> impl Iterator<Item = (&'static str, &Workload)> {
-    shown.iter().flat_map(|shown| shown.workloads.iter().map(|workload| (shown.api, &**workload)))
+fn each(shown: &[Shown]) -> impl Iterator<Item = (&'static str, Workload)> {
+    shown.iter().flat_map(|shown| shown.workloads.iter().map(|workload| (shown.api, workload.unpack())))
 }
 
-fn head(out: &mut String, name: &str, help: &str) {
+fn head(out: &mut Vec<u8>, name: &str, help: &str) {
     let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} gauge");
 }
 
-fn conditions(out: &mut String, api: &str, workload: &Workload) {
+fn conditions(out: &mut Vec<u8>, api: &str, workload: &Workload) {
     let (namespace, deployment) = (&workload.namespace, &workload.name);
     for known in CONDITIONS {
         // The first of a type, if somebody has stored it twice: a series has one value.

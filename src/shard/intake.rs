@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use api::decode;
 use dispatch::index::{Listed, Placed};
+use dispatch::packed::Packed;
 use dispatch::territory::Ticket;
 use futures::StreamExt as _;
 use kube::Api;
@@ -19,7 +20,8 @@ use crate::clock;
 use crate::controller::Controller;
 use crate::object::{Kind, Object};
 
-const PAGE_SIZE: u32 = 500;
+/// As of the watches.
+const PAGE_SIZE: u32 = 100;
 /// Namespaces that are listed at a time.
 const AT_A_TIME: usize = 8;
 const BACKOFF_BASE: Duration = Duration::from_millis(200);
@@ -82,18 +84,22 @@ async fn workloads(
     controller: &Controller,
     caches: &[Cache],
     namespace: &str,
-) -> Result<Listed<Workload>, Refusal> {
+) -> Result<Listed<Packed<Workload>>, Refusal> {
     let api = controller.server.objects(Kind::Deployment(controller.flavour), namespace);
     pages(controller, &api, "deployments", ListParams::default(), |mut object| {
         caches::slim(&mut object.body);
         let decoded = caches::workload(controller.flavour, &object.body);
         judge(caches, "deployments", &object, decoded.as_ref().err());
-        decoded.ok()
+        decoded.ok().map(Packed::from)
     })
     .await
 }
 
-async fn sets(controller: &Controller, caches: &[Cache], namespace: &str) -> Result<Listed<Placed>, Refusal> {
+async fn sets(
+    controller: &Controller,
+    caches: &[Cache],
+    namespace: &str,
+) -> Result<Listed<Packed<Placed>>, Refusal> {
     let api = controller.server.objects(Kind::ReplicaSet, namespace);
     let params = match controller.flavour.set_labels() {
         Some((label, value)) => ListParams::default().labels(&format!("{label}={value}")),
@@ -102,7 +108,7 @@ async fn sets(controller: &Controller, caches: &[Cache], namespace: &str) -> Res
     pages(controller, &api, "replicasets", params, |object| {
         let decoded = decode::replica_set(controller.flavour, &object.body);
         judge(caches, "replicasets", &object, decoded.as_ref().err());
-        Some(Placed { namespace: object.namespace().to_owned(), set: Arc::new(decoded.ok()?) })
+        Some(Placed { namespace: object.namespace().to_owned(), set: Arc::new(decoded.ok()?) }.into())
     })
     .await
 }

@@ -2,7 +2,8 @@
 //! it concerns (S2.1–S2.6).
 //!
 //! A reconcile never scans a namespace: the sets of a Deployment are found by its uid, and
-//! orphans have a small index of their own. No template is kept.
+//! orphans have a small index of their own. No template is kept, and the rest is kept packed: what
+//! this process needs at rest is this cache, mostly of revisions that nobody looks at.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -11,7 +12,16 @@ use std::time::Instant;
 use plan::bug::{Bug, has};
 use plan::{ReplicaSet, Workload};
 
+use crate::packed::Packed;
 use crate::territory::{Change, Kind, Territory};
+use crate::uid::Uid;
+use heads::{SetHead, is_newer, wants};
+pub use newest::{Extent, Newest};
+pub use shard::Listed;
+
+mod heads;
+mod newest;
+mod shard;
 
 /// Name of a Deployment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -57,9 +67,9 @@ pub struct Stray {
 /// What a pass starts from.
 pub struct Snapshot {
     /// The Deployment.
-    pub workload: Arc<Workload>,
+    pub workload: Workload,
     /// The sets it controls, and the orphans that its selector matches.
-    pub sets: Vec<Arc<ReplicaSet>>,
+    pub sets: Vec<ReplicaSet>,
 }
 
 /// Whether sets are watched by label, so that leaving the watch need not mean deletion.
@@ -71,54 +81,9 @@ pub enum Sight {
     Whole,
 }
 
-/// How much of the cluster one watch shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
-    /// All of it.
-    Cluster,
-    /// One namespace; there is a watch for each. What one has shown says nothing about another.
-    Namespace,
-}
-
-/// The newest resourceVersion that a watch has shown.
-#[derive(Clone, Debug)]
-pub struct Newest {
-    extent: Extent,
-    by_watch: HashMap<String, u64>,
-}
-
-impl Newest {
-    fn new(extent: Extent) -> Self {
-        Self { extent, by_watch: HashMap::new() }
-    }
-
-    fn watch_of<'a>(&self, namespace: &'a str) -> &'a str {
-        match self.extent {
-            Extent::Cluster => "",
-            Extent::Namespace => namespace,
-        }
-    }
-
-    fn saw(&mut self, namespace: &str, version: &str) {
-        // Versions that are no numbers cannot be compared; nobody waits for them then.
-        let Ok(version) = version.parse::<u64>() else { return };
-        let watch = self.watch_of(namespace);
-        match self.by_watch.get_mut(watch) {
-            Some(newest) => *newest = version.max(*newest),
-            None => _ = self.by_watch.insert(watch.to_owned(), version),
-        }
-    }
-
-    /// Whether the watch of this namespace has shown this version or a later one.
-    #[must_use]
-    pub fn has_reached(&self, namespace: &str, version: u64) -> bool {
-        self.by_watch.get(self.watch_of(namespace)).is_some_and(|newest| *newest >= version)
-    }
-}
-
 /// A Deployment, and since when we know it.
 struct Known {
-    workload: Arc<Workload>,
+    workload: Packed<Workload>,
     since: Instant,
 }
 
@@ -126,14 +91,15 @@ struct Known {
 pub struct Index {
     sight: Sight,
     workloads: BTreeMap<Key, Known>,
-    keys_by_uid: HashMap<String, Key>,
-    sets: HashMap<String, Placed>,
-    owned: HashMap<String, BTreeSet<String>>,
-    orphans: HashMap<String, BTreeSet<String>>,
+    keys_by_uid: BTreeMap<Uid, Key>,
+    sets: BTreeMap<Uid, Packed<Placed>>,
+    /// The sets of each owner, ours or not, in their order.
+    owned: BTreeMap<Uid, Vec<Uid>>,
+    orphans: HashMap<String, BTreeSet<Uid>>,
     strays: HashMap<Key, Vec<Stray>>,
     heeds_strays: bool,
     /// Sets that we deleted ourselves and that the watch still shows.
-    expected_gone: HashSet<String>,
+    expected_gone: HashSet<Uid>,
     /// The namespaces that it holds; `None` for all that it is told of.
     territory: Option<Territory>,
     /// What the watch of Deployments has shown.
@@ -155,9 +121,9 @@ impl Index {
         Self {
             sight,
             workloads: BTreeMap::new(),
-            keys_by_uid: HashMap::new(),
-            sets: HashMap::new(),
-            owned: HashMap::new(),
+            keys_by_uid: BTreeMap::new(),
+            sets: BTreeMap::new(),
+            owned: BTreeMap::new(),
             orphans: HashMap::new(),
             strays: HashMap::new(),
             heeds_strays: true,
@@ -169,32 +135,37 @@ impl Index {
     }
 
     /// A Deployment was added or changed (S2.1).
-    pub fn apply_workload(&mut self, workload: Workload, now: Instant) -> Vec<Key> {
-        self.newest_workload.saw(&workload.namespace, &workload.resource_version);
-        self.hear(Change::Workload(Box::new(workload), now))
+    pub fn apply_workload(&mut self, workload: impl Into<Packed<Workload>>, now: Instant) -> Vec<Key> {
+        let workload = workload.into();
+        let head = workload.head();
+        self.newest_workload.saw(&head.namespace, &head.resource_version);
+        self.hear(Change::Workload(workload, now))
     }
 
-    fn update_workload(&mut self, workload: Workload, now: Instant) -> Vec<Key> {
-        let before = self.workloads.get(&Key::of(&workload)).map(|known| known.workload.generation);
-        let is_unnoticed = has(Bug::AnnotationsUnnoticed) && before == Some(workload.generation);
-        let woken = vec![self.put_workload(workload, now)];
-        if is_unnoticed { Vec::new() } else { woken }
+    fn update_workload(&mut self, workload: Packed<Workload>, now: Instant) -> Vec<Key> {
+        let (key, is_noticed) = self.put_workload(workload, now);
+        if is_noticed { vec![key] } else { Vec::new() }
     }
 
-    fn put_workload(&mut self, workload: Workload, now: Instant) -> Key {
-        let key = Key::of(&workload);
-        let mut since = now;
-        if let Some(old) = self.workloads.get(&key) {
-            if old.workload.uid == workload.uid {
-                since = old.since;
+    /// Its name, and whether that is news.
+    fn put_workload(&mut self, workload: Packed<Workload>, now: Instant) -> (Key, bool) {
+        let head = workload.head();
+        let uid = head.uid;
+        let key = Key { namespace: head.namespace.into_owned(), name: head.name.into_owned() };
+        let (mut since, mut is_noticed) = (now, true);
+        if let Some(known) = self.workloads.get(&key) {
+            let old = known.workload.head();
+            is_noticed = !(has(Bug::AnnotationsUnnoticed) && old.generation == head.generation);
+            if old.uid == uid {
+                since = known.since;
             } else {
-                self.keys_by_uid.remove(&old.workload.uid);
+                self.keys_by_uid.remove(&old.uid);
                 self.strays.remove(&key);
             }
         }
-        self.keys_by_uid.insert(workload.uid.clone(), key.clone());
-        self.workloads.insert(key.clone(), Known { workload: Arc::new(workload), since });
-        key
+        self.keys_by_uid.insert(uid, key.clone());
+        self.workloads.insert(key.clone(), Known { workload, since });
+        (key, is_noticed)
     }
 
     /// A Deployment is gone, or cannot be understood any more.
@@ -205,7 +176,7 @@ impl Index {
 
     fn drop_workload(&mut self, key: &Key) {
         if let Some(old) = self.workloads.remove(key) {
-            self.keys_by_uid.remove(&old.workload.uid);
+            self.keys_by_uid.remove(&old.workload.head().uid);
         }
         self.strays.remove(key);
     }
@@ -215,7 +186,7 @@ impl Index {
     pub fn reset_workloads(
         &mut self,
         namespace: Option<&str>,
-        listed: Vec<Workload>,
+        listed: impl IntoIterator<Item: Into<Packed<Workload>>>,
         now: Instant,
     ) -> Vec<Key> {
         let is_listed = |key: &&Key| {
@@ -223,13 +194,15 @@ impl Index {
                 && self.counts(Kind::Workloads, &key.namespace)
         };
         let mut gone: BTreeSet<Key> = self.workloads.keys().filter(is_listed).cloned().collect();
-        let mut woken = Vec::with_capacity(listed.len());
+        let mut woken = Vec::new();
         for workload in listed {
-            self.newest_workload.saw(&workload.namespace, &workload.resource_version);
-            if !self.counts(Kind::Workloads, &workload.namespace) {
+            let workload = workload.into();
+            let head = workload.head();
+            self.newest_workload.saw(&head.namespace, &head.resource_version);
+            if !self.counts(Kind::Workloads, &head.namespace) {
                 continue;
             }
-            let key = self.put_workload(workload, now);
+            let (key, _) = self.put_workload(workload, now);
             gone.remove(&key);
             woken.push(key);
         }
@@ -242,18 +215,21 @@ impl Index {
     }
 
     /// A ReplicaSet was added or changed (S2.2, S2.3).
-    pub fn apply_set(&mut self, placed: Placed) -> Vec<Key> {
-        self.newest_set.saw(&placed.namespace, &placed.set.resource_version);
+    pub fn apply_set(&mut self, placed: impl Into<Packed<Placed>>) -> Vec<Key> {
+        let placed = placed.into();
+        let head = placed.head();
+        self.newest_set.saw(&head.namespace, &head.resource_version);
         self.hear(Change::Set(placed))
     }
 
     /// Takes over a version that a live read or a write returned, ahead of the watch.
-    pub fn put_set(&mut self, placed: Placed) -> Vec<Key> {
-        if !self.admits(&placed.namespace) {
+    pub fn put_set(&mut self, placed: impl Into<Packed<Placed>>) -> Vec<Key> {
+        let placed = placed.into();
+        let head = placed.head();
+        if !self.admits(&head.namespace) {
             return Vec::new();
         }
-        let known = self.sets.get(&placed.set.uid);
-        if known.is_some_and(|known| is_newer(&known.set, &placed.set)) {
+        if self.sets.get(&head.uid).is_some_and(|known| is_newer(&known.head(), &head)) {
             return Vec::new();
         }
         self.replace_set(placed)
@@ -262,41 +238,48 @@ impl Index {
     /// Takes over a live read of a set that the cache has; one that left it must not come back,
     /// since nobody would take it out again.
     pub fn refresh_set(&mut self, placed: Placed) -> Vec<Key> {
-        if self.sets.contains_key(&placed.set.uid) { self.put_set(placed) } else { Vec::new() }
+        if self.sets.contains_key(&Uid::from(placed.set.uid.as_str())) {
+            self.put_set(placed)
+        } else {
+            Vec::new()
+        }
     }
 
-    fn replace_set(&mut self, placed: Placed) -> Vec<Key> {
-        let uid = placed.set.uid.clone();
-        let old = self.sets.get(&uid).map(|known| known.set.clone());
-        if let Some(old) = &old {
-            if old.resource_version == placed.set.resource_version {
+    fn replace_set(&mut self, placed: Packed<Placed>) -> Vec<Key> {
+        let new = placed.head();
+        let uid = new.uid.clone();
+        let old = self.sets.get(&uid).cloned();
+        if let Some(old) = old.as_ref().map(|placed| placed.head()) {
+            if old.resource_version == new.resource_version {
                 return Vec::new();
             }
-            self.unlink(&uid, &placed.namespace, old.controller_uid.as_ref());
+            self.unlink(&old);
         }
-        self.link(&uid, &placed.namespace, placed.set.controller_uid.as_ref());
-        let woken = self.concerned(old.as_deref(), &placed);
+        self.link(&new);
+        let woken = self.concerned(old.as_ref(), &placed);
         self.sets.insert(uid, placed);
         woken
     }
 
-    fn concerned(&self, old: Option<&ReplicaSet>, placed: &Placed) -> Vec<Key> {
-        let new = &*placed.set;
+    fn concerned(&self, old: Option<&Packed<Placed>>, placed: &Packed<Placed>) -> Vec<Key> {
+        let (before, new) = (old.map(|placed| placed.head()), placed.head());
         let mut woken = Vec::new();
-        let owner_changed = old.is_none_or(|old| old.controller_uid != new.controller_uid);
+        let owner_changed = before.as_ref().is_none_or(|before| before.owner != new.owner);
         if owner_changed
             && !has(Bug::OwnerChangeUnnoticed)
-            && let Some(uid) = old.and_then(|old| old.controller_uid.as_ref())
+            && let Some(uid) = before.and_then(|before| before.owner)
         {
-            woken.extend(self.keys_by_uid.get(uid).cloned());
+            woken.extend(self.keys_by_uid.get(&uid).cloned());
         }
-        match &new.controller_uid {
+        match &new.owner {
             Some(uid) => woken.extend(self.keys_by_uid.get(uid).cloned()),
             None if has(Bug::OwnerChangeUnnoticed) => {}
-            None if old.is_none_or(|old| owner_changed || old.labels != new.labels) => {
-                woken.extend(self.suitors(&placed.namespace, new));
+            None => {
+                let set = placed.set();
+                if owner_changed || old.is_none_or(|old| old.set().labels != set.labels) {
+                    woken.extend(self.suitors(&new.namespace, &set));
+                }
             }
-            None => {}
         }
         woken.dedup();
         woken
@@ -306,7 +289,7 @@ impl Index {
     fn suitors<'a>(&'a self, namespace: &'a str, set: &'a ReplicaSet) -> impl Iterator<Item = Key> + 'a {
         let first = Key { namespace: namespace.to_owned(), name: String::new() };
         let all = self.workloads.range(first..).take_while(move |(key, _)| key.namespace == namespace);
-        all.filter(|(_, known)| wants(&known.workload, set)).map(|(key, _)| key.clone())
+        all.filter(|(_, known)| known.workload.wants(set)).map(|(key, _)| key.clone())
     }
 
     /// A ReplicaSet left the watch (S2.4).
@@ -316,16 +299,17 @@ impl Index {
         self.hear(Change::SetGone { namespace, uid, version })
     }
 
-    fn drop_set(&mut self, uid: &str) -> Vec<Key> {
+    fn drop_set(&mut self, uid: &Uid) -> Vec<Key> {
         let was_expected = self.expected_gone.remove(uid);
-        let Some(Placed { namespace, set }) = self.sets.remove(uid) else { return Vec::new() };
-        self.unlink(uid, &namespace, set.controller_uid.as_ref());
-        let Some(key) = set.controller_uid.as_ref().and_then(|owner| self.keys_by_uid.get(owner)) else {
+        let Some(known) = self.sets.remove(uid) else { return Vec::new() };
+        let set = known.head();
+        self.unlink(&set);
+        let Some(key) = set.owner.as_ref().and_then(|owner| self.keys_by_uid.get(owner)) else {
             return Vec::new();
         };
-        let is_wanted = self.workloads.get(key).is_some_and(|known| !known.workload.deleting);
+        let is_wanted = self.workloads.get(key).is_some_and(|known| !known.workload.head().deleting);
         if self.heeds_strays && self.sight == Sight::ByLabel && is_wanted && !was_expected && !set.deleting {
-            let stray = Stray { name: set.name.clone(), uid: uid.to_owned() };
+            let stray = Stray { name: set.name.into_owned(), uid: uid.to_string() };
             self.strays.entry(key.clone()).or_default().push(stray);
         }
         vec![key.clone()]
@@ -334,20 +318,27 @@ impl Index {
     /// All ReplicaSets were listed anew, or all of a namespace: what is not among them left the
     /// watch meanwhile. What is counts as it is, even if its version is lower: the cluster may come
     /// from a backup.
-    pub fn reset_sets(&mut self, namespace: Option<&str>, listed: Vec<Placed>) -> Vec<Key> {
-        let is_listed = |placed: &Placed| {
+    pub fn reset_sets(
+        &mut self,
+        namespace: Option<&str>,
+        listed: impl IntoIterator<Item: Into<Packed<Placed>>>,
+    ) -> Vec<Key> {
+        let is_listed = |placed: &Packed<Placed>| {
+            let placed = placed.head();
             namespace.is_none_or(|namespace| placed.namespace == namespace)
                 && self.counts(Kind::Sets, &placed.namespace)
         };
         let listable = self.sets.iter().filter(|(_, placed)| is_listed(placed));
-        let mut gone: BTreeSet<String> = listable.map(|(uid, _)| uid.clone()).collect();
+        let mut gone: BTreeSet<Uid> = listable.map(|(uid, _)| uid.clone()).collect();
         let mut woken = BTreeSet::new();
         for placed in listed {
-            self.newest_set.saw(&placed.namespace, &placed.set.resource_version);
-            if !self.counts(Kind::Sets, &placed.namespace) {
+            let placed = placed.into();
+            let head = placed.head();
+            self.newest_set.saw(&head.namespace, &head.resource_version);
+            if !self.counts(Kind::Sets, &head.namespace) {
                 continue;
             }
-            gone.remove(&placed.set.uid);
+            gone.remove(&head.uid);
             woken.extend(self.replace_set(placed));
         }
         for uid in gone {
@@ -359,38 +350,46 @@ impl Index {
 
     /// We deleted this set ourselves; when it leaves the watch nobody need ask why.
     pub fn expect_gone(&mut self, uid: &str) {
-        if self.sets.contains_key(uid) {
-            self.expected_gone.insert(uid.to_owned());
+        let uid = Uid::from(uid);
+        if self.sets.contains_key(&uid) {
+            self.expected_gone.insert(uid);
         }
     }
 
     /// We did not delete it after all.
     pub fn expect_no_more(&mut self, uid: &str) {
-        self.expected_gone.remove(uid);
+        self.expected_gone.remove(&Uid::from(uid));
     }
 
     /// Whether a deleted set no longer shows, or shows as being deleted.
     #[must_use]
     pub fn shows_gone(&self, uid: &str) -> bool {
-        self.sets.get(uid).is_none_or(|placed| placed.set.deleting)
+        self.sets.get(&Uid::from(uid)).is_none_or(|placed| placed.head().deleting)
     }
 
     /// The Deployment, the sets it controls, and the orphans that its selector matches.
     #[must_use]
     pub fn snapshot(&self, key: &Key) -> Option<Snapshot> {
-        let workload = self.workloads.get(key)?.workload.clone();
-        let owned = self.owned.get(&workload.uid).into_iter().flatten();
+        let known = &self.workloads.get(key)?.workload;
+        let workload = known.unpack();
+        let set_of = |uid| self.sets.get(uid).map(Packed::set);
+        let owned = self.owned.get(&known.head().uid).into_iter().flatten();
+        let mut sets: Vec<_> = owned.filter_map(set_of).collect();
         let orphans = self.orphans.get(&key.namespace).into_iter().flatten();
-        let mut sets: Vec<_> = owned.filter_map(|uid| self.sets.get(uid)).map(|p| p.set.clone()).collect();
-        let suited = orphans.filter_map(|uid| self.sets.get(uid)).filter(|p| wants(&workload, &p.set));
-        sets.extend(suited.map(|placed| placed.set.clone()));
+        sets.extend(orphans.filter_map(set_of).filter(|set| wants(workload.selector.as_ref(), set)));
         Some(Snapshot { workload, sets })
     }
 
     /// The Deployment, and since when it is known.
     #[must_use]
-    pub fn first_seen(&self, key: &Key) -> Option<(Arc<Workload>, Instant)> {
-        self.workloads.get(key).map(|known| (known.workload.clone(), known.since))
+    pub fn first_seen(&self, key: &Key) -> Option<(Workload, Instant)> {
+        self.workloads.get(key).map(|known| (known.workload.unpack(), known.since))
+    }
+
+    /// uid of the Deployment.
+    #[must_use]
+    pub fn uid_of(&self, key: &Key) -> Option<String> {
+        self.workloads.get(key).map(|known| known.workload.head().uid.to_string())
     }
 
     /// Sets of this Deployment that left the watch for a reason yet to be found out.
@@ -424,7 +423,7 @@ impl Index {
     /// The name of the Deployment with this uid.
     #[must_use]
     pub fn key_of(&self, uid: &str) -> Option<&Key> {
-        self.keys_by_uid.get(uid)
+        self.keys_by_uid.get(&Uid::from(uid))
     }
 
     /// All Deployments.
@@ -433,7 +432,7 @@ impl Index {
     }
 
     /// All Deployments, by name.
-    pub fn workloads(&self) -> impl Iterator<Item = &Arc<Workload>> {
+    pub fn workloads(&self) -> impl Iterator<Item = &Packed<Workload>> {
         self.workloads.values().map(|known| &known.workload)
     }
 
@@ -443,42 +442,39 @@ impl Index {
         (self.workloads.len(), self.sets.len())
     }
 
-    fn link(&mut self, uid: &str, namespace: &str, owner: Option<&String>) {
-        let group = match owner {
-            Some(owner) => self.owned.entry(owner.clone()).or_default(),
-            None => self.orphans.entry(namespace.to_owned()).or_default(),
-        };
-        group.insert(uid.to_owned());
+    fn link(&mut self, set: &SetHead<'_>) {
+        match &set.owner {
+            Some(owner) => {
+                let group = self.owned.entry(owner.clone()).or_default();
+                if let Err(place) = group.binary_search(&set.uid) {
+                    // Groups are small and there are many of them.
+                    group.reserve_exact(1);
+                    group.insert(place, set.uid.clone());
+                }
+            }
+            None => {
+                let group = self.orphans.entry(set.namespace.clone().into_owned()).or_default();
+                group.insert(set.uid.clone());
+            }
+        }
     }
 
-    fn unlink(&mut self, uid: &str, namespace: &str, owner: Option<&String>) {
-        let (groups, name) = match owner {
-            Some(owner) => (&mut self.owned, owner.as_str()),
-            None => (&mut self.orphans, namespace),
-        };
-        if let Some(group) = groups.get_mut(name) {
-            group.remove(uid);
+    fn unlink(&mut self, set: &SetHead<'_>) {
+        if let Some(owner) = &set.owner {
+            if let Some(group) = self.owned.get_mut(owner) {
+                group.retain(|other| *other != set.uid);
+                if group.is_empty() {
+                    self.owned.remove(owner);
+                }
+            }
+        } else if let Some(group) = self.orphans.get_mut(&*set.namespace) {
+            group.remove(&set.uid);
             if group.is_empty() {
-                groups.remove(name);
+                self.orphans.remove(&*set.namespace);
             }
         }
     }
 }
 
-/// Whether the selector names something, and that matches (S2.2).
-fn wants(workload: &Workload, set: &ReplicaSet) -> bool {
-    workload.selector.as_ref().is_some_and(|selector| !selector.is_empty() && selector.matches(&set.labels))
-}
-
-/// Whether `known` is newer than `other`; false if that cannot be told.
-fn is_newer(known: &ReplicaSet, other: &ReplicaSet) -> bool {
-    match (known.resource_version.parse::<u64>(), other.resource_version.parse::<u64>()) {
-        (Ok(known), Ok(other)) => known > other,
-        _ => false,
-    }
-}
-
-mod shard;
-pub use shard::Listed;
 #[cfg(test)]
 pub(crate) mod tests;

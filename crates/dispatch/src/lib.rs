@@ -9,23 +9,24 @@ pub mod ledger;
 pub mod memory;
 pub mod namespaces;
 pub mod next;
+pub mod packed;
 pub mod queue;
 pub mod starts;
 pub mod territory;
+mod uid;
 
 use jiff::Timestamp;
 use pass::Outcome;
 use plan::{Answers, Flavour, Observed, Options, ReplicaSet, Workload};
 
-use index::{Index, Key};
+use index::{Index, Key, Snapshot};
 use memory::Memory;
 
 /// What the cache shows of a Deployment and its candidate sets; `None` when it is gone.
 #[must_use]
 pub fn from_cache(index: &Index, key: &Key) -> Option<(Workload, Vec<ReplicaSet>)> {
-    let snapshot = index.snapshot(key)?;
-    let sets = snapshot.sets.iter().map(|set| ReplicaSet::clone(set)).collect();
-    Some((Workload::clone(&snapshot.workload), sets))
+    let Snapshot { workload, sets } = index.snapshot(key)?;
+    Some((workload, sets))
 }
 
 /// What a pass starts from.

@@ -4,12 +4,14 @@
 //! they say of it until its list has come waits, and is heard after the list; what is older than the
 //! list is never heard. So the cache never goes back behind the list, however far a watch lags.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::time::Instant;
 
 use plan::Workload;
 
 use crate::index::{Key, Placed};
+use crate::packed::Packed;
 
 /// What a watch says, or a list stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,12 +26,12 @@ pub enum Kind {
 #[derive(Clone, Debug)]
 pub(crate) enum Change {
     /// And when that was.
-    Workload(Box<Workload>, Instant),
+    Workload(Packed<Workload>, Instant),
     WorkloadGone {
         key: Key,
         version: String,
     },
-    Set(Placed),
+    Set(Packed<Placed>),
     SetGone {
         namespace: String,
         uid: String,
@@ -45,20 +47,20 @@ impl Change {
         }
     }
 
-    pub(crate) fn namespace(&self) -> &str {
+    pub(crate) fn namespace(&self) -> Cow<'_, str> {
         match self {
-            Self::Workload(workload, _) => &workload.namespace,
-            Self::WorkloadGone { key, .. } => &key.namespace,
-            Self::Set(placed) => &placed.namespace,
-            Self::SetGone { namespace, .. } => namespace,
+            Self::Workload(workload, _) => workload.head().namespace,
+            Self::WorkloadGone { key, .. } => key.namespace.as_str().into(),
+            Self::Set(placed) => placed.head().namespace,
+            Self::SetGone { namespace, .. } => namespace.into(),
         }
     }
 
-    pub(crate) fn version(&self) -> &str {
+    pub(crate) fn version(&self) -> Cow<'_, str> {
         match self {
-            Self::Workload(workload, _) => &workload.resource_version,
-            Self::Set(placed) => &placed.set.resource_version,
-            Self::WorkloadGone { version, .. } | Self::SetGone { version, .. } => version,
+            Self::Workload(workload, _) => workload.head().resource_version,
+            Self::Set(placed) => placed.head().resource_version,
+            Self::WorkloadGone { version, .. } | Self::SetGone { version, .. } => version.into(),
         }
     }
 }
@@ -171,7 +173,7 @@ impl Territory {
 
     /// A change that is to be carried out now, if it is.
     pub(crate) fn hear(&mut self, change: Change) -> Option<Change> {
-        match self.parts.get_mut(change.namespace())?.of(change.kind()) {
+        match self.parts.get_mut(&*change.namespace())?.of(change.kind()) {
             Shown::Awaited(told) => {
                 told.push(change);
                 None

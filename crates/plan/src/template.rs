@@ -53,6 +53,12 @@ impl Fingerprint {
         annotation.split(',').map(str::trim).filter(|s| !s.is_empty()).map(|s| Self(s.to_owned())).collect()
     }
 
+    /// What [`Self::as_str`] gave once.
+    #[must_use]
+    pub fn restored(text: String) -> Self {
+        Self(text)
+    }
+
     /// The annotation that names `known` and this one.
     #[must_use]
     pub fn appended_to(&self, known: &[Self]) -> String {

@@ -7,7 +7,7 @@ use std::task::Poll;
 use std::time::Instant;
 
 use api::{decode, encode};
-use dispatch::index::{Index, Key, Placed, Snapshot};
+use dispatch::index::{Index, Key, Placed};
 use dispatch::ledger::{Ledger, Readiness};
 use dispatch::memory::Memory;
 use dispatch::next::Next;
@@ -196,12 +196,11 @@ impl Link {
         Ended { next, outcome: Some(outcome), view }
     }
 
-    /// What the cache shows, copied for the pass as in the operator, and shared for those who check.
+    /// What the cache shows, for the pass and for those who check.
     fn cached(&self) -> Option<(View, Workload, Vec<ReplicaSet>)> {
-        let brain = lock(&self.brain);
-        let (workload, sets) = dispatch::from_cache(&brain.index, &self.key)?;
-        let Snapshot { workload: known, sets: known_sets } = brain.index.snapshot(&self.key)?;
-        Some((View::of(known, known_sets), workload, sets))
+        let (workload, sets) = dispatch::from_cache(&lock(&self.brain).index, &self.key)?;
+        let seen = sets.iter().cloned().map(Arc::new).collect();
+        Some((View::of(Arc::new(workload.clone()), seen), workload, sets))
     }
 
     async fn read_live(&self) -> Result<Option<(Workload, Vec<ReplicaSet>)>, Refusal> {

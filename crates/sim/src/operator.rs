@@ -102,7 +102,7 @@ impl Operator {
         let woken = match watch {
             Watch::Workloads => {
                 let listed = history.workloads_at(version);
-                let listed = listed.iter().map(|entry| Workload::clone(&entry.workload)).collect();
+                let listed = listed.iter().map(|entry| Workload::clone(&entry.workload));
                 brain.index.reset_workloads(None, listed, now)
             }
             Watch::Sets => {
@@ -111,7 +111,7 @@ impl Operator {
                     namespace: entry.namespace.clone(),
                     set: entry.set.clone(),
                 };
-                brain.index.reset_sets(None, listed.iter().map(placed).collect())
+                brain.index.reset_sets(None, listed.iter().map(placed))
             }
         };
         drop(brain);

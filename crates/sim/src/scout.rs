@@ -29,8 +29,12 @@ impl Link {
         }
         let workload = {
             let mut brain = lock(&self.brain);
+            let Some(uid) = brain.index.uid_of(&self.key) else { return Ok(()) };
+            if brain.memory.has_scouted(&self.key, &uid) {
+                return Ok(());
+            }
             let Some((workload, _)) = brain.index.first_seen(&self.key) else { return Ok(()) };
-            if workload.deleting || brain.memory.has_scouted(&self.key, &workload.uid) {
+            if workload.deleting {
                 return Ok(());
             }
             workload

@@ -14,7 +14,9 @@ fn shown(status: &Value) -> String {
         "status": status,
     });
     let workload = caches::workload(Flavour::Rollwright, &body).expect("a Deployment");
-    render(&[Shown { api: "rollwright.dev/v1", workloads: vec![Arc::new(workload)], omitted: 7 }])
+    let mut text = Vec::new();
+    render(&[Shown { api: "rollwright.dev/v1", workloads: vec![workload.into()], omitted: 7 }], &mut text);
+    String::from_utf8(text).expect("text")
 }
 
 const WEB: &str = r#"api="rollwright.dev/v1",namespace="shop",deployment="web""#;

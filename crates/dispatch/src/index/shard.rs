@@ -6,7 +6,9 @@ use std::time::Instant;
 use plan::Workload;
 
 use super::{Extent, Index, Key, Placed, Sight};
+use crate::packed::Packed;
 use crate::territory::{Change, Kind, Meaning, Territory, Ticket};
+use crate::uid::Uid;
 
 /// A list of a kind in one namespace.
 #[derive(Debug)]
@@ -74,8 +76,8 @@ impl Index {
     pub fn fill(
         &mut self,
         ticket: &Ticket,
-        workloads: Listed<Workload>,
-        sets: Listed<Placed>,
+        workloads: Listed<impl Into<Packed<Workload>>>,
+        sets: Listed<impl Into<Packed<Placed>>>,
         now: Instant,
     ) -> Option<Vec<Key>> {
         let namespace = ticket.namespace.as_str();
@@ -87,17 +89,17 @@ impl Index {
                 self.drop_workload(&key);
             }
             for workload in workloads.items {
-                self.put_workload(workload, now);
+                self.put_workload(workload.into(), now);
             }
             told.into_iter().for_each(|change| _ = self.carry_out(change));
         }
         if let Some(told) = self.territory.as_mut()?.fill(Kind::Sets, namespace, sets.version) {
             // A set that is there no more has left our sight as by a list of the watch, which has a
             // pass ask why.
-            let listed: BTreeSet<&str> = sets.items.iter().map(|placed| placed.set.uid.as_str()).collect();
-            let gone: Vec<String> =
-                self.sets_in(namespace).filter(|uid| !listed.contains(uid.as_str())).collect();
+            let mut gone: BTreeSet<Uid> = self.sets_in(namespace).collect();
             for placed in sets.items {
+                let placed = placed.into();
+                gone.remove(&placed.head().uid);
                 self.replace_set(placed);
             }
             gone.iter().for_each(|uid| _ = self.drop_set(uid));
@@ -121,13 +123,13 @@ impl Index {
 
     fn carry_out(&mut self, change: Change) -> Vec<Key> {
         match change {
-            Change::Workload(workload, now) => self.update_workload(*workload, now),
+            Change::Workload(workload, now) => self.update_workload(workload, now),
             Change::WorkloadGone { key, .. } => {
                 self.drop_workload(&key);
                 vec![key]
             }
             Change::Set(placed) => self.put_set(placed),
-            Change::SetGone { uid, .. } => self.drop_set(&uid),
+            Change::SetGone { uid, .. } => self.drop_set(&Uid::from(uid.as_str())),
         }
     }
 
@@ -149,12 +151,13 @@ impl Index {
         all.map(|(key, _)| key.clone()).collect()
     }
 
-    fn sets_in(&self, namespace: &str) -> impl Iterator<Item = String> {
-        self.sets.iter().filter(move |(_, placed)| placed.namespace == namespace).map(|(uid, _)| uid.clone())
+    fn sets_in(&self, namespace: &str) -> impl Iterator<Item = Uid> {
+        let there = self.sets.iter().filter(move |(_, placed)| placed.head().namespace == namespace);
+        there.map(|(uid, _)| uid.clone())
     }
 
     fn drop_sets_in(&mut self, namespace: &str) {
-        let uids: Vec<String> = self.sets_in(namespace).collect();
+        let uids: Vec<Uid> = self.sets_in(namespace).collect();
         for uid in uids {
             self.drop_set(&uid);
         }

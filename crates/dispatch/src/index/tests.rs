@@ -128,7 +128,7 @@ fn a_set_that_leaves_a_label_watch_is_a_stray_unless_we_deleted_it() {
 #[test]
 fn a_relist_makes_strays_too() {
     let mut index = filled(Sight::ByLabel);
-    index.reset_sets(None, Vec::new());
+    index.reset_sets(None, Vec::<Placed>::new());
     assert_eq!(index.strays(&key("web")).len(), 2);
     index.delete_workload(key("web"), "7");
     assert_eq!(index.strays(&key("web")), []);
@@ -170,8 +170,8 @@ fn a_list_of_one_namespace_says_nothing_about_others() {
     assert!(index.newest_set.has_reached("elsewhere", 51));
     assert!(!index.newest_workload.has_reached("ns", 50) && !index.newest_set.has_reached("third", 1));
 
-    index.reset_workloads(Some("elsewhere"), Vec::new(), now);
-    index.reset_sets(Some("elsewhere"), Vec::new());
+    index.reset_workloads(Some("elsewhere"), Vec::<Workload>::new(), now);
+    index.reset_sets(Some("elsewhere"), Vec::<Placed>::new());
     assert_eq!(index.sizes(), (1, 1));
     assert!(index.snapshot(&key("web")).is_some_and(|snapshot| snapshot.sets.len() == 1));
 }

@@ -65,7 +65,8 @@ fn changes_during_the_list_are_not_lost() {
     let (web, _) = index.first_seen(&key("web")).expect("web");
     assert_eq!(web.resource_version, "23");
     // A second list for the same ticket comes too late.
-    assert_eq!(index.fill(&ticket, moved(Vec::new(), 30), moved(Vec::new(), 30), Instant::now()), None);
+    let (workloads, listed) = (moved(Vec::<Workload>::new(), 30), moved(Vec::<Placed>::new(), 30));
+    assert_eq!(index.fill(&ticket, workloads, listed, Instant::now()), None);
 }
 
 /// A list of the cluster that was under way when the namespace came says nothing of it, and has it

@@ -1,0 +1,102 @@
+//! What is read of packed objects to keep them in order: their first fields.
+
+use std::borrow::Cow;
+
+use plan::selector::LabelSelector;
+use plan::{ReplicaSet, Workload};
+
+use super::Placed;
+use crate::packed::{Pack, Packed, Reader, packed, text};
+use crate::uid::Uid;
+
+packed!(Placed { namespace, set });
+
+impl From<Placed> for Packed<Placed> {
+    fn from(placed: Placed) -> Self {
+        Self::new(&placed)
+    }
+}
+
+impl From<Workload> for Packed<Workload> {
+    fn from(workload: Workload) -> Self {
+        Self::new(&workload)
+    }
+}
+
+/// What a packed set begins with; all that is read to keep it in order, unless it is an orphan.
+pub(crate) struct SetHead<'a> {
+    pub(crate) namespace: Cow<'a, str>,
+    pub(super) owner: Option<Uid>,
+    pub(crate) resource_version: Cow<'a, str>,
+    pub(super) deleting: bool,
+    pub(super) uid: Uid,
+    pub(super) name: Cow<'a, str>,
+}
+
+impl Packed<Placed> {
+    pub(crate) fn head(&self) -> SetHead<'_> {
+        let from = &mut self.reader();
+        SetHead {
+            namespace: text(from).into(),
+            owner: bool::unpack(from).then(|| text(from).into()),
+            resource_version: text(from).into(),
+            deleting: bool::unpack(from),
+            uid: text(from).into(),
+            name: text(from).into(),
+        }
+    }
+
+    /// The set alone.
+    pub(super) fn set(&self) -> ReplicaSet {
+        let from = &mut self.reader();
+        text(from);
+        Pack::unpack(from)
+    }
+}
+
+/// What a packed Deployment begins with.
+pub(crate) struct WorkloadHead<'a> {
+    pub(super) uid: Uid,
+    pub(super) deleting: bool,
+    pub(crate) namespace: Cow<'a, str>,
+    pub(super) name: Cow<'a, str>,
+    pub(crate) resource_version: Cow<'a, str>,
+    pub(super) generation: i64,
+}
+
+impl Packed<Workload> {
+    pub(crate) fn head(&self) -> WorkloadHead<'_> {
+        read_head(&mut self.reader())
+    }
+
+    /// Whether its selector names something, and that matches (S2.2).
+    pub(super) fn wants(&self, set: &ReplicaSet) -> bool {
+        let from = &mut self.reader();
+        read_head(from);
+        wants(Option::<LabelSelector>::unpack(from).as_ref(), set)
+    }
+}
+
+fn read_head<'a>(from: &mut Reader<'a>) -> WorkloadHead<'a> {
+    WorkloadHead {
+        uid: text(from).into(),
+        deleting: bool::unpack(from),
+        namespace: text(from).into(),
+        name: text(from).into(),
+        resource_version: text(from).into(),
+        generation: i64::unpack(from),
+    }
+}
+
+/// Whether a selector names something, and that matches (S2.2).
+pub(super) fn wants(selector: Option<&LabelSelector>, set: &ReplicaSet) -> bool {
+    selector.is_some_and(|selector| !selector.is_empty() && selector.matches(&set.labels))
+}
+
+/// Whether `known` is newer than `other`; false if that cannot be told.
+pub(super) fn is_newer(known: &SetHead<'_>, other: &SetHead<'_>) -> bool {
+    match (known.resource_version.parse::<u64>(), other.resource_version.parse::<u64>()) {
+        (Ok(known), Ok(other)) => known > other,
+        _ => false,
+    }
+}

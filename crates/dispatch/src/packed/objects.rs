@@ -1,0 +1,158 @@
+//! The fields of what the planner reads, in the order in which they are packed; the first ones are read
+//! by themselves, too (`index/heads.rs`). One that is forgotten here does not compile.
+
+use plan::intstr::IntOrPercent;
+use plan::selector::{LabelSelector, Requirement};
+use plan::template::Fingerprint;
+use plan::{
+    CollisionRecord, Condition, Ours, RecentRollback, ReplicaSet, RollbackRecord, SetFailure, SetStatus,
+    Status, Strategy, TemplateSummary, Workload,
+};
+
+use super::codec::{Pack, Reader};
+
+macro_rules! packed {
+    ($type:ident { $($field:ident),* $(,)? }) => {
+        impl Pack for $type {
+            fn pack(&self, out: &mut Vec<u8>) {
+                let Self { $($field),* } = self;
+                $($field.pack(out);)*
+            }
+
+            fn unpack(from: &mut Reader<'_>) -> Self {
+                $(let $field = Pack::unpack(from);)*
+                Self { $($field),* }
+            }
+        }
+    };
+}
+
+pub(crate) use packed;
+
+packed!(Workload {
+    uid,
+    deleting,
+    namespace,
+    name,
+    resource_version,
+    generation,
+    selector,
+    created,
+    annotations,
+    replicas,
+    strategy,
+    min_ready_seconds,
+    revision_history_limit,
+    progress_deadline_seconds,
+    paused,
+    rollback_to,
+    template,
+    status,
+});
+
+packed!(TemplateSummary { fingerprint, labels, containers, images });
+
+packed!(LabelSelector { match_labels, match_expressions });
+
+packed!(Requirement { key, operator, values });
+
+packed!(Status {
+    observed_generation,
+    replicas,
+    updated_replicas,
+    ready_replicas,
+    available_replicas,
+    unavailable_replicas,
+    terminating_replicas,
+    collision_count,
+    conditions,
+    ours,
+});
+
+packed!(Condition { kind, status, reason, message, last_update_time, last_transition_time, extra });
+
+packed!(Ours { revision, selector, scale_replicas, ready, containers, images, rollback, collisions });
+
+packed!(CollisionRecord { template, count, time });
+
+packed!(RollbackRecord { requested, revision, result, message, time, recent });
+
+packed!(RecentRollback { time, from, to });
+
+packed!(ReplicaSet {
+    controller_uid,
+    resource_version,
+    deleting,
+    uid,
+    name,
+    labels,
+    generation,
+    created,
+    annotations,
+    size,
+    min_ready_seconds,
+    fingerprints,
+    stored,
+    status,
+});
+
+packed!(SetStatus { replicas, ready, available, terminating, observed_generation, failure });
+
+packed!(SetFailure { status, reason, message, last_transition_time });
+
+impl Pack for Fingerprint {
+    fn pack(&self, out: &mut Vec<u8>) {
+        self.as_str().to_owned().pack(out);
+    }
+
+    fn unpack(from: &mut Reader<'_>) -> Self {
+        Self::restored(String::unpack(from))
+    }
+}
+
+impl Pack for IntOrPercent {
+    fn pack(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Int(number) => {
+                out.push(0);
+                number.pack(out);
+            }
+            Self::Text(text) => {
+                out.push(1);
+                text.pack(out);
+            }
+        }
+    }
+
+    fn unpack(from: &mut Reader<'_>) -> Self {
+        match from.byte() {
+            0 => Self::Int(i64::unpack(from)),
+            _ => Self::Text(String::unpack(from)),
+        }
+    }
+}
+
+impl Pack for Strategy {
+    fn pack(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::RollingUpdate { max_surge, max_unavailable } => {
+                out.push(0);
+                max_surge.pack(out);
+                max_unavailable.pack(out);
+            }
+            Self::Recreate => out.push(1),
+            Self::Unknown(kind) => {
+                out.push(2);
+                kind.pack(out);
+            }
+        }
+    }
+
+    fn unpack(from: &mut Reader<'_>) -> Self {
+        match from.byte() {
+            0 => Self::RollingUpdate { max_surge: Pack::unpack(from), max_unavailable: Pack::unpack(from) },
+            1 => Self::Recreate,
+            _ => Self::Unknown(String::unpack(from)),
+        }
+    }
+}
