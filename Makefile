@@ -69,9 +69,15 @@ bench-full: ## The same at length, in hours
 	@$(BENCH) --amount full $(BENCH_FLAGS)
 
 # Flags of criterion go into BENCH_FLAGS, for example BENCH_FLAGS="'at rest'".
+# UPDATE=1 writes docs/benchmarks.json. Needs valgrind.
+.PHONY: bench-check
+bench-check: ## Compare what no machine's speed changes (writes, requests, bytes, instructions) with what it was
+	@$(CARGO) run --quiet --release --package figures
+	@$(CARGO) test --quiet --package rollwright --bins whole::figures -- --nocapture
+
 .PHONY: bench-plan
 bench-plan: ## Measure how many plans one core makes a second, with 2, 3, 10 and 100 ReplicaSets
-	@$(CARGO) bench --quiet --package api --bench plan -- $(BENCH_FLAGS)
+	@$(CARGO) bench --quiet --package figures --bench plan -- $(BENCH_FLAGS)
 
 .PHONY: conformance
 conformance: ## Ask the sandbox's API server and a real one the same, and compare their answers

@@ -217,7 +217,8 @@ impl Faulty {
         self.with(|state| {
             state.reads += u64::from(asked.method == Method::GET && !asked.is_watch());
             if asked.method != Method::GET {
-                state.writes.push(format!("{} {} {}", clock::timestamp(), asked.method, asked.path));
+                let query = if asked.is_write() { "" } else { "?dryRun=All" };
+                state.writes.push(format!("{} {} {}{query}", clock::timestamp(), asked.method, asked.path));
             }
             for rule in state.rules.iter_mut().filter(|rule| rule.fault == Fault::Expire) {
                 if matches!(rule.on, On::Watch(kind) if asked.is(On::List(kind))) {

@@ -12,14 +12,14 @@ use crate::target::{Outcome, Verdict};
 
 /// How many Deployments, at rest and growing.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Sizes {
-    pub(crate) idle: &'static [usize],
-    pub(crate) growth: &'static [usize],
+pub(crate) struct Sizes<'a> {
+    pub(crate) idle: &'a [usize],
+    pub(crate) growth: &'a [usize],
 }
 
-pub(crate) const QUICK: Sizes = Sizes { idle: &[], growth: &[] };
-pub(crate) const STANDARD: Sizes = Sizes { idle: &[1_000], growth: &[] };
-pub(crate) const FULL: Sizes = Sizes { idle: &[1_000, 5_000, 10_000], growth: &[1_000, 5_000] };
+pub(crate) const QUICK: Sizes<'static> = Sizes { idle: &[], growth: &[] };
+pub(crate) const STANDARD: Sizes<'static> = Sizes { idle: &[1_000], growth: &[] };
+pub(crate) const FULL: Sizes<'static> = Sizes { idle: &[1_000, 5_000, 10_000], growth: &[1_000, 5_000] };
 
 /// What a cache may need, in MiB and as a share of what Kubernetes' controller needs.
 const RESIDENT_MAX: f64 = 64.0;
@@ -37,15 +37,16 @@ pub(crate) struct Large {
 impl Large {
     pub(crate) async fn measure(
         operator: &Path,
-        sizes: Sizes,
+        sizes: Sizes<'_>,
+        sides: &[Side],
         wanted: impl Fn(&str) -> bool,
     ) -> Result<Self, Failure> {
         let mut large = Self::default();
         for size in sizes.idle.iter().filter(|_| wanted("idle")) {
-            large.idle.extend(idle::measure(operator, *size).await?);
+            large.idle.extend(idle::measure(operator, *size, sides).await?);
         }
         for size in sizes.growth.iter().filter(|_| wanted("growth")) {
-            large.growth.extend(growth::measure(operator, *size).await?);
+            large.growth.extend(growth::measure(operator, *size, sides).await?);
         }
         Ok(large)
     }
@@ -102,12 +103,14 @@ impl Large {
     pub(crate) fn report(&self) -> String {
         let mut text = String::new();
         if !self.idle.is_empty() {
-            text.push_str(
+            let _ = write!(
+                text,
                 "### idle\n\nDeployments without pods, each with 5 old revisions, all templates of 5 KiB; then 200 of \
                  them get a new one.\n\n\
                  | | Deployments | start-up (s) | CPU of it (s) | writes of it | most memory (MiB) | at rest (MiB) | \
-                 writes and reads in 30 s | CPU per edit (ms) | requests per edit |\n\
+                 writes and reads in {} s | CPU per edit (ms) | requests per edit |\n\
                  |---|---|---|---|---|---|---|---|---|---|\n",
+                idle::REST.as_secs(),
             );
         }
         for idle in &self.idle {

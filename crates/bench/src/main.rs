@@ -26,6 +26,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
+use clap::builder::RangedU64ValueParser;
 use clap::{Parser, ValueEnum};
 
 use crate::failure::Failure;
@@ -50,12 +51,19 @@ struct Arguments {
     /// Only these sides.
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = Side::ALL)]
     sides: Vec<Side>,
+    /// How many Deployments are at rest, and grow, one after the other, instead of what the amount says.
+    #[arg(long, value_name = "DEPLOYMENTS", value_delimiter = ',', value_parser = at_least_one())]
+    sizes: Vec<usize>,
     /// Write the tables into this file too, between its marks.
     #[arg(long, value_name = "FILE")]
     update: Option<PathBuf>,
     /// The operator, a release build.
     #[arg(long, value_name = "FILE")]
     operator: PathBuf,
+}
+
+fn at_least_one() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(1..)
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -74,7 +82,7 @@ impl Amount {
         }
     }
 
-    fn sizes(self) -> Sizes {
+    fn sizes(self) -> Sizes<'static> {
         match self {
             Self::Quick => large::QUICK,
             Self::Standard => large::STANDARD,
@@ -117,7 +125,11 @@ async fn run(arguments: &Arguments) -> Result<String, Failure> {
         played.push(Played::play(&cluster, &operator, scenario, &arguments.sides).await?);
     }
     ground::end(cluster).await?;
-    let large = Large::measure(&operator, arguments.amount.sizes(), wanted).await?;
+    let sizes = match arguments.sizes.as_slice() {
+        [] => arguments.amount.sizes(),
+        sizes => Sizes { idle: sizes, growth: sizes },
+    };
+    let large = Large::measure(&operator, sizes, &arguments.sides, wanted).await?;
     let mut verdicts = target::judge(&played);
     verdicts.extend(large.verdicts());
     let mut text = format!("{}\n", report::targets(&verdicts));

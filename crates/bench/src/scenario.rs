@@ -65,13 +65,13 @@ const LIFE: &[Operation] = &[
 pub(crate) const ALONE: Scenario = Scenario {
     name: "alone",
     about: "one Deployment of 10 replicas after another, nothing else going on, pods ready at once",
-    deployments: 6,
+    deployments: 4,
     replicas: 10,
     operations: &[Operation::Create, Operation::Roll, Operation::Roll, Operation::Delete],
     pace: Pace::OneByOne,
     ready_after: Duration::ZERO,
     limits: Limits::Lifted,
-    rounds: 2,
+    rounds: 3,
 };
 
 pub(crate) const FLEET: Scenario = Scenario {
@@ -95,13 +95,13 @@ pub(crate) const BURST: Scenario = Scenario {
     pace: Pace::AllAtOnce,
     ready_after: Duration::from_millis(100),
     limits: Limits::Lifted,
-    rounds: 2,
+    rounds: 1,
 };
 
 pub(crate) const DEFAULTS: Scenario = Scenario {
     name: "defaults",
-    about: "20 Deployments of 2 replicas, all edited at once, everybody with the limits they come with",
-    deployments: 20,
+    about: "10 Deployments of 2 replicas, all edited at once, everybody with the limits they come with",
+    deployments: 10,
     replicas: 2,
     operations: &[Operation::Create, Operation::Roll, Operation::Delete],
     pace: Pace::AllAtOnce,
@@ -116,6 +116,7 @@ pub(crate) const QUICK: [Scenario; 2] = [
     Scenario { deployments: 30, rounds: 1, about: "the same with 30 Deployments", ..FLEET },
 ];
 
+/// So many rounds as fit into a quarter of an hour, with those at rest.
 pub(crate) const STANDARD: [Scenario; 4] = [ALONE, FLEET, BURST, DEFAULTS];
 
 /// More rounds of the same.

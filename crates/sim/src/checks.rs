@@ -13,7 +13,7 @@ mod ownership;
 mod pause;
 pub(crate) mod progress;
 mod recreate;
-mod requests;
+pub(crate) mod requests;
 mod scaling;
 mod status;
 mod surge;

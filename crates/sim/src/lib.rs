@@ -29,6 +29,7 @@ mod view;
 use engine::{Engine, Event, MILLISECOND, SECOND, Time};
 
 pub use checks::Violation;
+pub use checks::requests::SentWrite;
 pub use engine::Counts;
 pub use record::Coverage;
 pub use scenario::Scenario;
@@ -51,6 +52,8 @@ pub struct Report {
     pub rollouts: u64,
     /// What operators did.
     pub counts: Counts,
+    /// Write requests that operators sent, events apart, in their order.
+    pub sent_writes: Vec<SentWrite>,
     /// Hash of everything that happened.
     pub hash: u64,
     /// What happened how often.
@@ -144,6 +147,7 @@ fn report(mut engine: Engine<'_>) -> Report {
         end: sets.collect(),
         violation: engine.checks.found.first().cloned(),
         counts: engine.counts,
+        sent_writes: std::mem::take(&mut engine.checks.requests.writes),
         hash: engine.trace.hash(),
         lines: engine.trace.lines().map(str::to_owned).collect(),
         coverage: engine.coverage,

@@ -147,6 +147,7 @@ impl Engine<'_> {
 
     /// A request leaves an operator.
     fn send(&mut self, id: u64, sent: Sent) {
+        self.checks.requests.sent(&sent.request, self.now);
         let fault = self.fault_of(&sent.request);
         let latency = self.delay(MILLISECOND / 2, 10 * MILLISECOND);
         let sent = Box::new(sent);

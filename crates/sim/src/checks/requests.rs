@@ -3,19 +3,31 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use world::Object;
+use world::{Object, Resource, Subresource};
 
 use crate::checks::Verdict;
-use crate::engine::{SECOND, Time};
+use crate::engine::{MILLISECOND, SECOND, Time};
+use crate::link::Request;
+use crate::scenario::Millis;
 
 /// Requests within [`WINDOW`] that may be refused to one operator by an outage: one or two a
 /// second, and those before it slows down.
 const REFUSED_MAX: usize = 200;
 const WINDOW: Time = 60 * SECOND;
 
+/// A write request that an operator sent, whatever became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SentWrite {
+    /// When, in virtual time since the start of the run.
+    pub at: Millis,
+    /// Verb and resource, as an audit log has them.
+    pub what: &'static str,
+}
+
 /// What operators asked and wrote.
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
+    pub(crate) writes: Vec<SentWrite>,
     refused: BTreeMap<u64, VecDeque<Time>>,
     /// By object: who wrote it last and knows so, and what became of it.
     written: BTreeMap<String, Written>,
@@ -29,6 +41,13 @@ struct Written {
 }
 
 impl Requests {
+    /// A request was sent.
+    pub(crate) fn sent(&mut self, request: &Request, now: Time) {
+        if let Some(what) = verb_and_resource(request) {
+            self.writes.push(SentWrite { at: now / MILLISECOND, what });
+        }
+    }
+
     /// An outage refused a request.
     pub(crate) fn refused(&mut self, operator: u64, now: Time) -> Verdict {
         let times = self.refused.entry(operator).or_default();
@@ -56,5 +75,17 @@ impl Requests {
         };
         let is_own = written.uid == object.uid() && (is_creation || written.version == object.version());
         if is_own { Err(format!("{key} was written by the one that does not know it")) } else { Ok(()) }
+    }
+}
+
+/// `None` for what does not write.
+fn verb_and_resource(request: &Request) -> Option<&'static str> {
+    match request {
+        Request::Create { is_dry_run: false, .. } => Some("create replicasets"),
+        Request::Delete { .. } => Some("delete replicasets"),
+        Request::Patch { resource: Resource::ReplicaSets, .. } => Some("patch replicasets"),
+        Request::Patch { subresource: Subresource::Status, .. } => Some("patch deployments/status"),
+        Request::Patch { .. } => Some("patch deployments"),
+        Request::Get(..) | Request::List(_) | Request::Create { is_dry_run: true, .. } => None,
     }
 }

@@ -1,0 +1,11 @@
+//! Figures that are the same on every machine: what they were is in docs/benchmarks.json, and
+//! [`record`] compares. `make bench-check` measures them; docs/benchmarks.md says what they mean.
+
+pub mod cache;
+pub mod callgrind;
+mod failure;
+pub mod record;
+pub mod rollouts;
+pub mod snapshots;
+
+pub use failure::Failure;

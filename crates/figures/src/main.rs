@@ -1,0 +1,117 @@
+//! `rollwright-figures`: measures what no machine's speed changes, and compares with what is recorded.
+
+use std::hint::black_box;
+use std::process::ExitCode;
+
+use cap::Cap;
+use clap::{Parser, Subcommand};
+use figures::record::{self, Figures};
+use figures::snapshots::{Case, NOW};
+use figures::{Failure, cache, callgrind, rollouts};
+use mimalloc::MiMalloc;
+
+/// That of the operator, which counts here.
+#[global_allocator]
+static ALLOCATOR: Cap<MiMalloc> = Cap::new(MiMalloc, usize::MAX);
+
+/// Measures what no machine's speed changes, and compares with docs/benchmarks.json.
+#[derive(Parser)]
+#[command(name = "rollwright-figures", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Makes the same plan so often, for valgrind to count.
+    Plan {
+        /// Which.
+        #[arg(value_parser = Case::named)]
+        case: Case,
+        /// How often.
+        times: u32,
+    },
+    /// Prints the writes per rollout of other sizes; nothing is compared.
+    Writes {
+        /// Pods.
+        #[arg(required = true, value_parser = clap::value_parser!(i64).range(1..))]
+        replicas: Vec<i64>,
+    },
+    /// Prints the bytes per idle Deployment with other histories; nothing is compared.
+    Bytes {
+        /// Old revisions.
+        #[arg(required = true, value_parser = clap::value_parser!(i64).range(0..))]
+        old_revisions: Vec<i64>,
+    },
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Some(Command::Plan { case, times }) => plan(&case, times).map(|()| true),
+        Some(Command::Writes { replicas }) => print_all(replicas, rollouts::measure),
+        Some(Command::Bytes { old_revisions }) => print_all(old_revisions, bytes),
+        None => check(),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn plan(case: &Case, times: u32) -> Result<(), Failure> {
+    let observed = case.snapshot()?;
+    for _ in 0..times {
+        drop(black_box(plan::plan(black_box(&observed), NOW)));
+    }
+    Ok(())
+}
+
+fn bytes(old_revisions: i64) -> Result<Figures, Failure> {
+    cache::measure(old_revisions, || ALLOCATOR.allocated())
+}
+
+fn print_all(of: Vec<i64>, measure: fn(i64) -> Result<Figures, Failure>) -> Result<bool, Failure> {
+    for one in of {
+        for (name, value) in measure(one)? {
+            println!("{name}: {value:.2}");
+        }
+    }
+    Ok(true)
+}
+
+/// Whether all is as recorded. What is not does not hide what comes after it.
+fn check() -> Result<bool, Failure> {
+    let mut is_fine = settle("simulator", &rollouts::measure(rollouts::REPLICAS)?);
+    is_fine &= settle("cache", &bytes(cache::OLD_REVISIONS)?);
+    if callgrind::is_there() {
+        let program = std::env::current_exe();
+        let program = program.map_err(|error| Failure::Program(format!("finding this program: {error}")))?;
+        let directory = program.with_file_name("figures");
+        is_fine &= settle("planner", &callgrind::measure(&program, &directory)?);
+    } else if std::env::var_os("CI").is_some_and(|value| !value.is_empty()) {
+        return Err(Failure::Program(format!("valgrind is missing; {INSTALL}")));
+    } else {
+        eprintln!("SKIPPED: instructions per plan: valgrind is missing; {INSTALL}");
+    }
+    Ok(is_fine)
+}
+
+const INSTALL: &str = "install it (Debian package valgrind), or the planner may have become slower unseen";
+
+fn settle(section: &str, measured: &Figures) -> bool {
+    match record::settle(&record::path(), section, measured, record::is_update()) {
+        Ok(text) => {
+            print!("{text}");
+            true
+        }
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            false
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What rollouts and rest cost in requests, against docs/benchmarks.json: `make bench-check`.
+
+use std::time::Duration;
+
+use figures::record::{self, Figures};
+use plan::Flavour;
+
+use super::rig::Rig;
+use super::{AN_HOUR, BOTH, SOON, up};
+
+/// One after another, of ten pods each; few enough that no event is held back (S12.2).
+const ROLLOUTS: u8 = 5;
+/// That are at rest, each with an old revision.
+const DEPLOYMENTS: u8 = 50;
+/// Events and a last status follow within.
+const AFTERMATH: Duration = Duration::from_secs(60);
+
+#[tokio::test(start_paused = true)]
+async fn requests_are_as_recorded() {
+    let mut figures = Figures::new();
+    for flavour in BOTH {
+        rollouts(flavour, &mut figures).await;
+        rest(flavour, &mut figures).await;
+    }
+    match record::settle(&record::path(), "operator", &figures, record::is_update()) {
+        Ok(text) => print!("{text}"),
+        Err(failure) => panic!("{failure}"),
+    }
+}
+
+fn api(flavour: Flavour) -> &'static str {
+    if flavour == Flavour::Rollwright { "our kind" } else { "apps/v1" }
+}
+
+async fn rollouts(flavour: Flavour, figures: &mut Figures) {
+    let rig = up(flavour).await;
+    tokio::time::sleep(AFTERMATH).await;
+    let (_, reads) = (rig.faults.take_writes(), rig.faults.reads());
+    for number in 0..ROLLOUTS {
+        rig.set_image("web", &format!("app:next-{number}")).await;
+        rig.settle("web", SOON).await;
+        tokio::time::sleep(AFTERMATH).await;
+    }
+    let writes = rig.faults.take_writes();
+    let is_dry_run = |write: &&String| write.ends_with("?dryRun=All");
+    let is_event = |write: &&String| write.contains("/events");
+    let (events, dry_runs) =
+        (writes.iter().filter(is_event).count(), writes.iter().filter(is_dry_run).count());
+    let mut each = |what: &str, count: usize| {
+        let name = format!("per rollout of 10 pods, {}: {what}", api(flavour));
+        figures.insert(name, number(count) / f64::from(ROLLOUTS));
+    };
+    each("writes, events apart", writes.len() - events - dry_runs);
+    each("events", events);
+    each("reads and dry runs", usize::try_from(rig.faults.reads() - reads).unwrap() + dry_runs);
+}
+
+async fn rest(flavour: Flavour, figures: &mut Figures) {
+    let rig = Rig::new(flavour);
+    let names: Vec<String> = (0..DEPLOYMENTS).map(|number| format!("web-{number}")).collect();
+    for name in &names {
+        rig.create(name, 2, "app:v1").await;
+    }
+    for name in &names {
+        rig.settle(name, SOON).await;
+        rig.set_image(name, "app:v2").await;
+    }
+    for name in &names {
+        rig.settle(name, SOON).await;
+    }
+    tokio::time::sleep(AFTERMATH).await;
+    let (_, reads) = (rig.faults.take_writes(), rig.faults.reads());
+    tokio::time::sleep(AN_HOUR).await;
+    let requests = rig.faults.take_writes().len() + usize::try_from(rig.faults.reads() - reads).unwrap();
+    let name =
+        format!("at rest, {DEPLOYMENTS} Deployments, {}: requests in an hour beside watches", api(flavour));
+    figures.insert(name, number(requests));
+}
+
+fn number(count: usize) -> f64 {
+    f64::from(u32::try_from(count).unwrap())
+}
