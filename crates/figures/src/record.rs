@@ -39,7 +39,7 @@ pub fn is_update() -> bool {
 }
 
 /// Compares what was measured for a section with what is recorded, or records it. Returns a line for each
-/// figure.
+/// figure; the error has those that are wrong.
 ///
 /// # Errors
 /// If a figure is worse than recorded by more than a tenth, if one was measured and not recorded or the
@@ -122,7 +122,7 @@ impl Record {
         for name in recorded.keys().filter(|name| !measured.contains_key(*name)) {
             let _ = writeln!(wrong, "{section}, {name}: recorded, not measured any more");
         }
-        if wrong.is_empty() { Ok(text) } else { Err(Failure::Differs(format!("{text}{wrong}{ACCEPT}"))) }
+        if wrong.is_empty() { Ok(text) } else { Err(Failure::Differs(format!("{wrong}{ACCEPT}"))) }
     }
 }
 
