@@ -77,6 +77,17 @@ pub(crate) fn json_patch(operations: Value) -> Result<Patch<Value>, Failure> {
     patch.map(Patch::Json).map_err(|error| Failure::Rollout(error.to_string()))
 }
 
+/// The same, refused if somebody has changed the specification since it was read. A new status does not
+/// matter.
+pub(crate) fn unless_changed(
+    deployment: &Deployment,
+    operations: Vec<Value>,
+) -> Result<Patch<Value>, Failure> {
+    let generation = deployment.body.pointer("/metadata/generation");
+    let test = json!({"op": "test", "path": "/metadata/generation", "value": generation});
+    json_patch([test].into_iter().chain(operations).collect())
+}
+
 /// The Deployment's own bookkeeping, and all else from the revision.
 fn annotations(deployment: &Deployment, revision: &Revision) -> Map<String, Value> {
     let current = deployment.body.pointer("/metadata/annotations").and_then(Value::as_object);

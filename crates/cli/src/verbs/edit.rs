@@ -51,17 +51,16 @@ pub(crate) async fn restart(subject: &Subject, arguments: &EditArguments) -> Res
 pub(crate) async fn scale(subject: &Subject, arguments: &ScaleArguments) -> Result<Code, Failure> {
     let deployment = &subject.deployment;
     let now = deployment.body.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or(1);
-    let spec = json!({"replicas": arguments.replicas});
+    let replicas = arguments.replicas;
     let patch = match arguments.current_replicas {
-        None => json!({ "spec": spec }),
+        None => Patch::Merge(json!({"spec": {"replicas": replicas}})),
         Some(expected) if expected != now => {
             return Err(Failure::Rollout(format!("expected {expected} replicas and found {now}")));
         }
-        // Nobody may have changed it since.
         Some(_) => {
-            let version = deployment.text("/metadata/resourceVersion");
-            json!({"metadata": {"resourceVersion": version}, "spec": spec})
+            let replace = json!({"op": "add", "path": "/spec/replicas", "value": replicas});
+            edits::unless_changed(deployment, vec![replace])?
         }
     };
-    apply(subject, &Patch::Merge(patch), "scaled", &arguments.output).await
+    apply(subject, &patch, "scaled", &arguments.output).await
 }

@@ -1,8 +1,8 @@
 //! `set image`, `set env`, `set resources`.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{Subject, edit, open};
+use super::{edit, open};
 use crate::args::{Connection, SetEnvArguments, SetField, SetImageArguments, SetResourcesArguments, Target};
 use crate::cluster::body;
 use crate::failure::{Code, Failure};
@@ -68,7 +68,7 @@ async fn env(connection: &Connection, arguments: &SetEnvArguments) -> Result<Cod
     if operations.is_empty() {
         return edit::report(deployment, "has these variables already", &arguments.output);
     }
-    let patch = edits::json_patch(unchanged(&subject, operations))?;
+    let patch = edits::unless_changed(&subject.deployment, operations)?;
     edit::apply(&subject, &patch, "env updated", &arguments.output).await
 }
 
@@ -84,13 +84,6 @@ async fn resources(connection: &Connection, arguments: &SetResourcesArguments) -
     if operations.is_empty() {
         return edit::report(&subject.deployment, "has these resources already", &arguments.output);
     }
-    let patch = edits::json_patch(unchanged(&subject, operations))?;
+    let patch = edits::unless_changed(&subject.deployment, operations)?;
     edit::apply(&subject, &patch, "resource requirements updated", &arguments.output).await
-}
-
-/// What replaces a whole list holds only while nobody has changed the specification since.
-fn unchanged(subject: &Subject, operations: Vec<Value>) -> Value {
-    let generation = subject.deployment.body.pointer("/metadata/generation");
-    let test = json!({"op": "test", "path": "/metadata/generation", "value": generation});
-    [test].into_iter().chain(operations).collect()
 }
