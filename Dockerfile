@@ -19,8 +19,6 @@ COPY --from=build /rollwright /rollwright
 COPY LICENSE /LICENSE
 # The number, not a name: Kubernetes checks runAsNonRoot, and there is no /etc/passwd.
 USER 65532:65532
-# Memory that is free goes back after 10 ms, not after a second: what lists need comes in bursts.
-ENV MIMALLOC_PURGE_DELAY=10
 EXPOSE 8080
 ENTRYPOINT ["/rollwright"]
 CMD ["run"]

@@ -71,7 +71,7 @@ pub(crate) const ALONE: Scenario = Scenario {
     pace: Pace::OneByOne,
     ready_after: Duration::ZERO,
     limits: Limits::Lifted,
-    rounds: 3,
+    rounds: 2,
 };
 
 pub(crate) const FLEET: Scenario = Scenario {
@@ -83,7 +83,7 @@ pub(crate) const FLEET: Scenario = Scenario {
     pace: Pace::AllAtOnce,
     ready_after: Duration::from_millis(100),
     limits: Limits::Lifted,
-    rounds: 2,
+    rounds: 1,
 };
 
 pub(crate) const BURST: Scenario = Scenario {
@@ -116,7 +116,7 @@ pub(crate) const QUICK: [Scenario; 2] = [
     Scenario { deployments: 30, rounds: 1, about: "the same with 30 Deployments", ..FLEET },
 ];
 
-/// So many rounds as fit into a quarter of an hour, with those at rest.
+/// So many rounds as fit into a quarter of an hour on two cores, with those at rest.
 pub(crate) const STANDARD: [Scenario; 4] = [ALONE, FLEET, BURST, DEFAULTS];
 
 /// More rounds of the same.
