@@ -23,6 +23,8 @@ pub(crate) const FULL: Sizes<'static> = Sizes { idle: &[1_000, 5_000, 10_000], g
 
 /// What a cache may need, in MiB and as a share of what Kubernetes' controller needs.
 const RESIDENT_MAX: f64 = 64.0;
+/// What that is about.
+const RESIDENT_AMONG: usize = 10_000;
 const RESIDENT_SHARE: f64 = 0.15;
 /// By how much an edit may cost more, or less, among ten times as many Deployments.
 const FLAT: f64 = 0.1;
@@ -68,8 +70,10 @@ impl Large {
         };
         let upstream = self.at(Side::Upstream, most).map(|idle| mebibytes(idle.started.peak));
         let resident = |idle: &Idle| {
-            let most = mebibytes(idle.started.peak);
-            Some((most <= RESIDENT_MAX, format!("{most:.1} MiB")))
+            let resident = mebibytes(idle.started.peak);
+            // Fewer Deployments can only show that it is missed.
+            let is_judged = most >= RESIDENT_AMONG || resident > RESIDENT_MAX;
+            is_judged.then(|| (resident <= RESIDENT_MAX, format!("{resident:.1} MiB")))
         };
         let share = |idle: &Idle| {
             let share = mebibytes(idle.started.peak) / upstream?;
@@ -80,7 +84,8 @@ impl Large {
             Some((writes + reads == 0, format!("{writes} writes, {reads} reads")))
         };
         let growth = |idle: &Idle| {
-            let least = self.idle.iter().filter(|other| other.side == idle.side);
+            let is_counted = |other: &&Idle| other.side == idle.side && !other.cpu_per_edit.is_zero();
+            let least = self.idle.iter().filter(is_counted);
             let least =
                 least.min_by_key(|other| other.deployments).filter(|other| other.deployments < most)?;
             let ratio = idle.cpu_per_edit.as_secs_f64() / least.cpu_per_edit.as_secs_f64();
