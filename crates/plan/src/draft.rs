@@ -392,7 +392,7 @@ impl<'a> Draft<'a> {
             // Upstream writes twice from one copy of the object, and trips over itself.
             self.deviate("S4.5");
         }
-        let mut status = if self.is_report_deferred { self.status.clone() } else { computed };
+        let mut status = if self.keeps_counters() { self.status.clone() } else { computed };
         if has(Bug::GenerationAhead) {
             status.to_mut().observed_generation = self.workload.generation;
         }
@@ -424,6 +424,14 @@ impl<'a> Draft<'a> {
             }
         }
         true
+    }
+
+    /// Whether the status is written with the counters of before. On our kind, never with those of
+    /// this very generation: the sets that they were counted from may be gone, and who waits for the
+    /// rollout would take them for those of now.
+    fn keeps_counters(&self) -> bool {
+        let is_of_before = self.status.observed_generation < self.workload.generation;
+        self.is_report_deferred && (is_of_before || !self.observed.flavour.has_status_extras())
     }
 
     /// Whether the status is the stored one; mostly it is not even a copy.

@@ -21,7 +21,8 @@ const REST: SignedDuration = SignedDuration::from_secs(1);
 pub(crate) fn hold_back(plan: &mut Plan, observed: &Observed, now: Timestamp) {
     let Some(index) = plan.actions.iter().position(|planned| status_of(planned).is_some()) else { return };
     let Some(write) = plan.actions.get(index).and_then(status_of) else { return };
-    if observed.options.joins_reports && is_early(plan, index) && keeps_records(write, observed) {
+    let keeps_all = keeps_records(write, observed) && keeps_completeness(write, observed);
+    if observed.options.joins_reports && is_early(plan, index) && keeps_all {
         plan.actions.remove(index);
         return;
     }
@@ -51,11 +52,17 @@ fn is_early(plan: &Plan, index: usize) -> bool {
 /// Whether nothing but counters and texts changes, and the rollout goes on as it did.
 fn may_wait(write: &StatusWrite, observed: &Observed) -> bool {
     let (workload, next) = (&observed.workload, &write.status);
-    let is_complete = |status: &Status| status.is_complete(workload.replicas, workload.generation);
     keeps_records(write, observed)
-        && is_complete(next) == is_complete(&workload.status)
+        && keeps_completeness(write, observed)
         && turns(next) == turns(&workload.status)
         && next.ours.revision == workload.status.ours.revision
+}
+
+/// Whether the rollout is as complete as it was told to be.
+fn keeps_completeness(write: &StatusWrite, observed: &Observed) -> bool {
+    let workload = &observed.workload;
+    let is_complete = |status: &Status| status.is_complete(workload.replicas, workload.generation);
+    is_complete(&write.status) == is_complete(&workload.status)
 }
 
 /// Whether the next plan can compute from the cluster all that is written.

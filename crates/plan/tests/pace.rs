@@ -134,3 +134,23 @@ fn a_report_that_nothing_follows_is_written() {
     assert!(plan.actions.iter().any(|planned| matches!(planned.action, Action::CreateReplicaSet(_))));
     assert_eq!(written(&plan).unwrap().observed_generation, 1);
 }
+
+/// Who is told that a rollout is complete is told at once that it is not any more, however much is
+/// still done in the same pass.
+#[test]
+fn a_report_that_takes_back_completeness_joins_no_other() {
+    let mut world = ours().that(|it| (it.replicas, it.progress_deadline_seconds) = (10, Some(600)));
+    world = world.with(set("b", 0).revision("1")).with(set("a", 10).revision("2").scaled_for("10", "13"));
+    world.settle(5);
+    assert!(world.observed.workload.status.is_complete(10, 1));
+    // Somebody deletes the new set and scales the old one, whose controller has not seen it yet.
+    world.observed.sets.retain(|set| set.name == "web-b");
+    world.find_mut("web-b").size = 10;
+    world.observed.options.joins_reports = true;
+    world.now += SECOND;
+    let plan = world.plan();
+    assert!(plan.actions.iter().any(|planned| matches!(planned.action, Action::CreateReplicaSet(_))));
+    assert!(plan.actions.iter().any(|planned| matches!(planned.action, Action::UpdateReplicaSet(_))));
+    let status = written(&plan).unwrap();
+    assert!(!status.is_complete(10, 1), "{status:?}");
+}

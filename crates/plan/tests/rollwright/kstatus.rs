@@ -303,6 +303,39 @@ fn a_pod_that_goes_makes_it_unready_and_in_progress() {
     assert_eq!(world.kstatus(), Kstatus::Current);
 }
 
+/// Somebody deletes the new set of a rollout that was complete. The pass that creates another one also
+/// deletes history beyond the limit, and its status comes before that: not with the counters of before.
+#[test]
+fn the_counters_of_a_set_that_is_gone_are_not_told_again() {
+    let rolling = rolled_out().observed.workload.strategy;
+    for strategy in [rolling, Strategy::Recreate] {
+        let mut world = rolled_out().template(template("b"));
+        follow(&mut world, is_honest);
+        world.observed.workload.strategy = strategy;
+        world.observed.workload.revision_history_limit = Some(0);
+        let is_old = |set: &plan::ReplicaSet| set.name == "web-a" || set.size == 0;
+        world.observed.sets.retain(is_old);
+        assert_eq!((world.observed.sets.len(), world.kstatus()), (1, Kstatus::Current));
+        later(&mut world, 1);
+        let plan = world.plan();
+        let kinds: Vec<_> = plan.actions.iter().map(|planned| &planned.action).collect();
+        assert!(
+            matches!(
+                kinds[..],
+                [Action::CreateReplicaSet(_), Action::WriteStatus(_), Action::DeleteReplicaSet(_)]
+            ),
+            "{kinds:#?}"
+        );
+        world.apply(&plan);
+        let told = status(&world);
+        assert_eq!((told.replicas, told.updated_replicas, told.available_replicas), (0, 0, 0));
+        assert_eq!(told.condition(condition::READY).unwrap().status, "False");
+        assert_eq!(world.kstatus(), Kstatus::InProgress);
+        follow(&mut world, is_honest);
+        assert_eq!(world.kstatus(), Kstatus::Current);
+    }
+}
+
 /// A time changes only when the condition does, and an apps/v1 Deployment has none of this.
 #[test]
 fn times_change_with_what_they_are_about() {

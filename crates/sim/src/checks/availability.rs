@@ -80,7 +80,7 @@ pub(crate) struct Floor {
     /// Pods that a decision counted although the sizes had no room for them any more: what a set
     /// last reported counts (S6.10), before its controller has followed its size.
     overcounted: i64,
-    /// How many losses had been made good when enough pods were available last.
+    /// How many losses were made good, by what the sets report.
     healed: usize,
     /// The lowest that it ever was below the minimum by others' doing, for coverage.
     pub(crate) deepest: i64,
@@ -121,7 +121,8 @@ impl Floor {
         self.established = self.established.min(floor);
         let (available, condemned) = (truth.available(), truth.condemned());
         let reported: i64 = truth.owned().map(|set| set.set.status.available).sum();
-        if available.min(reported) - condemned >= floor {
+        let confirmed = available.min(reported) - condemned;
+        if confirmed >= floor {
             self.established = floor;
         }
         if available - condemned >= self.established {
@@ -129,7 +130,10 @@ impl Floor {
                 self.bases.clear();
                 self.overcounted = 0;
             }
-            self.healed = truth.losses.len();
+            // As with what is established: a pod that no set has reported yet makes nothing good,
+            // since a cut cannot know of it.
+            let open = usize::try_from(self.established - confirmed).unwrap_or(0);
+            self.healed = self.healed.max(truth.losses.len().saturating_sub(open));
             return Ok(());
         }
         if available >= self.established {
