@@ -158,6 +158,9 @@ async fn pass_over(controller: &Arc<Controller>, key: &Key) -> Next {
         forget(controller, key);
         return Next::Nothing;
     };
+    if sets.iter().all(ReplicaSet::is_served) {
+        controller.starts().served(key, clock::now());
+    }
     if let Some(until) = controller.queue.rests_until(key)
         && !sets.iter().all(ReplicaSet::is_settled)
     {

@@ -24,7 +24,8 @@ const BURST_MAX: Duration = Duration::from_millis(50);
 const REST: Duration = Duration::from_millis(50);
 /// If others are under way too, the server is busy, and who waits for all pods of a step loses nothing:
 /// for each of them a key may rest so much longer, see [`Queue::rests_until`].
-const REST_MAX: Duration = Duration::from_millis(400);
+const REST_MAX: Duration = Duration::from_secs(1);
+const REST_FOR_OTHERS: Duration = Duration::from_millis(100);
 /// When so many keys are known to rest, those that rest no more are forgotten.
 const RESTING_MANY: usize = 64;
 /// Delay after the first failure of a key; doubled with each further one (S14.1).
@@ -141,8 +142,9 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     /// The key in work has written to the cluster. What happens within the next moment is looked at
     /// together; `others` are under way besides.
     pub fn rest(&mut self, key: &K, others: usize, now: Instant) {
-        let factor = u32::try_from(others).unwrap_or(u32::MAX).saturating_add(1);
-        let rest = Rest { least: now + REST, most: now + REST.saturating_mul(factor).min(REST_MAX) };
+        let others = u32::try_from(others).unwrap_or(u32::MAX);
+        let most = REST.saturating_add(REST_FOR_OTHERS.saturating_mul(others)).min(REST_MAX);
+        let rest = Rest { least: now + REST, most: now + most };
         if self.resting.len() >= RESTING_MANY {
             self.resting.retain(|_, rest| rest.most > now);
         }

@@ -1,9 +1,10 @@
 //! Rollouts begin in turn. When hundreds are asked for at once, all of them together are no sooner
 //! done than one after the other, and until then none is: so those under way are finished first.
 //!
-//! Only what keeps the API server busy counts as under way. A rollout that waits for its pods makes
-//! room after half a second, so one that hangs holds nobody up, and many whose pods are slow run side
-//! by side. Namespaces take turns.
+//! Only what keeps the cluster's controllers busy counts as under way. A rollout whose pods are all
+//! there, ready or not, makes room half a second later, so one that hangs holds nobody up, and many
+//! whose pods are slow run side by side. One whose pods are still to be made or deleted waits for a
+//! busy server: to begin more of them would keep it waiting longer. Namespaces take turns.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ops::Bound;
@@ -13,10 +14,13 @@ use plan::{ReplicaSet, Workload};
 
 use crate::index::Key;
 
-/// A rollout for which nothing was written for so long waits for its pods.
+/// A rollout whose sets have all pods that they were asked for, for so long, waits for these.
 const STILL_AFTER: Duration = Duration::from_millis(500);
-/// Rollouts that are under way at the same time, at most. A few are enough to keep a server busy.
-const UNDER_WAY_MAX: usize = 8;
+/// A rollout for which nothing was written for so long holds nobody up, whatever it waits for.
+const STUCK_AFTER: Duration = Duration::from_secs(10);
+/// Rollouts that are under way at the same time, at most. Enough to keep a server of two cores busy: with
+/// eight it waits at times, with 24 each rollout takes more writes.
+const UNDER_WAY_MAX: usize = 12;
 /// How often [`Starts::turns`] is to be asked, lest a rollout that hangs holds up the others.
 pub const LOOK: Duration = Duration::from_millis(250);
 /// Who waits asks again after this long, should nobody tell.
@@ -84,7 +88,7 @@ impl Starts {
         others.retain(|other| other != key);
         let is_now = self.moving.contains_key(key);
         if is_now {
-            self.moving.insert(key.clone(), now + STILL_AFTER);
+            self.moving.insert(key.clone(), now + STUCK_AFTER);
         }
         Turn { is_now, others }
     }
@@ -98,9 +102,16 @@ impl Starts {
     /// Something was written for this Deployment. Tells whose turn has come.
     pub fn moved(&mut self, key: &Key, now: Instant) -> Vec<Key> {
         if let Some(until) = self.moving.get_mut(key) {
-            *until = now + STILL_AFTER;
+            *until = now + STUCK_AFTER;
         }
         self.turns(now)
+    }
+
+    /// Its sets were seen to have all pods that they were asked for; see [`ReplicaSet::is_served`].
+    pub fn served(&mut self, key: &Key, now: Instant) {
+        if let Some(until) = self.moving.get_mut(key) {
+            *until = (*until).min(now + STILL_AFTER);
+        }
     }
 
     /// Its rollout is over, or it is gone. Tells whose turn has come.
@@ -120,7 +131,7 @@ impl Starts {
         let mut turns = Vec::new();
         while self.moving.len() < self.limit {
             let Some(key) = self.pop() else { break };
-            self.moving.insert(key.clone(), now + STILL_AFTER);
+            self.moving.insert(key.clone(), now + STUCK_AFTER);
             turns.push(key);
         }
         turns

@@ -177,6 +177,15 @@ pub struct ReplicaSet {
 }
 
 impl ReplicaSet {
+    /// Whether its controller has made and deleted all pods that it was asked to, or says why it cannot.
+    /// Those that are there need not be ready.
+    #[must_use]
+    pub fn is_served(&self) -> bool {
+        let SetStatus { replicas, observed_generation, failure, .. } = &self.status;
+        let is_refused = failure.as_ref().is_some_and(|failure| failure.status == "True");
+        *observed_generation >= self.generation && (*replicas == self.size || is_refused)
+    }
+
     /// Whether its controller has done what it was asked to do, so that its status stays as it is.
     #[must_use]
     pub fn is_settled(&self) -> bool {

@@ -1,6 +1,7 @@
 //! A status that only counts on is written once a second at most: in a rollout each pod changes
 //! the counters several times, and each write costs the server as much as a step of the rollout.
-//! One that has no counters yet is joined with the one that has, a moment later.
+//! Beside a step that changes them again it waits longer. One that has no counters yet is joined with
+//! the one that has, a moment later.
 //!
 //! What somebody waits for is written at once: that a generation has been observed, that the
 //! rollout is complete, that a condition turned, what came of a rollback. What was held back is
@@ -16,6 +17,9 @@ use crate::status::Status;
 
 /// A status that can wait is written so long after the one before.
 const REST: SignedDuration = SignedDuration::from_secs(1);
+/// The same if the plan takes a step: its counters are out of date at once, and what the sets report
+/// of the step brings the next pass.
+const REST_BESIDE_STEP: SignedDuration = SignedDuration::from_secs(2);
 
 /// Takes the status write out of a plan if it may wait.
 pub(crate) fn hold_back(plan: &mut Plan, observed: &Observed, now: Timestamp) {
@@ -28,7 +32,8 @@ pub(crate) fn hold_back(plan: &mut Plan, observed: &Observed, now: Timestamp) {
     }
     // One of the future tells that the clock was set back: then nothing rests, lest it be for hours.
     let written = observed.options.status_written.filter(|written| *written <= now);
-    let until = written.and_then(|written| written.checked_add(REST).ok()).filter(|until| *until > now);
+    let rest = if plan.actions.iter().any(is_step) { REST_BESIDE_STEP } else { REST };
+    let until = written.and_then(|written| written.checked_add(rest).ok()).filter(|until| *until > now);
     if let Some(until) = until.filter(|_| may_wait(write, observed)) {
         plan.actions.remove(index);
         plan.wake = by(plan.wake, until);
@@ -46,7 +51,11 @@ fn status_of(planned: &Planned) -> Option<&StatusWrite> {
 /// Whether sets are changed after it, which brings another pass at once, with counters to report.
 /// That pass says of a new set on our kind when it was found; on apps/v1 it would not (S4.4).
 fn is_early(plan: &Plan, index: usize) -> bool {
-    plan.actions.iter().skip(index + 1).any(|planned| matches!(planned.action, Action::UpdateReplicaSet(_)))
+    plan.actions.iter().skip(index + 1).any(is_step)
+}
+
+fn is_step(planned: &Planned) -> bool {
+    matches!(planned.action, Action::UpdateReplicaSet(_))
 }
 
 /// Whether nothing but counters and texts changes, and the rollout goes on as it did.

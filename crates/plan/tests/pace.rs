@@ -57,6 +57,23 @@ fn a_status_that_only_counts_on_waits_and_comes() {
 }
 
 #[test]
+fn beside_a_step_a_status_waits_for_what_becomes_of_it() {
+    for flavour in BOTH {
+        let mut world = half_way(flavour);
+        // Four more are available: as many of the old ones are cut.
+        let new = &mut world.find_mut("web-b").status;
+        (new.ready, new.available) = (7, 6);
+        world.observed.options.status_written = Some(world.now - SECOND);
+        let plan = world.plan();
+        assert!(plan.actions.iter().any(|planned| matches!(planned.action, Action::UpdateReplicaSet(_))));
+        assert_eq!(written(&plan), None, "{:?}", plan.actions);
+        assert_eq!(plan.wake, Wake::At(world.now + SECOND));
+        world.now += SECOND;
+        assert_eq!(written(&world.plan()).unwrap().available_replicas, 12);
+    }
+}
+
+#[test]
 fn what_somebody_waits_for_is_written_at_once() {
     for flavour in BOTH {
         let mut observed = half_way(flavour);

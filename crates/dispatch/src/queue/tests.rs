@@ -115,7 +115,7 @@ fn a_key_that_has_written_rests() {
 #[test]
 fn a_key_may_rest_longer_while_others_are_under_way() {
     let mut bench = Bench::new();
-    for (others, longest) in [(0, REST), (1, 2 * REST), (1000, REST_MAX)] {
+    for (others, longest) in [(0, REST), (1, REST + REST_FOR_OTHERS), (1000, REST_MAX)] {
         bench.wake(7);
         assert_eq!(bench.take(), Some(7));
         let written = bench.now;

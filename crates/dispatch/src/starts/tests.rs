@@ -1,3 +1,5 @@
+use plan::SetFailure;
+
 use super::*;
 use crate::index::tests::{set, workload};
 
@@ -46,17 +48,56 @@ fn one_that_waits_for_its_pods_makes_room() {
     let at = |millis| start + Duration::from_millis(millis);
     assert_eq!(begun(&mut starts, &["a/hangs", "a/2"], start), ["a/hangs"]);
     assert_eq!(names(&starts.moved(&key("a/hangs"), at(400))), [""; 0]);
-    assert!(!starts.ask(&key("a/2"), at(899)).is_now);
-    assert!(starts.ask(&key("a/2"), at(901)).is_now);
+    starts.served(&key("a/hangs"), at(500));
+    // However often that is seen.
+    starts.served(&key("a/hangs"), at(900));
+    assert!(!starts.ask(&key("a/2"), at(999)).is_now);
+    assert!(starts.ask(&key("a/2"), at(1001)).is_now);
     // It wakes up: what has begun is held up by nobody, and takes no room that others have.
-    assert_eq!(names(&starts.moved(&key("a/hangs"), at(950))), [""; 0]);
-    assert_eq!(begun(&mut starts, &["a/3"], at(960)), [""; 0]);
+    assert_eq!(names(&starts.moved(&key("a/hangs"), at(1050))), [""; 0]);
+    assert_eq!(begun(&mut starts, &["a/3"], at(1060)), [""; 0]);
+}
+
+#[test]
+fn one_that_waits_for_a_busy_server_is_waited_for() {
+    let (mut starts, start) = (Starts::new(1), Instant::now());
+    assert_eq!(begun(&mut starts, &["a/1", "a/2"], start), ["a/1"]);
+    starts.served(&key("a/1"), start);
+    let moved = start + STILL_AFTER / 2;
+    // Its next pods are not there yet.
+    assert_eq!(names(&starts.moved(&key("a/1"), moved)), [""; 0]);
+    assert_eq!(names(&starts.turns(moved + STUCK_AFTER - LOOK)), [""; 0]);
+    assert_eq!(names(&starts.turns(moved + STUCK_AFTER)), ["a/2"]);
+}
+
+#[test]
+fn pods_that_are_there_are_served_ready_or_not() {
+    let mut asked = ReplicaSet::clone(&set("web-1", Some("w"), "web", 2).set);
+    (asked.generation, asked.size) = (2, 3);
+    assert!(!asked.is_served(), "nothing is reported yet");
+    (asked.status.observed_generation, asked.status.replicas) = (1, 3);
+    assert!(!asked.is_served(), "the report is of a former size");
+    asked.status.observed_generation = 2;
+    assert!(asked.is_served(), "all are there, and none is ready");
+    asked.status.replicas = 4;
+    assert!(!asked.is_served(), "one is to be deleted");
+    asked.status.replicas = 2;
+    assert!(!asked.is_served(), "one is to be made");
+    let refused = |status: &str| {
+        let [reason, message] = ["FailedCreate", "exceeded quota"].map(str::to_owned);
+        Some(SetFailure { status: status.to_owned(), reason, message, last_transition_time: None })
+    };
+    asked.status.failure = refused("False");
+    assert!(!asked.is_served(), "it was refused once");
+    asked.status.failure = refused("True");
+    assert!(asked.is_served(), "it is refused: the server is not what it waits for");
 }
 
 #[test]
 fn who_waits_is_told_even_if_another_asks() {
     let (mut starts, start) = (Starts::new(1), Instant::now());
     begun(&mut starts, &["a/1", "a/2", "a/3"], start);
+    starts.served(&key("a/1"), start);
     let turn = starts.ask(&key("a/3"), start + Duration::from_secs(2));
     assert_eq!(turn, Turn { is_now: false, others: vec![key("a/2")] });
 }
@@ -65,11 +106,11 @@ fn who_waits_is_told_even_if_another_asks() {
 fn who_waits_is_told_when_nothing_moves() {
     let (mut starts, start) = (Starts::new(2), Instant::now());
     begun(&mut starts, &["a/1", "a/2", "a/3", "b/1", "a/4"], start);
-    assert_eq!(names(&starts.turns(start + STILL_AFTER - LOOK)), [""; 0]);
-    assert_eq!(names(&starts.turns(start + STILL_AFTER)), ["b/1", "a/3"]);
-    assert_eq!(starts.others(&key("a/3"), start + STILL_AFTER), 1);
-    assert_eq!(names(&starts.turns(start + 2 * STILL_AFTER)), ["a/4"]);
-    assert_eq!(starts.others(&key("a/3"), start + 3 * STILL_AFTER), 0);
+    assert_eq!(names(&starts.turns(start + STUCK_AFTER - LOOK)), [""; 0]);
+    assert_eq!(names(&starts.turns(start + STUCK_AFTER)), ["b/1", "a/3"]);
+    assert_eq!(starts.others(&key("a/3"), start + STUCK_AFTER), 1);
+    assert_eq!(names(&starts.turns(start + 2 * STUCK_AFTER)), ["a/4"]);
+    assert_eq!(starts.others(&key("a/3"), start + 3 * STUCK_AFTER), 0);
 }
 
 #[test]
