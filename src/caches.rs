@@ -198,11 +198,20 @@ impl Sink<Unread> for Workloads {
     }
 
     fn apply(&self, item: Read) {
-        let woken = match item {
-            Read::Workload(workload) => self.0.controller.index().apply_workload(workload, clock::now()),
-            Read::Unreadable(key, version) => self.0.controller.index().delete_workload(key, &version),
+        let mut index = self.0.controller.index();
+        let (woken, is_edit) = match item {
+            Read::Workload(workload) => {
+                let is_edit = index.is_edit(&workload);
+                (index.apply_workload(workload, clock::now()), is_edit)
+            }
+            Read::Unreadable(key, version) => (index.delete_workload(key, &version), false),
         };
-        self.0.controller.queue.wake(woken);
+        drop(index);
+        if is_edit {
+            self.0.controller.queue.hasten(woken);
+        } else {
+            self.0.controller.queue.wake(woken);
+        }
         self.0.note_sizes();
     }
 
@@ -273,8 +282,12 @@ impl Sink<Unread> for Sets {
     }
 
     fn apply(&self, item: Packed<Placed>) {
-        let woken = self.0.controller.index().apply_set(item);
-        self.0.controller.queue.wake(woken);
+        let mut index = self.0.controller.index();
+        let woken = index.apply_set(item);
+        let (settled, others): (Vec<_>, Vec<_>) = woken.into_iter().partition(|key| index.is_settled(key));
+        drop(index);
+        self.0.controller.queue.hasten(settled);
+        self.0.controller.queue.wake(others);
         self.0.note_sizes();
     }
 

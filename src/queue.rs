@@ -46,6 +46,12 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         self.wake.notify_one();
     }
 
+    /// The same, and no more is about to follow; see [`State::hasten`].
+    pub(crate) fn hasten(&self, keys: impl IntoIterator<Item = K>) {
+        self.lock().hasten(keys, clock::now());
+        self.wake.notify_one();
+    }
+
     /// The key in work has written; see [`State::rest`].
     pub(crate) fn rest(&self, key: &K, others: usize) {
         self.lock().rest(key, others, clock::now());

@@ -117,6 +117,18 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         }
     }
 
+    /// The same, and no more is about to follow: these keys wait for no end of a burst, and rest no longer.
+    pub fn hasten(&mut self, keys: impl IntoIterator<Item = K>, now: Instant) {
+        for key in keys {
+            if self.failures(&key) >= FAILURES_MANY {
+                self.wake([key], now);
+            } else {
+                self.due.remove(&key);
+                self.add(key, now);
+            }
+        }
+    }
+
     /// Look at this key again after a while, or when something happens before.
     pub fn add_after(&mut self, key: K, delay: Duration, now: Instant) {
         self.delay(key, now + delay);

@@ -189,10 +189,17 @@ impl ReplicaSet {
     /// Whether its controller has done what it was asked to do, so that its status stays as it is.
     #[must_use]
     pub fn is_settled(&self) -> bool {
-        let SetStatus { replicas, ready, available, terminating, observed_generation, .. } = self.status;
-        observed_generation >= self.generation
-            && [replicas, ready, available].iter().all(|pods| *pods == self.size)
-            && terminating.unwrap_or(0) == 0
+        self.status.is_settled(self.generation, self.size)
+    }
+}
+
+impl SetStatus {
+    /// The same of a set of this generation and size.
+    #[must_use]
+    pub fn is_settled(&self, generation: i64, size: i64) -> bool {
+        self.observed_generation >= generation
+            && [self.replicas, self.ready, self.available].iter().all(|pods| *pods == size)
+            && self.terminating.unwrap_or(0) == 0
     }
 }
 

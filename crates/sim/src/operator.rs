@@ -10,6 +10,7 @@ use dispatch::index::{Index, Key, Placed, Sight};
 use dispatch::ledger::Ledger;
 use dispatch::memory::Memory;
 use dispatch::next::Scheduled;
+use dispatch::packed::Packed;
 use dispatch::queue::Queue;
 use jiff::Timestamp;
 use plan::{Flavour, Workload};
@@ -123,33 +124,38 @@ impl Operator {
 
     /// Reads on, up to a version.
     pub(crate) fn read(&mut self, watch: Watch, history: &History, through: u64, now: Instant) {
-        let mut woken = Vec::new();
-        let mut brain = lock(&self.brain);
+        let shared = self.brain.clone();
+        let mut brain = lock(&shared);
         match watch {
             Watch::Workloads => {
                 for entry in history.workloads_after(self.workloads.version) {
-                    woken.extend(if entry.is_deleted {
-                        brain
-                            .index
-                            .delete_workload(Key::of(&entry.workload), &entry.workload.resource_version)
-                    } else {
-                        brain.index.apply_workload(Workload::clone(&entry.workload), now)
-                    });
+                    if entry.is_deleted {
+                        let key = Key::of(&entry.workload);
+                        let woken = brain.index.delete_workload(key, &entry.workload.resource_version);
+                        self.queue.wake(woken, now);
+                        continue;
+                    }
+                    let workload = Packed::from(Workload::clone(&entry.workload));
+                    let is_edit = brain.index.is_edit(&workload);
+                    let woken = brain.index.apply_workload(workload, now);
+                    if is_edit { self.queue.hasten(woken, now) } else { self.queue.wake(woken, now) }
                 }
             }
             Watch::Sets => {
                 for entry in history.sets_after(self.sets.version) {
-                    woken.extend(if entry.is_deleted || !entry.is_marked {
+                    let woken = if entry.is_deleted || !entry.is_marked {
                         brain.index.delete_set(&entry.namespace, &entry.set.uid, &entry.set.resource_version)
                     } else {
                         let (namespace, set) = (entry.namespace.clone(), entry.set.clone());
                         brain.index.apply_set(Placed { namespace, set })
-                    });
+                    };
+                    let (settled, others): (Vec<_>, Vec<_>) =
+                        woken.into_iter().partition(|key| brain.index.is_settled(key));
+                    self.queue.hasten(settled, now);
+                    self.queue.wake(others, now);
                 }
             }
         }
-        drop(brain);
-        self.queue.wake(woken, now);
         self.cursor(watch).version = through;
     }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use plan::selector::LabelSelector;
-use plan::{ReplicaSet, Workload};
+use plan::{ReplicaSet, SetStatus, Workload};
 
 use super::Placed;
 use crate::packed::{Pack, Packed, Reader, packed, text};
@@ -35,15 +35,15 @@ pub(crate) struct SetHead<'a> {
 
 impl Packed<Placed> {
     pub(crate) fn head(&self) -> SetHead<'_> {
+        read_set_head(&mut self.reader())
+    }
+
+    /// Whether its controller has done what it was asked to do; see [`ReplicaSet::is_settled`].
+    pub(super) fn is_settled(&self) -> bool {
         let from = &mut self.reader();
-        SetHead {
-            namespace: text(from).into(),
-            owner: bool::unpack(from).then(|| text(from).into()),
-            resource_version: text(from).into(),
-            deleting: bool::unpack(from),
-            uid: text(from).into(),
-            name: text(from).into(),
-        }
+        read_set_head(from);
+        let (generation, size) = (i64::unpack(from), i64::unpack(from));
+        SetStatus::unpack(from).is_settled(generation, size)
     }
 
     /// The set alone.
@@ -51,6 +51,17 @@ impl Packed<Placed> {
         let from = &mut self.reader();
         text(from);
         Pack::unpack(from)
+    }
+}
+
+fn read_set_head<'a>(from: &mut Reader<'a>) -> SetHead<'a> {
+    SetHead {
+        namespace: text(from).into(),
+        owner: bool::unpack(from).then(|| text(from).into()),
+        resource_version: text(from).into(),
+        deleting: bool::unpack(from),
+        uid: text(from).into(),
+        name: text(from).into(),
     }
 }
 

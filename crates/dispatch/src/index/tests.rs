@@ -175,3 +175,32 @@ fn a_list_of_one_namespace_says_nothing_about_others() {
     assert_eq!(index.sizes(), (1, 1));
     assert!(index.snapshot(&key("web")).is_some_and(|snapshot| snapshot.sets.len() == 1));
 }
+
+#[test]
+fn only_another_generation_is_an_edit() {
+    let mut index = Index::new(Sight::Whole);
+    let mut web = workload("web", "w", "web", 1);
+    assert!(index.is_edit(&web.clone().into()), "a new one");
+    index.apply_workload(web.clone(), Instant::now());
+    web.resource_version = "2".to_owned();
+    assert!(!index.is_edit(&web.clone().into()), "a status");
+    web.generation += 1;
+    assert!(index.is_edit(&web.into()), "a spec");
+}
+
+#[test]
+fn a_deployment_is_settled_when_all_its_sets_are() {
+    let mut index = filled(Sight::Whole);
+    let report = |name: &str, version, pods| {
+        let mut set = ReplicaSet::clone(&set(name, Some("w"), "web", version).set);
+        (set.generation, set.size, set.status.observed_generation) = (1, 3, 1);
+        (set.status.replicas, set.status.ready, set.status.available) = (3, 3, pods);
+        Placed { namespace: "ns".to_owned(), set: Arc::new(set) }
+    };
+    index.apply_set(report("web-1", 11, 3));
+    index.apply_set(report("web-2", 12, 2));
+    assert!(!index.is_settled(&key("web")), "a pod of web-2 is not available");
+    index.apply_set(report("web-2", 13, 3));
+    assert!(index.is_settled(&key("web")));
+    assert!(!index.is_settled(&key("unknown")));
+}

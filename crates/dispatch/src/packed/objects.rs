@@ -85,15 +85,15 @@ packed!(ReplicaSet {
     deleting,
     uid,
     name,
-    labels,
     generation,
+    size,
+    status,
+    labels,
     created,
     annotations,
-    size,
     min_ready_seconds,
     fingerprints,
     stored,
-    status,
 });
 
 packed!(SetStatus { replicas, ready, available, terminating, observed_generation, failure });

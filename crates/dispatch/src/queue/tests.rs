@@ -135,6 +135,42 @@ fn a_key_may_rest_longer_while_others_are_under_way() {
 }
 
 #[test]
+fn what_ends_a_burst_is_acted_upon_at_once() {
+    let mut bench = Bench::new();
+    bench.wake(7);
+    assert_eq!(bench.queue.take(bench.now), None);
+    bench.queue.hasten([7], bench.now);
+    assert_eq!(bench.queue.take(bench.now), Some(7));
+    // It rests no longer, either.
+    bench.queue.rest(&7, 3, bench.now);
+    bench.queue.done(&7);
+    bench.wake(7);
+    assert_eq!(bench.queue.take(bench.now), None);
+    bench.queue.hasten([7], bench.now);
+    assert_eq!(bench.queue.take(bench.now), Some(7));
+    bench.queue.done(&7);
+    // And it came for all of these events.
+    bench.advance(REST_MAX);
+    assert_eq!(bench.queue.take(bench.now), None);
+}
+
+#[test]
+fn a_key_that_keeps_failing_is_not_hastened() {
+    let mut bench = Bench::new();
+    for _ in 0..FAILURES_MANY {
+        let (delay, _) = bench.queue.add_failed(7, bench.now);
+        bench.advance(delay);
+    }
+    assert_eq!(bench.queue.take(bench.now), Some(7));
+    bench.queue.add_failed(7, bench.now);
+    bench.queue.done(&7);
+    bench.queue.hasten([7], bench.now);
+    assert_eq!(bench.queue.take(bench.now), None);
+    bench.advance(HEED_AFTER);
+    assert_eq!(bench.queue.take(bench.now), Some(7));
+}
+
+#[test]
 fn a_key_in_work_comes_again_afterwards() {
     let mut bench = Bench::new();
     bench.wake(7);
