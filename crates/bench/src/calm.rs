@@ -15,10 +15,10 @@ const LOOK: Duration = Duration::from_millis(500);
 /// A controller at rest keeps its clocks; this much in one look is work.
 const WORK: Duration = Duration::from_millis(20);
 /// Calm for so many looks in a row.
-const CALM: u32 = 12;
+const CALM: u32 = 8;
 const DEADLINE: Duration = Duration::from_secs(1800);
 
-/// Waits until the controller with this pid has neither worked nor asked for anything for six
+/// Waits until the controller with this pid has neither worked nor asked for anything for four
 /// seconds, watches and its lease aside. Returns how long it was at work.
 pub(crate) async fn calm(cluster: &Cluster, side: Side, pid: u32) -> Result<Duration, Failure> {
     let started = Instant::now();

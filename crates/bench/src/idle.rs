@@ -20,7 +20,7 @@ const OLD_REVISIONS: usize = 5;
 /// Deployments that get a new template, to see what that costs among the others.
 const EDITS: usize = 200;
 /// How long nothing is done.
-pub(crate) const REST: Duration = Duration::from_secs(15);
+pub(crate) const REST: Duration = Duration::from_secs(10);
 /// A controller may wait for this before it does anything.
 const START: Duration = Duration::from_secs(2);
 

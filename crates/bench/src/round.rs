@@ -24,7 +24,8 @@ const PARALLEL: usize = 32;
 /// Of one operation on all Deployments.
 const DEADLINE: Duration = Duration::from_secs(300);
 /// What comes after the last Deployment is complete, events above all, belongs to the operation too.
-const SETTLE: Duration = Duration::from_secs(2);
+/// Ours tell of a step when none has followed it for a second.
+const SETTLE: Duration = Duration::from_millis(1500);
 /// Of a sequence, in which every edit has to find quiet.
 const BETWEEN: Duration = Duration::from_millis(200);
 
