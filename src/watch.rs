@@ -26,7 +26,7 @@ const IDLE_SECONDS: u32 = 90;
 pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(IDLE_SECONDS as u64 + 5);
 /// The text of a page is held several times over while it is read, and both watches of an API list at
 /// once.
-const PAGE_SIZE: u32 = 100;
+const PAGE_SIZE: u32 = 50;
 const BACKOFF_BASE: Duration = Duration::from_millis(200);
 const BACKOFF_MAX: Duration = Duration::from_secs(30);
 /// While the kind itself is missing: somebody is about to install it.

@@ -20,6 +20,7 @@ pub trait Pack: Sized {
 
 /// Bytes that are read from the front; behind their end are zeros.
 pub struct Reader<'a> {
+    all: &'a [u8],
     rest: &'a [u8],
     /// How many values of JSON are being read, each in the one before.
     depth: u8,
@@ -30,7 +31,7 @@ const DEPTH_MAX: u8 = 200;
 
 impl<'a> Reader<'a> {
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self { rest: bytes, depth: 0 }
+        Self { all: bytes, rest: bytes, depth: 0 }
     }
 
     pub(crate) fn byte(&mut self) -> u8 {
@@ -48,6 +49,17 @@ impl<'a> Reader<'a> {
 
     pub(crate) fn array<const N: usize>(&mut self) -> [u8; N] {
         self.bytes(N).try_into().unwrap_or([0; N])
+    }
+
+    /// How many bytes were read.
+    pub(crate) fn position(&self) -> usize {
+        self.all.len().saturating_sub(self.rest.len())
+    }
+
+    /// What stands elsewhere.
+    pub(crate) fn array_at<const N: usize>(&self, position: usize) -> [u8; N] {
+        let from = self.all.get(position..).and_then(|rest| rest.first_chunk());
+        from.copied().unwrap_or([0; N])
     }
 
     /// A number as [`unsigned`] writes it.

@@ -33,6 +33,16 @@ fn json() -> impl Strategy<Value = Value> {
     })
 }
 
+#[test]
+fn a_fingerprint_is_stored_once() {
+    let [one, other] = ["5", "7"].map(|digit| format!("v1:{}", digit.repeat(64)));
+    let list = vec![one.clone(), other.clone(), one.clone(), "app".to_owned(), other, one];
+    let mut bytes = Vec::new();
+    list.pack(&mut bytes);
+    assert_eq!(roundtrip(&list), list);
+    assert_eq!(bytes.len(), 1 + 2 * 33 + 1 + 3 * 2, "{bytes:?}");
+}
+
 proptest! {
     #[test]
     fn values_come_back(

@@ -7,6 +7,9 @@ use plan::keys::{self, condition, reason};
 use super::codec::{Reader, unsigned};
 use crate::uid::{Uid, from_hex, hex, uuid, uuid_text};
 
+/// A fingerprint that stands before: how many bytes before this one its digest begins. A ReplicaSet
+/// has one as an annotation and as what that says.
+const AGAIN: u8 = 0x7c;
 /// A UUID: 16 bytes.
 const UUID: u8 = 0x7d;
 /// A fingerprint: the 32 bytes of its digest.
@@ -58,7 +61,7 @@ pub(super) const KNOWN: &[&str] = &[
     "Deployment has minimum availability.",
 ];
 
-const _: () = assert!(KNOWN.len() <= UUID as usize);
+const _: () = assert!(KNOWN.len() <= AGAIN as usize);
 
 /// A text as it was packed.
 pub(crate) enum Text<'a> {
@@ -76,6 +79,12 @@ pub(super) fn pack(text: &str, out: &mut Vec<u8>) {
         out.push(UUID);
         out.extend(bytes);
     } else if let Some(digest) = digest(text) {
+        if let Some(place) = out.windows(digest.len()).rposition(|bytes| *bytes == digest) {
+            let back = out.len() - place;
+            out.push(AGAIN);
+            unsigned(back as u64, out);
+            return;
+        }
         out.push(FINGERPRINT);
         out.extend(digest);
     } else {
@@ -92,7 +101,12 @@ pub(super) fn pack(text: &str, out: &mut Vec<u8>) {
 
 /// Takes a text off the front.
 pub(crate) fn text<'a>(from: &mut Reader<'a>) -> Text<'a> {
+    let at = from.position();
     let length = match from.byte() {
+        AGAIN => {
+            let back = usize::try_from(from.unsigned()).unwrap_or(usize::MAX);
+            return Text::Fingerprint(from.array_at(at.saturating_sub(back)));
+        }
         UUID => return Text::Uuid(from.array()),
         FINGERPRINT => return Text::Fingerprint(from.array()),
         LONG => usize::try_from(from.unsigned()).unwrap_or(usize::MAX),
