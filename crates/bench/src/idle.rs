@@ -60,7 +60,7 @@ pub(crate) async fn measure(
         let mut revision = OLD_REVISIONS + 1;
         let fleet = Fleet::new(&cluster, first, deployments).await?;
         fleet.create_settled(OLD_REVISIONS).await?;
-        settle(&cluster, first, operator).await?;
+        settle(&cluster, first, operator, deployments).await?;
         eprintln!("idle {deployments}: all are there after {} s", started.elapsed().as_secs());
         for side in sides {
             revision += 1;
@@ -74,11 +74,17 @@ pub(crate) async fn measure(
     Ok(found)
 }
 
-/// Lets a controller write the statuses.
-async fn settle(cluster: &Cluster, side: Side, operator: &Path) -> Result<(), Failure> {
+/// Lets a controller write the statuses, all of them: one that waits for its first list is calm, too.
+async fn settle(cluster: &Cluster, side: Side, operator: &Path, deployments: usize) -> Result<(), Failure> {
+    let since = Timestamp::now();
     let controller = side.start(cluster, operator, Limits::Lifted)?;
     tokio::time::sleep(START).await;
-    calm(cluster, side, controller.pid()).await?;
+    loop {
+        calm(cluster, side, controller.pid()).await?;
+        if audit::writes(&cluster.audit_log(), since, side.user())?.len() >= deployments {
+            break;
+        }
+    }
     end(controller).await
 }
 
