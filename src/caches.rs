@@ -286,7 +286,7 @@ impl Sink<Unread> for Sets {
         let woken = index.apply_set(item);
         let (settled, others): (Vec<_>, Vec<_>) = woken.into_iter().partition(|key| index.is_settled(key));
         drop(index);
-        self.0.controller.queue.hasten(settled);
+        self.0.controller.queue.rouse(settled);
         self.0.controller.queue.wake(others);
         self.0.note_sizes();
     }

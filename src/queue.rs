@@ -46,9 +46,15 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         self.wake.notify_one();
     }
 
-    /// The same, and no more is about to follow; see [`State::hasten`].
+    /// The same, and somebody waits for it; see [`State::hasten`].
     pub(crate) fn hasten(&self, keys: impl IntoIterator<Item = K>) {
         self.lock().hasten(keys, clock::now());
+        self.wake.notify_one();
+    }
+
+    /// The same, and nothing more is about to follow; see [`State::rouse`].
+    pub(crate) fn rouse(&self, keys: impl IntoIterator<Item = K>) {
+        self.lock().rouse(keys, clock::now());
         self.wake.notify_one();
     }
 

@@ -117,15 +117,24 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         }
     }
 
-    /// The same, and no more is about to follow: these keys wait for no end of a burst, and rest no longer.
+    /// The same, and somebody waits for it: unless they rest, these keys wait for no end of a burst.
     pub fn hasten(&mut self, keys: impl IntoIterator<Item = K>, now: Instant) {
         for key in keys {
-            if self.failures(&key) >= FAILURES_MANY {
+            let rests = self.resting.get(&key).is_some_and(|rest| rest.least > now);
+            if rests || self.failures(&key) >= FAILURES_MANY {
                 self.wake([key], now);
             } else {
                 self.due.remove(&key);
                 self.add(key, now);
             }
+        }
+    }
+
+    /// The same, and nothing more is about to follow: these keys rest no longer.
+    pub fn rouse(&mut self, keys: impl IntoIterator<Item = K>, now: Instant) {
+        for key in keys {
+            self.resting.remove(&key);
+            self.hasten([key], now);
         }
     }
 

@@ -19,8 +19,8 @@ const STILL_AFTER: Duration = Duration::from_millis(500);
 /// A rollout for which nothing was written for so long holds nobody up, whatever it waits for.
 const STUCK_AFTER: Duration = Duration::from_secs(10);
 /// Rollouts that are under way at the same time, at most. Enough to keep a server of two cores busy: with
-/// eight it waits at times, with 24 each rollout takes more writes.
-const UNDER_WAY_MAX: usize = 12;
+/// twelve it waits at times, with 24 each rollout takes more writes.
+const UNDER_WAY_MAX: usize = 16;
 /// How often [`Starts::turns`] is to be asked, lest a rollout that hangs holds up the others.
 pub const LOOK: Duration = Duration::from_millis(250);
 /// Who waits asks again after this long, should nobody tell.

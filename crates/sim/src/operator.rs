@@ -151,7 +151,7 @@ impl Operator {
                     };
                     let (settled, others): (Vec<_>, Vec<_>) =
                         woken.into_iter().partition(|key| brain.index.is_settled(key));
-                    self.queue.hasten(settled, now);
+                    self.queue.rouse(settled, now);
                     self.queue.wake(others, now);
                 }
             }
