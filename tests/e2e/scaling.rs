@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use cluster::kubelet::NEVER_READY;
+use cluster::kubelet::{NEVER_READY, READY_AFTER_MS};
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
@@ -114,7 +114,8 @@ async fn stale_scaling_annotation(world: World) -> Outcome {
 async fn scale_hides_surge(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 4).rolling(&json!("100%"), &json!(0))).await?;
     let sightings = Sightings::start(&world, world.deployments()).await?;
-    world.set_image("web", "app:v2").await?;
+    // Long enough for a status with counters in the middle of it: these are not written at once.
+    world.patch("web", &pods_patch("app:v2", READY_AFTER_MS, &json!("3000"))).await?;
     world.complete("web").await?;
     let seen: Vec<Value> = sightings.stop().into_iter().map(|sighting| sighting.object).collect();
     let counter = |web: &Value, field: &str| web["status"][field].as_i64().unwrap_or(0);
