@@ -200,9 +200,7 @@ async fn run(controller: &Arc<Controller>, key: &Key, workload: Workload, sets: 
     if dispatch::is_through_with_pods(&outcome) {
         controller.pods.stop(key);
     }
-    if outcome.has_room {
-        controller.queue.hurry(key);
-    } else if outcome.writes > 0 {
+    if outcome.writes > 0 {
         let others = controller.starts().others(key, clock::now());
         controller.queue.rest(key, others);
     }

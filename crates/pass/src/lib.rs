@@ -33,8 +33,6 @@ pub struct Outcome {
     pub wrote_status: bool,
     /// Rules from which a branch deviated on purpose.
     pub deviations: BTreeSet<&'static str>,
-    /// Whether the next step is due at once ([`Plan::has_room`]).
-    pub has_room: bool,
     /// Statuses on the way to the one that was written ([`Plan::on_the_way`]).
     pub on_the_way: Vec<Status>,
 }
@@ -67,15 +65,22 @@ impl From<Refusal> for PassError {
 
 /// One pass over one Deployment, from a snapshot to its last action.
 pub async fn run<C: Cluster>(cluster: &C, observed: Observed, now: Timestamp) -> Outcome {
-    let mut pass =
-        Pass { cluster, observed, now, writes: 0, wrote_status: false, deviations: BTreeSet::new() };
+    let mut pass = Pass {
+        cluster,
+        observed,
+        now,
+        writes: 0,
+        wrote_status: false,
+        deviations: BTreeSet::new(),
+        refused_cut: None,
+    };
     let result = pass.steps().await;
-    let (error, wake, why, has_room, on_the_way) = match result {
-        Ok(plan) => (None, plan.wake, Some(plan.why), plan.has_room, plan.on_the_way),
-        Err((error, why)) => (Some(error), Wake::OnChange, why, false, Vec::new()),
+    let (error, wake, why, on_the_way) = match result {
+        Ok(plan) => (None, plan.wake, Some(plan.why), plan.on_the_way),
+        Err((error, why)) => (Some(error), Wake::OnChange, why, Vec::new()),
     };
     let Pass { writes, wrote_status, deviations, .. } = pass;
-    Outcome { error, wake, why, writes, wrote_status, deviations, has_room, on_the_way }
+    Outcome { error, wake, why, writes, wrote_status, deviations, on_the_way }
 }
 
 struct Pass<'a, C> {
@@ -85,6 +90,17 @@ struct Pass<'a, C> {
     writes: usize,
     wrote_status: bool,
     deviations: BTreeSet<&'static str>,
+    /// What the pass ends with, having been planned again without cuts.
+    refused_cut: Option<PassError>,
+}
+
+/// What follows when a plan has been carried out as far as it could be.
+enum Then {
+    End,
+    /// Plan again with this set, which turned out to be ours.
+    With(Box<ReplicaSet>),
+    /// Plan again without cuts, and end with this.
+    WithoutCuts(PassError),
 }
 
 type Ended = (PassError, Option<Why>);
@@ -98,14 +114,25 @@ impl<C: Cluster> Pass<'_, C> {
                 Step::Act(plan) => {
                     self.deviations.extend(plan.deviations.iter().copied());
                     match self.act(&plan).await {
-                        Ok(None) => return Ok(*plan),
-                        Ok(Some(set)) => self.observed.sets.push(*set),
+                        Ok(Then::End) => return self.end(plan),
+                        Ok(Then::With(set)) => self.observed.sets.push(*set),
+                        Ok(Then::WithoutCuts(error)) => {
+                            self.observed.answers.refuses_cuts = true;
+                            self.refused_cut = Some(error);
+                        }
                         Err(error) => return Err((error, Some(plan.why))),
                     }
                 }
             }
         }
         Err((PassError::retry(format!("no end after {STEPS_MAX} steps")), None))
+    }
+
+    fn end(&mut self, plan: Box<Plan>) -> Result<Plan, Ended> {
+        match self.refused_cut.take() {
+            Some(error) => Err((error, Some(plan.why))),
+            None => Ok(*plan),
+        }
     }
 
     async fn ask(&mut self, ask: &Ask) -> Result<(), PassError> {
@@ -119,8 +146,8 @@ impl<C: Cluster> Pass<'_, C> {
         Ok(())
     }
 
-    /// Carries a plan out. `Some` is a set that turned out to be ours: plan again with it.
-    async fn act(&mut self, plan: &Plan) -> Result<Option<Box<ReplicaSet>>, PassError> {
+    /// Carries a plan out.
+    async fn act(&mut self, plan: &Plan) -> Result<Then, PassError> {
         for event in &plan.events {
             self.cluster.record(&self.observed.workload, event);
         }
@@ -128,8 +155,11 @@ impl<C: Cluster> Pass<'_, C> {
             let Err(refusal) = self.perform(planned).await else { continue };
             match self.after(plan, index, refusal).await {
                 (_, Verdict::Continue) => {}
-                (_, Verdict::End) => return Ok(None),
-                (_, Verdict::PlanAgain(set)) => return Ok(Some(set)),
+                (_, Verdict::End) => return Ok(Then::End),
+                (_, Verdict::PlanAgain(set)) => return Ok(Then::With(set)),
+                (error, Verdict::PlanWithoutCuts(message)) => {
+                    return Ok(Then::WithoutCuts(PassError { message, ..error }));
+                }
                 (error, Verdict::Retry(message)) => return Err(PassError { message, ..error }),
                 (error, Verdict::GiveUp(message)) => {
                     return Err(PassError { message, retry: false, ..error });
@@ -137,7 +167,7 @@ impl<C: Cluster> Pass<'_, C> {
             }
         }
         match &plan.error {
-            None => Ok(None),
+            None => Ok(Then::End),
             Some(error) => Err(PassError::retry(error.clone())),
         }
     }
@@ -195,6 +225,7 @@ impl<C: Cluster> Pass<'_, C> {
         Ok(match refusal {
             refusal if refusal.is_not_found() => plan::Failure::NotFound(text),
             refusal if refusal.is_invalid() => plan::Failure::Invalid(text),
+            refusal if refusal.is_conflict() => plan::Failure::Conflict(text),
             _ => plan::Failure::Refused(text),
         })
     }

@@ -78,9 +78,6 @@ pub struct Plan {
     /// which writes after each step, as upstream does, where this plan writes once. Told on request
     /// ([`crate::Options::tells_steps`]).
     pub on_the_way: Vec<Status>,
-    /// Whether the new set may grow again at once, into the room that a cut of this plan makes (S6.7): for
-    /// that step nobody has to wait until the sets report.
-    pub has_room: bool,
     /// The status as it is to be written when the creation of the new ReplicaSet fails; `None` when
     /// none is created.
     pub(crate) in_hand: Option<Status>,

@@ -122,8 +122,6 @@ pub(crate) struct Draft<'a> {
     pub(crate) why: Why,
     pub(crate) error: Option<String>,
     pub(crate) deviations: BTreeSet<&'static str>,
-    /// See [`Plan::has_room`].
-    pub(crate) has_room: bool,
     /// See [`Plan::on_the_way`].
     pub(crate) on_the_way: Vec<Status>,
 }
@@ -164,7 +162,6 @@ impl<'a> Draft<'a> {
             why: Why::Converged,
             error: None,
             deviations: BTreeSet::new(),
-            has_room: false,
             on_the_way: Vec::new(),
         };
         draft.note_sizes();
@@ -352,6 +349,21 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Moves the update of a set behind all actions so far.
+    pub(crate) fn update_last(&mut self, index: usize) {
+        let Some(at) = self.sets.get(index).and_then(|set| set.update) else { return };
+        let planned = self.actions.remove(at);
+        self.actions.push(planned);
+        let last = self.actions.len() - 1;
+        for update in self.sets.iter_mut().filter_map(|set| set.update.as_mut()) {
+            match (*update).cmp(&at) {
+                std::cmp::Ordering::Less => {}
+                std::cmp::Ordering::Equal => *update = last,
+                std::cmp::Ordering::Greater => *update -= 1,
+            }
+        }
+    }
+
     /// Plans the creation of the new set.
     pub(crate) fn create(&mut self, set: NewReplicaSet, revision: i64) {
         let events = if set.size > 0 { vec![scaled_event(&set.name, 0, set.size)] } else { Vec::new() };
@@ -454,9 +466,9 @@ impl<'a> Draft<'a> {
     /// The plan as it stands.
     pub(crate) fn finish(self) -> Plan {
         let why = self.why.beside(&self.workload.namespace, &self.observed.answers.orphans);
-        let Self { actions, events, wake, error, deviations, on_the_way, has_room, before_create, .. } = self;
+        let Self { actions, events, wake, error, deviations, on_the_way, before_create, .. } = self;
         let in_hand = before_create.map(Cow::into_owned);
-        Plan { actions, events, wake, why, error, deviations, on_the_way, has_room, in_hand }
+        Plan { actions, events, wake, why, error, deviations, on_the_way, in_hand }
     }
 }
 

@@ -59,6 +59,8 @@ pub struct Answers {
     pub set_template: Option<(String, Value)>,
     /// The pods of the claimed ReplicaSets.
     pub pods: Option<Vec<Pod>>,
+    /// Whether the server refused a cut of old pods in this pass: it is not asked for another one.
+    pub refuses_cuts: bool,
     /// Names of ReplicaSets that fit the selector and are not labelled for us; not asked for,
     /// they only show in [`crate::Why`].
     pub orphans: Vec<String>,

@@ -26,7 +26,9 @@ pub enum Failure {
     NotFound(String),
     /// The server does not accept the object as it would become, in its words.
     Invalid(String),
-    /// Anything else, in the server's words; conflicts too.
+    /// The object is not as it was seen.
+    Conflict(String),
+    /// Anything else, in the server's words.
     Refused(String),
 }
 
@@ -52,6 +54,9 @@ pub enum Verdict {
     End,
     /// With this set in the snapshot, from the start.
     PlanAgain(Box<ReplicaSet>),
+    /// With [`crate::Answers::refuses_cuts`], from the start; then it ends with this error, and is tried
+    /// again with backoff.
+    PlanWithoutCuts(String),
     /// It ends with an error, and is tried again with backoff.
     Retry(String),
     /// It ends with an error that no retry would mend.
@@ -78,18 +83,29 @@ pub fn after_failure(
         }
         (Action::CreateReplicaSet(set), failure) => after_create(observed, plan, &set.name, failure, now),
         (Action::UpdateReplicaSet(update), failure) if update.purpose == Purpose::ScaleDownOld => {
-            // S6.13: upstream swallows this; here the pass is tried again. The status still
-            // tells what is true.
-            let actions =
-                plan.actions.iter().skip(index + 1).filter(|planned| is_status(&planned.action)).cloned();
-            let retry = Verdict::Retry(failure.to_string());
-            let verdict = if has(Bug::CutErrorSwallowed) { Verdict::End } else { retry };
-            Aftermath { actions: actions.collect(), events: Vec::new(), verdict, deviation: Some("S6.13") }
+            Aftermath { deviation: Some("S6.13"), ..after_cut(plan, index, failure) }
         }
         (Action::RollBack(write), Failure::Invalid(text)) if write.template.is_some() => {
             after_invalid_rollback(observed, plan, text)
         }
         (_, failure) => Aftermath::end(Verdict::Retry(failure.to_string())),
+    }
+}
+
+/// S6.13: upstream swallows this; here the pass is tried again. The status still tells what is true.
+fn after_cut(plan: &Plan, index: usize, failure: &Failure) -> Aftermath {
+    let text = failure.to_string();
+    let rest = plan.actions.iter().skip(index + 1);
+    // The growth counts on the room that the cut would have made, and the status on both.
+    let verdict = match failure {
+        _ if has(Bug::CutErrorSwallowed) => Verdict::End,
+        Failure::Conflict(_) if rest.clone().any(is_growth) => return Aftermath::end(Verdict::Retry(text)),
+        _ if rest.clone().any(is_growth) => return Aftermath::end(Verdict::PlanWithoutCuts(text)),
+        _ => Verdict::Retry(text),
+    };
+    Aftermath {
+        actions: rest.filter(|planned| is_status(&planned.action)).cloned().collect(),
+        ..Aftermath::end(verdict)
     }
 }
 
@@ -129,6 +145,7 @@ impl std::fmt::Display for Failure {
             Self::NamespaceTerminating(text)
             | Self::NotFound(text)
             | Self::Invalid(text)
+            | Self::Conflict(text)
             | Self::Refused(text) => f.write_str(text),
         }
     }
@@ -136,6 +153,11 @@ impl std::fmt::Display for Failure {
 
 fn is_followed_by_create(plan: &Plan, index: usize) -> bool {
     plan.actions.iter().skip(index).any(|planned| matches!(planned.action, Action::CreateReplicaSet(_)))
+}
+
+/// Whether a set that is there gets more pods.
+fn is_growth(planned: &Planned) -> bool {
+    matches!(&planned.action, Action::UpdateReplicaSet(update) if update.size_to > update.size_from)
 }
 
 fn is_status(action: &Action) -> bool {
@@ -170,7 +192,10 @@ fn after_create(
             let verdict = Verdict::Retry(format!("{failure}: {name}"));
             Aftermath { deviation: Some("S4.15"), ..Aftermath::end(verdict) }
         }
-        Failure::NotFound(text) | Failure::Invalid(text) | Failure::Refused(text) => {
+        Failure::NotFound(text)
+        | Failure::Invalid(text)
+        | Failure::Conflict(text)
+        | Failure::Refused(text) => {
             let message = format!("Failed to create new replica set \"{name}\": {text}");
             let mut status = plan.in_hand.clone().unwrap_or_default();
             if workload.progress_deadline_seconds.is_some() {

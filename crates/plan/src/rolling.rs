@@ -10,51 +10,68 @@ use crate::{collision, history, new_set, progress};
 
 /// One pass of a rolling update (S6.5).
 ///
-/// Up and then down: the second step comes out as it would in the next pass, since no status
-/// changes between the two. The status is computed from the sizes between them.
+/// Up, down, and up into the room that this makes: each step comes out as it would in a pass of its
+/// own, since no status changes in between. The status is computed from the sizes before the last one.
 pub(crate) fn roll(draft: &mut Draft<'_>) -> Result<(), Ask> {
     new_set::ensure(draft, initial_size(draft))?;
     if !draft.has_new() {
         collision::wait(draft);
         return Ok(());
     }
-    let up = match step_up(draft) {
-        Ok(up) => up,
-        Err(error) => {
-            draft.error = Some(error.to_string());
-            return Ok(());
-        }
-    };
+    if let Err(error) = step(draft) {
+        draft.error = Some(error.to_string());
+        return Ok(());
+    }
+    history::make_room(draft, None);
+    progress::report(draft);
+    Ok(())
+}
+
+fn step(draft: &mut Draft<'_>) -> Result<(), NotAPercentage> {
+    // What else is to be told of the new set belongs before the status, and stays there.
+    let is_movable = draft.new_set().is_some_and(|set| !set.is_updated());
+    let up = step_up(draft)?;
     if up {
         progress::note_step(draft);
     }
     draft.is_report_deferred = false;
     let first_down = draft.actions.len();
-    let down = step_down(draft);
+    let down = !draft.observed.answers.refuses_cuts && step_down(draft);
+    let up_again = down && is_movable && draft.status_at.is_none() && step_into_room(draft)?;
     if !up && !down && progress::is_stored_complete(draft) {
         history::clean_up(draft);
     }
-    history::make_room(draft, None);
     if up || down {
         draft.why = Why::Stepping;
     }
-    draft.has_room = down && has_room(draft);
     if up {
         draft.is_report_deferred = false;
     }
-    if up && down {
+    if up && down && !up_again {
         // The down-step may be refused; what is true of the up-step is told first.
         draft.status_at.get_or_insert(first_down);
     }
-    progress::report(draft);
     Ok(())
 }
 
-/// Whether the surge leaves room for more pods of the new set, by the sizes as planned.
-fn has_room(draft: &Draft<'_>) -> bool {
+/// The surge leaves room for more pods of the new set once the cuts of this pass are done: one write
+/// of it then does for the step before and the step after them. If a cut is refused, the pass is
+/// planned again without it ([`crate::Verdict::PlanWithoutCuts`]).
+fn step_into_room(draft: &mut Draft<'_>) -> Result<bool, NotAPercentage> {
+    let Some(index) = draft.new else { return Ok(false) };
     let (workload, size) = (draft.workload, draft.new_size());
-    new_set_size(&workload.strategy, workload.replicas, draft.total_size() - size, size)
-        .is_ok_and(|wanted| wanted > size)
+    if size >= workload.replicas {
+        return Ok(false);
+    }
+    let others = draft.total_size() - size;
+    let wanted = new_set_size(&workload.strategy, workload.replicas, others, size)?;
+    if wanted <= size {
+        return Ok(false);
+    }
+    progress::note_step(draft);
+    draft.scale(index, wanted, Purpose::Scale);
+    draft.update_last(index);
+    Ok(true)
 }
 
 /// The size at which a missing new set is created (S4.11).

@@ -225,10 +225,8 @@ impl Operator {
         let next = &ended.next;
         let woken = std::mem::take(&mut lock(&self.brain).woken);
         self.queue.wake(woken, now);
-        match &ended.outcome {
-            Some(outcome) if outcome.has_room => self.queue.hurry(key),
-            Some(outcome) if outcome.writes > 0 => self.queue.rest(key, 0, now),
-            _ => {}
+        if ended.outcome.as_ref().is_some_and(|outcome| outcome.writes > 0) {
+            self.queue.rest(key, 0, now);
         }
         let scheduled = next.apply(&mut self.queue, key, now);
         self.queue.done(key);

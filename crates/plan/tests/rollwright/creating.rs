@@ -19,6 +19,7 @@ fn after(world: &mut World, failure: &Failure) -> Vec<String> {
         Verdict::End => "end".to_owned(),
         Verdict::PlanAgain(set) => format!("plan again with {}", set.name),
         Verdict::Retry(_) => "retry".to_owned(),
+        Verdict::PlanWithoutCuts(_) => "plan without cuts".to_owned(),
         Verdict::GiveUp(_) => "give up".to_owned(),
     };
     let mut lines = vec![verdict];

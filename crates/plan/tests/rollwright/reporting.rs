@@ -1,10 +1,10 @@
 //! What is written where: revision, scale and columns in the status, annotations on the sets.
 
 use plan::keys::{CHANGE_CAUSE, LAST_APPLIED, MANAGED_LABEL, REVISION};
-use plan::{Action, Map};
+use plan::{Action, Failure, Map, Plan, Planned, Verdict};
 
 use crate::check;
-use crate::world::{ours, set};
+use crate::world::{World, ours, set};
 
 fn in_step(image: &str, size: i64, revision: &str) -> crate::world::Set {
     set(image, size).revision(revision).scaled_for("3", "4")
@@ -61,16 +61,71 @@ fn a_pass_that_cuts_says_so() {
     assert_eq!((cuts.count(), plan.why.to_string().as_str()), (1, "creating or resizing ReplicaSets"));
 }
 
-/// The next step up waits for no report of the sets.
+/// Sizes of the old set and the new one, all pods available; R is 4, within 3 and 5.
+fn of_four(old: i64, new: i64) -> World {
+    let of_four = |image, size, revision| set(image, size).revision(revision).scaled_for("4", "5");
+    ours().that(|it| it.replicas = 4).with(of_four("b", old, "1")).with(of_four("a", new, "2"))
+}
+
+fn resized(planned: &[Planned]) -> Vec<(i64, i64)> {
+    let sizes = |planned: &Planned| match &planned.action {
+        Action::UpdateReplicaSet(update) => Some((update.size_from, update.size_to)),
+        _ => None,
+    };
+    planned.iter().filter_map(sizes).collect()
+}
+
+/// The cut comes first: before it there would be too many pods. Events tell the steps one by one.
 #[test]
-fn a_cut_that_makes_room_says_so() {
-    // Sizes of the old set and the new one, all pods available; R is 4, within 3 and 5.
-    for (old, new, has_room) in [(4, 1, true), (2, 3, true), (1, 4, false), (4, 0, true), (0, 4, false)] {
-        let world = ours().that(|it| it.replicas = 4);
-        let of_four = |image, size, revision| set(image, size).revision(revision).scaled_for("4", "5");
-        let plan = world.with(of_four("b", old, "1")).with(of_four("a", new, "2")).plan();
-        assert_eq!(plan.has_room, has_room, "{old} and {new}: {plan:#?}");
+fn the_room_that_a_cut_makes_is_used_in_the_same_pass() {
+    for (old, new, sizes) in [
+        (4, 1, vec![(4, 2), (1, 3)]),
+        (2, 2, vec![(2, 1), (2, 4)]),
+        (2, 3, vec![(2, 0), (3, 4)]),
+        (1, 4, vec![(1, 0)]),
+        (4, 0, vec![(4, 3), (0, 2)]),
+        (0, 4, vec![]),
+    ] {
+        let plan = of_four(old, new).plan();
+        assert_eq!(resized(&plan.actions), sizes, "{old} and {new}: {plan:#?}");
     }
+    let events = |plan: &Plan| {
+        let events = plan.actions.iter().flat_map(|planned| &planned.events);
+        events.map(|event| event.message.clone()).collect::<Vec<_>>()
+    };
+    let name = |set: &str| format!("replica set web-{set} from");
+    assert_eq!(
+        events(&of_four(2, 2).plan()),
+        [
+            format!("Scaled down {} 2 to 1", name("b")),
+            format!("Scaled up {} 2 to 3", name("a")),
+            format!("Scaled up {} 3 to 4", name("a")),
+        ]
+    );
+}
+
+/// Without the cut there is room for one pod only, and the status tells of that step.
+#[test]
+fn a_refused_cut_leaves_the_step_up() {
+    let mut world = of_four(2, 2);
+    let plan = world.plan();
+    let after = |failure| plan::after_failure(&world.observed, &plan, 0, &failure, world.now);
+    let refused = after(Failure::Refused("the webhook says no".to_owned()));
+    assert!(matches!(refused.verdict, Verdict::PlanWithoutCuts(_)), "{:?}", refused.verdict);
+    assert_eq!((refused.actions, refused.deviation), (Vec::new(), Some("S6.13")));
+    // What is out of date is looked at anew.
+    let conflict = after(Failure::Conflict("the object has been modified".to_owned()));
+    assert!(matches!(conflict.verdict, Verdict::Retry(_)), "{:?}", conflict.verdict);
+    assert_eq!(conflict.actions, Vec::new());
+
+    world.observed.answers.refuses_cuts = true;
+    let plan = world.plan();
+    assert_eq!(resized(&plan.actions), [(2, 3)]);
+    let status = plan.actions.iter().find_map(|planned| match &planned.action {
+        Action::WriteStatus(write) => Some(&write.status),
+        _ => None,
+    });
+    assert_eq!(status.map(|status| status.unavailable_replicas), Some(1), "{plan:#?}");
 }
 
 #[test]
