@@ -199,18 +199,17 @@ impl Sink<Unread> for Workloads {
 
     fn apply(&self, item: Read) {
         let mut index = self.0.controller.index();
-        let (woken, is_edit) = match item {
+        match item {
             Read::Workload(workload) => {
-                let is_edit = index.is_edit(&workload);
-                (index.apply_workload(workload, clock::now()), is_edit)
+                let woken = index.workload_came(workload, clock::now());
+                drop(index);
+                self.0.controller.queue.heed(woken);
             }
-            Read::Unreadable(key, version) => (index.delete_workload(key, &version), false),
-        };
-        drop(index);
-        if is_edit {
-            self.0.controller.queue.hasten(woken);
-        } else {
-            self.0.controller.queue.wake(woken);
+            Read::Unreadable(key, version) => {
+                let woken = index.delete_workload(key, &version);
+                drop(index);
+                self.0.controller.queue.wake(woken);
+            }
         }
         self.0.note_sizes();
     }
@@ -282,12 +281,8 @@ impl Sink<Unread> for Sets {
     }
 
     fn apply(&self, item: Packed<Placed>) {
-        let mut index = self.0.controller.index();
-        let woken = index.apply_set(item);
-        let (settled, others): (Vec<_>, Vec<_>) = woken.into_iter().partition(|key| index.is_settled(key));
-        drop(index);
-        self.0.controller.queue.rouse(settled);
-        self.0.controller.queue.wake(others);
+        let woken = self.0.controller.index().set_came(item);
+        self.0.controller.queue.heed(woken);
         self.0.note_sizes();
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use dispatch::next::{Next, Scheduled};
-use dispatch::queue::Queue as State;
+use dispatch::queue::{Cause, Queue as State};
 use tokio::sync::Notify;
 
 use crate::clock;
@@ -46,26 +46,15 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         self.wake.notify_one();
     }
 
-    /// The same, and somebody waits for it; see [`State::hasten`].
-    pub(crate) fn hasten(&self, keys: impl IntoIterator<Item = K>) {
-        self.lock().hasten(keys, clock::now());
-        self.wake.notify_one();
-    }
-
-    /// The same, and nothing more is about to follow; see [`State::rouse`].
-    pub(crate) fn rouse(&self, keys: impl IntoIterator<Item = K>) {
-        self.lock().rouse(keys, clock::now());
+    /// The same, as soon as what happened makes sense of it; see [`State::heed`].
+    pub(crate) fn heed(&self, events: impl IntoIterator<Item = (K, Cause)>) {
+        self.lock().heed(events, clock::now());
         self.wake.notify_one();
     }
 
     /// The key in work has written; see [`State::rest`].
     pub(crate) fn rest(&self, key: &K, others: usize) {
         self.lock().rest(key, others, clock::now());
-    }
-
-    /// The key in work has written, and its next step waits for nothing.
-    pub(crate) fn hurry(&self, key: &K) {
-        self.lock().hurry(key);
     }
 
     /// Until when a key may wait for more; see [`State::rests_until`].

@@ -19,6 +19,7 @@ use heads::{SetHead, is_newer, wants};
 pub use newest::{Extent, Newest};
 pub use shard::Listed;
 
+mod arrival;
 mod heads;
 mod newest;
 mod shard;
@@ -166,23 +167,6 @@ impl Index {
         self.keys_by_uid.insert(uid, key.clone());
         self.workloads.insert(key.clone(), Known { workload, since });
         (key, is_noticed)
-    }
-
-    /// Whether this is another generation than the one that is known: somebody has edited it.
-    #[must_use]
-    pub fn is_edit(&self, workload: &Packed<Workload>) -> bool {
-        let head = workload.head();
-        let key = Key { namespace: head.namespace.into_owned(), name: head.name.into_owned() };
-        self.workloads.get(&key).is_none_or(|known| known.workload.head().generation != head.generation)
-    }
-
-    /// Whether the controllers of all its sets have done what they were asked to do: nothing more is
-    /// about to happen.
-    #[must_use]
-    pub fn is_settled(&self, key: &Key) -> bool {
-        let Some(known) = self.workloads.get(key) else { return false };
-        let mut owned = self.owned.get(&known.workload.head().uid).into_iter().flatten();
-        owned.all(|uid| self.sets.get(uid).is_none_or(Packed::is_settled))
     }
 
     /// A Deployment is gone, or cannot be understood any more.

@@ -64,6 +64,17 @@ pub struct Queue<K> {
     is_closed: bool,
 }
 
+/// What happened to a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Something, and more may follow: it is looked at when the burst of events is over.
+    Changed,
+    /// Somebody edited it and waits for it: it is looked at once, unless it rests.
+    Edited,
+    /// What it asked for is there, and nothing more is about to follow: it is looked at once.
+    Settled,
+}
+
 /// Events of one key.
 #[derive(Clone, Copy)]
 struct Burst {
@@ -117,24 +128,19 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         }
     }
 
-    /// The same, and somebody waits for it: unless they rest, these keys wait for no end of a burst.
-    pub fn hasten(&mut self, keys: impl IntoIterator<Item = K>, now: Instant) {
-        for key in keys {
+    /// The same, as soon as what happened makes sense of it.
+    pub fn heed(&mut self, events: impl IntoIterator<Item = (K, Cause)>, now: Instant) {
+        for (key, cause) in events {
+            if cause == Cause::Settled {
+                self.resting.remove(&key);
+            }
             let rests = self.resting.get(&key).is_some_and(|rest| rest.least > now);
-            if rests || self.failures(&key) >= FAILURES_MANY {
+            if cause == Cause::Changed || rests || self.failures(&key) >= FAILURES_MANY {
                 self.wake([key], now);
             } else {
                 self.due.remove(&key);
                 self.add(key, now);
             }
-        }
-    }
-
-    /// The same, and nothing more is about to follow: these keys rest no longer.
-    pub fn rouse(&mut self, keys: impl IntoIterator<Item = K>, now: Instant) {
-        for key in keys {
-            self.resting.remove(&key);
-            self.hasten([key], now);
         }
     }
 
@@ -173,11 +179,6 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         if self.dirty.remove(key).is_some() {
             self.delay(key.clone(), rest.least);
         }
-    }
-
-    /// The key in work has written, and its next step waits for nothing.
-    pub fn hurry(&mut self, key: &K) {
-        self.resting.remove(key);
     }
 
     /// Until when this key may go on to rest, if what it waits for is not there yet.

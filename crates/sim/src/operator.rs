@@ -10,7 +10,6 @@ use dispatch::index::{Index, Key, Placed, Sight};
 use dispatch::ledger::Ledger;
 use dispatch::memory::Memory;
 use dispatch::next::Scheduled;
-use dispatch::packed::Packed;
 use dispatch::queue::Queue;
 use jiff::Timestamp;
 use plan::{Flavour, Workload};
@@ -135,24 +134,20 @@ impl Operator {
                         self.queue.wake(woken, now);
                         continue;
                     }
-                    let workload = Packed::from(Workload::clone(&entry.workload));
-                    let is_edit = brain.index.is_edit(&workload);
-                    let woken = brain.index.apply_workload(workload, now);
-                    if is_edit { self.queue.hasten(woken, now) } else { self.queue.wake(woken, now) }
+                    let woken = brain.index.workload_came(Workload::clone(&entry.workload), now);
+                    self.queue.heed(woken, now);
                 }
             }
             Watch::Sets => {
                 for entry in history.sets_after(self.sets.version) {
-                    let woken = if entry.is_deleted || !entry.is_marked {
-                        brain.index.delete_set(&entry.namespace, &entry.set.uid, &entry.set.resource_version)
+                    let (namespace, set) = (entry.namespace.clone(), entry.set.clone());
+                    if entry.is_deleted || !entry.is_marked {
+                        let woken = brain.index.delete_set(&namespace, &set.uid, &set.resource_version);
+                        self.queue.wake(woken, now);
                     } else {
-                        let (namespace, set) = (entry.namespace.clone(), entry.set.clone());
-                        brain.index.apply_set(Placed { namespace, set })
-                    };
-                    let (settled, others): (Vec<_>, Vec<_>) =
-                        woken.into_iter().partition(|key| brain.index.is_settled(key));
-                    self.queue.rouse(settled, now);
-                    self.queue.wake(others, now);
+                        let woken = brain.index.set_came(Placed { namespace, set });
+                        self.queue.heed(woken, now);
+                    }
                 }
             }
         }

@@ -1,6 +1,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::queue::Cause;
 
 pub(crate) fn workload(name: &str, uid: &str, app: &str, version: u64) -> Workload {
     let object = json!({
@@ -180,12 +181,12 @@ fn a_list_of_one_namespace_says_nothing_about_others() {
 fn only_another_generation_is_an_edit() {
     let mut index = Index::new(Sight::Whole);
     let mut web = workload("web", "w", "web", 1);
-    assert!(index.is_edit(&web.clone().into()), "a new one");
-    index.apply_workload(web.clone(), Instant::now());
+    let mut came = |web: &Workload| index.workload_came(web.clone(), Instant::now());
+    assert_eq!(came(&web), [(key("web"), Cause::Edited)], "a new one");
     web.resource_version = "2".to_owned();
-    assert!(!index.is_edit(&web.clone().into()), "a status");
+    assert_eq!(came(&web), [(key("web"), Cause::Changed)], "a status");
     web.generation += 1;
-    assert!(index.is_edit(&web.into()), "a spec");
+    assert_eq!(came(&web), [(key("web"), Cause::Edited)], "a spec");
 }
 
 #[test]
@@ -198,9 +199,7 @@ fn a_deployment_is_settled_when_all_its_sets_are() {
         Placed { namespace: "ns".to_owned(), set: Arc::new(set) }
     };
     index.apply_set(report("web-1", 11, 3));
-    index.apply_set(report("web-2", 12, 2));
-    assert!(!index.is_settled(&key("web")), "a pod of web-2 is not available");
-    index.apply_set(report("web-2", 13, 3));
-    assert!(index.is_settled(&key("web")));
-    assert!(!index.is_settled(&key("unknown")));
+    let came = index.set_came(report("web-2", 12, 2));
+    assert_eq!(came, [(key("web"), Cause::Changed)], "a pod of web-2 is not available");
+    assert_eq!(index.set_came(report("web-2", 13, 3)), [(key("web"), Cause::Settled)]);
 }

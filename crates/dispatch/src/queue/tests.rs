@@ -139,16 +139,16 @@ fn what_ends_a_burst_is_acted_upon_at_once() {
     let mut bench = Bench::new();
     bench.wake(7);
     assert_eq!(bench.queue.take(bench.now), None);
-    bench.queue.hasten([7], bench.now);
+    bench.queue.heed([(7, Cause::Edited)], bench.now);
     assert_eq!(bench.queue.take(bench.now), Some(7));
     // Who has just written rests all the same: edits may come one after the other.
     bench.queue.rest(&7, 3, bench.now);
     bench.queue.done(&7);
-    bench.queue.hasten([7], bench.now);
+    bench.queue.heed([(7, Cause::Edited)], bench.now);
     assert_eq!(bench.queue.take(bench.now), None);
     assert_eq!(bench.queue.next_due(), Some(bench.now + REST));
     // Unless nothing more is about to follow.
-    bench.queue.rouse([7], bench.now);
+    bench.queue.heed([(7, Cause::Settled)], bench.now);
     assert_eq!(bench.queue.take(bench.now), Some(7));
     bench.queue.done(&7);
     // And it came for all of these events.
@@ -166,7 +166,7 @@ fn a_key_that_keeps_failing_is_not_hastened() {
     assert_eq!(bench.queue.take(bench.now), Some(7));
     bench.queue.add_failed(7, bench.now);
     bench.queue.done(&7);
-    bench.queue.hasten([7], bench.now);
+    bench.queue.heed([(7, Cause::Edited)], bench.now);
     assert_eq!(bench.queue.take(bench.now), None);
     bench.advance(HEED_AFTER);
     assert_eq!(bench.queue.take(bench.now), Some(7));
