@@ -10,7 +10,7 @@ use plan::keys::reason;
 use super::Recorded;
 
 /// A step is told when no further one has followed for this long.
-const PAUSE: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_secs(2);
 /// No step waits longer than this, however many follow it.
 const LATEST: Duration = Duration::from_secs(10);
 

@@ -33,9 +33,9 @@ fn steps_that_follow_each_other_are_one() {
     ] {
         assert_eq!(told(steps.take(scaled("u", text), at(millis))), [""; 0]);
     }
-    assert_eq!(told(steps.due(at(1999))), [""; 0]);
-    assert_eq!(told(steps.due(at(2000))), ["Scaled down replica set web-a from 5 to 1"]);
-    assert_eq!(told(steps.due(at(2500))), ["Scaled up replica set web-b from 0 to 5"]);
+    assert_eq!(told(steps.due(at(2999))), [""; 0]);
+    assert_eq!(told(steps.due(at(3000))), ["Scaled down replica set web-a from 5 to 1"]);
+    assert_eq!(told(steps.due(at(3500))), ["Scaled up replica set web-b from 0 to 5"]);
     assert!(steps.is_empty());
 }
 
