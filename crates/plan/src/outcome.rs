@@ -97,10 +97,11 @@ fn after_cut(plan: &Plan, index: usize, failure: &Failure) -> Aftermath {
     let text = failure.to_string();
     let rest = plan.actions.iter().skip(index + 1);
     // The growth counts on the room that the cut would have made, and the status on both.
+    let grows = rest.clone().any(is_growth);
     let verdict = match failure {
         _ if has(Bug::CutErrorSwallowed) => Verdict::End,
-        Failure::Conflict(_) if rest.clone().any(is_growth) => return Aftermath::end(Verdict::Retry(text)),
-        _ if rest.clone().any(is_growth) => return Aftermath::end(Verdict::PlanWithoutCuts(text)),
+        Failure::Conflict(_) if grows => return Aftermath::end(Verdict::Retry(text)),
+        _ if grows => return Aftermath::end(Verdict::PlanWithoutCuts(text)),
         _ => Verdict::Retry(text),
     };
     Aftermath {

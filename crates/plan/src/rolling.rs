@@ -27,6 +27,7 @@ pub(crate) fn roll(draft: &mut Draft<'_>) -> Result<(), Ask> {
     Ok(())
 }
 
+/// The steps, and where the status belongs among them.
 fn step(draft: &mut Draft<'_>) -> Result<(), NotAPercentage> {
     // What else is to be told of the new set belongs before the status, and stays there.
     let is_movable = draft.new_set().is_some_and(|set| !set.is_updated());
@@ -54,18 +55,13 @@ fn step(draft: &mut Draft<'_>) -> Result<(), NotAPercentage> {
     Ok(())
 }
 
-/// The surge leaves room for more pods of the new set once the cuts of this pass are done: one write
-/// of it then does for the step before and the step after them. If a cut is refused, the pass is
+/// The surge leaves room for more pods of the new set once the cuts of this pass are done (S6.7): one
+/// write of it then does for the step before and the step after them. If a cut is refused, the pass is
 /// planned again without it ([`crate::Verdict::PlanWithoutCuts`]).
 fn step_into_room(draft: &mut Draft<'_>) -> Result<bool, NotAPercentage> {
     let Some(index) = draft.new else { return Ok(false) };
-    let (workload, size) = (draft.workload, draft.new_size());
-    if size >= workload.replicas {
-        return Ok(false);
-    }
-    let others = draft.total_size() - size;
-    let wanted = new_set_size(&workload.strategy, workload.replicas, others, size)?;
-    if wanted <= size {
+    let wanted = wanted_size(draft)?;
+    if wanted == draft.new_size() {
         return Ok(false);
     }
     progress::note_step(draft);
@@ -109,16 +105,17 @@ pub fn new_set_size(
 
 fn step_up(draft: &mut Draft<'_>) -> Result<bool, NotAPercentage> {
     let Some(index) = draft.new else { return Ok(false) };
-    let (strategy, replicas) = (&draft.workload.strategy, draft.workload.replicas);
-    let size = draft.new_size();
-    // S6.6
-    let wanted = match size.cmp(&replicas) {
-        std::cmp::Ordering::Equal => return Ok(false),
-        std::cmp::Ordering::Greater => replicas,
-        // S6.7
-        std::cmp::Ordering::Less => new_set_size(strategy, replicas, draft.total_size() - size, size)?,
-    };
+    let wanted = wanted_size(draft)?;
     Ok(draft.scale(index, wanted, Purpose::Scale))
+}
+
+/// The size that the new set should have, by the sizes as planned so far.
+fn wanted_size(draft: &Draft<'_>) -> Result<i64, NotAPercentage> {
+    let (strategy, replicas, size) = (&draft.workload.strategy, draft.workload.replicas, draft.new_size());
+    if size >= replicas {
+        return Ok(replicas); // S6.6
+    }
+    new_set_size(strategy, replicas, draft.total_size() - size, size) // S6.7
 }
 
 /// Takes old pods away: unhealthy ones first, then what availability allows (S6.8–S6.13).
