@@ -111,6 +111,18 @@ fn nested(depth: usize) -> Value {
     (0..depth).fold(json!({}), |inner, _| json!({"x": inner}))
 }
 
+async fn let_in(rig: &Rig, there: &World) -> Outcome {
+    for (manifest, is_taken) in villains(rig) {
+        let name = manifest["metadata"]["name"].as_str().unwrap_or_default();
+        if name == MANY {
+            // It takes whatever the quota has left, and the others would have no pods to begin with.
+            big_is_served(there).await?;
+        }
+        same(&format!("the server taking {name:.20}"), try_create(there, &manifest).await?, is_taken)?;
+    }
+    Ok(())
+}
+
 async fn neighbours(rig: &Rig) -> Outcome {
     let calm = Manifest::new("calm", 1).spec("revisionHistoryLimit", &json!(0));
     rig.world.roll_out(&calm).await?;
@@ -123,14 +135,7 @@ async fn neighbours(rig: &Rig) -> Outcome {
     });
     let there = elsewhere(rig).await?;
     there.kubectl.apply(&quota.to_string()).await?;
-    for (manifest, is_taken) in villains(rig) {
-        let name = manifest["metadata"]["name"].as_str().unwrap_or_default();
-        if name == MANY {
-            // It takes whatever the quota has left, and the others would have no pods to begin with.
-            big_is_served(&there).await?;
-        }
-        same(&format!("the server taking {name:.20}"), try_create(&there, &manifest).await?, is_taken)?;
-    }
+    let_in(rig, &there).await?;
     let among = latencies(rig, ROUNDS).await?;
     // The large ones change too, and with each change they get another set.
     for round in 0..5 {
