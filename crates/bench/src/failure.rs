@@ -1,6 +1,7 @@
 //! What ends a bench early.
 
 use std::io;
+use std::time::Duration;
 
 /// Why there are no figures.
 #[derive(Debug, thiserror::Error)]
@@ -13,6 +14,9 @@ pub(crate) enum Failure {
     Io { action: String, source: io::Error },
     #[error("converting JSON")]
     Json(#[from] serde_json::Error),
+    /// A controller had still work to do when its time was over.
+    #[error("not at rest after {} s", after.as_secs())]
+    Restless { after: Duration, resident: u64 },
     #[error("{0}")]
     Other(String),
 }

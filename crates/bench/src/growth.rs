@@ -4,12 +4,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use cluster::audit;
-use cluster::{Component, Limits};
+use cluster::{Cluster, Component, Limits};
 use jiff::Timestamp;
 
 use crate::calm::calm;
 use crate::failure::Failure;
 use crate::fleet::Fleet;
+use crate::found::Found;
 use crate::ground;
 use crate::side::Side;
 use crate::usage::{self, Usage};
@@ -41,34 +42,37 @@ pub(crate) async fn measure(
     operator: &Path,
     deployments: usize,
     sides: &[Side],
-) -> Result<Vec<Growth>, Failure> {
-    let mut found = Vec::new();
+) -> Result<Found<Growth>, Failure> {
+    let mut found = Found::default();
     for side in sides.iter().copied() {
         let cluster = ground::start_large().await?;
         cluster.stop(Component::ControllerManager)?;
         let fleet = Fleet::new(&cluster, side, deployments).await?;
         let controller = side.start(&cluster, operator, Limits::Lifted)?;
-        let pid = controller.pid();
-        fleet.create_new().await?;
-        calm(&cluster, side, pid).await?;
-        let mut rolls = Vec::new();
-        for revision in 2..ROLLS + 2 {
-            let (since, before) = (Timestamp::now(), usage::of(pid)?.cpu);
-            fleet.edit(deployments, revision).await?;
-            calm(&cluster, side, pid).await?;
-            let writes = audit::writes(&cluster.audit_log(), since, side.user())?;
-            let last = writes.iter().map(|request| request.answered).max().unwrap_or(since);
-            let time = Duration::try_from(last - since).unwrap_or_default();
-            let roll = Roll { time, cpu: usage::of(pid)?.cpu.saturating_sub(before) };
-            eprintln!("growth {deployments}, {}: {roll:?}", side.name());
-            rolls.push(roll);
-        }
-        let usage = usage::of(pid)?;
-        found.push(Growth { side, deployments, rolls, usage });
+        let measured = one(&cluster, side, controller.pid(), &fleet).await;
         tokio::task::spawn_blocking(|| drop(controller))
             .await
             .map_err(|error| Failure::Other(error.to_string()))?;
         ground::end(cluster).await?;
+        found.take(side, deployments, measured)?;
     }
     Ok(found)
+}
+
+async fn one(cluster: &Cluster, side: Side, pid: u32, fleet: &Fleet) -> Result<Growth, Failure> {
+    fleet.create_new().await?;
+    calm(cluster, side, pid).await?;
+    let mut rolls = Vec::new();
+    for revision in 2..ROLLS + 2 {
+        let (since, before) = (Timestamp::now(), usage::of(pid)?.cpu);
+        fleet.edit(fleet.deployments, revision).await?;
+        calm(cluster, side, pid).await?;
+        let writes = audit::writes(&cluster.audit_log(), since, side.user())?;
+        let last = writes.iter().map(|request| request.answered).max().unwrap_or(since);
+        let time = Duration::try_from(last - since).unwrap_or_default();
+        let roll = Roll { time, cpu: usage::of(pid)?.cpu.saturating_sub(before) };
+        eprintln!("growth {}, {}: {roll:?}", fleet.deployments, side.name());
+        rolls.push(roll);
+    }
+    Ok(Growth { side, deployments: fleet.deployments, rolls, usage: usage::of(pid)? })
 }

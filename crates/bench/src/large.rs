@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::failure::Failure;
+use crate::found::{Found, Restless};
 use crate::growth::{self, Growth};
 use crate::idle::{self, Idle};
 use crate::report::mebibytes;
@@ -32,8 +33,8 @@ const FLAT: f64 = 0.1;
 /// All of it that was wanted.
 #[derive(Default)]
 pub(crate) struct Large {
-    idle: Vec<Idle>,
-    growth: Vec<Growth>,
+    idle: Found<Idle>,
+    growth: Found<Growth>,
 }
 
 impl Large {
@@ -45,17 +46,19 @@ impl Large {
     ) -> Result<Self, Failure> {
         let mut large = Self::default();
         for size in sizes.idle.iter().filter(|_| wanted("idle")) {
-            large.idle.extend(idle::measure(operator, *size, sides).await?);
+            large.idle.append(idle::measure(operator, *size, sides).await?);
         }
         for size in sizes.growth.iter().filter(|_| wanted("growth")) {
-            large.growth.extend(growth::measure(operator, *size, sides).await?);
+            large.growth.append(growth::measure(operator, *size, sides).await?);
         }
         Ok(large)
     }
 
     /// What was to be reached, among the most Deployments that there were.
     pub(crate) fn verdicts(&self) -> Vec<Verdict> {
-        let Some(most) = self.idle.iter().map(|idle| idle.deployments).max() else { return Vec::new() };
+        let Some(most) = self.idle.measured.iter().map(|idle| idle.deployments).max() else {
+            return Vec::new();
+        };
         let verdict = |what: &str, target: &str, judge: &dyn Fn(&Idle) -> Option<(bool, String)>| {
             let outcome = |side| {
                 let measured = self.at(side, most).and_then(judge);
@@ -85,7 +88,7 @@ impl Large {
         };
         let growth = |idle: &Idle| {
             let is_counted = |other: &&Idle| other.side == idle.side && !other.cpu_per_edit.is_zero();
-            let least = self.idle.iter().filter(is_counted);
+            let least = self.idle.measured.iter().filter(is_counted);
             let least =
                 least.min_by_key(|other| other.deployments).filter(|other| other.deployments < most)?;
             let ratio = idle.cpu_per_edit.as_secs_f64() / least.cpu_per_edit.as_secs_f64();
@@ -101,27 +104,27 @@ impl Large {
     }
 
     fn at(&self, side: Side, deployments: usize) -> Option<&Idle> {
-        self.idle.iter().find(|idle| idle.side == side && idle.deployments == deployments)
+        self.idle.measured.iter().find(|idle| idle.side == side && idle.deployments == deployments)
     }
 
     /// Everything that was measured.
     pub(crate) fn report(&self) -> String {
         let mut text = String::new();
-        if !self.idle.is_empty() {
+        if !self.idle.measured.is_empty() {
             let _ = write!(
                 text,
                 "### idle\n\nDeployments without pods, each with 5 old revisions, all templates of 5 KiB; then 200 of \
                  them get a new one.\n\n\
                  | | Deployments | start-up (s) | CPU of it (s) | writes of it | most memory (MiB) | at rest (MiB) | \
-                 writes and reads in {} s | CPU per edit (ms) | requests per edit |\n\
-                 |---|---|---|---|---|---|---|---|---|---|\n",
-                idle::REST.as_secs(),
+                 writes and reads in {rest} s | CPU in {rest} s (ms) | CPU per edit (ms) | requests per edit |\n\
+                 |---|---|---|---|---|---|---|---|---|---|---|\n",
+                rest = idle::REST.as_secs(),
             );
         }
-        for idle in &self.idle {
+        for idle in &self.idle.measured {
             let _ = writeln!(
                 text,
-                "| {} | {} | {:.1} | {:.2} | {} | {:.1} | {:.1} | {} and {} | {:.2} | {:.2} |",
+                "| {} | {} | {:.1} | {:.2} | {} | {:.1} | {:.1} | {} and {} | {} | {:.2} | {:.2} |",
                 idle.side.name(),
                 idle.deployments,
                 idle.start_up.as_secs_f64(),
@@ -131,11 +134,13 @@ impl Large {
                 mebibytes(idle.rested.resident),
                 idle.rest_writes,
                 idle.rest_reads,
+                idle.rested.cpu.saturating_sub(idle.started.cpu).as_millis(),
                 idle.cpu_per_edit.as_secs_f64() * 1000.0,
                 idle.requests_per_edit,
             );
         }
-        if !self.growth.is_empty() {
+        text.push_str(&restless(&self.idle.restless));
+        if !self.growth.measured.is_empty() {
             text.push_str(
                 "\n### growth\n\nAll Deployments of one namespace, without pods, get a new template at once, five \
                  times: seconds, and seconds of CPU.\n\n\
@@ -143,7 +148,7 @@ impl Large {
                  |---|---|---|---|---|---|---|---|\n",
             );
         }
-        for growth in &self.growth {
+        for growth in &self.growth.measured {
             let rolls = growth
                 .rolls
                 .iter()
@@ -152,6 +157,21 @@ impl Large {
             let (side, most) = (growth.side.name(), mebibytes(growth.usage.peak));
             let _ = writeln!(text, "| {side} | {} | {rolls} | {most:.1} |", growth.deployments);
         }
+        text.push_str(&restless(&self.growth.restless));
         text
     }
+}
+
+/// Who has no line in the table above, and why.
+fn restless(restless: &[Restless]) -> String {
+    let line = |one: &Restless| {
+        format!(
+            "\n{} did not come to rest among {} Deployments within {} s; it held {:.1} MiB then.\n",
+            one.side.name(),
+            one.deployments,
+            one.after.as_secs(),
+            mebibytes(one.resident),
+        )
+    };
+    restless.iter().map(line).collect()
 }

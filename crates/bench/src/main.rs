@@ -6,6 +6,7 @@ mod completion;
 mod failure;
 mod figure;
 mod fleet;
+mod found;
 mod ground;
 mod growth;
 mod idle;
