@@ -102,7 +102,7 @@ impl fmt::Write for Rest<'_> {
 }
 
 /// Whether a value is written so; without writing it anywhere.
-fn reads(text: &str, value: &impl fmt::Display) -> bool {
+pub(crate) fn reads(text: &str, value: &impl fmt::Display) -> bool {
     let mut rest = Rest(text);
     write!(rest, "{value}").is_ok() && rest.0.is_empty()
 }

@@ -9,11 +9,12 @@ use crate::action::{
     Action, Event, NewReplicaSet, Plan, Planned, Purpose, StatusWrite, Target, UpdateReplicaSet, Wake,
 };
 use crate::bug::{Bug, has};
-use crate::counters;
+use crate::counters::{self, reads};
 use crate::fenceposts;
 use crate::keys::{DESIRED_REPLICAS, MAX_REPLICAS, REVISION, reason};
 use crate::kstatus::Standing;
 use crate::observed::{Map, Observed, ReplicaSet, Workload};
+use crate::scale::replica_count;
 use crate::selector::LabelSelector;
 use crate::status::Status;
 use crate::why::Why;
@@ -68,15 +69,6 @@ impl<'a> SetDraft<'a> {
         let ReplicaSet { name, uid, resource_version, .. } = self.seen;
         Target { name: name.clone(), uid: uid.clone(), resource_version: resource_version.clone() }
     }
-}
-
-/// An unsigned decimal up to the largest replica count (S8.2).
-#[must_use]
-pub fn replica_count(text: &str) -> Option<i64> {
-    if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
-        return None;
-    }
-    text.parse::<i64>().ok().filter(|count| *count <= i64::from(i32::MAX))
 }
 
 /// The set that the plan creates.
@@ -285,14 +277,12 @@ impl<'a> Draft<'a> {
     pub(crate) fn scale_and_annotate(&mut self, index: usize, size: i64, purpose: Purpose) -> bool {
         // S8.7 without its overflow: sizes stay within what the API can carry.
         let size = size.clamp(0, i64::from(i32::MAX));
-        let annotations = self.replicas_annotations();
         let Some(set) = self.sets.get(index) else { return false };
-        let from = set.size;
-        let stale = annotations.iter().any(|(key, value)| set.annotation(key) != Some(value));
-        if from == size && !stale {
+        let (from, seen) = (set.size, set.seen);
+        let annotations = self.stale_annotations(set);
+        if from == size && annotations.is_empty() {
             return false;
         }
-        let name = set.seen.name.clone();
         self.defer_report();
         let Some(update) = self.update_of(index, purpose) else { return false };
         update.size_to = size;
@@ -302,7 +292,7 @@ impl<'a> Draft<'a> {
             set.overlay.extend(annotations);
         }
         if from != size {
-            let event = scaled_event(&name, from, size);
+            let event = scaled_event(&seen.name, from, size);
             let action = self.sets.get(index).and_then(|set| set.update);
             if let Some(planned) = action.and_then(|index| self.actions.get_mut(index)) {
                 planned.events.push(event);
@@ -313,11 +303,20 @@ impl<'a> Draft<'a> {
 
     /// `desired-replicas` and `max-replicas` as of now (S4.14).
     pub(crate) fn replicas_annotations(&self) -> Map {
-        let replicas = self.workload.replicas;
-        Map::from([
-            (DESIRED_REPLICAS.to_owned(), replicas.to_string()),
-            (MAX_REPLICAS.to_owned(), self.max_total().to_string()),
-        ])
+        self.replicas_counts().map(|(key, count)| (key.to_owned(), count.to_string())).into()
+    }
+
+    fn replicas_counts(&self) -> [(&'static str, i64); 2] {
+        [(DESIRED_REPLICAS, self.workload.replicas), (MAX_REPLICAS, self.max_total())]
+    }
+
+    /// Those of [`Self::replicas_annotations`] that a set does not have as they should be; in the
+    /// middle of a rollout mostly none.
+    fn stale_annotations(&self, set: &SetDraft<'_>) -> Map {
+        let is_stale =
+            |(key, count): &(&str, i64)| !set.annotation(key).is_some_and(|text| reads(text, count));
+        let stale = self.replicas_counts().into_iter().filter(is_stale);
+        stale.map(|(key, count)| (key.to_owned(), count.to_string())).collect()
     }
 
     /// The one update of a set; later changes in the same pass join it.
@@ -478,18 +477,4 @@ fn scaled_event(name: &str, from: i64, to: i64) -> Event {
         reason::SCALING_REPLICA_SET,
         format!("Scaled {direction} replica set {name} from {from} to {to}"),
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_count_is_digits_and_no_more_than_32_bits() {
-        assert_eq!(replica_count("0"), Some(0));
-        assert_eq!(replica_count("2147483647"), Some(2_147_483_647));
-        for wrong in ["", "+5", "-1", " 5", "5 ", "0x5", "2147483648", "99999999999999999999"] {
-            assert_eq!(replica_count(wrong), None, "{wrong:?}");
-        }
-    }
 }

@@ -43,7 +43,6 @@ pub use action::{
     Target, UpdateReplicaSet, Wake,
 };
 pub use conditions::{Condition, set_condition, whole_seconds};
-pub use draft::replica_count;
 pub use flavour::Flavour;
 pub use new_set::set_name;
 pub use observed::{
@@ -51,6 +50,7 @@ pub use observed::{
     TemplateSummary, Workload,
 };
 pub use outcome::{Aftermath, Failure, Verdict, after_failure};
+pub use scale::replica_count;
 pub use status::{CollisionRecord, Ours, RecentRollback, RollbackRecord, Status};
 pub use why::Why;
 

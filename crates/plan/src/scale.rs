@@ -172,3 +172,26 @@ fn round_half_away(numerator: i128, denominator: i128) -> i128 {
     let magnitude = (2 * numerator.abs() + denominator) / (2 * denominator);
     if numerator < 0 { -magnitude } else { magnitude }
 }
+
+/// An unsigned decimal up to the largest replica count (S8.2).
+#[must_use]
+pub fn replica_count(text: &str) -> Option<i64> {
+    if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    text.parse::<i64>().ok().filter(|count| *count <= i64::from(i32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_is_digits_and_no_more_than_32_bits() {
+        assert_eq!(replica_count("0"), Some(0));
+        assert_eq!(replica_count("2147483647"), Some(2_147_483_647));
+        for wrong in ["", "+5", "-1", " 5", "5 ", "0x5", "2147483648", "99999999999999999999"] {
+            assert_eq!(replica_count(wrong), None, "{wrong:?}");
+        }
+    }
+}

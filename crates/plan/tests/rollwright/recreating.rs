@@ -52,9 +52,9 @@ fn old_sets_go_down_together_and_first() {
     let down: &[&str] = &[
         "ask template",
         "ask dry run",
-        "update web-b 2->0 desired-replicas=3 max-replicas=3",
+        "update web-b 2->0",
         "event ScalingReplicaSet",
-        "update web-c 1->0 desired-replicas=3 max-replicas=3",
+        "update web-c 1->0",
         "event ScalingReplicaSet",
         "status",
     ];
@@ -72,12 +72,7 @@ fn pods_are_asked_for_only_where_they_would_hold_something_up() {
     check(
         "the new set is too small",
         larger,
-        &[&[
-            "ask pods",
-            "update web-a 0->3 desired-replicas=3 max-replicas=3",
-            "event ScalingReplicaSet",
-            "status revision=2",
-        ]],
+        &[&["ask pods", "update web-a 0->3", "event ScalingReplicaSet", "status revision=2"]],
     );
     let beyond = |it: &mut plan::Workload| it.revision_history_limit = Some(0);
     let surplus = recreate().that(beyond).with(in_step("b", 0, "1")).with(in_step("a", 3, "2"));

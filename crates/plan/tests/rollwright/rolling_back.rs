@@ -112,7 +112,7 @@ fn the_target_is_marked_before_the_template_is_written() {
                 "status rollback=1:1:RolledBack recent=1",
             ],
             &[
-                "update web-a 0->1 desired-replicas=3 max-replicas=4 revision=4 revision-history=1 team=blue",
+                "update web-a 0->1 revision=4 revision-history=1 team=blue",
                 "event ScalingReplicaSet",
                 "status revision=4 Progressing=True:FoundNewReplicaSet",
             ],
