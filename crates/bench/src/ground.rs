@@ -28,9 +28,9 @@ pub(crate) async fn start_large() -> Result<Cluster, Failure> {
     Ok(Cluster::start(options).await?)
 }
 
-/// Stops it.
-pub(crate) async fn end(cluster: Cluster) -> Result<(), Failure> {
-    let ended = tokio::task::spawn_blocking(|| drop(cluster)).await;
+/// Stops a cluster or a controller, which takes a while, without holding up anything else.
+pub(crate) async fn end<T: Send + 'static>(running: T) -> Result<(), Failure> {
+    let ended = tokio::task::spawn_blocking(|| drop(running)).await;
     ended.map_err(|error| Failure::Other(error.to_string()))
 }
 

@@ -50,9 +50,7 @@ pub(crate) async fn measure(
         let fleet = Fleet::new(&cluster, side, deployments).await?;
         let controller = side.start(&cluster, operator, Limits::Lifted)?;
         let measured = one(&cluster, side, controller.pid(), &fleet).await;
-        tokio::task::spawn_blocking(|| drop(controller))
-            .await
-            .map_err(|error| Failure::Other(error.to_string()))?;
+        ground::end(controller).await?;
         ground::end(cluster).await?;
         found.take(side, deployments, measured)?;
     }

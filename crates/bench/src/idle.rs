@@ -72,7 +72,7 @@ pub(crate) async fn measure(
             let since = Timestamp::now();
             let controller = side.start(&cluster, operator, Limits::Lifted)?;
             let measured = one(&cluster, side, &controller, since, &fleet, revision).await;
-            end(controller).await?;
+            ground::end(controller).await?;
             found.take(side, deployments, measured)?;
         }
         ground::end(cluster).await?;
@@ -95,12 +95,7 @@ async fn settle(cluster: &Cluster, side: Side, operator: &Path, deployments: usi
             break;
         }
     }
-    end(controller).await
-}
-
-async fn end(controller: Companion) -> Result<(), Failure> {
-    let ended = tokio::task::spawn_blocking(|| drop(controller)).await;
-    ended.map_err(|error| Failure::Other(error.to_string()))
+    ground::end(controller).await
 }
 
 async fn one(

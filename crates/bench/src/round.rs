@@ -24,8 +24,10 @@ const PARALLEL: usize = 32;
 /// Of one operation on all Deployments.
 const DEADLINE: Duration = Duration::from_secs(300);
 /// What comes after the last Deployment is complete, events above all, belongs to the operation too.
-/// Ours tell of a step when none has followed it for a second.
-const SETTLE: Duration = Duration::from_millis(1500);
+/// Ours tell of a step when none has followed it for two seconds.
+const SETTLE: Duration = Duration::from_millis(2500);
+/// No events come after a deletion, nor of a Deployment without pods.
+const SETTLE_SOON: Duration = Duration::from_millis(500);
 /// Of a sequence, in which every edit has to find quiet.
 const BETWEEN: Duration = Duration::from_millis(200);
 
@@ -124,7 +126,7 @@ impl<'a> Ground<'a> {
         let probe = Edit { sent: started, ..probe };
         let times = self.completions.wait(&[probe], DEADLINE).await?;
         self.deployments.delete("start-up", &DeleteParams::background()).await?;
-        tokio::time::sleep(SETTLE).await;
+        tokio::time::sleep(SETTLE_SOON).await;
         Ok((controller, times.first().copied().unwrap_or_default()))
     }
 
@@ -143,7 +145,7 @@ impl<'a> Ground<'a> {
         };
         let all = started.elapsed();
         times.sort();
-        tokio::time::sleep(SETTLE).await;
+        tokio::time::sleep(if operation == Operation::Delete { SETTLE_SOON } else { SETTLE }).await;
         let cpu = usage::of(controller.pid())?.cpu.saturating_sub(before.cpu);
         Ok(Done { operation, since, until: Timestamp::now(), times, all, cpu })
     }
