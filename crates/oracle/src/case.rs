@@ -1,10 +1,17 @@
 //! A recorded case, read.
 
 use api::decode::Defaults;
+use jiff::Timestamp;
 use plan::Flavour;
-use plan::template::pod_template_hash;
+use plan::keys::FINGERPRINTS;
+use plan::template::{pod_template_hash, without_hash_label};
 use serde::Deserialize;
 use serde_json::Value;
+
+/// In a variation of a case: the fingerprint of the Deployment's template.
+const FINGERPRINT: &str = "<fingerprint>";
+/// In a variation of a case, in the annotation of a set: the fingerprint of the set's template.
+const OWN_FINGERPRINT: &str = "<own-fingerprint>";
 
 /// A case as it stands in the file; only what a run needs.
 #[derive(Debug, Deserialize)]
@@ -16,6 +23,8 @@ pub(crate) struct Case {
     feature_gates: FeatureGates,
     #[serde(default)]
     apply_defaults: bool,
+    /// When the operator wrote the status last, as it remembers; only variations have it.
+    status_written: Option<Timestamp>,
     pub(crate) input: Input,
     /// Our hash of the input's template and collision count.
     #[serde(skip)]
@@ -68,31 +77,52 @@ pub(crate) struct Fault {
 }
 
 impl Case {
-    /// Reads a line, and puts our hash for the placeholder in it.
+    /// Reads a line, and puts our hash and fingerprints for the placeholders in it.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         let first = Self::parse(text)?;
         let template = first.input.deployment.pointer("/spec/template").cloned().unwrap_or_default();
         let count = first.input.deployment.pointer("/status/collisionCount").and_then(Value::as_i64);
         let count = count.and_then(|count| i32::try_from(count).ok());
         let hash = pod_template_hash(&template, count);
-        let case = Self::parse(&text.replace("<hash>", &hash))?;
+        let fingerprint = first.flavour().fingerprint(&template);
+        let text = text.replace("<hash>", &hash).replace(FINGERPRINT, fingerprint.as_str());
+        let mut case = Self::parse(&text)?;
+        case.mark_sets();
         Ok(Self { hash, ..case })
+    }
+
+    fn mark_sets(&mut self) {
+        let flavour = self.flavour();
+        let path = format!("/metadata/annotations/{}", FINGERPRINTS.replace('/', "~1"));
+        for set in &mut self.input.replica_sets {
+            if set.pointer(&path).is_some_and(|mark| mark == OWN_FINGERPRINT) {
+                let template = without_hash_label(&set["spec"]["template"]);
+                set["metadata"]["annotations"][FINGERPRINTS] = flavour.fingerprint(&template).as_str().into();
+            }
+        }
     }
 
     fn parse(text: &str) -> Result<Self, String> {
         serde_json::from_str(text).map_err(|error| error.to_string())
     }
 
+    /// Recorded cases are of apps/v1; `dev/law` plays variations of them on our kind too.
     pub(crate) fn flavour(&self) -> Flavour {
-        Flavour::AppsV1
+        let ours = Flavour::Rollwright;
+        let is_ours = self.input.deployment["apiVersion"] == ours.api_version();
+        if is_ours { ours } else { Flavour::AppsV1 }
     }
 
     pub(crate) fn defaults(&self) -> Defaults {
-        if self.apply_defaults { Defaults::Apply } else { Defaults::Literal }
+        if self.apply_defaults { Defaults::Apply } else { Defaults::of(self.flavour()) }
     }
 
     pub(crate) fn options(&self) -> plan::Options {
-        let terminating_replicas = self.feature_gates.terminating_replicas;
-        plan::Options { terminating_replicas, ..plan::Options::default() }
+        plan::Options {
+            terminating_replicas: self.feature_gates.terminating_replicas,
+            status_written: self.status_written,
+            joins_reports: self.flavour().has_status_extras(),
+            ..plan::Options::default()
+        }
     }
 }

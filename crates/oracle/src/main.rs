@@ -3,17 +3,8 @@
 //! `oracle CASES > OUT`: reads cases (tests/oracle/FORMAT.md; `.gz` too) and prints one line a
 //! case with what our passes did. tests/oracle/compare.py judges the result.
 
-#![expect(clippy::indexing_slicing, reason = "JSON of recorded cases: a missing member reads as null")]
-
-mod case;
-mod runner;
-mod store;
-mod writes;
-
 use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::process::ExitCode;
-
-use case::Case;
 
 /// What can go wrong before a case is run.
 #[derive(Debug, thiserror::Error)]
@@ -50,9 +41,8 @@ fn run() -> Result<(), Failure> {
             continue;
         }
         let problem = |problem: String| Failure::Case { line: number + 1, problem };
-        let case = Case::read(&text).map_err(problem)?;
-        let line = runner::run(&case).map_err(problem)?;
-        writeln!(out, "{line}").map_err(at_path)?;
+        let played = oracle::play(&text).map_err(problem)?;
+        writeln!(out, "{}", played.output).map_err(at_path)?;
     }
     out.flush().map_err(at_path)
 }

@@ -10,17 +10,18 @@ use pass::Outcome;
 use plan::{Answers, Observed, Wake};
 use serde_json::{Value, json};
 
+use crate::Played;
 use crate::case::Case;
 use crate::store::Store;
 
 /// A run that does not come to rest ends after as many passes as the recording does.
 const PASSES_MAX: usize = 12;
 
-/// The output line of a case.
-pub(crate) fn run(case: &Case) -> Result<Value, String> {
+/// Passes over a case, one after another.
+pub(crate) fn run(case: &Case) -> Result<Played, String> {
     let now: Timestamp = case.now.parse().map_err(|error| format!("now: {error}"))?;
     let store = Store::new(case, now);
-    let mut passes = Vec::new();
+    let (mut passes, mut requests) = (Vec::new(), Vec::new());
     let mut deviations = BTreeSet::new();
     let mut was_idle = false;
     for number in 0..PASSES_MAX {
@@ -29,13 +30,15 @@ pub(crate) fn run(case: &Case) -> Result<Value, String> {
         let outcome = block_on(pass::run(&store, observed, now));
         let is_idle = store.version() == before;
         passes.push(report(&store, &outcome, now));
+        requests.push(store.take_requests());
         deviations.extend(outcome.deviations.iter().copied());
         if is_idle && (outcome.error.is_none() || was_idle) {
             break;
         }
         was_idle = is_idle;
     }
-    Ok(json!({ "id": case.id, "hash": case.hash, "passes": passes, "deviations": deviations }))
+    let output = json!({ "id": case.id, "hash": case.hash, "passes": passes, "deviations": deviations });
+    Ok(Played { output, requests })
 }
 
 /// The snapshot of a pass: the cache shows what is stored, and in the first pass not the sets
@@ -48,12 +51,7 @@ fn observe(case: &Case, store: &Store<'_>, is_first: bool) -> Result<Observed, S
     let sets = store.sets(is_first);
     let sets = sets.iter().map(|set| decode::replica_set(flavour, set));
     let sets = sets.collect::<Result<_, _>>().map_err(|error| error.to_string())?;
-    let answers = Answers {
-        template: deployment.pointer("/spec/template").cloned(),
-        pods: Some(case.input.pods.iter().map(decode::pod).collect()),
-        ..Answers::default()
-    };
-    Ok(Observed { flavour, workload, sets, answers, options: case.options() })
+    Ok(Observed { flavour, workload, sets, answers: Answers::default(), options: case.options() })
 }
 
 fn report(store: &Store<'_>, outcome: &Outcome, now: Timestamp) -> Value {

@@ -6,7 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use api::{decode, encode};
 use jiff::Timestamp;
 use pass::{Answer, Cluster, Owner, Refusal};
-use plan::{Action, Ask, Claim, DryRun, Event, ReplicaSet, Workload};
+use plan::template::without_hash_label;
+use plan::{Action, Ask, Claim, DryRun, Event, NewReplicaSet, ReplicaSet, Workload};
 use serde_json::{Value, json};
 
 use crate::case::Case;
@@ -26,6 +27,8 @@ struct State {
     version: u64,
     writes: Vec<Value>,
     events: Vec<Value>,
+    /// Everything that was sent, reads and events too, with bodies.
+    requests: Vec<Value>,
 }
 
 impl<'a> Store<'a> {
@@ -44,6 +47,7 @@ impl<'a> Store<'a> {
             version,
             writes: Vec::new(),
             events: Vec::new(),
+            requests: Vec::new(),
         };
         Self { case, now, state: Mutex::new(state) }
     }
@@ -74,9 +78,20 @@ impl<'a> Store<'a> {
         (std::mem::take(&mut state.writes), std::mem::take(&mut state.events))
     }
 
+    /// Requests since the last call.
+    pub(crate) fn take_requests(&self) -> Value {
+        Value::from(std::mem::take(&mut self.state().requests))
+    }
+
+    fn sent_read(&self, verb: &str, resource: &str, name: &str) {
+        let request = json!({ "verb": verb, "resource": resource, "name": name });
+        self.state().requests.push(request);
+    }
+
     /// Logs a write, and carries it out unless it is to be refused. Returns the new version.
     fn write(&self, write: &Write) -> Result<String, Refusal> {
         let mut state = self.state();
+        state.requests.push(write.request());
         let mut entry = write.entry(&state.deployment, state.sets.get(write.name()));
         let result = self.refusal(&state, write).map_or_else(|| state.apply(write, self.now), Err);
         if let Err(refusal) = &result {
@@ -84,6 +99,19 @@ impl<'a> Store<'a> {
         }
         state.writes.push(entry);
         result
+    }
+
+    /// This server stores a template as it came, unless it refuses creations.
+    fn dry_run(&self, workload: &Workload, set: &NewReplicaSet) -> DryRun {
+        let flavour = self.case.flavour();
+        let body = encode::dry_run_replica_set(flavour, workload, set);
+        let request = json!({ "verb": "create", "resource": "replicasets", "dryRun": "All", "body": body });
+        self.state().requests.push(request);
+        let mut faults = self.case.input.faults.iter();
+        if faults.any(|fault| fault.verb == "create" && fault.name.is_none()) {
+            return DryRun::Refused;
+        }
+        DryRun::Stored(flavour.stored_digest(&without_hash_label(&set.template)))
     }
 
     /// The refusal that the case wants, before any locking is looked at.
@@ -149,7 +177,8 @@ impl State {
 }
 
 impl Cluster for Store<'_> {
-    async fn owner(&self, _: &Workload) -> Result<Option<Owner>, Refusal> {
+    async fn owner(&self, workload: &Workload) -> Result<Option<Owner>, Refusal> {
+        self.sent_read("get", "deployments", &workload.name);
         let case = &self.case.input;
         let is_get = |fault: &&crate::case::Fault| fault.verb == "get" && fault.resource == "deployments";
         if let Some(fault) = case.faults.iter().find(is_get) {
@@ -179,23 +208,30 @@ impl Cluster for Store<'_> {
         })
     }
 
-    async fn ask(&self, _: &Workload, ask: &Ask) -> Result<Answer, Refusal> {
+    async fn ask(&self, workload: &Workload, ask: &Ask) -> Result<Answer, Refusal> {
         match ask {
+            Ask::Template => {
+                self.sent_read("get", "deployments", &workload.name);
+                Ok(Answer::Template(self.deployment()["spec"]["template"].clone()))
+            }
             Ask::SetTemplate { name, uid } => {
+                self.sent_read("get", "replicasets", name);
                 let state = self.state();
                 let template = state.sets.get(name).and_then(|set| set.pointer("/spec/template")).cloned();
                 template
                     .map(|template| Answer::SetTemplate(uid.clone(), template))
                     .ok_or_else(|| refuse(404, "NotFound", format!("replicasets.apps \"{name}\" not found")))
             }
-            Ask::DryRun(_) => Ok(Answer::DryRun(DryRun::Refused)),
-            Ask::Template | Ask::Pods => {
-                Err(refuse(500, "InternalError", "given in the snapshot".to_owned()))
+            Ask::DryRun(set) => Ok(Answer::DryRun(self.dry_run(workload, set))),
+            Ask::Pods => {
+                self.sent_read("list", "pods", "");
+                Ok(Answer::Pods(self.case.input.pods.iter().map(decode::pod).collect()))
             }
         }
     }
 
     async fn replica_set(&self, _: &Workload, name: &str) -> Result<Option<ReplicaSet>, Refusal> {
+        self.sent_read("get", "replicasets", name);
         let state = self.state();
         let set = state.sets.get(name).map(|set| decode::replica_set(self.case.flavour(), set));
         set.transpose().map_err(|error| refuse(500, "InternalError", error.to_string()))
@@ -209,7 +245,9 @@ impl Cluster for Store<'_> {
 
     fn record(&self, _: &Workload, event: &Event) {
         let entry = json!({ "type": event.kind.as_str(), "reason": event.reason, "message": event.message });
-        self.state().events.push(entry);
+        let mut state = self.state();
+        state.requests.push(json!({ "verb": "create", "resource": "events", "body": entry }));
+        state.events.push(entry);
     }
 }
 

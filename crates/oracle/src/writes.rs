@@ -19,7 +19,7 @@ enum Body {
     Merge(Value),
     Claim(Value),
     Operations(Value),
-    Delete { version: String },
+    Delete { uid: String, version: String },
 }
 
 /// The request that an action comes to.
@@ -44,7 +44,8 @@ pub(crate) fn of(flavour: Flavour, workload: &Workload, action: &Action) -> Writ
             set("update", &update.target.name, Body::Merge(encode::update_patch(update)))
         }
         Action::DeleteReplicaSet(target) => {
-            set("delete", &target.name, Body::Delete { version: target.resource_version.clone() })
+            let Target { name, uid, resource_version } = target;
+            set("delete", name, Body::Delete { uid: uid.clone(), version: resource_version.clone() })
         }
         Action::WriteStatus(write) => {
             deployment("updateStatus", Body::Merge(encode::status_patch(flavour, workload, write)))
@@ -85,8 +86,18 @@ impl Write {
                 let operation = all.find(|operation| operation["path"] == "/metadata/resourceVersion")?;
                 operation["value"].as_str().map(str::to_owned)
             }
-            Body::Delete { version } => Some(version.clone()),
+            Body::Delete { version, .. } => Some(version.clone()),
         }
+    }
+
+    /// The request itself, preconditions and all.
+    pub(crate) fn request(&self) -> Value {
+        let body = match &self.body {
+            Body::Create(body) | Body::Merge(body) | Body::Claim(body) | Body::Operations(body) => body,
+            Body::Delete { uid, version } => &json!({ "uid": uid, "resourceVersion": version }),
+        };
+        let Self { verb, resource, name, op, .. } = self;
+        json!({ "verb": verb, "resource": resource, "name": name, "op": op, "body": body })
     }
 
     /// The stored object, and what the request makes of it; `None` when there is none.

@@ -27,6 +27,7 @@ mod users;
 mod view;
 
 use engine::{Engine, Event, MILLISECOND, SECOND, Time};
+use serde_json::Value;
 
 pub use checks::Violation;
 pub use checks::requests::SentWrite;
@@ -41,6 +42,8 @@ pub struct Settings {
     pub verbose: bool,
     /// Whether seeds make plain rollouts of ten pods without faults, to measure speed.
     pub plain: bool,
+    /// Whether every request is kept with its body.
+    pub requests: bool,
 }
 
 /// What came of a run.
@@ -54,6 +57,8 @@ pub struct Report {
     pub counts: Counts,
     /// Write requests that operators sent, events apart, in their order.
     pub sent_writes: Vec<SentWrite>,
+    /// Every request that operators sent, reads and events too, in their order, if they were kept.
+    pub requests: Vec<Value>,
     /// Hash of everything that happened.
     pub hash: u64,
     /// What happened how often.
@@ -75,6 +80,7 @@ pub fn run(seed: u64, settings: &Settings) -> Report {
 #[must_use]
 pub fn play(scenario: &Scenario, settings: &Settings) -> Report {
     let mut engine = Engine::new(scenario, settings.verbose);
+    engine.checks.requests.kept = settings.requests.then(Vec::new);
     engine.create_workload();
     engine.after(MILLISECOND, Event::Start(0));
     for (index, step) in scenario.steps.iter().enumerate() {
@@ -148,6 +154,7 @@ fn report(mut engine: Engine<'_>) -> Report {
         violation: engine.checks.found.first().cloned(),
         counts: engine.counts,
         sent_writes: std::mem::take(&mut engine.checks.requests.writes),
+        requests: engine.checks.requests.kept.take().unwrap_or_default(),
         hash: engine.trace.hash(),
         lines: engine.trace.lines().map(str::to_owned).collect(),
         coverage: engine.coverage,

@@ -78,8 +78,10 @@ pub(crate) struct Brain {
     pub(crate) wall: Timestamp,
     /// Whether pods are watched.
     pub(crate) watches_pods: bool,
-    /// Reasons of events that were recorded.
+    /// What happened that somebody counts.
     pub(crate) events: Vec<&'static str>,
+    /// Events that were recorded since the last request.
+    pub(crate) told: Vec<Event>,
     /// Deployments that were woken by what a pass put into the cache.
     pub(crate) woken: Vec<Key>,
 }
@@ -460,6 +462,8 @@ impl Cluster for Link {
     }
 
     fn record(&self, _workload: &Workload, event: &Event) {
-        lock(&self.brain).events.push(event.reason);
+        let mut brain = lock(&self.brain);
+        brain.events.push(event.reason);
+        brain.told.push(event.clone());
     }
 }

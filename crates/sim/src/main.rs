@@ -70,7 +70,7 @@ fn replay(seed: u64, arguments: &Arguments) -> std::io::Result<bool> {
         scenario = sim::shrink::shrink(&scenario, violation.check);
         writeln!(out, "{}", serde_json::to_string(&scenario).unwrap_or_default())?;
     }
-    let report = sim::play(&scenario, &Settings { verbose: true, plain: false });
+    let report = sim::play(&scenario, &Settings { verbose: true, ..Settings::default() });
     writeln!(out, "{scenario:#?}")?;
     for line in &report.lines {
         writeln!(out, "{line}")?;

@@ -71,6 +71,7 @@ impl Operator {
             wall,
             watches_pods: false,
             events: Vec::new(),
+            told: Vec::new(),
             woken: Vec::new(),
         };
         Self {

@@ -109,7 +109,11 @@ impl Engine<'_> {
         let (now, wall) = (self.instant(), self.operator_wall());
         let Some(operator) = self.operators.get_mut(&id) else { return };
         operator.set_clocks(now, wall);
-        match operator.poll() {
+        let polled = operator.poll();
+        for event in std::mem::take(&mut lock(&operator.brain).told) {
+            self.checks.requests.told(id, &event, self.now);
+        }
+        match polled {
             Polled::Idle => {}
             Polled::Sends(sent) => return self.send(id, sent),
             Polled::Ended(key, ended) => {
@@ -147,7 +151,7 @@ impl Engine<'_> {
 
     /// A request leaves an operator.
     fn send(&mut self, id: u64, sent: Sent) {
-        self.checks.requests.sent(&sent.request, self.now);
+        self.checks.requests.sent(id, &sent.request, self.now);
         let fault = self.fault_of(&sent.request);
         let latency = self.delay(MILLISECOND / 2, 10 * MILLISECOND);
         let sent = Box::new(sent);

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use world::{Object, Resource, Subresource};
+use plan::Event;
+use serde_json::{Value, json};
+use world::{Object, Patch, Resource, Subresource};
 
 use crate::checks::Verdict;
 use crate::engine::{MILLISECOND, SECOND, Time};
@@ -28,6 +30,8 @@ pub struct SentWrite {
 #[derive(Debug, Default)]
 pub(crate) struct Requests {
     pub(crate) writes: Vec<SentWrite>,
+    /// All requests, whole, if somebody wants them.
+    pub(crate) kept: Option<Vec<Value>>,
     refused: BTreeMap<u64, VecDeque<Time>>,
     /// By object: who wrote it last and knows so, and what became of it.
     written: BTreeMap<String, Written>,
@@ -42,9 +46,25 @@ struct Written {
 
 impl Requests {
     /// A request was sent.
-    pub(crate) fn sent(&mut self, request: &Request, now: Time) {
+    pub(crate) fn sent(&mut self, operator: u64, request: &Request, now: Time) {
+        self.keep(operator, now, || whole(request));
         if let Some(what) = verb_and_resource(request) {
             self.writes.push(SentWrite { at: now / MILLISECOND, what });
+        }
+    }
+
+    /// An event was recorded.
+    pub(crate) fn told(&mut self, operator: u64, event: &Event, now: Time) {
+        self.keep(operator, now, || {
+            let body =
+                json!({ "type": event.kind.as_str(), "reason": event.reason, "message": event.message });
+            json!({ "verb": "create", "resource": "events", "body": body })
+        });
+    }
+
+    fn keep(&mut self, operator: u64, now: Time, request: impl FnOnce() -> Value) {
+        if let Some(kept) = &mut self.kept {
+            kept.push(json!({ "at": now / MILLISECOND, "operator": operator, "request": request() }));
         }
     }
 
@@ -87,5 +107,30 @@ fn verb_and_resource(request: &Request) -> Option<&'static str> {
         Request::Patch { subresource: Subresource::Status, .. } => Some("patch deployments/status"),
         Request::Patch { .. } => Some("patch deployments"),
         Request::Get(..) | Request::List(_) | Request::Create { is_dry_run: true, .. } => None,
+    }
+}
+
+/// A request with its body.
+fn whole(request: &Request) -> Value {
+    match request {
+        Request::Get(resource, name) => json!({ "verb": "get", "resource": resource.plural(), "name": name }),
+        Request::List(resource) => json!({ "verb": "list", "resource": resource.plural() }),
+        Request::Create { object, is_dry_run } => {
+            json!({ "verb": "create", "resource": "replicasets", "dryRun": is_dry_run, "body": object })
+        }
+        Request::Patch { resource, name, patch, subresource } => {
+            let (kind, body) = match patch {
+                Patch::Merge(body) => ("merge", body),
+                Patch::Json(body) => ("json", body),
+                Patch::Strategic(body) => ("strategic", body),
+            };
+            let (resource, subresource) = (resource.plural(), format!("{subresource:?}"));
+            json!({ "verb": "patch", "resource": resource, "name": name, "subresource": subresource,
+                    "patch": kind, "body": body })
+        }
+        Request::Delete { name, uid, version } => {
+            let body = json!({ "uid": uid, "resourceVersion": version });
+            json!({ "verb": "delete", "resource": "replicasets", "name": name, "body": body })
+        }
     }
 }
