@@ -22,7 +22,7 @@ use plan::{
 use serde_json::{Value, json};
 
 pub(crate) use kstatus::{Kstatus, kstatus};
-pub(crate) use render::{SUMMARIES, render};
+pub(crate) use render::{SUMMARIES, render, render_action};
 
 /// uid of the Deployment.
 pub(crate) const OWNER: &str = "owner";
@@ -267,7 +267,8 @@ impl World {
         self.plan_and_tell(|_, _| ())
     }
 
-    fn plan_and_tell(&mut self, mut tell: impl FnMut(&Self, &Step)) -> Plan {
+    /// As [`Self::plan`]; `tell` gets every step, and the world as it was then.
+    pub(crate) fn plan_and_tell(&mut self, mut tell: impl FnMut(&Self, &Step)) -> Plan {
         for _ in 0..12 {
             let step = self.step();
             tell(self, &step);

@@ -35,6 +35,11 @@ fn lines(world: &World, plan: &Plan) -> Vec<String> {
     lines
 }
 
+/// An action in a line.
+pub(crate) fn render_action(world: &World, it: &Action) -> String {
+    named(world, action(world, it))
+}
+
 fn action(world: &World, action: &Action) -> String {
     match action {
         Action::SetSelector(selector) => format!("selector {selector}"),
