@@ -162,14 +162,29 @@ fn note_found(draft: &mut Draft<'_>, index: usize) {
         let revision = set.annotation(REVISION).unwrap_or_default().to_owned();
         note_revision(draft, revision);
     }
-    let has_deadline = draft.workload.progress_deadline_seconds.is_some();
-    if has_deadline && draft.status.condition(condition::PROGRESSING).is_none() {
-        let message = format!("Found new replica set \"{name}\"");
-        note_progress(draft, reason::FOUND_NEW_REPLICA_SET, message);
-    } else if has_deadline && has_another_new(draft, index) && !has(Bug::DeadlineInherited) {
-        // S4.4, on our kind: the time of the rollout before does not count for this one.
-        start_anew(draft, reason::FOUND_NEW_REPLICA_SET, format!("Found new replica set \"{name}\""));
+    if draft.workload.progress_deadline_seconds.is_none() {
+        return;
     }
+    let is_first = draft.status.condition(condition::PROGRESSING).is_none();
+    // S4.4, on our kind: the time of the rollout before does not count for this one.
+    let is_another = has_another_new(draft, index) && !has(Bug::DeadlineInherited);
+    if !is_first && !is_another {
+        return;
+    }
+    let (reason, message) = if was_created(draft, index) {
+        (reason::NEW_REPLICA_SET_CREATED, created_message(name))
+    } else {
+        (reason::FOUND_NEW_REPLICA_SET, format!("Found new replica set \"{name}\""))
+    };
+    if is_first {
+        note_progress(draft, reason, message);
+    } else {
+        start_anew(draft, reason, message);
+    }
+}
+
+fn created_message(name: &str) -> String {
+    format!("Created new replica set \"{name}\"")
 }
 
 /// Progressing as of now, even if its reason stays what it was.
@@ -180,12 +195,32 @@ fn start_anew(draft: &mut Draft<'_>, reason: &str, message: String) {
     conditions.push(begun);
 }
 
-/// Whether the new set was an old one when the status was last written (our kind, which keeps
-/// the new set's revision there; a set that becomes the new one gets a higher one).
+/// Whether the status was last written when another set, or none, was the new one (our kind, which
+/// keeps the new set's revision there; a set that becomes the new one gets a higher one).
 fn has_another_new(draft: &Draft<'_>, index: usize) -> bool {
-    let revision = draft.sets.get(index).map(|set| revision::parse(set.annotation(REVISION)).or_zero());
-    let told = draft.status.ours.revision;
-    !draft.workload.deleting && told.is_some_and(|told| revision.is_some_and(|revision| revision > told))
+    !draft.workload.deleting && draft.status.ours.revision.is_some() && is_untold(draft, index)
+}
+
+/// Whether the status has not told the revision of this set yet (our kind).
+fn is_untold(draft: &Draft<'_>, index: usize) -> bool {
+    let Some(set) = draft.sets.get(index) else { return false };
+    let revision = revision::parse(set.annotation(REVISION)).or_zero();
+    draft.status.ours.revision.is_none_or(|told| revision > told)
+}
+
+/// Whether a pass before this one created the set for this template, and its report did not reach
+/// the status: it was left to this pass ([`crate::pace`]), or refused (our kind).
+///
+/// A set that is older than the Deployment, that somebody else made, or that had another revision
+/// before was found.
+fn was_created(draft: &Draft<'_>, index: usize) -> bool {
+    let Some(set) = draft.sets.get(index) else { return false };
+    draft.observed.flavour.marks_sets()
+        && is_untold(draft, index)
+        && set.seen.created >= draft.workload.created
+        && set.seen.carries(&draft.workload.template.fingerprint)
+        && set.seen.annotations.contains_key(REVISION)
+        && set.annotation(REVISION_HISTORY).is_none()
 }
 
 /// On our kind the revision is a field of the status.
@@ -233,12 +268,11 @@ pub(crate) fn ensure(draft: &mut Draft<'_>, size: i64) -> Result<(), Ask> {
         note_revision(draft, revision.to_string());
     }
     if draft.workload.progress_deadline_seconds.is_some() && !has(Bug::DeadlineInherited) {
-        let message = format!("Created new replica set \"{name}\"");
         if draft.observed.flavour.has_status_extras() {
             // S4.4: a set before this one that nobody has seen moving yet has left the same reason.
             draft.status.to_mut().conditions.retain(|entry| entry.reason != reason::NEW_REPLICA_SET_CREATED);
         }
-        note_progress(draft, reason::NEW_REPLICA_SET_CREATED, message);
+        note_progress(draft, reason::NEW_REPLICA_SET_CREATED, created_message(&name));
     }
     Ok(())
 }

@@ -12,7 +12,9 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::action::{Action, Plan, Planned, StatusWrite, Wake};
+use crate::keys::REVISION;
 use crate::observed::Observed;
+use crate::revision;
 use crate::status::Status;
 
 /// A status that can wait is written so long after the one before.
@@ -25,6 +27,9 @@ const REST_BESIDE_STEP: SignedDuration = SignedDuration::from_secs(2);
 pub(crate) fn hold_back(plan: &mut Plan, observed: &Observed, now: Timestamp) {
     let Some(index) = plan.actions.iter().position(|planned| status_of(planned).is_some()) else { return };
     let Some(write) = plan.actions.get(index).and_then(status_of) else { return };
+    if is_creation_told_now(plan, observed) {
+        return;
+    }
     let keeps_all = keeps_records(write, observed) && keeps_completeness(write, observed);
     if observed.options.joins_reports && is_early(plan, index) && keeps_all {
         plan.actions.remove(index);
@@ -48,8 +53,21 @@ fn status_of(planned: &Planned) -> Option<&StatusWrite> {
     }
 }
 
+/// Whether the plan creates a set, and only its own status can say so: the next pass knows a set
+/// that nobody has told of by its revision, which is above the one in the status (S4.4). On apps/v1
+/// the status has none.
+fn is_creation_told_now(plan: &Plan, observed: &Observed) -> bool {
+    let created = plan.actions.iter().find_map(|planned| match &planned.action {
+        Action::CreateReplicaSet(set) => Some(set),
+        _ => None,
+    });
+    created.is_some_and(|set| {
+        let revision = revision::parse(set.annotations.get(REVISION).map(String::as_str)).or_zero();
+        observed.workload.status.ours.revision.is_none_or(|told| told >= revision)
+    })
+}
+
 /// Whether sets are changed after it, which brings another pass at once, with counters to report.
-/// That pass says of a new set on our kind when it was found; on apps/v1 it would not (S4.4).
 fn is_early(plan: &Plan, index: usize) -> bool {
     plan.actions.iter().skip(index + 1).any(is_step)
 }

@@ -13,13 +13,14 @@ mod world;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use plan::{Action, Plan, Purpose};
+use plan::keys::REVISION;
+use plan::{Action, Flavour, Plan, Planned, Purpose, ReplicaSet, revision};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{FileFailurePersistence, TestRunner};
 
 use recipes::Range;
-use world::World;
+use world::{OWNER, World, template};
 
 /// A run comes to rest within as many passes as the recordings of the real controller do.
 const PASSES_MAX: usize = 12;
@@ -79,6 +80,67 @@ proptest! {
         let at_rest = format!("{:?}", world.observed);
         prop_assert!(world.plan().actions.is_empty());
         prop_assert_eq!(at_rest, format!("{:?}", world.observed));
+    }
+}
+
+/// The names of the sets that a plan creates.
+fn creations(plan: &Plan) -> Vec<String> {
+    let name = |planned: &Planned| match &planned.action {
+        Action::CreateReplicaSet(set) => Some(set.name.clone()),
+        _ => None,
+    };
+    plan.actions.iter().filter_map(name).collect()
+}
+
+/// Whether the status that a plan writes says that a set was found.
+fn says_found(plan: &Plan, name: &str) -> bool {
+    let message = format!("Found new replica set \"{name}\"");
+    plan.actions.iter().any(|planned| match &planned.action {
+        Action::WriteStatus(write) => write.status.conditions.iter().any(|entry| entry.message == message),
+        _ => false,
+    })
+}
+
+/// The highest revision of the sets: the status tells none above it.
+fn highest_revision(world: &World) -> i64 {
+    let number =
+        |set: &ReplicaSet| revision::parse(set.annotations.get(REVISION).map(String::as_str)).or_zero();
+    let own = world.observed.sets.iter().filter(|set| set.controller_uid.as_deref() == Some(OWNER));
+    own.filter(|set| world::selector().matches(&set.labels)).map(number).max().unwrap_or(0).max(0)
+}
+
+/// The plan as far as it gets when the server refuses the status.
+fn until_status(mut plan: Plan) -> Plan {
+    let is_status = |planned: &Planned| matches!(planned.action, Action::WriteStatus(_));
+    let end = plan.actions.iter().position(is_status).unwrap_or(plan.actions.len());
+    plan.actions.truncate(end);
+    plan
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    /// ST-2. On apps/v1 a refused status is lost with what it said, as upstream's.
+    #[test]
+    fn what_was_just_created_is_never_found(
+        recipe in recipes::recipe(Range::Legal), is_told in any::<bool>(), is_refused in any::<bool>(),
+    ) {
+        let mut world = recipe.world();
+        world.set_template(template("e"));
+        let is_ours = world.observed.flavour == Flavour::Rollwright;
+        world.observed.options.joins_reports = is_ours;
+        world.observed.options.status_written = Some(world.now);
+        world.observed.workload.status.ours.revision = (is_ours && is_told).then(|| highest_revision(&world));
+        let mut before = Vec::new();
+        for _ in 0..3 {
+            let plan = world.plan();
+            let created = creations(&plan);
+            for name in created.iter().chain(&before) {
+                prop_assert!(!says_found(&plan, name), "ST-2: {name}: {:?}", plan.actions);
+            }
+            world.apply(&if is_ours && is_refused { until_status(plan) } else { plan });
+            before = created;
+        }
     }
 }
 

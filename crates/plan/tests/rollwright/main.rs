@@ -9,6 +9,7 @@ mod kstatus;
 mod recreating;
 mod reporting;
 mod rolling_back;
+mod telling;
 mod turns;
 #[path = "../world/mod.rs"]
 mod world;

@@ -1,0 +1,110 @@
+//! What Progressing says of a new set: created or found (S4.4, S4.15).
+
+use jiff::SignedDuration;
+use plan::intstr::IntOrPercent;
+use plan::keys::{condition, reason};
+use plan::{Action, Plan, Strategy};
+
+use crate::world::{Set, World, ours, set, template};
+
+/// The reason of Progressing in the status that a plan writes.
+fn told(plan: &Plan) -> Option<String> {
+    plan.actions.iter().find_map(|planned| match &planned.action {
+        Action::WriteStatus(write) => Some(write.status.condition(condition::PROGRESSING)?.reason.clone()),
+        _ => None,
+    })
+}
+
+/// One pod, which may be missing, is replaced by one of another template: a single pass creates the
+/// set and cuts the old one.
+fn replacing_one() -> World {
+    let one = Some(IntOrPercent::Int(1));
+    let mut world = ours().that(|it| {
+        it.replicas = 1;
+        it.progress_deadline_seconds = Some(600);
+        it.strategy = Strategy::RollingUpdate { max_surge: one.clone(), max_unavailable: one };
+    });
+    world.observed.options.joins_reports = true;
+    world = world.with(set("a", 1).revision("1").scaled_for("1", "2"));
+    world.settle(5);
+    world.set_template(template("b"));
+    world.now += SignedDuration::from_hours(5);
+    world
+}
+
+/// A pass of which no status is written.
+fn untold_pass(world: &mut World) {
+    let mut plan = world.plan();
+    assert!(plan.actions.iter().any(|planned| matches!(planned.action, Action::CreateReplicaSet(_))));
+    plan.actions.retain(|planned| !matches!(planned.action, Action::WriteStatus(_)));
+    world.apply(&plan);
+}
+
+#[test]
+fn a_set_whose_report_waits_for_the_next_pass_was_created() {
+    let mut world = replacing_one();
+    let plan = world.plan();
+    assert_eq!(told(&plan), None, "it waits for the counters");
+    world.apply(&plan);
+    assert_eq!(told(&world.plan()).as_deref(), Some(reason::NEW_REPLICA_SET_CREATED));
+}
+
+#[test]
+fn a_set_whose_report_was_refused_was_created() {
+    let mut first = ours().that(|it| it.progress_deadline_seconds = Some(600));
+    untold_pass(&mut first);
+    assert_eq!(told(&first.plan()).as_deref(), Some(reason::NEW_REPLICA_SET_CREATED));
+    let mut later = replacing_one();
+    untold_pass(&mut later);
+    later.now += SignedDuration::from_hours(1);
+    let plan = later.plan();
+    assert_eq!(told(&plan).as_deref(), Some(reason::NEW_REPLICA_SET_CREATED));
+    later.apply(&plan);
+    assert_eq!(told(&later.plan()), None, "it is said once");
+}
+
+/// What was there before: the set is older than the Deployment, it lacks our mark, or it has
+/// been the new set at another revision.
+#[test]
+fn a_set_that_was_there_was_found() {
+    let in_step = |set: Set| set.scaled_for("3", "4");
+    let cases = [
+        ("older than the Deployment", in_step(set("a", 3).revision("4")), 0),
+        ("unmarked", in_step(set("a", 3).revision("4").without_fingerprint()), 24 * 365),
+        ("without a revision", in_step(set("a", 3)), 24 * 365),
+        (
+            "with a history",
+            in_step(set("a", 3).revision("4").annotated(plan::keys::REVISION_HISTORY, "1")),
+            24 * 365,
+        ),
+    ];
+    for (name, set, hours) in cases {
+        let mut world = ours().that(|it| it.progress_deadline_seconds = Some(600)).with(set);
+        let set = world.find_mut("web-a");
+        set.created += SignedDuration::from_hours(hours);
+        // Without pods nothing else is said of the rollout.
+        (set.status.replicas, set.status.ready, set.status.available) = (0, 0, 0);
+        let mut reasons = Vec::new();
+        for _ in 0..2 {
+            let plan = world.plan();
+            reasons.extend(told(&plan));
+            world.apply(&plan);
+        }
+        assert_eq!(reasons, [reason::FOUND_NEW_REPLICA_SET], "{name}");
+    }
+}
+
+/// The revision of a set that was deleted by hand is given again: by that number, the next pass
+/// would not know the set for a new one.
+#[test]
+fn a_creation_that_the_next_pass_would_not_notice_is_told_at_once() {
+    let mut world = replacing_one();
+    world.settle(5);
+    assert_eq!(world.observed.workload.status.ours.revision, Some(2));
+    world.observed.sets.retain(|set| set.name == "web-a");
+    world.find_mut("web-a").size = 1;
+    world.observed.options.status_written = Some(world.now);
+    let plan = world.plan();
+    assert!(plan.actions.iter().any(|planned| matches!(planned.action, Action::UpdateReplicaSet(_))));
+    assert_eq!(told(&plan).as_deref(), Some(reason::NEW_REPLICA_SET_CREATED));
+}
