@@ -81,6 +81,9 @@ pub struct Plan {
     /// The status as it is to be written when the creation of the new ReplicaSet fails; `None` when
     /// none is created.
     pub(crate) in_hand: Option<Status>,
+    /// Of a rolling update that takes steps of upstream's next passes too (S6.5): the sum of sizes that
+    /// upstream's first status is computed from.
+    pub(crate) size_before_step: Option<i64>,
 }
 
 /// An action and what to say once it is done.

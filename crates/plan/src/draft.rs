@@ -103,6 +103,8 @@ pub(crate) struct Draft<'a> {
     pub(crate) revision_annotation: Option<String>,
     /// Sum of sizes for `unavailableReplicas`, see [`Self::note_sizes`].
     pub(crate) noted_size: i64,
+    /// See [`Plan::size_before_step`].
+    pub(crate) size_before_step: Option<i64>,
     pub(crate) actions: Vec<Planned>,
     /// Where the status write belongs if it must not wait for the end of the pass.
     pub(crate) status_at: Option<usize>,
@@ -146,6 +148,7 @@ impl<'a> Draft<'a> {
             status: Cow::Borrowed(&observed.workload.status),
             revision_annotation: None,
             noted_size: 0,
+            size_before_step: None,
             actions: Vec::new(),
             status_at: None,
             is_report_deferred: false,
@@ -465,9 +468,9 @@ impl<'a> Draft<'a> {
     /// The plan as it stands.
     pub(crate) fn finish(self) -> Plan {
         let why = self.why.beside(&self.workload.namespace, &self.observed.answers.orphans);
-        let Self { actions, events, wake, error, deviations, on_the_way, before_create, .. } = self;
-        let in_hand = before_create.map(Cow::into_owned);
-        Plan { actions, events, wake, why, error, deviations, on_the_way, in_hand }
+        let Self { actions, events, wake, error, deviations, on_the_way, size_before_step, .. } = self;
+        let in_hand = self.before_create.map(Cow::into_owned);
+        Plan { actions, events, wake, why, error, deviations, on_the_way, in_hand, size_before_step }
     }
 }
 

@@ -20,7 +20,11 @@ const ROOM_FOR_OURS: usize = 8 * 1024;
 pub(crate) fn find(draft: &mut Draft<'_>) -> Result<(), Ask> {
     look_up(draft)?;
     if let Some(index) = draft.new {
-        synchronise(draft, index);
+        if synchronise(draft, index) {
+            // S4.5: upstream's pass conflicts with itself here, and the next one goes on: what this
+            // pass has noted so far is told at its end, with the counters.
+            draft.status_at = None;
+        }
         note_found(draft, index);
     }
     Ok(())

@@ -76,7 +76,12 @@ pub fn after_failure(
         return Aftermath::end(Verdict::Retry("no such action".to_owned()));
     };
     match (&planned.action, failure) {
-        (Action::DeleteReplicaSet(_), Failure::NotFound(_)) => Aftermath::end(Verdict::Continue),
+        (Action::DeleteReplicaSet(_), Failure::NotFound(_)) => {
+            // Upstream's second status write of the pass conflicts with its first; ours is left to the
+            // next pass.
+            let is_report_split = plan.actions.iter().take(index).any(|planned| is_status(&planned.action));
+            Aftermath { deviation: is_report_split.then_some("S4.5"), ..Aftermath::end(Verdict::Continue) }
+        }
         // NS-2: a set that was to make room stays; the new one is created all the same.
         (Action::DeleteReplicaSet(_), _) if is_followed_by_create(plan, index) => {
             Aftermath::end(Verdict::Continue)
@@ -84,6 +89,12 @@ pub fn after_failure(
         (Action::CreateReplicaSet(set), failure) => after_create(observed, plan, &set.name, failure, now),
         (Action::UpdateReplicaSet(update), failure) if update.purpose == Purpose::ScaleDownOld => {
             Aftermath { deviation: Some("S6.13"), ..after_cut(plan, index, failure) }
+        }
+        (Action::UpdateReplicaSet(_), failure) if plan.actions.iter().take(index).any(is_cut) => {
+            Aftermath { deviation: Some("S6.5"), ..after_growth(observed, plan, index, failure) }
+        }
+        (Action::WriteStatus(_), failure) if plan.size_before_step.is_some() => {
+            Aftermath { deviation: Some("S6.5"), ..Aftermath::end(Verdict::Retry(failure.to_string())) }
         }
         (Action::RollBack(write), Failure::Invalid(text)) if write.template.is_some() => {
             after_invalid_rollback(observed, plan, text)
@@ -108,6 +119,26 @@ fn after_cut(plan: &Plan, index: usize, failure: &Failure) -> Aftermath {
         actions: rest.filter(|planned| is_status(&planned.action)).cloned().collect(),
         ..Aftermath::end(verdict)
     }
+}
+
+/// S6.5: upstream's pass ends with the cut and its status, and the new set grows in the next one. What
+/// is refused here must not keep the status of the cut from being told.
+fn after_growth(observed: &Observed, plan: &Plan, index: usize, failure: &Failure) -> Aftermath {
+    let end = Aftermath::end(Verdict::Retry(failure.to_string()));
+    if matches!(failure, Failure::Conflict(_)) {
+        return end;
+    }
+    let statuses = plan.actions.iter().skip(index + 1).filter_map(|planned| {
+        let Action::WriteStatus(write) = &planned.action else { return None };
+        let mut write = write.clone();
+        if let Some(size) = plan.size_before_step {
+            let available = write.status.available_replicas;
+            write.status.unavailable_replicas = size.saturating_sub(available).max(0);
+        }
+        let is_news = write.status != observed.workload.status || write.revision_annotation.is_some();
+        is_news.then(|| Planned { action: Action::WriteStatus(write), events: planned.events.clone() })
+    });
+    Aftermath { actions: statuses.collect(), ..end }
 }
 
 /// The server does not take the old template: it never will, so the request is cleared, and the
@@ -159,6 +190,10 @@ fn is_followed_by_create(plan: &Plan, index: usize) -> bool {
 /// Whether a set that is there gets more pods.
 fn is_growth(planned: &Planned) -> bool {
     matches!(&planned.action, Action::UpdateReplicaSet(update) if update.size_to > update.size_from)
+}
+
+fn is_cut(planned: &Planned) -> bool {
+    matches!(&planned.action, Action::UpdateReplicaSet(update) if update.purpose == Purpose::ScaleDownOld)
 }
 
 fn is_status(action: &Action) -> bool {

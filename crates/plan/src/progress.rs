@@ -37,6 +37,7 @@ pub(crate) fn note_step(draft: &mut Draft<'_>) {
         let before = calculate(draft).into_owned();
         draft.on_the_way.push(before);
     }
+    draft.size_before_step.get_or_insert(draft.noted_size);
     draft.note_sizes();
 }
 

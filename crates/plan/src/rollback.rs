@@ -120,11 +120,11 @@ fn carry_out(draft: &mut Draft<'_>, outcome: &Outcome) {
     }
 }
 
-/// The warning goes out before the write that clears, as upstream's does (S10.6), and after
-/// a status write that comes first.
+/// The warning goes out before the write that clears, as upstream's does (S10.6), and only once
+/// the writes before it are done: after a refused one, upstream has not looked for the revision yet.
 fn clear(draft: &mut Draft<'_>, event: Event) {
-    match draft.actions.iter_mut().find(|planned| matches!(planned.action, Action::WriteStatus(_))) {
-        Some(status) => status.events.push(event),
+    match draft.actions.last_mut() {
+        Some(before) => before.events.push(event),
         None => draft.events.push(event),
     }
     let write = RollBack { template: None, annotations: BTreeMap::new() };

@@ -1,4 +1,5 @@
 //! A cut that is refused takes its room with it, and not the step up that needs none (S6.7, S6.13).
+//! Growth that is refused does not take the status of the cut with it (S6.5).
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a failed step is a failed test")]
 
@@ -14,9 +15,11 @@ use serde_json::{Value, json};
 
 const FLAVOUR: Flavour = Flavour::AppsV1;
 
-/// Takes every write but cuts, and remembers what it was asked for: `set from to`.
+/// Takes every write but those to another size, and remembers what it was asked for: `set from to`.
 struct Stubborn {
     reason: &'static str,
+    /// What it refuses: from one size to another.
+    refuses: fn(i64, i64) -> bool,
     asked: Mutex<Vec<String>>,
 }
 
@@ -42,7 +45,7 @@ impl Cluster for Stubborn {
         match action {
             Action::UpdateReplicaSet(update) => {
                 asked.push(format!("{} {} {}", update.target.name, update.size_from, update.size_to));
-                if update.size_to < update.size_from {
+                if (self.refuses)(update.size_from, update.size_to) {
                     let (reason, message) = (self.reason.to_owned(), "no".to_owned());
                     return Err(Refusal { code: 403, reason, message, namespace_terminating: false });
                 }
@@ -63,7 +66,7 @@ fn template(image: &str) -> Value {
     json!({ "metadata": { "labels": { "app": "web" } }, "spec": { "containers": [{ "name": "c", "image": image }] } })
 }
 
-fn set(name: &str, image: &str, revision: &str, pods: i64) -> ReplicaSet {
+fn set(name: &str, revision: &str, pods: i64, available: i64) -> ReplicaSet {
     let object = json!({
         "metadata": {
             "namespace": "ns", "name": name, "uid": name, "resourceVersion": "7", "generation": 1,
@@ -76,16 +79,18 @@ fn set(name: &str, image: &str, revision: &str, pods: i64) -> ReplicaSet {
             },
             "ownerReferences": [{ "uid": "w", "controller": true }],
         },
-        "spec": { "replicas": pods, "template": template(image) },
+        "spec": { "replicas": pods, "template": template(name) },
         "status": {
-            "replicas": pods, "readyReplicas": pods, "availableReplicas": pods, "observedGeneration": 1,
+            "replicas": pods, "readyReplicas": available, "availableReplicas": available,
+            "observedGeneration": 1,
         },
     });
     decode::replica_set(FLAVOUR, &object).expect("a set")
 }
 
-/// Four pods, three to five at a time: two old ones and two new ones are available.
-fn pass(cluster: &Stubborn) -> Outcome {
+/// Four pods, three to five at a time: two old ones and two new ones are available, of as many new
+/// ones as given.
+fn pass(cluster: &Stubborn, new: i64) -> Outcome {
     let object = json!({
         "metadata": {
             "namespace": "ns", "name": "web", "uid": "w", "resourceVersion": "9", "generation": 2,
@@ -106,7 +111,7 @@ fn pass(cluster: &Stubborn) -> Outcome {
     let observed = Observed {
         flavour: FLAVOUR,
         workload: decode::workload(FLAVOUR, &object, Defaults::of(FLAVOUR)).expect("a Deployment"),
-        sets: vec![set("old", "old", "1", 2), set("new", "new", "2", 2)],
+        sets: vec![set("old", "1", 2, 2), set("new", "2", new, 2)],
         answers: Answers::default(),
         options: Options::default(),
     };
@@ -120,8 +125,8 @@ fn pass(cluster: &Stubborn) -> Outcome {
 
 #[test]
 fn the_step_up_is_taken_without_the_cut() {
-    let cluster = Stubborn { reason: "Forbidden", asked: Mutex::default() };
-    let outcome = pass(&cluster);
+    let cluster = Stubborn { reason: "Forbidden", refuses: |from, to| to < from, asked: Mutex::default() };
+    let outcome = pass(&cluster, 2);
     let asked = cluster.asked.into_inner().unwrap();
     assert_eq!(asked, ["old 2 1", "new 2 3", "status, 1 unavailable"], "{outcome:?}");
     let error = outcome.error.expect("it is tried again");
@@ -132,8 +137,20 @@ fn the_step_up_is_taken_without_the_cut() {
 /// What was seen is out of date, so nothing more is built upon it.
 #[test]
 fn a_conflict_ends_the_pass() {
-    let cluster = Stubborn { reason: "Conflict", asked: Mutex::default() };
-    let outcome = pass(&cluster);
+    let cluster = Stubborn { reason: "Conflict", refuses: |from, to| to < from, asked: Mutex::default() };
+    let outcome = pass(&cluster, 2);
     assert_eq!(cluster.asked.into_inner().unwrap(), ["old 2 1"]);
     assert!(outcome.error.is_some_and(|error| error.retry && error.conflict));
+}
+
+/// Of the five pods that the sets had before the cut, one is unavailable: as upstream's pass says
+/// that ends with the cut.
+#[test]
+fn the_status_of_the_cut_is_written_without_the_growth() {
+    let cluster = Stubborn { reason: "Forbidden", refuses: |from, to| to > from, asked: Mutex::default() };
+    let outcome = pass(&cluster, 3);
+    let asked = cluster.asked.into_inner().unwrap();
+    assert_eq!(asked, ["old 2 1", "new 3 4", "status, 1 unavailable"], "{outcome:?}");
+    assert!(outcome.error.is_some_and(|error| error.retry && !error.conflict && error.message == "no"));
+    assert!(outcome.deviations.contains("S6.5"));
 }
