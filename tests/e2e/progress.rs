@@ -1,5 +1,6 @@
 //! The progress deadline (S9.11–S9.13) and minReadySeconds (S9.18).
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use cluster::kubelet::{NEVER_READY, READY_AFTER_MS};
@@ -11,9 +12,11 @@ use crate::manifest::{Manifest, pods_patch};
 use crate::objects::Deployment;
 use crate::scenario::{Scenario, scenarios};
 use crate::trace::Trace;
+use crate::watch::{Sighting, Sightings};
 use crate::world::World;
 
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
+    both created_sets_are_not_found,
     both deadline_exceeded_then_recovered,
     both deadline_exceeded_then_replaced,
     both unready_pods_after_the_rollout,
@@ -23,6 +26,25 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 
 /// Longer than the shortest deadline here.
 const PAST_THE_DEADLINE: Duration = Duration::from_secs(4);
+
+/// One pod that may be missing: the pass that creates a set cuts the old one too. Each new set is
+/// told as created, and none as found (S4.4, S4.15).
+async fn created_sets_are_not_found(world: World) -> Outcome {
+    let sightings = Sightings::start(&world, world.deployments()).await?;
+    world.roll_out(&Manifest::new("web", 1).rolling(&json!(1), &json!(1))).await?;
+    for image in ["app:v2", "app:v3", "app:v4"] {
+        world.set_image("web", image).await?;
+        world.complete("web").await?;
+    }
+    let progressing =
+        |sighting: Sighting| Deployment::new(world.flavour, sighting.object).condition("Progressing").message;
+    let messages: BTreeSet<String> = sightings.stop().into_iter().map(progressing).collect();
+    for set in world.sets().await? {
+        let created = format!("Created new replica set \"{}\"", set.name);
+        ensure(messages.contains(&created), &created, &messages)?;
+    }
+    ensure(!messages.iter().any(|message| message.starts_with("Found")), "nothing to be found", &messages)
+}
 
 async fn exceeded(world: &World, image: &str) -> Outcome<Deployment> {
     let late = ("False".to_owned(), "ProgressDeadlineExceeded".to_owned());
