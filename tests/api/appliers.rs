@@ -15,7 +15,6 @@ fn overlay(flavour: Flavour, manifest: &Value) -> Value {
                 {
                     "name": first,
                     "env": [{"name": "SECOND", "value": "2"}],
-                    "ports": [{"containerPort": 7777}, {"containerPort": 7777, "protocol": "UDP"}],
                     "volumeMounts": [{"name": "second", "mountPath": "/second"}],
                 },
                 {"name": "second", "image": "registry.example/second:v1"},
@@ -107,6 +106,54 @@ async fn client_side_apply_gives_the_same_template() {
         let name = manifest["metadata"]["name"].as_str().unwrap();
         let ours = assert_alike(&suite, name, "applied again").await;
         assert_eq!(ours["spec"]["containers"][0]["image"], "registry.example/app:v2", "{name}");
+    }
+}
+
+/// What nobody changed is no change: nothing is stored in a list that its author did not write.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unchanged_client_side_apply_says_so() {
+    let suite = suite().await;
+    let ports = json!([{"containerPort": 80}, {"name": "dns", "containerPort": 53, "protocol": "UDP"}]);
+    let spec = json!({"selector": {"matchLabels": {"app": "web"}}, "template": {
+        "metadata": {"labels": {"app": "web"}},
+        "spec": {
+            "imagePullSecrets": [{"name": "registry"}],
+            "initContainers": [{"name": "init", "image": "init:v1", "ports": ports}],
+            "containers": [{"name": "web", "image": "web:v1", "ports": ports}],
+        },
+    }});
+    for flavour in Flavour::BOTH {
+        let manifest = Suite::deployment(flavour, "unchanged", &spec).to_string();
+        let first = suite.kubectl.apply(&manifest).await.unwrap();
+        assert!(first.trim().ends_with("created"), "{flavour:?}: {first}");
+        let again = suite.kubectl.apply(&manifest).await.unwrap();
+        assert!(again.trim().ends_with("unchanged"), "{flavour:?}: {again}");
+    }
+    assert_alike(&suite, "unchanged", "applied twice").await;
+}
+
+/// What that costs, as `docs/migration.md` tells: a second party that adds a port by server-side
+/// apply is refused in our kind, since the list has one owner. Nothing is lost unless it insists.
+#[tokio::test(flavor = "multi_thread")]
+async fn server_side_apply_takes_ports_whole() {
+    let suite = suite().await;
+    let of = |ports: &Value| {
+        json!({"selector": {"matchLabels": {"app": "web"}}, "template": {
+            "metadata": {"labels": {"app": "web"}},
+            "spec": {"containers": [{"name": "web", "image": "web:v1", "ports": ports}]},
+        }})
+    };
+    let (own, added) = (json!([{"containerPort": 80}]), json!([{"containerPort": 81}]));
+    for (flavour, number) in [(Flavour::Apps, 2), (Flavour::Ours, 1)] {
+        let one = Suite::deployment(flavour, "ports", &of(&own));
+        suite.apply(flavour, "one", &one).await.unwrap();
+        let second = suite.apply(flavour, "two", &Suite::deployment(flavour, "ports", &of(&added))).await;
+        let stored = template(&suite.get(flavour, "ports").await);
+        assert_eq!(stored["spec"]["containers"][0]["ports"].as_array().unwrap().len(), number, "{flavour:?}");
+        if flavour == Flavour::Ours {
+            let refused = second.unwrap_err();
+            assert!(refused.contains(".spec.template.spec.containers[name=\"web\"].ports"), "{refused}");
+        }
     }
 }
 

@@ -78,7 +78,7 @@ fn used(value: &Value, schema: &Value, at: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// Drops nulls, which are absent values, and fills in the two defaults of list keys.
+/// Drops nulls, which are absent values, and fills in the one default of list keys.
 fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
@@ -87,9 +87,6 @@ fn without_nulls(value: &Value) -> Value {
                 .filter(|(_, child)| !child.is_null())
                 .map(|(name, child)| (name.clone(), without_nulls(child)))
                 .collect();
-            if map.contains_key("containerPort") {
-                map.entry("protocol").or_insert(json!("TCP"));
-            }
             if let Some(secrets) = map.get_mut("imagePullSecrets").and_then(Value::as_array_mut) {
                 for secret in secrets.iter_mut().filter_map(Value::as_object_mut) {
                     secret.entry("name").or_insert(json!(""));

@@ -40,6 +40,11 @@ const NOT_REQUIRED: [(&str, &str); 9] = [
     ("io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference", "name"),
 ];
 
+/// Keys of a list that is taken whole all the same. Merging by them would write a default into every
+/// stored object, so that kubectl finds a difference in each unchanged manifest, and would refuse a port
+/// that has two names; docs/migration.md weighs it.
+const PORT_KEYS: [&str; 2] = ["containerPort", "protocol"];
+
 /// A number with an optional suffix, as the API server's quantity parser reads it: blanks around
 /// it are ignored, and missing digits are zero.
 const QUANTITY: &str = r"^ *[+-]?[0-9]*\.?[0-9]*([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)? *$";
@@ -88,7 +93,7 @@ impl Resolver<'_> {
             return Err(SchemaError::Untyped(at.to_owned()));
         }
         self.children(node, at, depth, &mut out)?;
-        keep_list_key_defaults(node, self, &mut out);
+        settle_list_keys(node, self, &mut out);
         Ok(Value::Object(out))
     }
 
@@ -198,9 +203,14 @@ fn allow_null(required: bool, schema: &mut Value) {
 }
 
 /// A list merged by key needs each key field to be required or to have a default; where the API
-/// leaves a key optional, its default stays.
-fn keep_list_key_defaults(node: &Value, resolver: &Resolver<'_>, out: &mut Map<String, Value>) {
+/// leaves a key optional, its default stays. Ports are not merged ([`PORT_KEYS`]).
+fn settle_list_keys(node: &Value, resolver: &Resolver<'_>, out: &mut Map<String, Value>) {
     let Some(keys) = node.get("x-kubernetes-list-map-keys").and_then(Value::as_array) else { return };
+    if keys.iter().filter_map(Value::as_str).eq(PORT_KEYS) {
+        out.remove("x-kubernetes-list-map-keys");
+        out.insert("x-kubernetes-list-type".into(), json!("atomic"));
+        return;
+    }
     let source = node
         .get("items")
         .and_then(reference)

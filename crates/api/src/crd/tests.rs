@@ -38,6 +38,12 @@ fn openapi(properties: &Value) -> Value {
                 "size": {"default": {}, "allOf": [{"$ref": "#/components/schemas/Size"}]},
             },
         },
+        "Port": {
+            "type": "object", "required": ["containerPort"],
+            "properties": {
+                "containerPort": {"type": "integer"}, "protocol": {"type": "string", "default": "TCP"},
+            },
+        },
         "Size": {"description": "dropped", "oneOf": [{"type": "string"}, {"type": "number"}]},
         "Loop": {"type": "object", "properties": {"loop": {"$ref": "#/components/schemas/Loop"}}},
         "io.k8s.api.core.v1.Sysctl": {
@@ -57,6 +63,12 @@ fn template_schema_resolves_and_keeps_what_merges_need() {
             "x-kubernetes-list-map-keys": ["name", "protocol"],
             "x-kubernetes-patch-merge-key": "name",
         },
+        "ports": {
+            "type": "array",
+            "items": {"default": {}, "allOf": [{"$ref": "#/components/schemas/Port"}]},
+            "x-kubernetes-list-type": "map",
+            "x-kubernetes-list-map-keys": ["containerPort", "protocol"],
+        },
         "port": {"format": "int-or-string", "oneOf": [{"type": "integer"}, {"type": "string"}]},
         "open": {"type": "object"},
         "sysctl": {"$ref": "#/components/schemas/io.k8s.api.core.v1.Sysctl"},
@@ -70,6 +82,10 @@ fn template_schema_resolves_and_keeps_what_merges_need() {
     // The key that may be absent keeps its default; an empty string stands for it, too.
     let protocol = json!({"type": "string", "default": "TCP", "enum": ["", "TCP", "UDP"]});
     assert_eq!(item["properties"]["protocol"], protocol);
+    // Ports are taken whole, and nothing is written into them.
+    assert_eq!(properties["ports"]["x-kubernetes-list-type"], "atomic");
+    assert_eq!(properties["ports"].get("x-kubernetes-list-map-keys"), None);
+    assert_eq!(properties["ports"]["items"]["properties"]["protocol"].get("default"), None);
     assert_eq!(item["properties"]["size"]["nullable"], true);
     assert_eq!(item["properties"]["size"].get("type"), None);
     assert_eq!(properties["port"], json!({"x-kubernetes-int-or-string": true, "nullable": true}));
