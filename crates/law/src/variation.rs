@@ -43,6 +43,7 @@ const CHANGES: &[Change] = &[
     sets::more,
     sets::fewer,
     sets::failure,
+    crowded,
 ];
 
 /// A variation of a recorded case; the same number makes the same one.
@@ -155,6 +156,16 @@ fn limits(case: &mut Value, dice: &mut Dice) {
     put(case, SPEC, "revisionHistoryLimit", json!(history));
     put(case, SPEC, "progressDeadlineSeconds", json!(deadline));
     put(case, SPEC, "minReadySeconds", json!(dice.one_of(&[None, Some(5), Some(43)], None)));
+}
+
+/// So many sets without pods that some have to go before there may be another one.
+fn crowded(case: &mut Value, dice: &mut Dice) {
+    sets::copies(case, dice, 12);
+    let limit = dice.one_of(&[0, 1, 2], 0);
+    put(case, SPEC, "revisionHistoryLimit", json!(limit));
+    if dice.percent(50) {
+        template(case, dice);
+    }
 }
 
 fn switches(case: &mut Value, dice: &mut Dice) {

@@ -18,7 +18,7 @@ fn some(inputs: &Inputs) -> impl Iterator<Item = (usize, Vec<(String, Value)>)> 
     variations.step_by(20).map(|index| (index, inputs.requests(index)))
 }
 
-/// The writes of the first pass, and whether one shows that the Deployment is of our kind.
+/// The writes of the first pass, those of a kind in a row as one, and whether one shows that the Deployment is of our kind.
 fn first_pass(requests: &[(String, Value)]) -> (bool, Vec<String>) {
     let first = requests.iter().filter(|(heading, _)| heading.starts_with("pass 1:"));
     let text = |request: &Value, path| request.pointer(path).and_then(Value::as_str).unwrap_or("").to_owned();
@@ -32,6 +32,7 @@ fn first_pass(requests: &[(String, Value)]) -> (bool, Vec<String>) {
             writes.push(format!("{verb} {resource}"));
         }
     }
+    writes.dedup();
     (is_ours, writes)
 }
 
@@ -50,12 +51,11 @@ fn variations_can_be_played_and_reach_every_shape() {
         assert_eq!(last, "oracle", "{}: {requests:?}", inputs.id(index));
         shapes.insert(first_pass(&requests));
     }
-    let both: [&[&str]; 8] = [
+    let both: [&[&str]; 7] = [
         &[CREATE, STATUS],
         &[CREATE, STATUS, SET],
-        &[STATUS, SET, SET],
         &[SET, STATUS, SET],
-        &[SET, SET, STATUS],
+        &[SET, STATUS],
         &[CLAIM, SET, STATUS],
         &[SET, STATUS, DELETE],
         &[STATUS, SET],

@@ -73,10 +73,15 @@ pub(super) fn owner(case: &mut Value, dice: &mut Dice) {
     }
 }
 
-/// A longer history: copies of a set, without pods.
+/// A longer history.
 pub(super) fn more(case: &mut Value, dice: &mut Dice) {
+    let count = dice.one_of(&[1, 2, 6, 20], 1);
+    copies(case, dice, count);
+}
+
+/// Copies of a set, without pods.
+pub(super) fn copies(case: &mut Value, dice: &mut Dice, count: i64) {
     let Some(model) = one(case, dice).cloned() else { return };
-    let count = dice.one_of(&[1, 2, 6, 12, 20], 1);
     let copies = (0..count).map(|number| {
         let mut copy = model.clone();
         put(&mut copy, "/metadata", "name", format!("copy-{number}").into());
