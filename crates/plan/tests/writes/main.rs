@@ -3,7 +3,7 @@
 //! The rows are real plans. `UPDATE=1` writes the table anew; a row that changes is another order of
 //! writes in users' clusters.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
 
 mod refusals;
 mod situations;

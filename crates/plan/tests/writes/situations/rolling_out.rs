@@ -140,7 +140,7 @@ fn ending() -> Vec<Situation> {
         ("the deadline passed", |flavour| {
             let mut world = unhealthy(half_way(flavour, 8, 5), "web-a", 0);
             world.settle(5);
-            world.now = world.now + SignedDuration::from_secs(700);
+            world.now += SignedDuration::from_secs(700);
             world
         }),
         ("the new set cannot make its pods", |flavour| {
