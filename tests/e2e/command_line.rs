@@ -24,6 +24,7 @@ const FAILED: Option<i32> = Some(1);
 const USAGE: Option<i32> = Some(2);
 const TIMEOUT: Option<i32> = Some(3);
 const PAUSED: Option<i32> = Some(4);
+const NOT_FOUND: Option<i32> = Some(5);
 
 pub(crate) fn tool(world: &World) -> Outcome<Tool> {
     let program = env!("CARGO_BIN_EXE_kubectl-rollwright").into();
@@ -48,7 +49,7 @@ async fn expect(tool: &Tool, words: &str, code: Option<i32>, said: &str) -> Outc
 async fn status_tells_by_its_exit_code(world: World) -> Outcome {
     let tool = tool(&world)?;
     let target = format!("deployment.{}", world.flavour.api_version().trim_end_matches("/v1"));
-    expect(&tool, "status web", FAILED, "deployment \"web\" not found").await?;
+    expect(&tool, "status web", NOT_FOUND, "deployment \"web\" not found").await?;
     expect(&tool, "status pod/web", USAGE, "\"pod\" is no Deployment").await?;
     expect(&tool, "status web --timeout=soon", USAGE, "must be a time such as 30s").await?;
 
@@ -87,7 +88,7 @@ async fn revisions(tool: &Tool) -> Outcome<Vec<i64>> {
 async fn history_and_undo(world: World) -> Outcome {
     let tool = tool(&world)?;
     world.roll_out(&Manifest::new("web", 2)).await?;
-    expect(&tool, "undo web", FAILED, "there is no revision to go back to").await?;
+    expect(&tool, "undo web", NOT_FOUND, "there is no revision to go back to").await?;
     expect(&tool, "set image web app=app:v2", DONE, "image updated").await?;
     expect(&tool, "set image web app=app:v2", DONE, "has these images already").await?;
     expect(&tool, "set image web other=app:v2", USAGE, "there is no container \"other\"; there are: app")
@@ -97,7 +98,7 @@ async fn history_and_undo(world: World) -> Outcome {
     expect(&tool, "history web", DONE, "REVISION   IMAGES").await?;
     expect(&tool, "history web --revision=1", DONE, "image: app:v1").await?;
     expect(&tool, "history web --diff 1 2", DONE, "-  - image: app:v1").await?;
-    expect(&tool, "history web --revision=7", FAILED, "revision 7 not found; there are: 2, 1").await?;
+    expect(&tool, "history web --revision=7", NOT_FOUND, "revision 7 not found; there are: 2, 1").await?;
 
     let before = world.get("web").await?.text("/metadata/resourceVersion").to_owned();
     for place in ["client", "server"] {
@@ -123,7 +124,7 @@ async fn pause_resume_restart_and_scale(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 2)).await?;
     expect(&tool, "pause web", DONE, "web paused").await?;
     expect(&tool, "pause web", FAILED, "is already paused").await?;
-    expect(&tool, "restart web", FAILED, "run resume first").await?;
+    expect(&tool, "restart web", PAUSED, "run resume first").await?;
     expect(&tool, "set image web *=app:v2", DONE, "image updated").await?;
     world.observed("web").await?;
     tokio::time::sleep(Duration::from_secs(1)).await;

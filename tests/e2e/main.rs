@@ -44,6 +44,7 @@ mod cut;
 mod deletion;
 mod diagnosis;
 mod disruption;
+mod exit_codes;
 mod failure;
 mod flavour;
 mod floor;
@@ -119,6 +120,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     clients::SCENARIOS,
     stock_kubectl::SCENARIOS,
     command_line::SCENARIOS,
+    exit_codes::SCENARIOS,
     why::SCENARIOS,
     transcript::SCENARIOS,
 ];

@@ -306,7 +306,7 @@ async fn scaled(world: &World) -> Outcome<String> {
 /// What is in the way is said at once, and nothing is written.
 async fn refusals(world: &World, tool: &Tool) -> Outcome {
     let missing = run(tool, "migrate nothing").await?;
-    same("exit code for a name that is not there", missing.code, Some(1))?;
+    same("exit code for a name that is not there", missing.code, Some(5))?;
     ensure(missing.stderr.contains("deployment \"nothing\" not found"), "not found", &missing.stderr)?;
     let wrong = run(tool, "migrate rwd/web").await?;
     same("exit code for the wrong way", wrong.code, Some(2))?;

@@ -214,7 +214,7 @@ impl Seen {
 async fn one_after_the_other(world: World) -> Outcome {
     let tool = tool(&world)?;
     let missing = run(&tool, "rolling-update foo --image=app:v2").await?;
-    same(&format!("exit code: {missing:?}"), missing.code, Some(1))?;
+    same(&format!("exit code: {missing:?}"), missing.code, Some(5))?;
     ensure(missing.stderr.contains("replicationcontroller/foo not found"), "not found", &missing.stderr)?;
     create(&world, "foo").await?;
     let refused = [

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::code::Code;
+
 mod own;
 mod pod;
 mod set;
@@ -16,6 +18,7 @@ pub(crate) use set::{SetEnvArguments, SetField, SetImageArguments, SetResourcesA
 /// Rollouts of Deployments: rollwright.dev/v1 and apps/v1.
 #[derive(Debug, Parser)]
 #[command(name = "kubectl-rollwright", bin_name = "kubectl rollwright", version, max_term_width = 100)]
+#[command(after_help = Code::help())]
 pub struct Arguments {
     #[command(flatten)]
     pub(crate) connection: Connection,
@@ -102,8 +105,8 @@ pub(crate) enum Verb {
     },
     /// Show a Deployment with its revisions, ReplicaSets and pods.
     Get(GetArguments),
-    /// Tell what a rollout waits for, what blocks it and what to type next: exit code 0 complete,
-    /// 1 blocked, 3 waiting, 4 paused.
+    /// Explain what a rollout waits for, what blocks it and what to type next; the exit code says which.
+    #[command(after_help = Code::help())]
     Why(EditArguments),
     /// Show what the controller would do, step by step, until the rollout has ended; nothing is
     /// touched.
@@ -137,7 +140,8 @@ pub(crate) enum MoveVerb {
 /// Verbs that `kubectl rollout` has too.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RolloutVerb {
-    /// Wait for a rollout: exit code 0 done, 1 failed, 3 timeout, 4 paused and waiting.
+    /// Wait for a rollout; the exit code says how it ended.
+    #[command(after_help = Code::help())]
     Status(StatusArguments),
     /// Show the revisions, one of them, or the difference of two.
     History(HistoryArguments),

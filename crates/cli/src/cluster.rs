@@ -148,8 +148,7 @@ impl Cluster {
 
     /// The Deployment that was named; both APIs are asked unless one was named.
     pub(crate) async fn find(&self, named: &Named) -> Result<Deployment, Failure> {
-        let not_found =
-            || Failure::NotFound { name: named.name.clone(), namespace: self.namespace.clone(), hint: HINT };
+        let not_found = || self.not_found(&named.name);
         if let Some(flavour) = named.flavour {
             return self.look(flavour, &named.name).await?.ok_or_else(not_found);
         }
@@ -164,6 +163,11 @@ impl Cluster {
             (Err(error), _) | (_, Err(error)) => Err(error),
             (Ok(None), Ok(None)) => Err(not_found()),
         }
+    }
+
+    /// The failure of a name that neither API has, or the API that was named.
+    pub(crate) fn not_found(&self, name: &str) -> Failure {
+        Failure::NotFound { name: name.to_owned(), namespace: self.namespace.clone(), hint: HINT }
     }
 
     /// The same Deployment as it is now.

@@ -32,7 +32,7 @@ pub(crate) fn resume(deployment: &Deployment) -> Result<Patch<Value>, Failure> {
 pub(crate) fn restart(deployment: &Deployment, now: jiff::Timestamp) -> Result<Patch<Value>, Failure> {
     if deployment.is_paused() {
         let name = deployment.full_name();
-        return Err(Failure::Rollout(format!("{name} is paused, so a restart would wait; run resume first")));
+        return Err(Failure::Paused(format!("{name} is paused, so a restart would wait; run resume first")));
     }
     let annotations = json!({RESTARTED_AT: format!("{now:.0}")});
     Ok(Patch::Merge(json!({"spec": {"template": {"metadata": {"annotations": annotations}}}})))
@@ -52,9 +52,7 @@ pub(crate) enum Undo {
 pub(crate) fn undo(deployment: &Deployment, revision: &Revision) -> Result<Undo, Failure> {
     if deployment.is_paused() {
         let name = deployment.full_name();
-        return Err(Failure::Rollout(format!(
-            "{name} is paused, so a rollback would wait; run resume first"
-        )));
+        return Err(Failure::Paused(format!("{name} is paused, so a rollback would wait; run resume first")));
     }
     let current = deployment.body.pointer("/spec/template").unwrap_or(&Value::Null);
     if equality::equal(current, &revision.template) {

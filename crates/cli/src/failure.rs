@@ -1,41 +1,6 @@
-//! How the process ends, and why.
+//! Why a verb ended early.
 
-use std::process::ExitCode;
-
-/// What the exit code tells a script.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Code {
-    /// 0: what was asked for is so.
-    Done,
-    /// 1: it is not and will not be by itself, or the cluster refused.
-    Failed,
-    /// 2: the command line makes no sense.
-    Usage,
-    /// 3: not within the time that was given.
-    Timeout,
-    /// 4: paused, and waiting for somebody to resume.
-    Paused,
-}
-
-impl Code {
-    /// The number.
-    #[must_use]
-    pub fn number(self) -> u8 {
-        match self {
-            Self::Done => 0,
-            Self::Failed => 1,
-            Self::Usage => 2,
-            Self::Timeout => 3,
-            Self::Paused => 4,
-        }
-    }
-}
-
-impl From<Code> for ExitCode {
-    fn from(code: Code) -> Self {
-        Self::from(code.number())
-    }
-}
+use crate::code::Code;
 
 /// Why a verb ended early; each text says what to do next.
 #[derive(Debug, thiserror::Error)]
@@ -46,15 +11,22 @@ pub(crate) enum Failure {
     Config(String),
     #[error("deployment \"{name}\" not found in namespace \"{namespace}\"{hint}")]
     NotFound { name: String, namespace: String, hint: &'static str },
+    /// Something else than a Deployment does not exist.
+    #[error("{0}")]
+    Missing(String),
     #[error(
         "there is both deployment.rollwright.dev/{name} and deployment.apps/{name} in namespace \
          \"{namespace}\"; name one of them so"
     )]
     Ambiguous { name: String, namespace: String },
-    #[error("{0}")]
-    Refused(String),
+    /// A request did not succeed.
+    #[error("{message}")]
+    Request { code: Code, message: String },
     #[error("{0}")]
     Rollout(String),
+    /// A pause is in the way.
+    #[error("{0}")]
+    Paused(String),
     #[error("writing the output: {0}")]
     Output(#[from] std::io::Error),
 }
@@ -64,19 +36,38 @@ impl Failure {
     pub(crate) fn code(&self) -> Code {
         match self {
             Self::Usage(_) => Code::Usage,
+            Self::Config(_) => Code::NoAccess,
+            Self::NotFound { .. } | Self::Missing(_) => Code::NotFound,
+            Self::Request { code, .. } => *code,
+            Self::Paused(_) => Code::Paused,
             // The reader, such as `head`, has seen enough.
             Self::Output(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Code::Done,
-            _ => Code::Failed,
+            Self::Ambiguous { .. } | Self::Rollout(_) | Self::Output(_) => Code::Failed,
         }
+    }
+
+    /// The same failure of a request, with more to say about what to do next.
+    pub(crate) fn and_next(self, next: &str) -> Self {
+        match self {
+            Self::Request { code, message } => Self::Request { code, message: format!("{message}; {next}") },
+            other => other,
+        }
+    }
+}
+
+impl From<&kube::Error> for Failure {
+    fn from(error: &kube::Error) -> Self {
+        let message = match error {
+            kube::Error::Api(status) => status.message.clone(),
+            other => explain(other),
+        };
+        Self::Request { code: Code::of(error), message }
     }
 }
 
 impl From<kube::Error> for Failure {
     fn from(error: kube::Error) -> Self {
-        match error {
-            kube::Error::Api(status) => Self::Refused(status.message),
-            other => Self::Refused(explain(&other)),
-        }
+        Self::from(&error)
     }
 }
 

@@ -99,12 +99,12 @@ pub(crate) fn find(revisions: &[Revision], number: i64) -> Result<&Revision, Fai
     };
     found.ok_or_else(|| match (number, revisions) {
         (0, _) => {
-            Failure::Rollout("there is no revision to go back to; history shows what there is".to_owned())
+            Failure::Missing("there is no revision to go back to; history shows what there is".to_owned())
         }
-        (_, []) => Failure::Rollout(format!("revision {number} not found: there is none yet")),
+        (_, []) => Failure::Missing(format!("revision {number} not found: there is none yet")),
         _ => {
             let known: Vec<String> = revisions.iter().map(|revision| revision.number.to_string()).collect();
-            Failure::Rollout(format!("revision {number} not found; there are: {}", known.join(", ")))
+            Failure::Missing(format!("revision {number} not found; there are: {}", known.join(", ")))
         }
     })
 }

@@ -5,6 +5,7 @@
 
 mod args;
 mod cluster;
+mod code;
 mod completion;
 mod containers;
 mod diagnosis;
@@ -29,7 +30,7 @@ mod tree;
 mod verbs;
 
 pub use args::Arguments;
-pub use failure::Code;
+pub use code::Code;
 
 /// Carries out a command line, and tells how the process ends.
 pub async fn run(arguments: &Arguments) -> Code {

@@ -105,6 +105,10 @@ fn read(
         return (Phase::Progressing, "Waiting for deployment spec update to be observed...".to_owned());
     }
     if flavour.is_custom_resource() && deployment.pointer("/spec/rollbackTo").is_some_and(Value::is_object) {
+        // A request that is refused stays until somebody removes it: there is nothing to wait for.
+        if let Some(message) = refusal(deployment) {
+            return (Phase::Failed, format!("the rollback of deployment \"{name}\" is refused: {message}"));
+        }
         return (Phase::Progressing, waiting("the rollback that was asked for has not begun"));
     }
     let is_of_another = || {
@@ -135,6 +139,13 @@ fn read(
 pub fn is_observed(deployment: &Value) -> bool {
     let number = |path: &str| deployment.pointer(path).and_then(Value::as_i64).unwrap_or(0);
     number("/status/observedGeneration") >= number("/metadata/generation")
+}
+
+/// Why the operator refuses the rollback that the spec asks for, if it does (S10).
+fn refusal(deployment: &Value) -> Option<&str> {
+    let condition = condition(deployment, condition_type::ROLLBACK_REFUSED)?;
+    let text = |field| condition.get(field).and_then(Value::as_str);
+    (text("status") == Some("True")).then(|| text("message").unwrap_or_default())
 }
 
 /// The reason of the condition `Progressing`.
@@ -241,5 +252,9 @@ mod tests {
         let mut asked = deployment([2, 2, 3, 3, 3, 3]);
         asked["spec"]["rollbackTo"] = json!({"revision": 0});
         assert_eq!(phase(&asked).0, Phase::Progressing);
+        asked["status"]["conditions"] =
+            json!([{"type": "RollbackRefused", "status": "True", "message": "it came back"}]);
+        let refused = "the rollback of deployment \"web\" is refused: it came back";
+        assert_eq!(phase(&asked), (Phase::Failed, refused.to_owned()));
     }
 }

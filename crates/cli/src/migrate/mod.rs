@@ -23,7 +23,8 @@ use serde_json::{Value, json};
 
 use crate::args::{Connection, Output, Target, time};
 use crate::cluster::{Cluster, FIELD_MANAGER, body, kind_and_group, orphaning, resource};
-use crate::failure::{Code, Failure};
+use crate::code::Code;
+use crate::failure::Failure;
 use crate::migrate::checks::Neighbours;
 use crate::migrate::facts::{Facts, HpaChoice};
 use crate::migrate::step::Next;
@@ -75,7 +76,8 @@ pub(crate) async fn migrate(connection: &Connection, arguments: &MigrateArgument
     }
     let problems = checks::problems(&facts, &neighbours);
     if !problems.is_empty() {
-        return Err(Failure::Rollout(refusal(&facts, &problems)));
+        let code = if neighbours.denied.is_empty() { Code::Failed } else { Code::NoAccess };
+        return Err(Failure::Request { code, message: refusal(&facts, &problems) });
     }
     if arguments.dry_run { show(&facts, &arguments.output) } else { migration.carry_out().await }
 }
@@ -128,7 +130,7 @@ impl Migration<'_> {
                 Next::Wait(what) => {
                     if !progress.wait(&what).await {
                         eprintln!("error: {}", self.late(&what));
-                        return Ok(Code::Timeout);
+                        return Ok(Code::Unfinished);
                     }
                 }
                 Next::Done => return self.done(&facts, progress.has_written),
@@ -158,10 +160,7 @@ impl Migration<'_> {
     }
 
     fn interrupted(&self, failure: Failure) -> Failure {
-        match failure {
-            Failure::Refused(message) => Failure::Refused(format!("{message}; {}", self.ways_on())),
-            other => other,
-        }
+        failure.and_next(self.ways_on())
     }
 
     fn late(&self, what: &str) -> String {
@@ -184,9 +183,10 @@ impl Migration<'_> {
         };
         facts.source = cluster.look(facts.from(), &self.name).await?;
         facts.target = cluster.look(self.to, &self.name).await?;
-        if let Some(deployment) = facts.source.as_ref().or(facts.target.as_ref()) {
-            facts.sets = cluster.selected(&cluster.sets(), deployment).await?;
-        }
+        let Some(deployment) = facts.source.as_ref().or(facts.target.as_ref()) else {
+            return Err(cluster.not_found(&self.name));
+        };
+        facts.sets = cluster.selected(&cluster.sets(), deployment).await?;
         facts.scalers = optional(cluster.scalers().list(&ListParams::default()).await)?;
         if let (Some(source), None) = (&facts.source, &facts.target) {
             facts.dry_run = Some(self.try_out(&write::manifest(&facts, source)).await?);

@@ -17,7 +17,8 @@ use serde_json::Value;
 
 use crate::args::{Connection, Output, time};
 use crate::cluster::{Cluster, FIELD_MANAGER, body, orphaning};
-use crate::failure::{Code, Failure};
+use crate::code::Code;
+use crate::failure::Failure;
 use crate::output::{document, print};
 use crate::rolling_update::facts::{
     DESIRED, Facts, LABEL_KEY, PARTNER, Wanted, annotation, full_name, is_held, name,
@@ -136,11 +137,7 @@ impl Update<'_> {
         let known = noted.map(str::to_owned).or(partner);
         let next = given.or(known).or(synthesized).unwrap_or_default();
         match (old, find(&next)) {
-            (None, None) => Err(Failure::Rollout(format!(
-                "{} not found in namespace \"{}\"; kubectl get replicationcontrollers shows what there is",
-                full_name(&old_name),
-                self.cluster.namespace
-            ))),
+            (None, None) => Err(self.missing(&old_name)),
             (Some(old), None) if arguments.rollback && !is_noted(old) && !is_held(old) => {
                 Err(Failure::Rollout(format!(
                     "no update of {} is under way; to have an earlier image, update to it with --image",
@@ -180,6 +177,14 @@ impl Update<'_> {
         Wanted::with_image(old, key, image, self.arguments.container.as_deref()).map(Some)
     }
 
+    fn missing(&self, old: &str) -> Failure {
+        Failure::Missing(format!(
+            "{} not found in namespace \"{}\"; kubectl get replicationcontrollers shows what there is",
+            full_name(old),
+            self.cluster.namespace
+        ))
+    }
+
     async fn controllers(&self) -> Result<Vec<Value>, Failure> {
         let list = self.cluster.controllers().list(&ListParams::default()).await?;
         Ok(list.items.into_iter().map(body).collect())
@@ -191,6 +196,9 @@ impl Update<'_> {
         let old = controllers.get_opt(&start.old).await?.map(body);
         let next =
             if start.next.is_empty() { None } else { controllers.get_opt(&start.next).await?.map(body) };
+        if old.is_none() && next.is_none() {
+            return Err(self.missing(&start.old));
+        }
         let wanted = self.wanted(old.as_ref())?;
         let mut facts = Facts {
             old_name: start.old.clone(),
@@ -240,7 +248,7 @@ impl Update<'_> {
                             "error: timed out waiting for {what}; the same command goes on from here, and with \
                              --rollback goes back. kubectl describe rc says what is wrong with its pods"
                         );
-                        return Ok(Code::Timeout);
+                        return Ok(Code::Unfinished);
                     }
                 }
                 Next::Done => return self.done(&facts, progress.has_written),
@@ -301,10 +309,5 @@ fn is_noted(controller: &Value) -> bool {
 }
 
 fn interrupted(failure: Failure) -> Failure {
-    match failure {
-        Failure::Refused(message) => {
-            Failure::Refused(format!("{message}; the same command goes on from here"))
-        }
-        other => other,
-    }
+    failure.and_next("the same command goes on from here")
 }

@@ -5,8 +5,9 @@ use serde_json::{Value, json};
 
 use crate::args::{EditArguments, Output, ScaleArguments};
 use crate::cluster::Deployment;
+use crate::code::Code;
 use crate::edits;
-use crate::failure::{Code, Failure};
+use crate::failure::Failure;
 use crate::output::{document, print};
 use crate::verbs::Subject;
 

@@ -5,7 +5,8 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 
 use crate::args::GetArguments;
 use crate::cluster::{Cluster, Deployment};
-use crate::failure::{Code, Failure};
+use crate::code::Code;
+use crate::failure::Failure;
 use crate::output::{document, is_lively, print};
 use crate::rollout::Phase;
 use crate::tree::Tree;

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::args::HistoryArguments;
-use crate::failure::{Code, Failure};
+use crate::code::Code;
+use crate::failure::Failure;
 use crate::history::{difference, find, listing, revisions};
 use crate::output::{document, print, yaml};
 use crate::verbs::Subject;

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use crate::args::{Connection, ListArguments};
 use crate::cluster::{Cluster, Deployment};
-use crate::failure::{Code, Failure};
+use crate::code::Code;
+use crate::failure::Failure;
 use crate::images;
 use crate::output::{clean, document, print};
 use crate::rollout;

@@ -16,7 +16,8 @@ use std::time::Duration;
 
 use crate::args::{Arguments, Connection, MoveVerb, RolloutVerb, Target, Verb};
 use crate::cluster::{Cluster, Deployment};
-use crate::failure::{Code, Failure};
+use crate::code::Code;
+use crate::failure::Failure;
 use crate::{migrate, name, rolling_update};
 
 /// Carries out a command line.

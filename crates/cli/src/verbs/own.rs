@@ -8,8 +8,9 @@ use serde_json::json;
 
 use crate::args::{Arguments, Completing, Output, OwnVerb};
 use crate::cluster::Cluster;
+use crate::code::Code;
 use crate::completion::{Next, next};
-use crate::failure::{Code, Failure};
+use crate::failure::Failure;
 use crate::output::{document, print};
 
 /// The name of the program, and the first word of its man pages.

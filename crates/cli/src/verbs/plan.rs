@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::args::{Connection, PlanArguments};
 use crate::cluster::{Cluster, Deployment, body};
-use crate::failure::{Code, Failure};
+use crate::code::Code;
+use crate::failure::Failure;
 use crate::name;
 use crate::output::{document, print};
 use crate::projection::{Projection, Row, project};

@@ -4,7 +4,8 @@ use std::process::Command;
 
 use super::{Subject, open};
 use crate::args::{Connection, ExecArguments, LogsArguments, PodVerb, PortForwardArguments, Target};
-use crate::failure::{Code, Failure};
+use crate::code::Code;
+use crate::failure::Failure;
 use crate::history::{self, Revision};
 use crate::pick::{self, Wanted};
 
@@ -89,7 +90,7 @@ async fn choose(subject: &Subject, revision: Option<i64>, wanted: Wanted) -> Res
     let Some((pod, of)) = pick::pod(&candidates, &pods, wanted) else {
         let which = revision.map(|number| format!(" of revision {number}")).unwrap_or_default();
         let name = deployment.full_name();
-        return Err(Failure::Rollout(format!(
+        return Err(Failure::Missing(format!(
             "{name} has no {}{which}; why tells what keeps it from having one",
             wanted.description()
         )));

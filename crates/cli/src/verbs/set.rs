@@ -5,7 +5,8 @@ use serde_json::Value;
 use super::{edit, open};
 use crate::args::{Connection, SetEnvArguments, SetField, SetImageArguments, SetResourcesArguments, Target};
 use crate::cluster::body;
-use crate::failure::{Code, Failure};
+use crate::code::Code;
+use crate::failure::Failure;
 use crate::output::print;
 use crate::{edits, env, images, resources};
 

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 use crate::args::{Format, Goal, StatusArguments};
 use crate::cluster::{Cluster, Deployment, body};
-use crate::failure::{Code, Failure, explain};
+use crate::code::Code;
+use crate::failure::{Failure, explain};
 use crate::history::{Revision, revisions};
 use crate::output::{document, is_lively, print};
 use crate::rollout::{self, Phase, Rollout};
@@ -107,7 +108,7 @@ pub(crate) async fn wait(
             Err(_) => {
                 lines.end()?;
                 eprintln!("error: timed out after {timeout:?}; the rollout goes on");
-                return Ok(Code::Timeout);
+                return Ok(Code::Unfinished);
             }
         },
     }?;
@@ -122,7 +123,7 @@ async fn follow(
     lines: &mut Lines,
 ) -> Result<Code, Failure> {
     let (flavour, name, uid) = (deployment.flavour, deployment.name(), deployment.text("/metadata/uid"));
-    let gone = || Failure::Rollout(format!("deployment \"{name}\" was deleted"));
+    let gone = || Failure::Missing(format!("deployment \"{name}\" was deleted"));
     let config = watcher::Config::default().fields(&format!("metadata.name={name}"));
     let mut events = Box::pin(watch(cluster.deployments(flavour), config).default_backoff());
     let mut is_listed = false;
@@ -164,9 +165,7 @@ fn give_up(error: &watcher::Error) -> Result<(), Failure> {
         _ => return Ok(()),
     };
     match cause {
-        kube::Error::Api(status) if matches!(status.code, 401 | 403 | 404) => {
-            Err(Failure::Refused(status.message.clone()))
-        }
+        kube::Error::Api(status) if matches!(status.code, 401 | 403 | 404) => Err(cause.into()),
         other => {
             eprintln!("the watch was interrupted and is tried again: {}", explain(other));
             Ok(())

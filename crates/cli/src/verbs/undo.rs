@@ -5,8 +5,9 @@ use serde_json::Value;
 
 use crate::args::{DryRun, Goal, UndoArguments};
 use crate::cluster::Deployment;
+use crate::code::Code;
 use crate::edits::{self, Undo};
-use crate::failure::{Code, Failure};
+use crate::failure::Failure;
 use crate::history::{Revision, difference, find, revisions};
 use crate::output::print;
 use crate::rollout;
@@ -81,8 +82,7 @@ fn refused(deployment: &Deployment, before: &str) -> Option<Failure> {
     let is_done = matches!(result, "" | "RolledBack" | "TemplateUnchanged");
     (is_ours && !is_done).then(|| {
         let message = deployment.text("/status/rollback/message");
-        Failure::Rollout(
-            format!("the rollback was not carried out: {result} {message}").trim_end().to_owned(),
-        )
+        let text = format!("the rollback was not carried out: {result} {message}").trim_end().to_owned();
+        if result == "RevisionNotFound" { Failure::Missing(text) } else { Failure::Rollout(text) }
     })
 }

@@ -7,8 +7,9 @@ use serde_json::Value;
 
 use crate::args::EditArguments;
 use crate::cluster::{Deployment, body, controller_of};
+use crate::code::Code;
 use crate::diagnosis::{Diagnosis, Facts, Verdict, diagnose};
-use crate::failure::{Code, Failure};
+use crate::failure::Failure;
 use crate::history::{Revision, revisions};
 use crate::output::{clean, document, print};
 use crate::projection;
@@ -26,7 +27,7 @@ pub(crate) async fn why(subject: &Subject, arguments: &EditArguments) -> Result<
     let code = match diagnosis.verdict {
         Verdict::Complete => Code::Done,
         Verdict::Blocked => Code::Failed,
-        Verdict::Waiting => Code::Timeout,
+        Verdict::Waiting => Code::Unfinished,
         Verdict::Paused => Code::Paused,
     };
     let name = deployment.full_name();

@@ -1,0 +1,177 @@
+//! The exit codes of `kubectl rollwright`: each verb with every code that it can end with. (How long
+//! rollouts and moves of pods take, and what blocks them, is for the scenarios of these.)
+
+use cluster::{NotYet, Output, Tool};
+use kube::api::DeleteParams;
+use serde_json::json;
+
+use crate::command_line::{run, tool};
+use crate::failure::{Failure, Outcome, ensure, same, until};
+use crate::manifest::Manifest;
+use crate::scenario::{Scenario, scenarios};
+use crate::world::World;
+
+pub(crate) const SCENARIOS: &[Scenario] = scenarios![
+    both every_verb_without_its_object_or_its_cluster,
+    both verbs_and_a_pause,
+    both verbs_and_a_rollout_that_fails,
+    apps a_right_that_is_lacking because "a way back asks for the same rights",
+];
+
+const DONE: i32 = 0;
+const FAILED: i32 = 1;
+const USAGE: i32 = 2;
+const UNFINISHED: i32 = 3;
+const PAUSED: i32 = 4;
+const NOT_FOUND: i32 = 5;
+const NO_ACCESS: i32 = 6;
+
+/// Every verb that takes a name.
+const NAMED: &[&str] = &[
+    "rollout status nothing",
+    "status nothing",
+    "why nothing",
+    "plan nothing",
+    "get nothing",
+    "get nothing --watch",
+    "history nothing",
+    "undo nothing",
+    "pause nothing",
+    "resume nothing",
+    "restart nothing",
+    "scale nothing --replicas=1",
+    "set image nothing app=app:v2",
+    "set env nothing LOG=debug",
+    "set resources nothing --limits=cpu=1",
+    "logs nothing",
+    "exec nothing -- ls",
+    "port-forward nothing 80",
+    "migrate nothing",
+    "rolling-update nothing --image=app:v2",
+];
+
+/// Verbs that ask no cluster.
+const OFFLINE: &[&str] = &["completion", "version", "help"];
+
+async fn ends(tool: &Tool, words: &str, code: i32) -> Outcome<Output> {
+    let output = run(tool, words).await?;
+    same(&format!("exit code of {words}: {output:?}"), output.code, Some(code))?;
+    Ok(output)
+}
+
+async fn all_end(tool: &Tool, lines: &[(&str, i32)]) -> Outcome {
+    for (words, code) in lines {
+        ends(tool, words, *code).await?;
+    }
+    Ok(())
+}
+
+async fn every_verb_without_its_object_or_its_cluster(world: World) -> Outcome {
+    let tool = tool(&world)?;
+    let help = ends(&tool, "--help", DONE).await?.stdout;
+    let listed =
+        help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let listed =
+        listed.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next());
+    for verb in listed.filter(|verb| !OFFLINE.contains(verb) && *verb != "list") {
+        let is_tried = NAMED.iter().any(|words| words.split(' ').next() == Some(verb));
+        ensure(is_tried, "each verb to be tried", verb)?;
+    }
+    ensure(help.contains("\n  5  not found"), "the table of exit codes in --help", &help)?;
+
+    for words in NAMED {
+        ends(&tool, words, NOT_FOUND).await?;
+    }
+    for words in NAMED.iter().copied().chain(["list"]) {
+        ends(&tool, &format!("--as=nobody {words}"), NO_ACCESS).await?;
+        ends(&tool, &format!("--server=https://127.0.0.1:1 {words}"), NO_ACCESS).await?;
+        ends(&tool, &format!("--kubeconfig=/nowhere {words}"), NO_ACCESS).await?;
+        ends(&tool, &format!("--no-such-flag {words}"), USAGE).await?;
+    }
+    all_end(&tool, &[("list", DONE), ("version", DONE), ("completion bash", DONE), ("frobnicate", USAGE)])
+        .await
+}
+
+async fn verbs_and_a_pause(world: World) -> Outcome {
+    let tool = tool(&world)?;
+    world.roll_out(&Manifest::new("web", 1)).await?;
+    ends(&tool, "undo web", NOT_FOUND).await?;
+    ends(&tool, "set image web app=app:v2", DONE).await?;
+    world.complete("web").await?;
+    all_end(&tool, &[("resume web", FAILED), ("pause web", DONE), ("pause web", FAILED)]).await?;
+    all_end(&tool, &[("restart web", PAUSED), ("undo web", PAUSED), ("undo web --wait", PAUSED)]).await?;
+    ends(&tool, "set env web LOG=debug", DONE).await?;
+    world.observed("web").await?;
+    ends(&tool, "set env web LOG=info --overwrite=false", FAILED).await?;
+    all_end(&tool, &[("status web", PAUSED), ("rollout status web", PAUSED), ("get web --watch", PAUSED)])
+        .await?;
+    all_end(&tool, &[("why web", PAUSED), ("get web", DONE), ("plan web", DONE)]).await?;
+    all_end(&tool, &[("resume web", DONE), ("status web --timeout=60s", DONE)]).await?;
+
+    let verbs = ["history web", "logs web", "port-forward web 80"];
+    for words in verbs.map(|verb| format!("{verb} --revision=99")) {
+        ends(&tool, &words, NOT_FOUND).await?;
+    }
+    ends(&tool, "exec web --revision=99 -- ls", NOT_FOUND).await?;
+    ends(&tool, "undo web --to-revision=99", NOT_FOUND).await?;
+    ends(&tool, "set env web --from=secret/nothing", NOT_FOUND).await?;
+    ends(&tool, "scale web --replicas=2 --current-replicas=9", FAILED).await?;
+    ends(&tool, "scale web --replicas=0", DONE).await?;
+    world.complete("web").await?;
+    world
+        .wait("no pods", async || {
+            let pods = world.pods().await.map_err(|failure| NotYet(failure.0))?;
+            until(pods.is_empty(), pods.len())
+        })
+        .await?;
+    all_end(&tool, &[("logs web", NOT_FOUND), ("exec web -- ls", NOT_FOUND)]).await
+}
+
+async fn verbs_and_a_rollout_that_fails(world: World) -> Outcome {
+    let tool = tool(&world)?;
+    world.roll_out(&Manifest::new("web", 1)).await?;
+    ends(&tool, "set image web app=bad:v2", DONE).await?;
+    world.wait_sets("the new set", |sets| sets.len() == 2).await?;
+    all_end(&tool, &[("status web --watch=false", DONE), ("status web --timeout=1s", UNFINISHED)]).await?;
+    ends(&tool, "undo web --wait --timeout=60s", DONE).await?;
+    ends(&tool, "undo web --wait --timeout=1s", UNFINISHED).await?;
+    let deadline = |seconds: i64| json!({"spec": {"progressDeadlineSeconds": seconds}});
+    world.patch("web", &deadline(2)).await?;
+    all_end(&tool, &[("status web", FAILED), ("get web --watch", FAILED), ("why web", FAILED)]).await?;
+    world.patch("web", &deadline(600)).await?;
+    ends(&tool, "undo web --wait --timeout=60s", DONE).await?;
+    world.patch("web", &deadline(2)).await?;
+    ends(&tool, "undo web --wait", FAILED).await?;
+
+    let refused = Manifest::new("web", 1).spec("replicas", &json!(-1)).json(world.flavour).to_string();
+    let refused = tool.output(&["plan", "-f", "-"], &refused).await?;
+    same(&format!("exit code of a plan that is refused: {refused:?}"), refused.code, Some(FAILED))?;
+
+    world.patch("web", &deadline(600)).await?;
+    world.set_image("web", "bad:v3").await?;
+    let waits = run(&tool, "status web");
+    let goes = async {
+        world.wait_sets("the third set", |sets| sets.len() == 3).await?;
+        let _ = world.deployments().delete("web", &DeleteParams::background()).await?;
+        Ok::<_, Failure>(())
+    };
+    let (waited, gone) = tokio::join!(waits, goes);
+    gone?;
+    let waited = waited?;
+    same(&format!("exit code of a wait for what goes: {waited:?}"), waited.code, Some(NOT_FOUND))
+}
+
+/// Who may look but not write is told so, and nothing is changed.
+async fn a_right_that_is_lacking(world: World) -> Outcome {
+    let tool = tool(&world)?;
+    world.roll_out(&Manifest::new("web", 1)).await?;
+    let resources = "--resource=deployments.apps,deployments.rollwright.dev,replicasets.apps";
+    let kubectl = &world.kubectl;
+    kubectl.run(&["create", "role", "reader", "--verb=get,list", resources]).await?;
+    kubectl.run(&["create", "rolebinding", "reader", "--role=reader", "--user=reader"]).await?;
+    let refused = ends(&tool, "--as=reader migrate web", NO_ACCESS).await?;
+    ensure(refused.stderr.contains("you may not delete deployments.apps"), "the right", &refused)?;
+    ends(&tool, "--as=reader migrate web --dry-run", NO_ACCESS).await?;
+    all_end(&tool, &[("--as=reader list", DONE), ("--as=reader history web", DONE)]).await?;
+    all_end(&tool, &[("--as=reader pause web", NO_ACCESS), ("--as=reader get web", NO_ACCESS)]).await
+}
