@@ -7,13 +7,12 @@
 //! of a URL is looked up here, by Service, selector and port name as kube-proxy would.
 
 use std::collections::BTreeMap;
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use cluster::kubelet::NODE_NAME;
-use cluster::{Cluster, Tool, User};
+use cluster::{Cluster, Tool, User, free_port};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -119,7 +118,7 @@ impl Worker {
         assert!(self.kubectl.output(&bind, &binding.to_string()).await.unwrap().success, "binding {name}");
         let container = &pod["spec"]["containers"][0];
         assert!(container["command"].is_null(), "the image has an entry point: {container}");
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let port = free_port().unwrap();
         let mut arguments = self.arguments(container, port).await;
         let root = Root::new(self.cluster.directory(), &name);
         if pod["spec"]["automountServiceAccountToken"] != false {

@@ -1,6 +1,5 @@
 //! `rollwright probe`, which `helm test` runs.
 
-use std::net::TcpListener;
 use std::process::Command;
 
 fn probe(arguments: &[&str]) -> (bool, String) {
@@ -11,8 +10,7 @@ fn probe(arguments: &[&str]) -> (bool, String) {
 
 #[test]
 fn nobody_answers() {
-    // A port that was free a moment ago.
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = cluster::free_port().unwrap();
     let (success, told) = probe(&[&format!("http://127.0.0.1:{port}/readyz"), "--timeout=0"]);
     assert!(
         !success && told.contains("/readyz did not answer with 200") && told.contains("refused"),

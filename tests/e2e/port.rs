@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use cluster::kubelet::{NEVER_READY, READY_AFTER_MS};
-use cluster::{NotYet, User};
+use cluster::{NotYet, User, free_port};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 
 use crate::failure::{Failure, Outcome, ensure, same, until};
 use crate::manifest::{Manifest, pods_patch};
@@ -97,7 +97,7 @@ async fn ready(world: &World, port: u16) -> Outcome {
 /// The API server decides who reads the metrics; probes are open to all.
 async fn metrics_for_those_who_may(world: World) -> Outcome {
     world.stage.kubectl.apply(&rights(&world.namespace).to_string()).await?;
-    let port = TcpListener::bind("127.0.0.1:0").await?.local_addr()?.port();
+    let port = free_port()?;
     let _operator = operator(&world, port, &["--metrics-auth=token", "--debug-state"]).await?;
     let scraper = world.kubectl.run(&["create", "token", "scraper"]).await?;
     let stranger = world.kubectl.run(&["create", "token", "stranger"]).await?;
@@ -129,7 +129,7 @@ async fn metrics_for_those_who_may(world: World) -> Outcome {
 
 /// Each rollout counts once and has one event, although the operator is killed in the middle of it.
 async fn rollouts_are_told_once(world: World) -> Outcome {
-    let port = TcpListener::bind("127.0.0.1:0").await?.local_addr()?.port();
+    let port = free_port()?;
     let operator = operator(&world, port, &["--debug-state"]).await?;
     world.roll_out(&Manifest::new("web", 2).pods(READY_AFTER_MS, "3000")).await?;
     for (image, before) in [("app:v2", "revision 1"), ("app:v3", "revision 2")] {

@@ -4,13 +4,12 @@
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use cluster::{NotYet, audit, wait_for};
+use cluster::{NotYet, audit, free_port, wait_for};
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
-use tokio::net::TcpListener;
 
 use crate::failure::{Failure, Outcome, until};
 use crate::operator::Operator;
@@ -46,7 +45,7 @@ impl Replica {
         let lease = selector.map_or(LEASE.to_owned(), lease_of);
         let kubeconfig = account(world, name, rights, &lease, selector.is_some()).await?;
         let log = world.stage.cluster.directory().join(format!("replica-{name}.log"));
-        let port = TcpListener::bind("127.0.0.1:0").await?.local_addr()?.port();
+        let port = free_port()?;
         let arguments = [
             format!("--api={}", world.flavour.api_version()),
             "--leader-elect".to_owned(),

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::time::Duration;
 
-use cluster::{NotYet, wait_for};
+use cluster::{NotYet, free_port, wait_for};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpStream;
 
 use crate::place::{Sandbox, manifest, path};
 
@@ -24,9 +24,7 @@ type Shapes = BTreeMap<String, (String, BTreeSet<String>)>;
 
 /// A sandbox with something in it, and the metrics of its operator.
 async fn scraped() -> (Sandbox, String) {
-    let free = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = free.local_addr().unwrap().to_string();
-    drop(free);
+    let address = format!("127.0.0.1:{}", free_port().unwrap());
     let sandbox = Sandbox::start_at(&address).await;
     sandbox.ok(&["apply", "-f", &manifest("web")]).await;
     sandbox.ok(&["create", "deployment", "shop", "--image=shop:v1"]).await;

@@ -1,12 +1,12 @@
 //! The command lines of the components: one function each, flags only.
 
-use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 
 use crate::binaries::ControlPlaneBinaries;
 use crate::cluster::Options;
 use crate::credentials::{Credentials, User};
 use crate::error::Error;
+use crate::ports::free_port;
 use crate::process::Launch;
 
 /// Controllers that Rollwright, its tests and its demos rely on. The built-in
@@ -44,13 +44,8 @@ pub(crate) struct Ports {
 impl Ports {
     /// Four ports free at this moment, all different.
     pub(crate) fn free() -> Result<Self, Error> {
-        let bind = || {
-            TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(Error::io("binding", Path::new("127.0.0.1")))
-        };
-        let held = [bind()?, bind()?, bind()?, bind()?];
-        let [etcd, etcd_peer, apiserver, controller_manager] =
-            held.each_ref().map(|socket| socket.local_addr().map_or(0, |address| address.port()));
-        Ok(Self { etcd, etcd_peer, apiserver, controller_manager })
+        let port = || free_port().map_err(Error::io("binding", Path::new("127.0.0.1")));
+        Ok(Self { etcd: port()?, etcd_peer: port()?, apiserver: port()?, controller_manager: port()? })
     }
 }
 
