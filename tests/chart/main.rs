@@ -13,7 +13,6 @@
 mod install;
 mod life;
 mod node;
-mod package;
 mod pair;
 mod probe;
 mod process;

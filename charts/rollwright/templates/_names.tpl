@@ -41,11 +41,16 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- end }}
 
+{{/* A chart of a release names its own image by digest, in an annotation: that is a default, so that
+whatever a user sets wins. */}}
 {{- define "rollwright.image" -}}
 {{- $image := .Values.image }}
 {{- $repository := printf "%s%s" (ternary (printf "%s/" $image.registry) "" (ne $image.registry "")) $image.repository }}
+{{- $released := default "" (index .Chart.Annotations "rollwright.dev/image") }}
 {{- if $image.digest }}
-{{- printf "%s@%s" $repository $image.digest }}
+{{- printf "%s%s@%s" $repository (ternary (printf ":%s" $image.tag) "" (ne $image.tag "")) $image.digest }}
+{{- else if and (not $image.tag) (hasPrefix (printf "%s@" $repository) $released) }}
+{{- $released }}
 {{- else }}
 {{- printf "%s:%s" $repository (default .Chart.AppVersion $image.tag) }}
 {{- end }}

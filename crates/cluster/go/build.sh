@@ -32,6 +32,7 @@ for binary in "$@"; do
     helm) module=../go-helm package=helm.sh/helm/v4/cmd/helm ldflags=$helm_flags ;;
     # The very module that helm waits by.
     kstatus) module=../go-helm package=./kstatus ldflags="-s -w" ;;
+    actionlint) module=../go-actionlint package=github.com/rhysd/actionlint/cmd/actionlint ldflags="-s -w" ;;
     *) module=. package=./$binary ldflags=$flags ;;
   esac
   echo "building $binary (once, cached in $out)" >&2

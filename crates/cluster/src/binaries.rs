@@ -29,17 +29,20 @@ pub enum Binary {
     Helm,
     /// What Helm and Flux wait by, asked about objects on standard input, one a line.
     Kstatus,
+    /// What checks the workflows of GitHub.
+    Actionlint,
 }
 
 impl Binary {
     /// All binaries, in the order they are usually needed.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Etcd,
         Self::KubeApiserver,
         Self::KubeControllerManager,
         Self::Kubectl,
         Self::Helm,
         Self::Kstatus,
+        Self::Actionlint,
     ];
 
     /// File name of the program.
@@ -51,6 +54,7 @@ impl Binary {
             Self::Kubectl => "kubectl",
             Self::Helm => "helm",
             Self::Kstatus => "kstatus",
+            Self::Actionlint => "actionlint",
         }
     }
 

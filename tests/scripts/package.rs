@@ -1,28 +1,20 @@
 //! The archive of `kubectl rollwright` and its krew manifest, as a release makes them.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
 
+use cluster::Binary;
 use serde_json::Value;
 
+use crate::place::{directory, ok, path_with, root};
+
 const PLUGIN: &str = env!("CARGO_BIN_EXE_kubectl-rollwright");
+const ARCHIVE: &str = "kubectl-rollwright-linux-amd64.tar.gz";
 
 fn script(name: &str) -> Command {
-    Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy/krew").join(name))
-}
-
-fn ok(command: &mut Command) -> String {
-    let output: Output = command.output().unwrap();
-    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
-    String::from_utf8(output.stdout).unwrap()
-}
-
-fn directory(name: &str) -> PathBuf {
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&directory);
-    fs::create_dir_all(&directory).unwrap();
-    directory
+    Command::new(root().join("deploy/krew").join(name))
 }
 
 /// What is in the archive works by itself, and the same input makes the same archive.
@@ -32,17 +24,42 @@ fn the_archive_holds_what_belongs_to_the_plugin() {
     for directory in [&first, &second] {
         ok(script("package").arg(PLUGIN).arg("linux-amd64").arg(directory));
     }
-    let archive = "kubectl-rollwright-linux-amd64.tar.gz";
-    assert_eq!(fs::read(first.join(archive)).unwrap(), fs::read(second.join(archive)).unwrap());
+    assert_eq!(fs::read(first.join(ARCHIVE)).unwrap(), fs::read(second.join(ARCHIVE)).unwrap());
 
     let place = directory("package-unpacked");
-    ok(Command::new("tar").arg("xzf").arg(first.join(archive)).arg("-C").arg(&place));
+    ok(Command::new("tar").arg("xzf").arg(first.join(ARCHIVE)).arg("-C").arg(&place));
     let path = format!("{}:/usr/bin:/bin", place.display());
     let verbs = ok(Command::new(place.join("kubectl_complete-rollwright")).arg("roll").env("PATH", path));
     assert_eq!(verbs.lines().next().unwrap().split('\t').next(), Some("rollout"), "{verbs}");
     for file in ["LICENSE", "man/kubectl-rollwright-undo.1", "completions/kubectl-rollwright.bash"] {
         assert!(place.join(file).is_file(), "{file}");
     }
+    what_krew_says_makes_kubectl_complete(&first, &place);
+}
+
+/// krew unpacks the archive and links the plugin, and no more. The rest is in its caveats.
+fn what_krew_says_makes_kubectl_complete(archives: &Path, unpacked: &Path) {
+    let manifest = ok(script("manifest").arg("1.0.0").arg(archives));
+    let manifest: Value = serde_saphyr::from_str(&manifest).unwrap();
+    let platform = &manifest["spec"]["platforms"][0];
+    assert!(platform["files"].is_null(), "all files are installed: {platform}");
+    let krew = directory("package-krew");
+    let bin = krew.join("bin");
+    fs::create_dir_all(&bin).unwrap();
+    symlink(unpacked.join(platform["bin"].as_str().unwrap()), bin.join("kubectl-rollwright")).unwrap();
+    symlink(Binary::Kubectl.locate().unwrap(), bin.join("kubectl")).unwrap();
+
+    let caveats = manifest["spec"]["caveats"].as_str().unwrap();
+    let commands: Vec<&str> = caveats.lines().filter_map(|line| line.strip_prefix("  ")).collect();
+    assert_eq!(commands.len(), 2, "{caveats}");
+    let shell = |text: &str| {
+        let mut command = Command::new("sh");
+        command.args(["-ec", text]).env("KREW_ROOT", &krew).env("PATH", path_with(&bin));
+        command
+    };
+    ok(&mut shell(&commands.join("\n")));
+    let completed = ok(&mut shell("kubectl __complete rollwright und"));
+    assert!(completed.starts_with("undo\t"), "{completed}");
 }
 
 /// Each archive becomes a platform, with its own checksum.

@@ -1,0 +1,9 @@
+//! Scripts and workflows that run where no test looks: the release, the plugin's archive.
+
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a failed step is a failed test")]
+#![expect(clippy::indexing_slicing, reason = "a missing field of a JSON document is a failed test")]
+
+mod package;
+mod place;
+mod release;
+mod workflow;
