@@ -16,6 +16,12 @@ test: ## Run all tests: format, lints, unit, golden, oracle, and end-to-end on a
 oracle: ## Compare our decisions with 4,000 recorded ones of Kubernetes' own controller
 	@tests/run oracle
 
+# Half of the runs are beside a compiler; the result is written to docs/internals/soak.md.
+.PHONY: e2e-soak
+e2e-soak: N = 10
+e2e-soak: ## Run the end-to-end scenarios N times, and find those that fail now and then
+	@tests/soak $(N)
+
 # Flags of the test program go into FAULTS, for example FAULTS=watches::cut.
 .PHONY: fault-proxy
 fault-proxy: ## Run the operator through faults on a real API server; takes a quarter of an hour

@@ -45,6 +45,7 @@ const PAGES: &[&str] = &[
     "charts/rollwright",
     "docs",
     "docs/concepts",
+    "docs/internals",
     "docs/runbooks",
 ];
 

@@ -53,7 +53,8 @@ async fn autoscaled_mid_rollout(world: World) -> Outcome {
     world.wait_sizes(&[("app:v1", 0), ("app:v2", 0), ("app:v3", 8)]).await?;
     trace.stop(&world).await?.ensure_at_most(12)?;
     if world.flavour.is_ours() {
-        let seen: Vec<Value> = sightings.stop().into_iter().map(|sighting| sighting.object).collect();
+        let seen = sightings.stop(&world).await?.into_iter();
+        let seen: Vec<Value> = seen.map(|sighting| sighting.object).collect();
         let hides = |web: &Value| web["status"]["scaleReplicas"].as_i64() <= web["spec"]["replicas"].as_i64();
         ensure(seen.iter().all(hides), "no surge in scaleReplicas at any moment", &seen)?;
     }

@@ -79,7 +79,7 @@ async fn handover(world: World) -> Outcome {
         let disturbing: Vec<_> = writes.iter().filter(|write| write.name.starts_with("settled-")).collect();
         ensure(disturbing.is_empty(), "no writes to the settled", disturbing)?;
     }
-    one_set_per_template(&sightings.stop())
+    one_set_per_template(&sightings.stop(&world).await?)
 }
 
 fn operator(world: &World) -> Outcome<&Operator> {

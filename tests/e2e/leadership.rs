@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use cluster::kubelet::READY_AFTER_MS;
 use jiff::Timestamp;
 use serde_json::json;
 
 use crate::failure::{Failure, Outcome, ensure, same};
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, pods_patch};
 use crate::objects::{Set, summaries};
 use crate::replica::{Replica, Rights, leads};
 use crate::scenario::{Scenario, scenarios};
@@ -22,15 +23,18 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     own both one_namespace_only,
 ];
 
-/// After a kill: the lease has to expire.
-const TAKEOVER: Duration = Duration::from_secs(20);
-/// After an orderly end: it was given back. Fractions of a second (docs/high-availability.md); a
-/// lease that was not given back takes 15 s, and a loaded machine some of the time between.
-const HANDOVER: Duration = Duration::from_secs(5);
+/// After a kill: the lease has to expire, which takes 15 to 17 s. The rest is for a loaded machine.
+const TAKEOVER: Duration = Duration::from_secs(40);
+/// After an orderly end: the lease was given back. This takes fractions of a second
+/// (docs/high-availability.md). A lease that was not given back takes 13 s at least, and a loaded
+/// machine needs some of the time between.
+const HANDOVER: Duration = Duration::from_secs(10);
 /// How long the leader is stopped.
 const STOPPED: Duration = Duration::from_secs(20);
-/// How long an orderly end may take: shorter than what the process is killed after.
-const END: Duration = Duration::from_secs(3);
+/// How long an orderly end may take: less than the time after which the process is killed.
+const END: Duration = Duration::from_secs(8);
+/// Pods that take this long, in milliseconds, leave time to see a rollout that is half way.
+const SLOW: &str = "1000";
 
 const PODS: i64 = 8;
 
@@ -52,7 +56,7 @@ async fn two(world: &World) -> Outcome<(Replica, Replica)> {
 
 /// Starts a rollout and waits until it is half way.
 async fn half_way(world: &World, image: &str) -> Outcome {
-    world.set_image("web", image).await?;
+    world.patch("web", &pods_patch(image, READY_AFTER_MS, &json!(SLOW))).await?;
     let is_half_way = |sets: &[Set]| sets.iter().any(|set| set.image == image && set.size >= 3);
     let sets = world.wait_sets("a rollout that is half way", is_half_way).await?;
     ensure(sets.iter().any(|set| set.image != image && set.size > 0), "old pods left", summaries(&sets))
@@ -94,7 +98,7 @@ async fn leader_killed(world: World) -> Outcome {
     leads(&world, &other).await?;
     let takeover = killed.elapsed();
     println!("takeover after a kill ({}): {:.1} s", world.flavour.name(), takeover.as_secs_f64());
-    ensure(takeover <= TAKEOVER, "a takeover within 20 s", takeover)?;
+    ensure(takeover <= TAKEOVER, "a takeover soon after the lease has expired", takeover)?;
     other.shows(true).await?;
     other.says("everything has been listed anew").await?;
     ended_well(&world, trace, "app:v2").await
@@ -112,8 +116,8 @@ async fn leader_ended(world: World) -> Outcome {
     leads(&world, &other).await?;
     let handover = told.elapsed();
     println!("handover at an end ({}): {:.2} s", world.flavour.name(), handover.as_secs_f64());
-    ensure(took <= END, "an end within 3 s", took)?;
-    ensure(handover <= HANDOVER, "a handover within 5 s", handover)?;
+    ensure(took <= END, "an orderly end", took)?;
+    ensure(handover <= HANDOVER, "a handover before the lease expires", handover)?;
     ended_well(&world, trace, "app:v2").await?;
 
     // The one that left comes back, and stands by.
@@ -151,7 +155,7 @@ async fn leader_stopped_and_woken(world: World) -> Outcome {
     let told = Instant::now();
     let _other = tokio::task::spawn_blocking(move || (other.operator.stop(), other)).await?;
     leads(&world, &leader).await?;
-    ensure(told.elapsed() <= HANDOVER, "a handover within 5 s", told.elapsed())?;
+    ensure(told.elapsed() <= HANDOVER, "a handover before the lease expires", told.elapsed())?;
     let trace = Trace::start(&world).await?;
     world.set_image("web", "app:v4").await?;
     ended_well(&world, trace, "app:v4").await

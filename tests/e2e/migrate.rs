@@ -64,9 +64,9 @@ impl Pods {
     }
 
     /// None was created, and none deleted.
-    fn untouched(self) -> Outcome {
+    async fn untouched(self, world: &World) -> Outcome {
         let mut seen = BTreeSet::new();
-        for sighting in self.sightings.stop() {
+        for sighting in self.sightings.stop(world).await? {
             let text = |path: &str| sighting.object.pointer(path).and_then(Value::as_str).unwrap_or_default();
             let is_ending = sighting.is_gone || !text("/metadata/deletionTimestamp").is_empty();
             ensure(!is_ending, "no pod to end", text("/metadata/name"))?;
@@ -174,7 +174,7 @@ async fn killed_after(world: &World, writes: u32) -> Outcome {
     killed(&cut, " --back", writes).await?;
     migrate(&tool, "").await?;
     settled(ours, &before).await?;
-    pods.untouched()
+    pods.untouched(world).await
 }
 
 /// A Deployment as its author wrote it, without the defaults of apps/v1 and with quantities that the
@@ -202,7 +202,7 @@ async fn one_that_never_was_of_apps(world: World) -> Outcome {
     settled(apps, &before).await?;
     migrate(&tool, "").await?;
     settled(ours, &before).await?;
-    pods.untouched()
+    pods.untouched(ours).await
 }
 
 /// What people do with it: look first, move with an autoscaler, go back when the operator is gone,
@@ -270,7 +270,7 @@ async fn there_and_back(world: World) -> Outcome {
         until(refused.code == Some(1) && refused.stderr.contains(unknown), format!("{refused:?}"))
     })
     .await?;
-    pods.untouched()?;
+    pods.untouched(ours).await?;
 
     world.kubectl.run(&["rollout", "undo", "deployment.v1.apps/web"]).await?;
     let undone = apps.complete("web").await?;

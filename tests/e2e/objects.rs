@@ -48,6 +48,11 @@ impl Deployment {
         self.value.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or(1)
     }
 
+    /// Grows with every change of the spec.
+    pub(crate) fn generation(&self) -> i64 {
+        self.number("/metadata/generation")
+    }
+
     /// A counter of the status; absent is zero.
     pub(crate) fn status(&self, field: &str) -> i64 {
         self.number(&format!("/status/{field}"))
@@ -71,7 +76,7 @@ impl Deployment {
 
     /// Whether the status belongs to the spec as it is now (S9.1).
     pub(crate) fn is_observed(&self) -> bool {
-        self.status("observedGeneration") >= self.number("/metadata/generation")
+        self.status("observedGeneration") >= self.generation()
     }
 
     /// The condition of a type; all empty if there is none.

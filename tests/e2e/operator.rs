@@ -13,7 +13,8 @@ use cluster::{Cluster, User};
 
 use crate::flavour::Flavour;
 
-const STOP_GRACE: Duration = Duration::from_secs(5);
+/// What does not end by itself within this time is killed.
+const STOP_GRACE: Duration = Duration::from_secs(15);
 const POLL: Duration = Duration::from_millis(20);
 /// Kills the process that it is told of once its input closes, that is when we are gone.
 const WATCHDOG: &str = r#"read -r line; kill -9 "$1" 2>/dev/null"#;

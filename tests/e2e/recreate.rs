@@ -49,7 +49,7 @@ async fn recreate_waits_for_terminating_pods(world: World) -> Outcome {
     same("revision", deployment.revision(), 2)?;
     same("terminatingReplicas", deployment.status("terminatingReplicas"), 0)?;
     world.wait_sizes(&[("app:v1", 0), ("app:v2", 3)]).await?;
-    let mixed = mixture(&sightings.stop());
+    let mixed = mixture(&sightings.stop(&world).await?);
     ensure(mixed.is_none(), "never pods of both images at once", mixed)
 }
 

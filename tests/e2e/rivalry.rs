@@ -20,8 +20,8 @@ const RIVAL: &str = "rival-controller";
 const EVERY: Duration = Duration::from_millis(200);
 /// How often the rival writes once we have given way.
 const WRITES_ALONE: i64 = 15;
-/// A minute of silence, and some room.
-const RETURN: Duration = Duration::from_secs(75);
+/// A minute of silence, and some room for a loaded machine.
+const RETURN: Duration = Duration::from_secs(120);
 const REPAIRS_MAX: usize = 3;
 
 /// A single foreign write is repaired. Against a client that writes other counters five times a

@@ -78,7 +78,7 @@ async fn killed_after_every_write(world: World) -> Outcome {
         killed(world, name, end).await.map_err(|failure| Failure(format!("{name}: {}", failure.0)))
     };
     try_join_all(cases.map(run)).await?;
-    let sightings = pods.stop();
+    let sightings = pods.stop(world).await?;
     for (name, end) in cases {
         let seen = Seen::of(name, &sightings);
         ensure(seen.fewest >= PODS, &format!("pods of {name} to be ready all the time"), seen.fewest)?;

@@ -117,7 +117,8 @@ async fn scale_hides_surge(world: World) -> Outcome {
     // Long enough for a status with counters in the middle of it: these are not written at once.
     world.patch("web", &pods_patch("app:v2", READY_AFTER_MS, &json!("3000"))).await?;
     world.complete("web").await?;
-    let seen: Vec<Value> = sightings.stop().into_iter().map(|sighting| sighting.object).collect();
+    let seen: Vec<Value> =
+        sightings.stop(&world).await?.into_iter().map(|sighting| sighting.object).collect();
     let counter = |web: &Value, field: &str| web["status"][field].as_i64().unwrap_or(0);
     let surges = seen.iter().filter(|web| counter(web, "replicas") > 4).count();
     ensure(surges > 0, "a rollout with surge", seen.len())?;

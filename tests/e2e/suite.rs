@@ -1,7 +1,7 @@
 //! Runs scenarios: one control plane for all, started by the first that needs it.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt as _;
@@ -18,23 +18,15 @@ use crate::world::World;
 
 /// Scenarios mostly wait, so many run side by side on few cores.
 const PARALLEL: usize = 12;
-const SCENARIO_DEADLINE: Duration = Duration::from_secs(300);
+const SCENARIO_DEADLINE: Duration = Duration::from_secs(600);
 /// Those that `make` starts by itself may take longer: seconds, in the environment.
 const DEADLINE_VARIABLE: &str = "E2E_DEADLINE";
-
-/// So many scenarios may fail once and pass when they are run again; with one more, or if the second
-/// try fails, the suite fails. A scenario that needed it is a bug all the same, of the scenario or of
-/// the operator: the suite tells at its end. `E2E_SECOND_TRIES=0` allows none.
-const SECOND_TRIES: usize = 2;
-const SECOND_TRIES_VARIABLE: &str = "E2E_SECOND_TRIES";
 
 /// All that scenarios share.
 struct Suite {
     runtime: Runtime,
     controller: Controller,
     shared: OnceCell<Result<Arc<Stage>, String>>,
-    /// Scenarios that failed once, and what they said.
-    second_tries: Mutex<Vec<(String, String)>>,
 }
 
 /// Runs those scenarios that the arguments name.
@@ -45,11 +37,9 @@ pub(crate) fn run(
     arguments.test_threads = arguments.test_threads.or(Some(PARALLEL));
     let runtime = Runtime::new()?;
     let controller = Controller::from_environment();
-    let suite =
-        Arc::new(Suite { runtime, controller, shared: OnceCell::new(), second_tries: Mutex::default() });
+    let suite = Arc::new(Suite { runtime, controller, shared: OnceCell::new() });
     let trials = scenarios.iter().copied().flatten().flat_map(|scenario| trials(&suite, scenario)).collect();
     let conclusion = libtest_mimic::run(&arguments, trials);
-    suite.tell_second_tries();
     // The runner has ended and with it all other owners, so everything is stopped here.
     if let Some(Ok(stage)) = Arc::into_inner(suite).and_then(|suite| suite.shared.into_inner()) {
         end(stage, !conclusion.has_failed());
@@ -66,41 +56,12 @@ fn trials(suite: &Arc<Suite>, scenario: &'static Scenario) -> Vec<Trial> {
     let trial = |flavour: Flavour| {
         let name = scenario.name.split_once("::").map_or(scenario.name, |(_, name)| name);
         let suite = suite.clone();
-        Trial::test(format!("{name}::{}", flavour.name()), move || suite.run_twice(scenario, flavour))
+        Trial::test(format!("{name}::{}", flavour.name()), move || suite.run(scenario, flavour))
     };
     flavours.filter(|flavour| scenario.scope.includes(*flavour)).map(trial).collect()
 }
 
 impl Suite {
-    /// The time that a scenario takes on a machine with two cores is nobody's promise: what fails is
-    /// run once more, and told.
-    fn run_twice(&self, scenario: &'static Scenario, flavour: Flavour) -> Result<(), Failed> {
-        let first = match self.run(scenario, flavour) {
-            Ok(()) => return Ok(()),
-            Err(failed) => failed,
-        };
-        let name = format!("{}::{}", scenario.name, flavour.name());
-        let said = first.message().unwrap_or_default().to_owned();
-        if self.may_try_again(name, said) { self.run(scenario, flavour) } else { Err(first) }
-    }
-
-    fn may_try_again(&self, name: String, said: String) -> bool {
-        let given = std::env::var(SECOND_TRIES_VARIABLE).ok().and_then(|text| text.parse().ok());
-        let mut tries = self.second_tries.lock().unwrap_or_else(PoisonError::into_inner);
-        let may = tries.len() < given.unwrap_or(SECOND_TRIES);
-        if may {
-            tries.push((name, said));
-        }
-        may
-    }
-
-    /// What was run twice, with what it said the first time.
-    fn tell_second_tries(&self) {
-        for (name, said) in self.second_tries.lock().unwrap_or_else(PoisonError::into_inner).iter() {
-            println!("\nSECOND TRY: {name} failed once:\n{said}");
-        }
-    }
-
     fn run(&self, scenario: &'static Scenario, flavour: Flavour) -> Result<(), Failed> {
         let world = self.runtime.block_on(self.world(scenario, flavour));
         let world = world.map_err(|failure| Failed::from(failure.0))?;

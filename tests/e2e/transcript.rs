@@ -93,7 +93,9 @@ async fn a_session_with_every_verb(world: World) -> Outcome {
     session.each(&["history web", "history web --revision=2", "history web --diff 1 2"]).await?;
     session.each(&["undo web --to-revision=2 --dry-run=client", "undo web --to-revision=2"]).await?;
     session.settles().await?;
-    session.each(&["pause web", "status web --watch=false", "resume web"]).await?;
+    session.types("pause web").await?;
+    world.observed("web").await?;
+    session.each(&["status web --watch=false", "resume web"]).await?;
     session.types("scale web --replicas=1").await?;
     session.settles().await?;
     session.each(&["get web -o yaml", "list -o name", "status web -o json", "why web -o json"]).await?;

@@ -1,10 +1,13 @@
 //! Records every state of objects as a watch shows them.
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use futures::TryStreamExt as _;
-use kube::api::Api;
+use cluster::NotYet;
+use futures::future::BoxFuture;
+use futures::{FutureExt as _, TryStreamExt as _};
+use kube::api::{Api, ListParams};
 use kube::runtime::watcher::{self, Event};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -14,9 +17,13 @@ use tokio::task::JoinHandle;
 use crate::failure::{Outcome, until};
 use crate::world::World;
 
+/// Lists the objects that are there now.
+type Look = Box<dyn Fn() -> BoxFuture<'static, Result<Vec<Value>, NotYet>> + Send + Sync>;
+
 /// A recording of single objects, in the order of their changes. Dropping it ends it.
 pub(crate) struct Sightings {
     seen: Arc<Mutex<State>>,
+    look: Look,
     task: JoinHandle<()>,
 }
 
@@ -39,24 +46,43 @@ impl State {
             self.sightings.push(Sighting { object, is_gone });
         }
     }
+
+    /// Whether the recording ends with exactly these objects.
+    fn ends_with(&self, objects: &[Value]) -> bool {
+        let text =
+            |object: &Value, field: &str| object["metadata"][field].as_str().unwrap_or_default().to_owned();
+        let mut last = BTreeMap::new();
+        for Sighting { object, is_gone } in &self.sightings {
+            last.insert(text(object, "uid"), (!is_gone).then(|| text(object, "resourceVersion")));
+        }
+        last.retain(|_, version| version.is_some());
+        let now = objects.iter().map(|object| (text(object, "uid"), Some(text(object, "resourceVersion"))));
+        last == now.collect()
+    }
 }
 
 impl Sightings {
     /// Starts to record what this API shows; what is there already comes first.
     pub(crate) async fn start<K>(world: &World, api: Api<K>) -> Outcome<Self>
     where
-        K: kube::Resource + Clone + Debug + DeserializeOwned + Serialize + Send + 'static,
+        K: kube::Resource + Clone + Debug + DeserializeOwned + Serialize + Send + Sync + 'static,
     {
         let seen = Arc::new(Mutex::new(State::default()));
-        let task = tokio::spawn(record(api, seen.clone()));
-        let sightings = Self { seen, task };
+        let task = tokio::spawn(record(api.clone(), seen.clone()));
+        let sightings = Self { seen, look: look(api), task };
         world.wait("the watch starting", async || until(lock(&sightings.seen).started, "not yet")).await?;
         Ok(sightings)
     }
 
-    /// Ends the recording.
-    pub(crate) fn stop(self) -> Vec<Sighting> {
-        std::mem::take(&mut lock(&self.seen).sightings)
+    /// Waits until the recording has caught up with the present, and ends it.
+    pub(crate) async fn stop(self, world: &World) -> Outcome<Vec<Sighting>> {
+        world
+            .wait("the watch catching up", async || {
+                let now = (self.look)().await?;
+                until(lock(&self.seen).ends_with(&now), format!("{} objects", now.len()))
+            })
+            .await?;
+        Ok(std::mem::take(&mut lock(&self.seen).sightings))
     }
 }
 
@@ -68,6 +94,21 @@ impl Drop for Sightings {
 
 fn lock(seen: &Mutex<State>) -> std::sync::MutexGuard<'_, State> {
     seen.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn look<K>(api: Api<K>) -> Look
+where
+    K: Clone + Debug + DeserializeOwned + Serialize + Send + Sync + 'static,
+{
+    Box::new(move || {
+        let api = api.clone();
+        async move {
+            let list = api.list(&ListParams::default()).await?;
+            let objects = list.items.into_iter().map(serde_json::to_value);
+            Ok(objects.collect::<Result<_, _>>()?)
+        }
+        .boxed()
+    })
 }
 
 async fn record<K>(api: Api<K>, seen: Arc<Mutex<State>>)

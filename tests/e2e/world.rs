@@ -16,8 +16,8 @@ use crate::manifest::{Manifest, image_patch};
 use crate::objects::{Deployment, Event, Set, summaries};
 use crate::stage::{Controller, Stage};
 
-/// How long things may take while two cores run a dozen scenarios.
-pub(crate) const SOON: Duration = Duration::from_secs(60);
+/// How long things may take while two cores run a dozen scenarios, and compile something.
+pub(crate) const SOON: Duration = Duration::from_secs(120);
 
 /// A namespace on a control plane, seen through one API.
 #[derive(Clone)]

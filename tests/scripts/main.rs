@@ -1,4 +1,5 @@
-//! Scripts and workflows that run where no test looks: the release, the plugin's archive.
+//! Scripts and workflows that run where no test looks: the release, the plugin's archive, the soak of
+//! the end-to-end suite.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a failed step is a failed test")]
 #![expect(clippy::indexing_slicing, reason = "a missing field of a JSON document is a failed test")]
@@ -6,4 +7,5 @@
 mod package;
 mod place;
 mod release;
+mod soak;
 mod workflow;
