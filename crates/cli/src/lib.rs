@@ -3,6 +3,7 @@
 //! Deciding how a rollout stands is pure ([`rollout`]); the verbs read, decide, print and patch.
 //! The exit code tells a script what came of it: see [`Code`].
 
+mod apply;
 mod args;
 mod cluster;
 mod code;
@@ -29,6 +30,7 @@ mod table;
 mod tree;
 mod verbs;
 
+pub use apply::{NotApplied, apply};
 pub use args::Arguments;
 pub use code::Code;
 

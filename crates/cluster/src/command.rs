@@ -124,7 +124,10 @@ impl Tool {
     }
 
     /// Runs it with text on its standard input and returns its standard output.
-    pub(crate) async fn output_of(&self, arguments: &[&str], input: &str) -> Result<String, Error> {
+    ///
+    /// # Errors
+    /// As [`Tool::run`].
+    pub async fn output_of(&self, arguments: &[&str], input: &str) -> Result<String, Error> {
         let output = self.output(arguments, input).await?;
         if output.success {
             return Ok(output.stdout);

@@ -15,6 +15,9 @@ pub(crate) enum Failure {
     /// A request to the API server failed.
     #[error("{}", with_causes(.0))]
     Kube(Box<kube::Error>),
+    /// A manifest was not applied.
+    #[error("{0}")]
+    NotApplied(#[from] cli::NotApplied),
     /// A file or process operation failed.
     #[error("{action} {}: {source}", path.display())]
     Io { action: &'static str, path: PathBuf, source: std::io::Error },

@@ -1,5 +1,7 @@
 //! Which cluster the story plays on, and what is different because of that. The story itself is not.
 
+use std::path::PathBuf;
+
 use cluster::Binary;
 
 use crate::failure::Failure;
@@ -12,11 +14,6 @@ pub(crate) enum Ground {
     /// A real control plane, and the operator as a process beside it.
     Real,
 }
-
-const NO_KUBECTL: &str = "\
-the demo types its commands into kubectl, and there is none on PATH
-  get one:  https://kubernetes.io/docs/tasks/tools/ (v1.36 is tested)
-  or:       REAL=1 make demo builds one from Go modules, with a real control plane, and keeps it";
 
 impl Ground {
     /// How the cluster is called.
@@ -35,18 +32,17 @@ impl Ground {
         }
     }
 
-    /// Finds the programs that are needed. Those of a control plane are built if they are missing:
-    /// once per machine, minutes long, and for everybody to see.
-    pub(crate) fn find_programs(self) -> Result<(), Failure> {
+    /// Finds the programs that the story needs, and returns kubectl. Those of a control plane are built
+    /// if they are missing: once per machine, minutes long, and for everybody to see. In memory the
+    /// story does without kubectl.
+    pub(crate) fn find_programs(self) -> Result<Option<PathBuf>, Failure> {
         match self {
-            Self::Memory if Binary::Kubectl.find().is_none() => Err(Failure::Broken(NO_KUBECTL.to_owned())),
-            Self::Memory => Ok(()),
+            Self::Memory => Ok(Binary::Kubectl.find()),
             Self::Real => {
-                let control_plane = [Binary::Etcd, Binary::KubeApiserver, Binary::KubeControllerManager];
-                for binary in control_plane.into_iter().chain([Binary::Kubectl]) {
+                for binary in [Binary::Etcd, Binary::KubeApiserver, Binary::KubeControllerManager] {
                     binary.locate()?;
                 }
-                Ok(())
+                Ok(Some(Binary::Kubectl.locate()?))
             }
         }
     }

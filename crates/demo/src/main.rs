@@ -7,6 +7,7 @@ mod checks;
 mod failure;
 mod frame;
 mod ground;
+mod hand;
 mod ink;
 mod limits;
 mod place;
@@ -37,6 +38,9 @@ use stage::Signals;
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 /// What a shell says of a program that Ctrl-C has ended.
 const INTERRUPTED: u8 = 130;
+
+const NO_KUBECTL: &str = "This machine has no kubectl. The demo shows the commands that one would type into it, and sends \
+     their requests itself.";
 
 /// Shows Rollwright at work on a cluster in memory, or on a real Kubernetes API server.
 #[derive(Parser)]
@@ -142,25 +146,32 @@ async fn play(settings: Settings, keep: bool) -> Result<ExitCode, Failure> {
     place.kill_stray_operator();
     let _ = std::fs::remove_file(place.operator_log());
     std::env::set_current_dir(ROOT).map_err(Failure::io("entering", Path::new(ROOT)))?;
-    ground.find_programs()?;
+    let kubectl = ground.find_programs()?;
     let signals = Signals::listen()?;
     let backstage = Backstage::start(&place, &operator, ground)?;
     let mut show = Show::new(backstage, Screen::new(), signals, ground);
+    if kubectl.is_none() {
+        show.screen.print(&Line::of(Style::Plain, NO_KUBECTL));
+    }
     show.screen.open();
-    let result = story::play(&mut show, &place, ground).await;
+    let result = story::play(&mut show, &place, ground, kubectl.clone()).await;
     show.screen.close();
-    finish(show, &place, ground, keep, result, start).await
+    let ending = Ending { place: &place, ground, kubectl: kubectl.as_deref(), keep, start };
+    finish(show, &ending, result).await
+}
+
+/// What the last words depend on.
+struct Ending<'a> {
+    place: &'a Place,
+    ground: Ground,
+    kubectl: Option<&'a Path>,
+    keep: bool,
+    start: Instant,
 }
 
 /// Ends the stage or leaves it, and says what came of everything.
-async fn finish(
-    show: Show,
-    place: &Place,
-    ground: Ground,
-    keep: bool,
-    result: Result<(), Failure>,
-    start: Instant,
-) -> Result<ExitCode, Failure> {
+async fn finish(show: Show, ending: &Ending<'_>, result: Result<(), Failure>) -> Result<ExitCode, Failure> {
+    let Ending { place, ground, kubectl, keep, start } = *ending;
     let Show { stage, screen, outcomes, .. } = show;
     let interrupted = matches!(result, Err(Failure::Interrupted));
     let print = |lines: Vec<Line>| lines.iter().for_each(|line| screen.print(line));
@@ -173,10 +184,10 @@ async fn finish(
     let state = place.running().filter(|_| keep && !interrupted);
     if let Some(state) = state {
         stage.keep().await?;
-        print(summary::by_hand(&state, place));
+        print(summary::by_hand(&state, place, kubectl));
     } else {
         stage.end().await;
-        print(summary::hint(place, ground, result.is_ok()));
+        print(summary::hint(place, ground, kubectl, result.is_ok()));
     }
     let (style, verdict, code) = match result {
         Ok(()) => (Style::Good, "Every step reached what it should.", ExitCode::SUCCESS),

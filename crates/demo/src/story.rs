@@ -1,16 +1,17 @@
 //! The story: what is done, in which order, and what must come of it.
 
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use cluster::{Binary, Tool, audit, wait_for};
+use cluster::{Tool, audit, wait_for};
 use jiff::{SignedDuration, Timestamp};
 use kube::config::{KubeConfigOptions, Kubeconfig};
+use serde_json::json;
 
 use crate::checks::{self, Settled, Split};
 use crate::failure::Failure;
 use crate::ground::Ground;
+use crate::hand::{Deed, Hand};
 use crate::limits::Limits;
 use crate::place::Place;
 use crate::show::{Show, Step, Verdict};
@@ -62,17 +63,22 @@ pub(crate) const fn plan(ground: Ground) -> &'static [&'static str] {
 
 /// The cluster as the story reaches it.
 struct Access {
-    kubectl: Tool,
+    hand: Hand,
     client: kube::Client,
-    audit_log: std::path::PathBuf,
+    audit_log: PathBuf,
 }
 
-/// Plays all steps.
+/// Plays all steps, with this kubectl if there is one.
 ///
 /// # Errors
 /// The first failure ends the story.
-pub(crate) async fn play(show: &mut Show, place: &Place, ground: Ground) -> Result<(), Failure> {
-    let access = begin(show, place, ground).await?;
+pub(crate) async fn play(
+    show: &mut Show,
+    place: &Place,
+    ground: Ground,
+    kubectl: Option<PathBuf>,
+) -> Result<(), Failure> {
+    let access = begin(show, place, ground, kubectl).await?;
     create(show, &access).await?;
     roll_out(show, &access).await?;
     pause(show, &access).await?;
@@ -84,29 +90,45 @@ pub(crate) async fn play(show: &mut Show, place: &Place, ground: Ground) -> Resu
 }
 
 /// Starts what the story needs.
-async fn begin(show: &mut Show, place: &Place, ground: Ground) -> Result<Access, Failure> {
+async fn begin(
+    show: &mut Show,
+    place: &Place,
+    ground: Ground,
+    kubectl: Option<PathBuf>,
+) -> Result<Access, Failure> {
     match ground {
         Ground::Memory => sandbox(show).await?,
         Ground::Real => cluster(show).await?,
     }
-    let access = access(place).await?;
-    if ground == Ground::Real {
-        definition(show, &access).await?;
-    }
-    show.watch(&access.client);
-    if ground == Ground::Real {
-        operator(show, &access).await?;
+    let access = access(place, kubectl).await?;
+    match &access.hand {
+        // The sandbox has the CRD and the operator in it.
+        Hand::Kubectl(kubectl) if ground == Ground::Real => {
+            definition(show, kubectl).await?;
+            show.watch(&access.client);
+            operator(show, kubectl).await?;
+        }
+        Hand::Kubectl(_) | Hand::Library(_) => show.watch(&access.client),
     }
     Ok(access)
 }
 
-async fn access(place: &Place) -> Result<Access, Failure> {
+async fn access(place: &Place, kubectl: Option<PathBuf>) -> Result<Access, Failure> {
     let state = place.running().ok_or_else(|| Failure::Broken("the cluster is gone".to_owned()))?;
     let kubeconfig = Kubeconfig::read_from(&state.kubeconfig).map_err(cluster::Error::from)?;
     let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
     let client = kube::Client::try_from(config.map_err(cluster::Error::from)?)?;
-    let program = Binary::Kubectl.find().ok_or_else(|| Failure::Broken("kubectl is gone".to_owned()))?;
-    Ok(Access { kubectl: Tool::at(program, state.kubeconfig), client, audit_log: state.audit_log })
+    let hand = match kubectl {
+        Some(program) => Hand::Kubectl(Tool::at(program, state.kubeconfig)),
+        None => Hand::Library(client.clone()),
+    };
+    Ok(Access { hand, client, audit_log: state.audit_log })
+}
+
+impl Access {
+    fn carry_out(&self, deed: Deed) -> impl Future<Output = Result<String, Failure>> + use<> {
+        self.hand.clone().carry_out(deed)
+    }
 }
 
 async fn sandbox(show: &mut Show) -> Result<(), Failure> {
@@ -143,7 +165,7 @@ async fn cluster(show: &mut Show) -> Result<(), Failure> {
     show.perform(step, nothing(), ready).await
 }
 
-async fn definition(show: &mut Show, access: &Access) -> Result<(), Failure> {
+async fn definition(show: &mut Show, kubectl: &Tool) -> Result<(), Failure> {
     let step = Step {
         name: "CRD",
         title: "Install the CustomResourceDefinition",
@@ -153,7 +175,7 @@ async fn definition(show: &mut Show, access: &Access) -> Result<(), Failure> {
         hold: Duration::ZERO,
         limits: None,
     };
-    let kubectl = access.kubectl.clone();
+    let kubectl = kubectl.clone();
     let action = async move {
         kubectl.run(&["apply", "-f", "crds/"]).await?;
         // kubectl fails instead of waiting while the status has no conditions at all.
@@ -168,7 +190,7 @@ async fn definition(show: &mut Show, access: &Access) -> Result<(), Failure> {
     show.perform(step, action, |_| Ok(String::new())).await
 }
 
-async fn operator(show: &mut Show, access: &Access) -> Result<(), Failure> {
+async fn operator(show: &mut Show, kubectl: &Tool) -> Result<(), Failure> {
     let step = Step {
         name: "operator",
         title: "Run the operator, as a process of its own",
@@ -180,7 +202,7 @@ async fn operator(show: &mut Show, access: &Access) -> Result<(), Failure> {
     };
     // A user of its own, so that the audit log tells its requests from ours.
     let role = ["create", "clusterrolebinding", "operator", "--clusterrole=cluster-admin", "--user=operator"];
-    access.kubectl.run(&role).await?;
+    kubectl.run(&role).await?;
     show.stage.orders()?.give(START_OPERATOR).await?;
     show.perform(step, nothing(), |world| match world.operator {
         Some(pid) => Ok(format!("runs as pid {pid}")),
@@ -190,57 +212,55 @@ async fn operator(show: &mut Show, access: &Access) -> Result<(), Failure> {
 }
 
 async fn create(show: &mut Show, access: &Access) -> Result<(), Failure> {
+    let deed = Deed::Apply(MANIFEST);
     let step = Step {
         name: "create",
         title: "Create a Deployment of four pods",
-        command: format!("kubectl apply -f {MANIFEST}"),
+        command: deed.typed(),
         expected: "rev 1: 4/4 run v1, 1 set".to_owned(),
         deadline: DEADLINE,
         hold: HOLD,
         limits: None,
     };
     let settled = Settled { image: V1, replicas: 4, revision: 1, sets: 1 };
-    let action = kubectl(access, &["apply", "-f", MANIFEST]);
-    show.perform(step, action, move |world| settled.check(world)).await
+    show.perform(step, access.carry_out(deed), move |world| settled.check(world)).await
 }
 
 async fn roll_out(show: &mut Show, access: &Access) -> Result<(), Failure> {
+    let deed = Deed::Retag { path: MANIFEST, from: "v1", to: "v2" };
     let step = Step {
         name: "roll out",
         title: "Change the image to v2 and wait until the rollout is midway",
-        command: format!("sed s/:v1/:v2/ {MANIFEST} | kubectl apply -f -"),
+        command: deed.typed(),
         expected: "3 of v1, 2 of v2".to_owned(),
         deadline: DEADLINE,
         hold: Duration::ZERO,
         limits: Some(Limits { floor: 3, ceiling: 5 }),
     };
-    let path = Path::new(MANIFEST);
-    let manifest = fs::read_to_string(path).map_err(Failure::io("reading", path))?.replace(V1, V2);
-    let tool = access.kubectl.clone();
+    let apply = access.carry_out(deed);
     let orders = show.stage.orders()?;
     let action = async move {
         // Held back until the pause has arrived, the new pods make the moment
         // of the pause the same on every machine.
         orders.give(HOLD_KUBELET).await?;
-        tool.apply(&manifest).await?;
-        Ok(String::new())
+        apply.await
     };
     let split = Split { old: (V1, 3), new: (V2, 2) };
     show.perform(step, action, move |world| checks::midway(world, split)).await
 }
 
 async fn pause(show: &mut Show, access: &Access) -> Result<(), Failure> {
-    let arguments = ["patch", "rwd/web", "--type=merge", "-p", r#"{"spec":{"paused":true}}"#];
+    let deed = Deed::Merge(json!({ "spec": { "paused": true } }));
     let step = Step {
         name: "pause",
         title: "Pause the rollout",
-        command: shown(&arguments),
+        command: deed.typed(),
         expected: "3 of v1, 2 of v2, all ready".to_owned(),
         deadline: DEADLINE,
         hold: PAUSE_HOLD,
         limits: Some(Limits { floor: 3, ceiling: 5 }),
     };
-    let patch = kubectl(access, &arguments);
+    let patch = access.carry_out(deed);
     let orders = show.stage.orders()?;
     let action = async move {
         let done = patch.await?;
@@ -252,58 +272,58 @@ async fn pause(show: &mut Show, access: &Access) -> Result<(), Failure> {
 }
 
 async fn scale(show: &mut Show, access: &Access) -> Result<(), Failure> {
-    let arguments = ["scale", "rwd/web", "--replicas=8"];
+    let deed = Deed::Scale(8);
     let step = Step {
         name: "scale",
         title: "Scale to eight meanwhile: both ReplicaSets grow in proportion",
-        command: shown(&arguments),
+        command: deed.typed(),
         expected: "6 of v1, 4 of v2, all ready".to_owned(),
         deadline: DEADLINE,
         hold: PAUSE_HOLD,
         limits: Some(Limits { floor: 3, ceiling: 10 }),
     };
     let split = Split { old: (V1, 6), new: (V2, 4) };
-    show.perform(step, kubectl(access, &arguments), move |world| checks::paused(world, split)).await
+    show.perform(step, access.carry_out(deed), move |world| checks::paused(world, split)).await
 }
 
 async fn resume(show: &mut Show, access: &Access) -> Result<(), Failure> {
-    let arguments = ["patch", "rwd/web", "--type=merge", "-p", r#"{"spec":{"paused":false}}"#];
+    let deed = Deed::Merge(json!({ "spec": { "paused": false } }));
     let step = Step {
         name: "resume",
         title: "Resume the rollout",
-        command: shown(&arguments),
+        command: deed.typed(),
         expected: "rev 2: 8/8 run v2, 2 sets".to_owned(),
         deadline: DEADLINE,
         hold: HOLD,
         limits: Some(Limits { floor: 6, ceiling: 10 }),
     };
     let settled = Settled { image: V2, replicas: 8, revision: 2, sets: 2 };
-    show.perform(step, kubectl(access, &arguments), move |world| settled.check(world)).await
+    show.perform(step, access.carry_out(deed), move |world| settled.check(world)).await
 }
 
 async fn bad_image(show: &mut Show, access: &Access) -> Result<(), Failure> {
-    let patch = format!(
-        r#"[{{"op":"replace","path":"/spec/template/spec/containers/0/image","value":"{BAD}"}},{{"op":"add","path":"/spec/progressDeadlineSeconds","value":5}}]"#
-    );
-    let arguments = ["patch", "rwd/web", "--type=json", "-p", &patch];
+    let deed = Deed::Operations(json!([
+        { "op": "replace", "path": "/spec/template/spec/containers/0/image", "value": BAD },
+        { "op": "add", "path": "/spec/progressDeadlineSeconds", "value": 5 },
+    ]));
     let step = Step {
         name: "bad image",
         title: "Roll out an image that cannot be pulled",
-        command: shown(&arguments),
+        command: deed.typed(),
         expected: "given up, 6 old ones serve".to_owned(),
         deadline: DEADLINE,
         hold: PAUSE_HOLD,
         limits: Some(Limits { floor: 6, ceiling: 10 }),
     };
-    show.perform(step, kubectl(access, &arguments), |world| checks::stuck(world, BAD, 3, 6)).await
+    show.perform(step, access.carry_out(deed), |world| checks::stuck(world, BAD, 3, 6)).await
 }
 
 async fn roll_back(show: &mut Show, access: &Access) -> Result<(), Failure> {
-    let arguments = ["patch", "rwd/web", "--type=merge", "-p", r#"{"spec":{"rollbackTo":{"revision":2}}}"#];
+    let deed = Deed::Merge(json!({ "spec": { "rollbackTo": { "revision": 2 } } }));
     let step = Step {
         name: "roll back",
         title: "Roll back to revision 2",
-        command: shown(&arguments),
+        command: deed.typed(),
         expected: "rev 4: 8/8 run v2, 3 sets".to_owned(),
         deadline: DEADLINE,
         hold: HOLD,
@@ -311,7 +331,7 @@ async fn roll_back(show: &mut Show, access: &Access) -> Result<(), Failure> {
     };
     let settled = Settled { image: V2, replicas: 8, revision: 4, sets: 3 };
     let check = move |world: &_| checks::rolled_back(world, 2, settled);
-    show.perform(step, kubectl(access, &arguments), check).await
+    show.perform(step, access.carry_out(deed), check).await
 }
 
 async fn quiet(show: &mut Show, access: &Access) -> Result<(), Failure> {
@@ -353,23 +373,4 @@ fn writes(log: &Path, since: Timestamp) -> Result<usize, Failure> {
 
 async fn nothing() -> Result<String, Failure> {
     Ok(String::new())
-}
-
-fn kubectl(access: &Access, arguments: &[&str]) -> impl Future<Output = Result<String, Failure>> + use<> {
-    let tool = access.kubectl.clone();
-    let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
-    async move {
-        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        tool.run(&arguments).await?;
-        Ok(String::new())
-    }
-}
-
-/// The command as one would type it.
-fn shown(arguments: &[&str]) -> String {
-    let quote = |argument: &&str| match argument.contains(['{', '"', ' ']) {
-        true => format!("'{argument}'"),
-        false => (*argument).to_owned(),
-    };
-    format!("kubectl {}", arguments.iter().map(quote).collect::<Vec<_>>().join(" "))
 }

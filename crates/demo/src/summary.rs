@@ -4,21 +4,46 @@
 use std::path::Path;
 use std::time::Duration;
 
-use cluster::{Binary, State};
+use cluster::State;
 
 use crate::failure::{Failure, tail};
 use crate::ground::Ground;
 use crate::ink::{Line, Style, shorten};
 use crate::limits::Guard;
-use crate::place::Place;
+use crate::place::{Place, this_program};
 use crate::show::Outcome;
 
 /// Errors may be long; they are shown in full below the table.
 const COLUMN: usize = 62;
 const SECONDS: usize = 7;
 
-const BACK_TO_V1: &str = r#"kubectl patch rwd/web --type=merge -p '{"spec":{"rollbackTo":{"revision":1}}}'"#;
 const DOWN: &str = "make demo-down";
+
+/// What a person types to go on by hand.
+struct Commands {
+    list: &'static str,
+    back_to_v1: &'static str,
+    read: &'static str,
+}
+
+const KUBECTL: Commands = Commands {
+    list: "kubectl get rwd,replicasets,pods",
+    back_to_v1: r#"kubectl patch rwd/web --type=merge -p '{"spec":{"rollbackTo":{"revision":1}}}'"#,
+    read: "kubectl get rwd/web -o yaml",
+};
+/// On a machine without kubectl.
+const OURS: Commands = Commands {
+    list: "kubectl-rollwright get web",
+    back_to_v1: "kubectl-rollwright undo web --to-revision=1",
+    read: "kubectl-rollwright get web -o yaml",
+};
+
+const fn commands(kubectl: Option<&Path>) -> &'static Commands {
+    match kubectl {
+        Some(_) => &KUBECTL,
+        None => &OURS,
+    }
+}
 
 /// The table of the steps that ran.
 ///
@@ -84,23 +109,24 @@ pub(crate) fn failure(failure: &Failure, outcomes: &[Outcome], log: &Path) -> Ve
 }
 
 /// Commands for a cluster that stays.
-pub(crate) fn by_hand(state: &State, place: &Place) -> Vec<Line> {
+pub(crate) fn by_hand(state: &State, place: &Place, kubectl: Option<&Path>) -> Vec<Line> {
     let mut lines = vec![Line::of(Style::Bold, "Cluster and operator keep running. To go on by hand:")];
     let mut command = |text: String| lines.push(Line::of(Style::Accent, format!("  {text}")));
     command(format!("export KUBECONFIG={}", state.kubeconfig.display()));
-    if let Some(directory) = kubectl_directory() {
+    if let Some(directory) = directory(kubectl) {
         command(format!("export PATH={directory}:$PATH"));
     }
-    command("kubectl get rwd,replicasets,pods".to_owned());
-    command(BACK_TO_V1.to_owned());
-    command("kubectl get rwd/web -o yaml".to_owned());
+    let Commands { list, back_to_v1, read } = commands(kubectl);
+    for text in [list, back_to_v1, read] {
+        command((*text).to_owned());
+    }
     command(format!("tail -f {}", place.operator_log().display()));
     command(DOWN.to_owned());
     lines
 }
 
 /// How to get a cluster that stays, and what to do with it.
-pub(crate) fn hint(place: &Place, ground: Ground, succeeded: bool) -> Vec<Line> {
+pub(crate) fn hint(place: &Place, ground: Ground, kubectl: Option<&Path>, succeeded: bool) -> Vec<Line> {
     let mut lines = vec![
         Line::of(Style::Dim, format!("The operator's log is {}.", place.operator_log().display())),
         Line::of(Style::Plain, format!("This was {}; it is stopped. ", ground.name()))
@@ -109,15 +135,17 @@ pub(crate) fn hint(place: &Place, ground: Ground, succeeded: bool) -> Vec<Line> 
     ];
     if succeeded {
         lines.push(Line::of(Style::Plain, "Then, for example, back to v1 and later the end:"));
-        lines.extend([BACK_TO_V1, DOWN].map(|command| Line::of(Style::Accent, format!("  {command}"))));
+        let commands = [commands(kubectl).back_to_v1, DOWN];
+        lines.extend(commands.map(|command| Line::of(Style::Accent, format!("  {command}"))));
     }
     lines
 }
 
-/// Directory of the kubectl that was used, unless it is on `PATH` anyway.
-fn kubectl_directory() -> Option<String> {
-    let kubectl = Binary::Kubectl.find()?;
-    let directory = kubectl.parent()?;
+/// Directory of the kubectl that was used, or else of `kubectl-rollwright`, which is built with the
+/// demo; none if it is on `PATH` anyway.
+fn directory(kubectl: Option<&Path>) -> Option<String> {
+    let program = kubectl.map(Path::to_owned).or_else(|| this_program().ok())?;
+    let directory = program.parent()?;
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_on_path = std::env::split_paths(&path).any(|entry| entry == directory);
     (!is_on_path).then(|| directory.display().to_string())

@@ -32,7 +32,7 @@ pub(crate) enum Kind {
 impl Kind {
     const ALL: [Self; 4] = [Self::Deployment, Self::ReplicaSet, Self::Pod, Self::Event];
 
-    fn resource(self) -> ApiResource {
+    pub(crate) fn resource(self) -> ApiResource {
         let (group, kind) = match self {
             Self::Deployment => ("rollwright.dev", "Deployment"),
             Self::ReplicaSet => ("apps", "ReplicaSet"),

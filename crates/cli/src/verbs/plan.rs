@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use kube::api::{Patch, PatchParams};
-use plan::Flavour;
 use serde_json::{Value, json};
 
+use crate::apply::applied;
 use crate::args::{Connection, PlanArguments};
-use crate::cluster::{Cluster, Deployment, body};
+use crate::cluster::{Cluster, Deployment};
 use crate::code::Code;
 use crate::failure::Failure;
 use crate::name;
@@ -25,7 +24,8 @@ pub(crate) async fn plan(connection: &Connection, arguments: &PlanArguments) -> 
         wanted.push(cluster.find(&named).await?);
     }
     for object in objects {
-        wanted.push(applied(&cluster, object).await?);
+        // As it would be after `kubectl apply`, with the server's defaults and objections.
+        wanted.push(applied(&cluster, &object, true).await?);
     }
     let mut documents = Vec::new();
     let mut names = Vec::new();
@@ -58,24 +58,6 @@ fn read(place: &str) -> Result<Vec<Value>, Failure> {
         return Err(Failure::Usage(format!("-f {place}: there is no Deployment in it")));
     }
     Ok(found)
-}
-
-/// A Deployment as it would be after `kubectl apply`: the server says so in a dry run, with its
-/// defaults and its objections.
-async fn applied(cluster: &Cluster, object: Value) -> Result<Deployment, Failure> {
-    let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let all = [Flavour::Rollwright, Flavour::AppsV1];
-    let flavour = all.into_iter().find(|flavour| flavour.api_version() == version);
-    let flavour = flavour.ok_or_else(|| {
-        Failure::Usage(format!("apiVersion \"{version}\" must be rollwright.dev/v1 or apps/v1"))
-    })?;
-    let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default().to_owned();
-    if name.is_empty() {
-        return Err(Failure::Usage("metadata.name: a Deployment needs a name".to_owned()));
-    }
-    let params = PatchParams { dry_run: true, ..PatchParams::apply("kubectl-rollwright").force() };
-    let patched = cluster.deployments(flavour).patch(&name, &params, &Patch::Apply(&object)).await?;
-    Ok(Deployment { flavour, body: body(patched) })
 }
 
 async fn projected(cluster: &Cluster, deployment: &Deployment) -> Result<Projection, Failure> {

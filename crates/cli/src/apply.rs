@@ -1,0 +1,49 @@
+//! Applies Deployments as `kubectl apply --server-side` does. This program has no such verb, since
+//! everybody with kubectl has it; the sandbox and the demo use it on machines without kubectl.
+
+use kube::Client;
+use kube::api::{Patch, PatchParams};
+use plan::Flavour;
+use serde_json::Value;
+
+use crate::cluster::{Cluster, Deployment, FIELD_MANAGER, body};
+use crate::failure::Failure;
+
+/// Why a manifest was not applied.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct NotApplied(#[from] Failure);
+
+/// Applies all Deployments of a manifest, and returns their names: `deployment.apps/web`.
+///
+/// # Errors
+/// When the text is not YAML or holds an object of another kind, and when the server refuses one.
+pub async fn apply(client: Client, namespace: &str, manifest: &str) -> Result<Vec<String>, NotApplied> {
+    let cluster = Cluster { client, namespace: namespace.to_owned() };
+    let mut names = Vec::new();
+    for object in lint::objects(manifest).map_err(Failure::Usage)? {
+        let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
+        if kind != "Deployment" {
+            return Err(Failure::Usage(format!("kind \"{kind}\" must be Deployment")).into());
+        }
+        names.push(applied(&cluster, &object, false).await?.full_name());
+    }
+    Ok(names)
+}
+
+/// A Deployment as the server has it after an apply, with its defaults, or would have it after one.
+pub(crate) async fn applied(cluster: &Cluster, object: &Value, dry_run: bool) -> Result<Deployment, Failure> {
+    let version = object.get("apiVersion").and_then(Value::as_str).unwrap_or_default();
+    let all = [Flavour::Rollwright, Flavour::AppsV1];
+    let flavour = all.into_iter().find(|flavour| flavour.api_version() == version);
+    let flavour = flavour.ok_or_else(|| {
+        Failure::Usage(format!("apiVersion \"{version}\" must be rollwright.dev/v1 or apps/v1"))
+    })?;
+    let name = object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
+    if name.is_empty() {
+        return Err(Failure::Usage("metadata.name: a Deployment needs a name".to_owned()));
+    }
+    let params = PatchParams { dry_run, ..PatchParams::apply(FIELD_MANAGER).force() };
+    let patched = cluster.deployments(flavour).patch(name, &params, &Patch::Apply(object)).await?;
+    Ok(Deployment { flavour, body: body(patched) })
+}
