@@ -5,6 +5,7 @@
 //! the program: no certificates, and no directory for temporary files.
 
 mod kubeconfig;
+mod welcome;
 
 use std::ffi::OsString;
 use std::future::ready;
@@ -23,10 +24,13 @@ use crate::args::{
 };
 use crate::client;
 use crate::controller::Adoption;
+use crate::requests::explain;
 use crate::wire::{self, RunError};
 
 /// One user at a time: fewer than in a cluster are plenty.
 const WORKERS: u16 = 4;
+/// That of the kubeconfig.
+const NAMESPACE: &str = "default";
 /// What a shell says of a program that it could not run.
 const NOT_RUN: u8 = 127;
 
@@ -41,6 +45,8 @@ pub(crate) enum SandboxError {
     AuditLog { path: String, source: std::io::Error },
     #[error(transparent)]
     Definition(#[from] api::crd::SchemaError),
+    #[error("--apply {path}: {problem}")]
+    Apply { path: String, problem: String },
     #[error("filling the cluster: {0}")]
     Fill(#[from] world::Refused),
     #[error(transparent)]
@@ -67,6 +73,7 @@ pub(crate) async fn run(arguments: &SandboxArguments) -> Result<ExitCode, Sandbo
     }
     tokio::spawn(apiserver::serve(listener, server));
     tokio::spawn(apiserver::live(cluster));
+    let applied = apply(&arguments.apply, port).await?;
     let file = kubeconfig::File::write(arguments.kubeconfig_out.as_deref(), port);
     let operator = operator(arguments);
     // Not by the kubeconfig, which may be out of reach, nor by what the environment says of proxies.
@@ -81,7 +88,7 @@ pub(crate) async fn run(arguments: &SandboxArguments) -> Result<ExitCode, Sandbo
                 }
                 file => Some(file?),
             };
-            announce(file.as_ref().map(kubeconfig::File::path), port);
+            welcome::print(file.as_ref().map(kubeconfig::File::path), port, &applied);
             operator.await?;
             Ok(ExitCode::SUCCESS)
         }
@@ -128,20 +135,22 @@ fn no_election() -> ElectionArguments {
     }
 }
 
-/// How to get in.
-fn announce(kubeconfig: Option<&Path>, port: u16) {
-    let server = format!("http://127.0.0.1:{port}");
-    let way_in = match kubeconfig {
-        Some(path) => format!("export KUBECONFIG={}", path.display()),
-        None => format!("alias kubectl='kubectl --server={server}'"),
-    };
-    let lines = format!(
-        "A cluster in memory is up at {server}, with Rollwright in it. Ctrl-C ends it.\n\n  \
-         {way_in}\n  kubectl apply -f examples/\n  kubectl get rwd -w\n"
-    );
-    if let Err(error) = crate::print(&lines) {
-        warn!(%error, "nobody reads what is printed");
+/// Applies manifests, as kubectl would; returns the names of what is there then.
+async fn apply(places: &[PathBuf], port: u16) -> Result<Vec<String>, SandboxError> {
+    let mut names = Vec::new();
+    for place in places {
+        let failed = |problem: String| SandboxError::Apply { path: place.display().to_string(), problem };
+        let mut config = client::loopback(port).map_err(|error| failed(explain(&error)))?;
+        // By `User-Agent`, the audit log tells these requests from the operator's.
+        config.headers.clear();
+        let client = kube::Client::try_from(config).map_err(|error| failed(explain(&error)))?;
+        for (file, text) in lint::files::texts(place).map_err(failed)? {
+            let applied = cli::apply(client.clone(), NAMESPACE, &text).await;
+            let failed = |error| SandboxError::Apply { path: file, problem: explain(&error) };
+            names.extend(applied.map_err(failed)?);
+        }
     }
+    Ok(names)
 }
 
 async fn accompany(program: &OsString, rest: &[OsString], path: &Path) -> Result<ExitCode, SandboxError> {

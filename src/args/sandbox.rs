@@ -21,6 +21,10 @@ pub(crate) struct SandboxArguments {
     /// [default: nowhere].
     #[arg(long, value_name = "FILE")]
     pub(crate) audit_log: Option<PathBuf>,
+    /// A manifest of Deployments, or a directory of them, to apply at the start; may be given more than
+    /// once.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) apply: Vec<PathBuf>,
     /// Where the operator serves /livez, /readyz and /metrics: ADDRESS:PORT, :PORT, or 0 for nowhere.
     #[arg(long, value_name = "ADDRESS", default_value = "0", value_parser = bind_address)]
     pub(crate) bind_address: Bind,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::SandboxError;
+use super::{NAMESPACE, SandboxError};
 
 /// Name of context, cluster and user.
 const NAME: &str = "rollwright-sandbox";
@@ -26,7 +26,7 @@ impl File {
             "apiVersion": "v1", "kind": "Config", "current-context": NAME,
             "clusters": [{ "name": NAME, "cluster": { "server": format!("http://127.0.0.1:{port}") } }],
             "users": [{ "name": NAME, "user": {} }],
-            "contexts": [{ "name": NAME, "context": { "cluster": NAME, "user": NAME, "namespace": "default" } }],
+            "contexts": [{ "name": NAME, "context": { "cluster": NAME, "user": NAME, "namespace": NAMESPACE } }],
         });
         let failed = |source| SandboxError::Kubeconfig { path: path.display().to_string(), source };
         fs::write(&path, format!("{kubeconfig:#}\n")).map_err(failed)?;

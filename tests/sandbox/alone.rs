@@ -5,18 +5,15 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::Duration;
 
 use cluster::Tool;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::Command;
 
 use crate::PATIENCE;
-use crate::place::{manifest, program};
+use crate::place::{DEADLINE, manifest, program};
 
 const NOWHERE: &str = "/nonexistent";
-/// Two of two cores may be compiling.
-const DEADLINE: Duration = Duration::from_secs(60);
 
 /// The program, and where it finds what is put into the directory.
 fn alone(directory: &Path) -> (Command, PathBuf) {
@@ -58,7 +55,7 @@ async fn a_sandbox() {
     let server = server.trim_end_matches(',');
     lines.next_line().await.unwrap();
     let way_in = lines.next_line().await.unwrap().unwrap();
-    assert!(way_in.contains(&format!("kubectl --server={server}")), "{way_in}");
+    assert!(way_in.contains(&format!("kubectl-rollwright --server={server}")), "{way_in}");
 
     let kubectl = Tool::kubectl(NOWHERE).unwrap();
     let run = async |arguments: &[&str]| {

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a failed step is a failed test")]
 
 mod alone;
+mod bare;
 mod metrics;
 mod place;
 

@@ -10,7 +10,8 @@ use cluster::{NotYet, Tool, wait_for};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
 
-const DEADLINE: Duration = Duration::from_secs(60);
+/// Two of two cores may be compiling.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
 /// The program under test.
 pub(crate) fn program() -> Command {
