@@ -11,12 +11,6 @@ use crate::snapshots::Case;
 const FEW: u32 = 100;
 const MANY: u32 = 600;
 
-/// Whether there is a valgrind.
-#[must_use]
-pub fn is_there() -> bool {
-    Command::new("valgrind").arg("--version").output().is_ok_and(|output| output.status.success())
-}
-
 /// For all cases. `program` is one that makes plans when it is called with `plan CASE TIMES`; `directory`
 /// is for what valgrind writes.
 ///
