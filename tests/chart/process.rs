@@ -12,6 +12,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use cluster::{Signal, send_signal};
+
 const POLL: Duration = Duration::from_millis(20);
 /// Kills the process that it is told of once its input closes, that is when we are gone.
 const WATCHDOG: &str = r#"read -r line; kill -9 "$1" 2>/dev/null"#;
@@ -117,7 +119,7 @@ impl Process {
         let started = Instant::now();
         if self.ended().is_none() {
             // Nobody has waited for it yet, so the pid is still its own.
-            let _ = Command::new("kill").arg(self.child.id().to_string()).stderr(Stdio::null()).status();
+            send_signal(self.child.id(), Signal::TERM);
         }
         while self.ended().is_none() && started.elapsed() < grace {
             thread::sleep(POLL);

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use cluster::Signal;
 use cluster::kubelet::READY_AFTER_MS;
 use jiff::Timestamp;
 use serde_json::json;
@@ -135,12 +136,12 @@ async fn leader_stopped_and_woken(world: World) -> Outcome {
     let (leader, other) = two(&world).await?;
     let trace = Trace::start(&world).await?;
     half_way(&world, "app:v2").await?;
-    leader.signal("-STOP")?;
+    leader.signal(Signal::STOP)?;
     let stopped = Instant::now();
     leads(&world, &other).await?;
     let taken = Timestamp::now();
     tokio::time::sleep(STOPPED.saturating_sub(stopped.elapsed())).await;
-    leader.signal("-CONT")?;
+    leader.signal(Signal::CONT)?;
     leader.says("another replica leads").await?;
     leader.shows(false).await?;
     other.shows(true).await?;

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cluster::{Cluster, User};
+use cluster::{Cluster, Signal, User, send_signal};
 
 use crate::flavour::Flavour;
 
@@ -177,7 +177,7 @@ fn watchdog(pid: u32) -> io::Result<Child> {
 
 /// Children that have not been waited for keep their pid, so it belongs to nobody else.
 fn terminate(child: &Child) {
-    let _ = Command::new("kill").arg(child.id().to_string()).stderr(Stdio::null()).status();
+    send_signal(child.id(), Signal::TERM);
 }
 
 fn end(child: &mut Child) {

@@ -1,10 +1,9 @@
 //! Replicas of the operator with leader election, each under a service account of its own: so the
 //! audit log tells who wrote what.
 
-use std::process::Command;
 use std::time::{Duration, Instant};
 
-use cluster::{NotYet, audit, free_port, wait_for};
+use cluster::{NotYet, Signal, audit, free_port, send_signal, wait_for};
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Api;
@@ -105,9 +104,9 @@ impl Replica {
     }
 
     /// Stops the process in its tracks, or lets it go on.
-    pub(crate) fn signal(&self, signal: &str) -> Outcome {
+    pub(crate) fn signal(&self, signal: Signal) -> Outcome {
         let pid = self.operator.pid().ok_or_else(|| Failure::new("it does not run"))?;
-        Command::new("kill").args([signal, &pid.to_string()]).status()?;
+        send_signal(pid, signal);
         Ok(())
     }
 }

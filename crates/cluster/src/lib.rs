@@ -34,5 +34,7 @@ pub use credentials::User;
 pub use error::Error;
 pub use launches::Limits;
 pub use ports::free_port;
+pub use process::send_signal;
+pub use rustix::process::Signal;
 pub use state::State;
 pub use wait::{NotYet, wait_for};

@@ -72,7 +72,7 @@ impl Process {
     /// therefore cannot belong to anything else.
     pub(crate) fn signal(&mut self, signal: Signal) {
         if self.is_running() {
-            send(self.pid(), signal);
+            send_signal(self.pid(), signal);
         }
     }
 
@@ -105,7 +105,7 @@ impl Drop for Process {
 }
 
 /// Sends a signal to a pid; a process that is gone already is no error.
-pub(crate) fn send(pid: u32, signal: Signal) {
+pub fn send_signal(pid: u32, signal: Signal) {
     if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
         let _ = kill_process(pid, signal);
     }

@@ -73,14 +73,14 @@ impl State {
     pub fn ask_owner_to_stop(&self) {
         let text = format!("--dir={}", self.directory.display());
         if process::command_line_contains(self.owner, &text) {
-            process::send(self.owner, Signal::TERM);
+            process::send_signal(self.owner, Signal::TERM);
         }
     }
 
     /// Ends components whose owner is gone, by pid.
     pub fn kill_leftovers(&self) {
         for pid in self.alive() {
-            process::send(pid, Signal::KILL);
+            process::send_signal(pid, Signal::KILL);
         }
     }
 }

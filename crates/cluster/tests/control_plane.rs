@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams};
+use rustix::process::{Pid, test_kill_process};
 use serde_json::json;
 
 const SOON: Duration = Duration::from_secs(20);
@@ -188,6 +189,6 @@ async fn nothing_survives_a_killed_owner() {
 }
 
 fn is_alive(pid: u32) -> bool {
-    let status = Command::new("kill").args(["-0", &pid.to_string()]).stderr(Stdio::null()).status();
-    status.is_ok_and(|status| status.success())
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| test_kill_process(pid).is_ok())
 }
