@@ -31,11 +31,13 @@ pub enum Binary {
     Kstatus,
     /// What checks the workflows of GitHub.
     Actionlint,
+    /// What checks and tests the alerts.
+    Promtool,
 }
 
 impl Binary {
     /// All binaries, in the order they are usually needed.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Etcd,
         Self::KubeApiserver,
         Self::KubeControllerManager,
@@ -43,6 +45,7 @@ impl Binary {
         Self::Helm,
         Self::Kstatus,
         Self::Actionlint,
+        Self::Promtool,
     ];
 
     /// File name of the program.
@@ -55,6 +58,7 @@ impl Binary {
             Self::Helm => "helm",
             Self::Kstatus => "kstatus",
             Self::Actionlint => "actionlint",
+            Self::Promtool => "promtool",
         }
     }
 
