@@ -8,9 +8,10 @@ NAME ?= demo
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
 
+# UNTIL=alerts ends after that step.
 .PHONY: test
 test: ## Run all tests: format, lints, unit, golden, oracle, and end-to-end on a real API server
-	@tests/run
+	@tests/run $(if $(UNTIL),--until $(UNTIL))
 
 .PHONY: oracle
 oracle: ## Compare our decisions with 4,000 recorded ones of Kubernetes' own controller
@@ -78,7 +79,8 @@ bench-full: ## The same at length, in hours
 # UPDATE=1 writes docs/benchmarks.json. Needs valgrind.
 .PHONY: bench-check
 bench-check: ## Compare what no machine's speed changes (writes, requests, bytes, instructions) with what it was
-	@$(CARGO) run --quiet --release --package figures
+	@tests/needs rust cc valgrind
+	@$(CARGO) run --quiet --release --package figures -- --instructions
 	@$(CARGO) test --quiet --package rollwright --bins whole::figures -- --nocapture
 
 .PHONY: bench-plan
@@ -104,9 +106,13 @@ chart-test-static: static ## Install the chart with that program, and start a sa
 	@CHART_BINARY="$${CARGO_TARGET_DIR:-$(CURDIR)/target}/$(MUSL)/release/rollwright" \
 	  $(CARGO) test --quiet --package rollwright --test chart --test sandbox -- life alone
 
+# Without kubectl, the examples are there from the start.
 .PHONY: sandbox
-sandbox: ## Start a cluster in memory with Rollwright in it, for kubectl to try
-	@$(CARGO) run --quiet --release --package rollwright -- sandbox
+sandbox: ## Start a cluster in memory with Rollwright in it, to try it with kubectl or without
+	@tests/needs rust cc
+	@$(CARGO) build --quiet --release --package rollwright --bins
+	@$(CARGO) run --quiet --release --package rollwright -- sandbox \
+	  $(if $(shell command -v kubectl 2>/dev/null),,--apply examples)
 
 .PHONY: explore
 explore: ## Visit every state of small Deployments; EXPLORE='--replicas 3 --edits 2' takes another world
@@ -141,6 +147,7 @@ cluster-down: ## Stop the local control plane
 # which is built from Go modules once.
 .PHONY: demo
 demo: ## Watch a rollout, a pause, a bad image and a rollback, in a cluster in memory
+	@tests/needs rust cc $(if $(REAL),go)
 	@$(CARGO) build --package rollwright --package demo
 	@$(CARGO) run --quiet --package demo -- play $(if $(KEEP),--keep) $(if $(REAL),--real)
 
