@@ -40,7 +40,7 @@ async fn created_sets_are_not_found(world: World) -> Outcome {
     }
     let progressing =
         |sighting: Sighting| Deployment::new(world.flavour, sighting.object).condition("Progressing").message;
-    let messages: BTreeSet<String> = sightings.stop().into_iter().map(progressing).collect();
+    let messages: BTreeSet<String> = sightings.stop(&world).await?.into_iter().map(progressing).collect();
     for set in world.sets().await? {
         let created = format!("Created new replica set \"{}\"", set.name);
         ensure(messages.contains(&created), &created, &messages)?;
