@@ -8,20 +8,31 @@ NAME ?= demo
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort
 
+# It is a Python program, which asks for the rest by itself.
+RUN = tests/needs python && tests/run
+
 # UNTIL=alerts ends after that step.
 .PHONY: test
 test: ## Run all tests: format, lints, unit, golden, oracle, and end-to-end on a real API server
-	@tests/run $(if $(UNTIL),--until $(UNTIL))
+	@$(RUN) $(if $(UNTIL),--until $(UNTIL))
+
+.PHONY: check
+check: ## Run what needs no control plane: format, lints, unit tests, golden files, and the oracle
+	@$(RUN) check
 
 .PHONY: oracle
 oracle: ## Compare our decisions with 4,000 recorded ones of Kubernetes' own controller
-	@tests/run oracle
+	@$(RUN) oracle
 
 # Half of the runs are beside a compiler; the result is written to docs/internals/soak.md.
 .PHONY: e2e-soak
 e2e-soak: N = 10
 e2e-soak: ## Run the end-to-end scenarios N times, and find those that fail now and then
 	@tests/soak $(N)
+# Another build of the whole operator, so it is not in `make test` but in the weekly workflow.
+.PHONY: older-library
+older-library: ## Run an operator that was built against the oldest supported Kubernetes library
+	@$(RUN) older-library
 
 # Flags of the test program go into FAULTS, for example FAULTS=watches::cut.
 .PHONY: fault-proxy

@@ -1,13 +1,11 @@
-//! The operator is killed, absent while things change, and built against an older library.
+//! The operator is killed, and absent while things change.
 
 use std::collections::BTreeMap;
 use std::env;
-use std::path::PathBuf;
-use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use kube::api::DeleteParams;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::floor::Floor;
@@ -22,7 +20,6 @@ use crate::world::World;
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     own both killed_twenty_times,
     own both away_while_objects_change,
-    own both older_library,
 ];
 
 /// Names the seed of [`killed_twenty_times`], to repeat a run.
@@ -130,49 +127,4 @@ async fn away_while_objects_change(world: World) -> Outcome {
     same("the sets of the edited one", sizes(&of(edited.uid())), [("app:v1", 0), ("app:v3", 5)])?;
     same("the sets of the replacement", sizes(&of(replacement.uid())), [("app:v4", 1)])?;
     same("the sets of the new one", sizes(&of(created.uid())), [("app:v1", 1)])
-}
-
-/// The operator carries templates as they are. So a field that its library does not know (this
-/// one is of Kubernetes 1.34, the library of 1.33) reaches the ReplicaSet all the same.
-async fn older_library(world: World) -> Outcome {
-    let program = tokio::task::spawn_blocking(build_with_older_library).await??;
-    operator(&world)?.stop();
-    let _operator = Operator::start_program(&program, &world.stage.cluster, world.flavour, &[])?;
-    let mut manifest = Manifest::new("web", 2).json(world.flavour);
-    manifest["spec"]["template"]["spec"]["hostnameOverride"] = json!("chosen.example");
-    world.kubectl.apply(&manifest.to_string()).await?;
-    world.complete("web").await?;
-    let set = serde_json::to_value(world.set("app:v1").await?.object)?;
-    let field = set.pointer("/spec/template/spec/hostnameOverride").and_then(Value::as_str);
-    same("the field in the set", field, Some("chosen.example"))?;
-    let pods = world.pods().await?;
-    let has_field = |pod: &k8s_openapi::api::core::v1::Pod| {
-        pod.spec.as_ref().is_some_and(|spec| spec.hostname_override.as_deref() == Some("chosen.example"))
-    };
-    ensure(pods.iter().all(has_field), "the field in all pods", pods.len())
-}
-
-/// `target/kube-v1_33/debug/rollwright`. What is built on the way is shared with the ordinary
-/// build, so only what depends on the library is built again.
-fn build_with_older_library() -> Outcome<PathBuf> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let shared = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-    let own = shared.join("kube-v1_33");
-    let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo
-        .args(["build", "--package=rollwright", "--bin=rollwright", "--no-default-features"])
-        .args(["--features=kube-v1_33", "--locked", "--target-dir"])
-        .arg(&own)
-        .env("CARGO_BUILD_BUILD_DIR", &shared)
-        .current_dir(&root);
-    // What cargo tells a test about its package would make build scripts run again.
-    let of_package =
-        |key: &String| ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|part| key.starts_with(part));
-    for key in env::vars_os().filter_map(|(key, _)| key.into_string().ok()).filter(of_package) {
-        cargo.env_remove(key);
-    }
-    let output = cargo.output()?;
-    let log = String::from_utf8_lossy(&output.stderr).into_owned();
-    ensure(output.status.success(), "a build against the older library", log)?;
-    Ok(own.join("debug").join("rollwright"))
 }

@@ -57,6 +57,7 @@ mod manifest;
 mod migrate;
 mod objects;
 mod obstacles;
+mod older_library;
 mod operator;
 mod ownership;
 mod pausing;
@@ -96,6 +97,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     shadow::SCENARIOS,
     port::SCENARIOS,
     interruptions::SCENARIOS,
+    older_library::SCENARIOS,
     leadership::SCENARIOS,
     shards::SCENARIOS,
     handover::SCENARIOS,
@@ -126,7 +128,11 @@ const SCENARIOS: &[&[Scenario]] = &[
 ];
 
 fn main() -> ExitCode {
-    match suite::run(Arguments::from_args(), SCENARIOS) {
+    let mut arguments = Arguments::from_args();
+    if std::env::var_os(older_library::PROGRAM).is_none() {
+        arguments.skip.push("older_library".to_owned());
+    }
+    match suite::run(arguments, SCENARIOS) {
         Ok(conclusion) => conclusion.exit_code(),
         Err(failure) => {
             eprintln!("error: {}", failure.0);
