@@ -137,7 +137,7 @@ fuzz: ## Feed every parser and the planner with what libFuzzer finds, for TIME s
 
 .PHONY: crd
 crd: ## Write the CRD and docs/api.md from the code, and the copies of chart and kustomize
-	@UPDATE=1 $(CARGO) test --quiet --package api
+	@UPDATE=1 $(CARGO) test --quiet --package rollwright-api
 	@UPDATE=1 $(CARGO) test --quiet --package rollwright --test chart renders
 
 # An hour's worth of a busy cluster in minutes; docs/shadow.md has the last result.

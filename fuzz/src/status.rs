@@ -1,5 +1,6 @@
 //! The stored status, and what is decided from it (S9).
 
+use api::{decode, encode};
 use plan::progress::{is_progressing, is_timed_out, wake_after};
 use plan::{Flavour, Status, set_condition};
 
@@ -8,7 +9,8 @@ use crate::input;
 /// A JSON list: a status before and after.
 pub(crate) fn run(data: &[u8]) {
     let Some((old, new)) = input::pair(data) else { return };
-    let (Ok(old), Ok(new)) = (Status::read(&old), Status::read(&new)) else { return };
+    let read = |value| decode::status(value).map(Status::from);
+    let (Ok(old), Ok(new)) = (read(&old), read(&new)) else { return };
     for status in [&old, &new] {
         settled(status);
     }
@@ -29,9 +31,9 @@ pub(crate) fn run(data: &[u8]) {
 
 /// What was written is read back as it was.
 fn settled(status: &Status) {
-    let written = status.to_json(Flavour::Rollwright);
-    let read = Status::read(&written).unwrap();
-    assert_eq!(read.to_json(Flavour::Rollwright), written);
-    let plain = status.to_json(Flavour::AppsV1);
-    assert_eq!(Status::read(&plain).unwrap().to_json(Flavour::AppsV1), plain);
+    for flavour in [Flavour::Rollwright, Flavour::AppsV1] {
+        let written = encode::status(flavour, status);
+        let read = decode::status(&written).unwrap().into();
+        assert_eq!(encode::status(flavour, &read), written);
+    }
 }

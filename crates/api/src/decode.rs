@@ -4,15 +4,20 @@
 //! reduced to a fingerprint. Metadata that anybody may write is read leniently; a spec that
 //! cannot mean anything is refused by field.
 
+use std::iter;
+
 use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use plan::intstr::{IntOrPercent, signed_decimal};
 use plan::keys::ROLLBACK_TO;
-use plan::selector::LabelSelector;
-use plan::{
-    Flavour, Map, Pod, ReplicaSet, SetFailure, SetStatus, Status, Strategy, TemplateSummary, Workload,
-};
-use serde::Deserialize;
+use plan::selector::{LabelSelector, Requirement};
+use plan::{Flavour, Map, Pod, ReplicaSet, SetFailure, SetStatus, Strategy, TemplateSummary, Workload};
+use serde::de::value::MapDeserializer;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+
+use crate::{DeploymentSpec, DeploymentStatus, StrategyType};
 
 /// An object that cannot be understood. It is set aside; others are not affected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -40,6 +45,9 @@ impl Defaults {
         if flavour.is_custom_resource() { Self::Apply } else { Self::Literal }
     }
 }
+
+/// Where a spec has its pod template.
+const TEMPLATE: &str = "template";
 
 /// The number that stands for "no limit" (S1.9, S1.10).
 const UNLIMITED: i64 = i32::MAX as i64;
@@ -74,23 +82,17 @@ pub fn workload<'a>(
 ) -> Result<Workload, Rejected> {
     let Parts { metadata, spec, status } = object.into();
     let metadata = Metadata::read(metadata)?;
-    let template = spec.get("template").unwrap_or(&Value::Null);
+    let template = spec.get(TEMPLATE).unwrap_or(&Value::Null);
+    let spec = self::spec(spec)?;
     let default = |value: i64| (defaults == Defaults::Apply).then_some(value);
-    let number = |field: &'static str| count(spec, "spec", field);
-    let limited = |field, or: i64| -> Result<Option<i64>, Rejected> {
-        Ok(number(field)?.or(default(or)).filter(|value| *value != UNLIMITED))
+    let limited = |number: Option<i32>, or: i64| {
+        number.map(i64::from).or(default(or)).filter(|value| *value != UNLIMITED)
     };
     let annotations = metadata.annotations;
     let rollback_to = if flavour.goes_by_annotations() {
         annotations.get(ROLLBACK_TO).and_then(|text| signed_decimal(text))
     } else {
-        rollback_field(spec)?
-    };
-    let selector = match spec.get("selector") {
-        None | Some(Value::Null) => None,
-        Some(value) => {
-            Some(LabelSelector::deserialize(value).map_err(|error| rejected("spec.selector", error))?)
-        }
+        spec.rollback_to.map(|request| request.revision.unwrap_or(0))
     };
     Ok(Workload {
         namespace: metadata.namespace,
@@ -101,16 +103,47 @@ pub fn workload<'a>(
         created: metadata.created,
         deleting: metadata.deleting,
         annotations,
-        replicas: number("replicas")?.unwrap_or(1),
-        selector,
-        strategy: strategy(spec, defaults)?,
-        min_ready_seconds: number("minReadySeconds")?.unwrap_or(0),
-        revision_history_limit: limited("revisionHistoryLimit", 10)?,
-        progress_deadline_seconds: limited("progressDeadlineSeconds", 600)?,
-        paused: spec.get("paused").and_then(Value::as_bool).unwrap_or(false),
+        replicas: spec.replicas.map_or(1, i64::from),
+        selector: spec.selector.map(selector),
+        strategy: strategy(spec.strategy, defaults),
+        min_ready_seconds: spec.min_ready_seconds.map_or(0, i64::from),
+        revision_history_limit: limited(spec.revision_history_limit, 10),
+        progress_deadline_seconds: limited(spec.progress_deadline_seconds, 600),
+        paused: spec.paused.unwrap_or(false),
         rollback_to,
         template: summary(flavour, template),
-        status: Status::read(status).map_err(|error| rejected("status", error))?,
+        status: self::status(status)?.into(),
+    })
+}
+
+/// Reads the `spec` of a Deployment of either API, but for its template, of which no copy is made.
+///
+/// # Errors
+/// When a field has a value that cannot mean anything.
+pub fn spec(spec: &Value) -> Result<DeploymentSpec, Rejected> {
+    let members = spec.as_object().into_iter().flatten().filter(|(name, _)| *name != TEMPLATE);
+    let members = members.map(|(name, value)| (name.as_str(), value));
+    let members = members.chain(iter::once((TEMPLATE, &Value::Null)));
+    read("spec", MapDeserializer::new(members))
+}
+
+/// Reads the `status` of a Deployment of either API.
+///
+/// # Errors
+/// When a field has a value of the wrong type.
+pub fn status(status: &Value) -> Result<DeploymentStatus, Rejected> {
+    if status.is_null() { Ok(DeploymentStatus::default()) } else { read("status", status) }
+}
+
+/// Reads a value; an error names the field.
+fn read<'de, T: Deserialize<'de>>(
+    at: &str,
+    value: impl Deserializer<'de, Error = serde_json::Error>,
+) -> Result<T, Rejected> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let path = error.path().to_string();
+        let field = if path == "." { at.to_owned() } else { format!("{at}.{path}") };
+        Rejected { field, problem: error.into_inner().to_string() }
     })
 }
 
@@ -130,37 +163,36 @@ pub fn summary(flavour: Flavour, template: &Value) -> TemplateSummary {
     }
 }
 
-fn rollback_field(spec: &Value) -> Result<Option<i64>, Rejected> {
-    match spec.get("rollbackTo") {
-        None | Some(Value::Null) => Ok(None),
-        Some(request) => Ok(Some(integer(request, "spec.rollbackTo", "revision")?.unwrap_or(0))),
+fn selector(selector: meta::LabelSelector) -> LabelSelector {
+    let terms = selector.match_expressions.unwrap_or_default().into_iter();
+    let term = |term: meta::LabelSelectorRequirement| Requirement {
+        key: term.key,
+        operator: term.operator,
+        values: term.values.unwrap_or_default(),
+    };
+    LabelSelector {
+        match_labels: selector.match_labels.unwrap_or_default(),
+        match_expressions: terms.map(term).collect(),
     }
 }
 
-fn strategy(spec: &Value, defaults: Defaults) -> Result<Strategy, Rejected> {
-    let strategy = spec.get("strategy").unwrap_or(&Value::Null);
-    let kind = strategy.get("type").and_then(Value::as_str).unwrap_or("");
-    match (kind, defaults) {
-        ("RollingUpdate", _) | ("", Defaults::Apply) => {
-            let limits = strategy.get("rollingUpdate").unwrap_or(&Value::Null);
-            let default = || (defaults == Defaults::Apply).then(|| IntOrPercent::Text("25%".to_owned()));
-            Ok(Strategy::RollingUpdate {
-                max_surge: int_or_percent(limits, "maxSurge")?.or_else(default),
-                max_unavailable: int_or_percent(limits, "maxUnavailable")?.or_else(default),
-            })
+fn strategy(strategy: Option<crate::Strategy>, defaults: Defaults) -> Strategy {
+    let strategy = strategy.unwrap_or_default();
+    match (strategy.kind.unwrap_or(StrategyType::Unset), defaults) {
+        (StrategyType::RollingUpdate, _) | (StrategyType::Unset, Defaults::Apply) => {
+            let limits = strategy.rolling_update.unwrap_or_default();
+            let share = |share: Option<IntOrString>| match share {
+                Some(IntOrString::Int(number)) => Some(IntOrPercent::Int(number.into())),
+                Some(IntOrString::String(text)) => Some(IntOrPercent::Text(text)),
+                None => (defaults == Defaults::Apply).then(|| IntOrPercent::Text("25%".to_owned())),
+            };
+            Strategy::RollingUpdate {
+                max_surge: share(limits.max_surge),
+                max_unavailable: share(limits.max_unavailable),
+            }
         }
-        ("Recreate", _) => Ok(Strategy::Recreate),
-        (other, _) => Ok(Strategy::Unknown(other.to_owned())),
-    }
-}
-
-fn int_or_percent(limits: &Value, field: &str) -> Result<Option<IntOrPercent>, Rejected> {
-    match limits.get(field) {
-        None | Some(Value::Null) => Ok(None),
-        Some(value) => IntOrPercent::deserialize(value).map(Some).map_err(|_| Rejected {
-            field: format!("spec.strategy.rollingUpdate.{field}"),
-            problem: "must be an integer or a percentage such as \"25%\"".to_owned(),
-        }),
+        (StrategyType::Recreate, _) => Strategy::Recreate,
+        (other, _) => Strategy::Unknown(other.to_string()),
     }
 }
 
@@ -171,7 +203,7 @@ fn int_or_percent(limits: &Value, field: &str) -> Result<Option<IntOrPercent>, R
 pub fn replica_set<'a>(flavour: Flavour, object: impl Into<Parts<'a>>) -> Result<ReplicaSet, Rejected> {
     let Parts { metadata, spec, status } = object.into();
     let metadata = Metadata::read(metadata)?;
-    let template = spec.get("template").unwrap_or(&Value::Null);
+    let template = spec.get(TEMPLATE).unwrap_or(&Value::Null);
     Ok(ReplicaSet {
         name: metadata.name,
         uid: metadata.uid,
@@ -290,8 +322,4 @@ fn count(object: &Value, parent: &str, field: &str) -> Result<Option<i64>, Rejec
         }),
         number => Ok(number),
     }
-}
-
-fn rejected(field: &str, error: impl std::fmt::Display) -> Rejected {
-    Rejected { field: field.to_owned(), problem: error.to_string() }
 }

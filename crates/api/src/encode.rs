@@ -4,11 +4,27 @@
 //! not know is lost; `metadata.uid` and `metadata.resourceVersion` in a patch make the server
 //! answer 409 when the object is not the one that the decision was made from.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use plan::bug::{Bug, has};
 use plan::keys::{REVISION, ROLLBACK_TO};
 use plan::selector::LabelSelector;
-use plan::{Flavour, NewReplicaSet, RollBack, StatusWrite, Target, UpdateReplicaSet, Workload};
+use plan::{Flavour, NewReplicaSet, RollBack, Status, StatusWrite, Target, UpdateReplicaSet, Workload};
 use serde_json::{Map, Value, json};
+
+use crate::DeploymentStatus;
+
+/// What the status of apps/v1 has; the rest is our kind's alone.
+const STATUS_OF_APPS: [&str; 9] = [
+    "availableReplicas",
+    "collisionCount",
+    "conditions",
+    "observedGeneration",
+    "readyReplicas",
+    "replicas",
+    "terminatingReplicas",
+    "unavailableReplicas",
+    "updatedReplicas",
+];
 
 /// A ReplicaSet as it is created (S4.9, S4.10).
 #[must_use]
@@ -43,15 +59,15 @@ pub fn dry_run_replica_set(flavour: Flavour, workload: &Workload, set: &NewRepli
     body
 }
 
-fn owner_reference(flavour: Flavour, workload: &Workload) -> Value {
-    json!({
-        "apiVersion": flavour.api_version(),
-        "kind": "Deployment",
-        "name": workload.name,
-        "uid": workload.uid,
-        "controller": true,
-        "blockOwnerDeletion": true,
-    })
+fn owner_reference(flavour: Flavour, workload: &Workload) -> OwnerReference {
+    OwnerReference {
+        api_version: flavour.api_version().to_owned(),
+        kind: "Deployment".to_owned(),
+        name: workload.name.clone(),
+        uid: workload.uid.clone(),
+        controller: Some(true),
+        block_owner_deletion: Some(true),
+    }
 }
 
 fn preconditions(uid: &str, resource_version: &str) -> Value {
@@ -110,12 +126,49 @@ pub fn release_patch(workload: &Workload, target: &Target) -> Value {
 pub fn status_patch(flavour: Flavour, workload: &Workload, write: &StatusWrite) -> Value {
     let mut patch = Value::from(Map::from_iter([
         ("metadata".to_owned(), preconditions(&workload.uid, &workload.resource_version)),
-        ("status".to_owned(), write.status.to_json(flavour)),
+        ("status".to_owned(), status(flavour, &write.status)),
     ]));
     if let Some(revision) = &write.revision_annotation {
         insert(&mut patch, "metadata", "annotations", json!({ REVISION: revision }));
     }
     patch
+}
+
+/// A status as it is stored, with explicit nulls where a field is to go away (merge patch).
+#[must_use]
+pub fn status(flavour: Flavour, status: &Status) -> Value {
+    let mut members = match serde_json::to_value(DeploymentStatus::from(status)) {
+        Ok(Value::Object(members)) => members,
+        _ => Map::new(),
+    };
+    if !flavour.has_status_extras() {
+        members.retain(|name, _| STATUS_OF_APPS.contains(&name.as_str()));
+    }
+    Value::Object(members)
+}
+
+/// What of `spec` a merge patch has that pauses a Deployment of either API, or resumes it.
+#[must_use]
+pub fn paused(paused: bool) -> Value {
+    json!({ "paused": paused })
+}
+
+/// What of `spec` a merge patch has that asks our kind for a rollback.
+#[must_use]
+pub fn rollback_to(revision: i64) -> Value {
+    json!({ "rollbackTo": { "revision": revision } })
+}
+
+/// Lets the spec of a copy begin paused, without a rollback that was asked of the original.
+pub fn begin_paused(spec: &mut Map<String, Value>) {
+    spec.insert("paused".to_owned(), true.into());
+    spec.remove("rollbackTo");
+}
+
+/// What of `status` says that a generation was observed.
+#[must_use]
+pub fn observed(generation: &Value) -> Value {
+    json!({ "observedGeneration": generation })
 }
 
 /// Merge patch that persists a selector taken from the template's labels.

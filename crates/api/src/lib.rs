@@ -1,5 +1,35 @@
-//! The API types, the CRD, and the decoding of objects into what the planner reads.
+//! The API of Rollwright as Rust types.
+//!
+//! [`Deployment`] and its parts are the one source of the API: the definition, its reference in the
+//! documentation, what the operator reads and writes, and what a client uses.
+//!
+//! ```
+//! use rollwright_api::{Deployment, DeploymentSpec, PodTemplate};
+//!
+//! let template = serde_json::json!({
+//!     "metadata": {"labels": {"app": "web"}},
+//!     "spec": {"containers": [{"name": "web", "image": "registry.example/web:v1"}]},
+//! });
+//! let spec = DeploymentSpec { replicas: Some(3), template: template.into(), ..Default::default() };
+//! let web = Deployment::new("web", spec);
+//! assert_eq!(serde_json::to_value(&web)?["apiVersion"], "rollwright.dev/v1");
+//! # Ok::<(), serde_json::Error>(())
+//! ```
 
 pub mod crd;
+#[cfg(feature = "planner")]
 pub mod decode;
+#[cfg(feature = "planner")]
 pub mod encode;
+#[cfg(feature = "planner")]
+mod planner;
+mod rules;
+mod selector;
+mod spec;
+mod status;
+mod words;
+
+pub use spec::{Deployment, DeploymentSpec, PodTemplate, RollbackTo, RollingUpdate, Strategy, StrategyType};
+pub use status::{
+    Collisions, Condition, ConditionStatus, DeploymentStatus, Open, RecentRollback, Rollback, RollbackResult,
+};

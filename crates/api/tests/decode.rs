@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
-use api::decode::{self, Defaults};
 use plan::Flavour;
+use rollwright_api::decode::{self, Defaults};
 use serde_json::{Value, json};
 
 /// An object with one field set.
@@ -42,4 +42,29 @@ fn counts_in_a_status_are_cut_to_32_bits() {
         let workload = decode::workload(Flavour::Rollwright, &object, Defaults::Apply).unwrap();
         assert_eq!(workload.status.updated_replicas, i64::from(read));
     }
+}
+
+/// The field that is wrong stands in the error, however deep.
+#[test]
+fn errors_name_the_field() {
+    let spec = |spec: Value| decode::spec(&spec).unwrap_err().field;
+    assert_eq!(spec(json!({"paused": "yes"})), "spec.paused");
+    assert_eq!(
+        spec(json!({"strategy": {"rollingUpdate": {"maxSurge": true}}})),
+        "spec.strategy.rollingUpdate.maxSurge"
+    );
+    let terms = json!({"selector": {"matchExpressions": [{"key": "a", "operator": "Exists"}, {"key": 1}]}});
+    assert_eq!(spec(terms), "spec.selector.matchExpressions[1].key");
+    let status = decode::status(&json!({"conditions": [{"type": "a"}]})).unwrap_err();
+    assert_eq!(status.field, "status.conditions[0]");
+    assert_eq!(decode::status(&json!("none")).unwrap_err().field, "status");
+}
+
+/// A null is an absent value, and the template is never read.
+#[test]
+fn nulls_and_templates_are_passed_over() {
+    let spec = json!({"replicas": null, "paused": null, "selector": null, "strategy": null, "rollbackTo": null,
+                      "template": ["anything"]});
+    assert_eq!(decode::spec(&spec).unwrap(), Default::default());
+    assert_eq!(decode::spec(&Value::Null).unwrap(), Default::default());
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use api::{DeploymentSpec, DeploymentStatus};
 use kube::api::{
     Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, Preconditions,
     PropagationPolicy,
@@ -14,6 +15,7 @@ use serde_json::Value;
 use crate::args::Connection;
 use crate::failure::{Failure, explain};
 use crate::name::Named;
+use crate::read;
 
 /// Who we are in `metadata.managedFields`.
 pub(crate) const FIELD_MANAGER: &str = "kubectl-rollwright";
@@ -52,8 +54,17 @@ impl Deployment {
         format!("{}/{}", kind_and_group(self.flavour), self.name())
     }
 
+    /// `spec`, without its template.
+    pub(crate) fn spec(&self) -> DeploymentSpec {
+        read::spec(&self.body)
+    }
+
+    pub(crate) fn status(&self) -> DeploymentStatus {
+        read::status(&self.body)
+    }
+
     pub(crate) fn is_paused(&self) -> bool {
-        self.body.pointer("/spec/paused").and_then(Value::as_bool) == Some(true)
+        self.spec().paused == Some(true)
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::cluster::Deployment;
 use crate::history::Revision;
 use crate::obstacle::{Obstacle, of_pod, of_refusal};
-use crate::rollout::{self, Phase};
+use crate::rollout::{self, Counts, Phase};
 
 /// All that is looked at.
 pub(crate) struct Facts<'a> {
@@ -123,21 +123,18 @@ fn paused(facts: &Facts<'_>) -> Option<Diagnosis> {
     })
 }
 
-fn text<'a>(value: &'a Value, field: &str) -> &'a str {
-    value.get(field).and_then(Value::as_str).unwrap_or_default()
-}
-
 /// The server refuses the ReplicaSet of the last change.
 fn refused_set(facts: &Facts<'_>) -> Option<Diagnosis> {
-    let condition = rollout::condition(&facts.deployment.body, condition::PROGRESSING)?;
-    let is_refused = text(condition, "reason") == reason::REPLICA_SET_CREATE_ERROR;
-    is_refused.then(|| refused(facts, "A ReplicaSet", text(condition, "message")))
+    let status = facts.deployment.status();
+    let condition = status.condition(condition::PROGRESSING)?;
+    let is_refused = condition.reason.as_deref() == Some(reason::REPLICA_SET_CREATE_ERROR);
+    is_refused.then(|| refused(facts, "A ReplicaSet", condition.message.as_deref().unwrap_or_default()))
 }
 
 /// The server refuses pods of the newest ReplicaSet.
 fn refused_pod(facts: &Facts<'_>) -> Option<Diagnosis> {
-    let condition = rollout::condition(&facts.revisions.first()?.set, condition::REPLICA_FAILURE)?;
-    (text(condition, "status") == "True").then(|| refused(facts, "A pod", text(condition, "message")))
+    let failure = facts.revisions.first()?.status().failure?;
+    (failure.status == "True").then(|| refused(facts, "A pod", &failure.message))
 }
 
 fn refused(facts: &Facts<'_>, what: &str, message: &str) -> Diagnosis {
@@ -172,7 +169,6 @@ fn unready(facts: &Facts<'_>) -> Option<Diagnosis> {
 
 /// What takes its time, in the planner's words.
 fn waiting(facts: &Facts<'_>, phase: Phase) -> Diagnosis {
-    let number = |path: &str| facts.deployment.body.pointer(path).and_then(Value::as_i64).unwrap_or(0);
     let why = facts.why.as_ref().map_or_else(Clone::clone, ToString::to_string);
     let blocked = matches!(facts.why.as_ref().map(Why::itself), Err(_) | Ok(Why::Blocked(_)));
     if blocked || phase == Phase::Failed {
@@ -183,8 +179,9 @@ fn waiting(facts: &Facts<'_>, phase: Phase) -> Diagnosis {
             next: Some(rollwright(facts, "undo")),
         };
     }
-    let soak = number("/spec/minReadySeconds");
-    let ready_but_new = number("/status/readyReplicas") > number("/status/availableReplicas");
+    let soak = facts.deployment.spec().min_ready_seconds.unwrap_or(0);
+    let counts = Counts::of(&facts.deployment.body);
+    let ready_but_new = counts.ready > counts.available;
     if soak > 0 && ready_but_new {
         return Diagnosis {
             verdict: Verdict::Waiting,

@@ -1,5 +1,6 @@
 //! What the verbs write: pure functions from what was read to a patch.
 
+use api::encode;
 use kube::api::Patch;
 use plan::keys::{CHANGE_CAUSE, ROLLBACK_TO, is_never_copied};
 use plan::{Flavour, equality};
@@ -17,7 +18,7 @@ pub(crate) fn pause(deployment: &Deployment) -> Result<Patch<Value>, Failure> {
     if deployment.is_paused() {
         return Err(Failure::Rollout(format!("{} is already paused", deployment.full_name())));
     }
-    Ok(Patch::Merge(json!({"spec": {"paused": true}})))
+    Ok(Patch::Merge(json!({"spec": encode::paused(true)})))
 }
 
 /// Resumes.
@@ -25,7 +26,7 @@ pub(crate) fn resume(deployment: &Deployment) -> Result<Patch<Value>, Failure> {
     if !deployment.is_paused() {
         return Err(Failure::Rollout(format!("{} is not paused", deployment.full_name())));
     }
-    Ok(Patch::Merge(json!({"spec": {"paused": false}})))
+    Ok(Patch::Merge(json!({"spec": encode::paused(false)})))
 }
 
 /// Restarts.
@@ -59,7 +60,7 @@ pub(crate) fn undo(deployment: &Deployment, revision: &Revision) -> Result<Undo,
         return Ok(Undo::Nothing);
     }
     if deployment.flavour == Flavour::Rollwright {
-        return Ok(Undo::Patch(Patch::Merge(json!({"spec": {"rollbackTo": {"revision": revision.number}}}))));
+        return Ok(Undo::Patch(Patch::Merge(json!({"spec": encode::rollback_to(revision.number)}))));
     }
     let operations = json!([
         {"op": "test", "path": "/metadata/generation", "value": deployment.body.pointer("/metadata/generation")},

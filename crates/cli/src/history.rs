@@ -1,5 +1,7 @@
 //! Revisions of a Deployment: its ReplicaSets, by the number that the controller gave them (S5.1).
 
+use api::decode::{self, Parts};
+use plan::SetStatus;
 use plan::keys::{CHANGE_CAUSE, REVISION};
 use plan::template::without_hash_label;
 use serde_json::{Value, json};
@@ -44,8 +46,12 @@ impl Revision {
         self.number_at("/spec/replicas")
     }
 
+    pub(crate) fn status(&self) -> SetStatus {
+        decode::set_status(Parts::from(&self.set).status).unwrap_or_default()
+    }
+
     pub(crate) fn ready(&self) -> i64 {
-        self.number_at("/status/readyReplicas")
+        self.status().ready
     }
 
     pub(crate) fn images(&self) -> String {

@@ -22,6 +22,7 @@ mod output;
 mod pick;
 mod pods;
 mod projection;
+mod read;
 mod resources;
 mod rolling_update;
 pub mod rollout;

@@ -1,8 +1,11 @@
 //! How a rollout stands, read from the Deployment alone, by the rules of `kubectl rollout status`.
 
+use api::{Condition, ConditionStatus, DeploymentSpec, DeploymentStatus};
 use plan::Flavour;
-use plan::keys::{condition as condition_type, reason};
+use plan::keys::{condition, reason};
 use serde_json::Value;
+
+use crate::read;
 
 /// Where a rollout is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,14 +63,17 @@ impl Counts {
     /// Reads them from a Deployment of either API.
     #[must_use]
     pub fn of(deployment: &Value) -> Self {
-        let number = |path: &str| deployment.pointer(path).and_then(Value::as_i64);
-        let status = |field: &str| number(&format!("/status/{field}")).unwrap_or(0);
+        Self::read(&read::spec(deployment), &read::status(deployment))
+    }
+
+    fn read(spec: &DeploymentSpec, status: &DeploymentStatus) -> Self {
+        let count = |number: Option<i32>| number.map_or(0, i64::from);
         Self {
-            desired: number("/spec/replicas").unwrap_or(1),
-            current: status("replicas"),
-            updated: status("updatedReplicas"),
-            ready: status("readyReplicas"),
-            available: status("availableReplicas"),
+            desired: spec.replicas.map_or(1, i64::from),
+            current: count(status.replicas),
+            updated: count(status.updated_replicas),
+            ready: count(status.ready_replicas),
+            available: count(status.available_replicas),
         }
     }
 }
@@ -88,34 +94,38 @@ pub fn of(flavour: Flavour, name: &str, deployment: &Value) -> Rollout {
 /// the ReplicaSet that it is about.
 #[must_use]
 pub fn of_set(flavour: Flavour, name: &str, deployment: &Value, newest: Option<&str>) -> Rollout {
-    let counts = Counts::of(deployment);
-    let (phase, message) = read(flavour, name, deployment, counts, newest);
+    let (spec, status) = (read::spec(deployment), read::status(deployment));
+    let counts = Counts::read(&spec, &status);
+    let (phase, message) = if is_observed(deployment) {
+        stands(flavour, name, (&spec, &status), counts, newest)
+    } else {
+        (Phase::Progressing, "Waiting for deployment spec update to be observed...".to_owned())
+    };
     Rollout { phase, message, counts }
 }
 
-fn read(
+fn stands(
     flavour: Flavour,
     name: &str,
-    deployment: &Value,
+    (spec, status): (&DeploymentSpec, &DeploymentStatus),
     counts: Counts,
     newest: Option<&str>,
 ) -> (Phase, String) {
     let waiting = |what: &str| format!("Waiting for deployment \"{name}\" rollout to finish: {what}...");
-    if !is_observed(deployment) {
-        return (Phase::Progressing, "Waiting for deployment spec update to be observed...".to_owned());
-    }
-    if flavour.is_custom_resource() && deployment.pointer("/spec/rollbackTo").is_some_and(Value::is_object) {
+    if flavour.is_custom_resource() && spec.rollback_to.is_some() {
         // A request that is refused stays until somebody removes it: there is nothing to wait for.
-        if let Some(message) = refusal(deployment) {
+        if let Some(message) = refusal(status) {
             return (Phase::Failed, format!("the rollback of deployment \"{name}\" is refused: {message}"));
         }
         return (Phase::Progressing, waiting("the rollback that was asked for has not begun"));
     }
+    let progressing = status.condition(condition::PROGRESSING);
     let is_of_another = || {
-        let about = late_set(deployment);
+        let about = progressing.and_then(late_set);
         about.is_some() && newest.is_some() && about != newest
     };
-    if progressing_reason(deployment) == Some(reason::PROGRESS_DEADLINE_EXCEEDED) && !is_of_another() {
+    let reason = progressing.and_then(|condition| condition.reason.as_deref());
+    if reason == Some(reason::PROGRESS_DEADLINE_EXCEEDED) && !is_of_another() {
         return (Phase::Failed, format!("deployment \"{name}\" exceeded its progress deadline"));
     }
     let Counts { desired, current, updated, available, .. } = counts;
@@ -128,7 +138,7 @@ fn read(
     } else {
         return (Phase::Complete, format!("deployment \"{name}\" successfully rolled out"));
     };
-    if deployment.pointer("/spec/paused").and_then(Value::as_bool) == Some(true) {
+    if spec.paused == Some(true) {
         return (Phase::Paused, format!("deployment \"{name}\" is paused: {left}"));
     }
     (Phase::Progressing, waiting(&left))
@@ -137,33 +147,19 @@ fn read(
 /// Whether the controller has seen the last change of the spec (S9.1).
 #[must_use]
 pub fn is_observed(deployment: &Value) -> bool {
-    let number = |path: &str| deployment.pointer(path).and_then(Value::as_i64).unwrap_or(0);
-    number("/status/observedGeneration") >= number("/metadata/generation")
+    let generation = deployment.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or(0);
+    read::status(deployment).observed_generation.unwrap_or(0) >= generation
 }
 
 /// Why the operator refuses the rollback that the spec asks for, if it does (S10).
-fn refusal(deployment: &Value) -> Option<&str> {
-    let condition = condition(deployment, condition_type::ROLLBACK_REFUSED)?;
-    let text = |field| condition.get(field).and_then(Value::as_str);
-    (text("status") == Some("True")).then(|| text("message").unwrap_or_default())
-}
-
-/// The reason of the condition `Progressing`.
-fn progressing_reason(deployment: &Value) -> Option<&str> {
-    condition(deployment, condition_type::PROGRESSING)?.get("reason")?.as_str()
+fn refusal(status: &DeploymentStatus) -> Option<&str> {
+    let condition = status.condition(condition::ROLLBACK_REFUSED)?;
+    (condition.status == ConditionStatus::True).then(|| condition.message.as_deref().unwrap_or_default())
 }
 
 /// The ReplicaSet that the condition `Progressing` is about: `ReplicaSet "web-1" has timed out ...`.
-fn late_set(deployment: &Value) -> Option<&str> {
-    let message = condition(deployment, condition_type::PROGRESSING)?.get("message")?.as_str()?;
-    message.strip_prefix("ReplicaSet \"")?.split('"').next()
-}
-
-/// A condition by its type.
-#[must_use]
-pub fn condition<'a>(deployment: &'a Value, kind: &str) -> Option<&'a Value> {
-    let conditions = deployment.pointer("/status/conditions")?.as_array()?;
-    conditions.iter().find(|condition| condition.get("type").and_then(Value::as_str) == Some(kind))
+fn late_set(progressing: &Condition) -> Option<&str> {
+    progressing.message.as_deref()?.strip_prefix("ReplicaSet \"")?.split('"').next()
 }
 
 #[cfg(test)]

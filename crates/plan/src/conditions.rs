@@ -3,37 +3,27 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use crate::keys::{condition, reason};
-use crate::selector::null_as_default;
 use crate::status::Status;
 
 /// One entry of `status.conditions`.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Condition {
     /// What it is about.
-    #[serde(rename = "type")]
     pub kind: String,
     /// `True`, `False` or `Unknown`.
-    #[serde(deserialize_with = "null_as_default")]
     pub status: String,
     /// One word for machines; foreign conditions may have none.
-    #[serde(deserialize_with = "null_as_default")]
     pub reason: String,
     /// A sentence for people.
-    #[serde(deserialize_with = "null_as_default")]
     pub message: String,
     /// When it was last looked at with a result; absent in foreign conditions.
-    #[serde(deserialize_with = "lenient")]
     pub last_update_time: Option<Timestamp>,
     /// When `status` last changed.
-    #[serde(deserialize_with = "lenient")]
     pub last_transition_time: Option<Timestamp>,
     /// Fields of foreign conditions that we do not know.
-    #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
 
@@ -51,35 +41,6 @@ impl Condition {
             last_transition_time: Some(now),
             extra: Map::new(),
         }
-    }
-
-    /// As it is stored: without what is empty, times in whole seconds.
-    #[must_use]
-    pub fn to_json(&self) -> Value {
-        let mut members = Map::new();
-        let mut set = |name: &str, text: String| _ = members.insert(name.to_owned(), Value::from(text));
-        set("type", self.kind.clone());
-        set("status", self.status.clone());
-        for (name, text) in [("reason", &self.reason), ("message", &self.message)] {
-            if !text.is_empty() {
-                set(name, text.clone());
-            }
-        }
-        let times =
-            [("lastUpdateTime", self.last_update_time), ("lastTransitionTime", self.last_transition_time)];
-        for (name, time) in times {
-            if let Some(time) = time {
-                set(name, whole_seconds(time).to_string());
-            }
-        }
-        members.extend(self.extra.clone());
-        Value::Object(members)
-    }
-}
-
-impl Serialize for Condition {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.to_json().serialize(serializer)
     }
 }
 
@@ -128,10 +89,4 @@ pub(crate) fn refresh_available(status: &mut Cow<'_, Status>, available: bool, n
 #[must_use]
 pub fn whole_seconds(time: Timestamp) -> Timestamp {
     Timestamp::from_second(time.as_second()).unwrap_or(time)
-}
-
-/// Garbage in a time counts as absent: it may come from anybody.
-fn lenient<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Timestamp>, D::Error> {
-    let value = Option::<Value>::deserialize(deserializer)?;
-    Ok(value.as_ref().and_then(Value::as_str).and_then(|text| text.parse().ok()))
 }

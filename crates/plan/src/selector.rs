@@ -30,7 +30,7 @@ pub struct Requirement {
 }
 
 /// Reads an explicit JSON `null` as the empty value, as Kubernetes does.
-pub(crate) fn null_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+fn null_as_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: serde::Deserializer<'de>,
     T: Default + Deserialize<'de>,

@@ -1,43 +1,29 @@
-//! The status of a Deployment as it is stored (S9.1–S9.6); `counters.rs` computes it.
-
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+//! The status of a Deployment (S9.1–S9.6); `counters.rs` computes it, `crates/api` reads and writes it.
 
 use crate::conditions::Condition;
-use crate::flavour::Flavour;
-use crate::selector::null_as_default;
 
-/// `status`, as stored. Counts are pods unless said otherwise.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+/// `status`. Counts are pods unless said otherwise.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Status {
     /// The generation that the rest belongs to (S9.1).
-    #[serde(deserialize_with = "null_as_default")]
     pub observed_generation: i64,
     /// Pods of all sets that are not terminating (S9.2).
-    #[serde(deserialize_with = "count")]
     pub replicas: i64,
     /// Those of the new set.
-    #[serde(deserialize_with = "count")]
     pub updated_replicas: i64,
     /// Ready pods of all sets.
-    #[serde(deserialize_with = "count")]
     pub ready_replicas: i64,
     /// Available pods of all sets.
-    #[serde(deserialize_with = "count")]
     pub available_replicas: i64,
     /// Pods that the sets should have and that are not available (S9.3).
-    #[serde(deserialize_with = "count")]
     pub unavailable_replicas: i64,
     /// Terminating pods, if all sets say so (S9.4).
     pub terminating_replicas: Option<i64>,
     /// How often a name was taken by somebody else's set (S4.15).
     pub collision_count: Option<i32>,
     /// Conditions, ours and foreign ones, in the order of their last change (S9.7).
-    #[serde(deserialize_with = "null_as_default")]
     pub conditions: Vec<Condition>,
     /// What only our kind has.
-    #[serde(flatten)]
     pub ours: Ours,
 }
 
@@ -54,8 +40,7 @@ pub(crate) struct Counts {
 }
 
 /// Status fields of our kind; all empty on apps/v1.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ours {
     /// Revision of the new ReplicaSet.
     pub revision: Option<i64>,
@@ -76,8 +61,7 @@ pub struct Ours {
 }
 
 /// `status.collisions`: how often the name of a template's set was taken (NS-1).
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct CollisionRecord {
     /// Fingerprint of the template.
     pub template: String,
@@ -88,8 +72,7 @@ pub struct CollisionRecord {
 }
 
 /// `status.rollback`: what came of the last `spec.rollbackTo`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RollbackRecord {
     /// The revision asked for; 0 is the previous one.
     pub requested: i64,
@@ -97,19 +80,16 @@ pub struct RollbackRecord {
     pub revision: i64,
     /// `RolledBack`, `RevisionNotFound`, `TemplateUnchanged`, `Invalid` or `Refused`.
     pub result: String,
-    /// Why, if the server refused the template. Written as null when there is none, since a
-    /// merge patch would keep the one before.
+    /// Why, if the server refused the template.
     pub message: Option<String>,
     /// When, in RFC 3339.
     pub time: String,
-    /// The rollbacks of the last ten minutes, oldest first, at most three. Written when empty
-    /// too, for the same reason.
+    /// The rollbacks of the last ten minutes, oldest first, at most three.
     pub recent: Vec<RecentRollback>,
 }
 
 /// One rollback of the last ten minutes.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecentRollback {
     /// When, in RFC 3339.
     pub time: String,
@@ -119,44 +99,7 @@ pub struct RecentRollback {
     pub to: String,
 }
 
-/// A count as stored, cut to 32 bits: who may write the status may write anything, and sums of
-/// counts must not overflow.
-fn count<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
-    let stored: i64 = null_as_default(deserializer)?;
-    Ok(stored.clamp(i64::from(i32::MIN), i64::from(i32::MAX)))
-}
-
 impl Status {
-    /// Reads a stored status; what is missing is zero, what is malformed is an error.
-    ///
-    /// # Errors
-    /// When a field has the wrong type.
-    pub fn read(value: &Value) -> Result<Self, serde_json::Error> {
-        if value.is_null() { Ok(Self::default()) } else { Self::deserialize(value) }
-    }
-
-    /// The status as JSON, with explicit nulls where a field is to go away (merge patch).
-    #[must_use]
-    pub fn to_json(&self, flavour: Flavour) -> Value {
-        let mut members = Map::new();
-        let mut set = |name: &str, value: Value| _ = members.insert(name.to_owned(), value);
-        set("observedGeneration", self.observed_generation.into());
-        set("replicas", self.replicas.into());
-        set("updatedReplicas", self.updated_replicas.into());
-        set("readyReplicas", self.ready_replicas.into());
-        set("availableReplicas", self.available_replicas.into());
-        set("unavailableReplicas", self.unavailable_replicas.into());
-        set("terminatingReplicas", self.terminating_replicas.into());
-        set("collisionCount", self.collision_count.into());
-        set("conditions", self.conditions.iter().map(Condition::to_json).collect());
-        if flavour.has_status_extras()
-            && let Ok(Value::Object(ours)) = serde_json::to_value(&self.ours)
-        {
-            members.extend(ours);
-        }
-        Value::Object(members)
-    }
-
     pub(crate) fn counts(&self) -> Counts {
         Counts {
             observed_generation: self.observed_generation,

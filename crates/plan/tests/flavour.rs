@@ -26,18 +26,6 @@ const METHODS: [(&str, &str); 12] = [
 ];
 const METHODS_MAX: usize = 12;
 
-/// `DeploymentStatus` of apps/v1, whole.
-const STATUS_FIELDS: [&str; 9] = [
-    "availableReplicas",
-    "collisionCount",
-    "conditions",
-    "observedGeneration",
-    "readyReplicas",
-    "replicas",
-    "terminatingReplicas",
-    "unavailableReplicas",
-    "updatedReplicas",
-];
 const CONDITIONS: [&str; 3] = [condition::AVAILABLE, condition::PROGRESSING, condition::REPLICA_FAILURE];
 const PASSES_MAX: usize = 20;
 
@@ -141,12 +129,7 @@ fn nothing_of_ours(name: &str, map: &Map) {
 }
 
 fn is_upstreams(name: &str, status: &Status) {
-    let json = status.to_json(Flavour::AppsV1);
-    let fields: Vec<_> = json.as_object().unwrap().keys().map(String::as_str).collect();
-    let mut sorted = fields.clone();
-    sorted.sort_unstable();
-    assert_eq!(sorted, STATUS_FIELDS, "{name}");
-    assert_eq!(status.ours, plan::Status::default().ours, "{name}: nor is any kept in mind");
+    assert_eq!(status.ours, plan::Status::default().ours, "{name}: no field of ours is kept in mind");
     for entry in &status.conditions {
         assert!(CONDITIONS.contains(&entry.kind.as_str()), "{name}: condition {}", entry.kind);
     }

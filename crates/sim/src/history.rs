@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use api::decode::{self, Defaults, Parts};
 use plan::keys::{MANAGED_LABEL, MANAGED_VALUE};
-use plan::{Flavour, ReplicaSet, Status, Workload};
+use plan::{Flavour, ReplicaSet, Workload};
 use world::{Change, ChangeKind, Object, Resource};
 
 /// A version of a ReplicaSet.
@@ -84,7 +84,7 @@ fn with_status(before: &ReplicaSet, object: &Object) -> Option<ReplicaSet> {
 }
 
 fn reported(before: &Workload, object: &Object) -> Option<Workload> {
-    let status = Status::read(&object.status).ok()?;
+    let status = decode::status(&object.status).ok()?.into();
     Some(Workload { status, resource_version: object.version().to_string(), ..before.clone() })
 }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use plan::selector::LabelSelector;
 use plan::template::Fingerprint;
-use plan::{Flavour, Status, equality, quantity, revision, template};
+use plan::{Flavour, equality, quantity, revision, template};
 use serde_json::{Value, json};
 
 /// The largest is what all annotations of an object may have together.
@@ -56,7 +56,7 @@ const PARSERS: &[Parser] = &[
     ("selector", selector, |it| _ = black_box(LabelSelector::deserialize_from(it))),
     ("template", members, |it| _ = black_box(template::digest(it))),
     ("equality", items, |it| _ = black_box(equality::digest(it))),
-    ("status", conditions, |it| drop(black_box(Status::read(it)))),
+    ("status", conditions, |it| drop(black_box(api::decode::status(it)))),
     ("workload", items, |it| _ = black_box(api::decode::summary(Flavour::AppsV1, it))),
 ];
 

@@ -6,9 +6,11 @@
 
 use std::collections::BTreeMap;
 
+use kube_core::crd::CustomResourceExt as _;
 use serde_json::{Map, Value, json};
 
-use super::{GROUP, KIND, SchemaError, VERSION};
+use super::{GROUP, KIND, ROOT, SchemaError, VERSION};
+use crate::Deployment;
 
 const APPS_SPEC: &str = "io.k8s.api.apps.v1.DeploymentSpec";
 const OBJECT_META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
@@ -48,7 +50,7 @@ pub fn kustomize_openapi(openapi: &Value) -> Result<Value, SchemaError> {
         }
     }
     let apps = source.get(APPS_SPEC).ok_or_else(|| SchemaError::Missing(APPS_SPEC.to_owned()))?;
-    definitions.insert(OUR_SPEC.to_owned(), our_spec(apps));
+    definitions.insert(OUR_SPEC.to_owned(), our_spec(apps)?);
     definitions.insert(OURS.to_owned(), our_kind());
     Ok(json!({ "definitions": definitions }))
 }
@@ -144,13 +146,17 @@ fn references(value: &Value, names: &mut Vec<String>) {
     }
 }
 
-fn our_spec(apps: &Value) -> Map<String, Value> {
+/// The spec of apps/v1, with the fields that only ours has.
+fn our_spec(apps: &Value) -> Result<Map<String, Value>, SchemaError> {
     let mut spec = trim(apps);
+    let definition = serde_json::to_value(Deployment::crd())?;
+    let own = definition.pointer(ROOT).and_then(|root| root.pointer("/properties/spec/properties"));
     if let Some(properties) = spec.get_mut("properties").and_then(Value::as_object_mut) {
-        let rollback = json!({"type": "object", "properties": {"revision": {"type": "integer"}}});
-        properties.insert("rollbackTo".into(), rollback);
+        for (name, field) in own.and_then(Value::as_object).into_iter().flatten() {
+            properties.entry(name.clone()).or_insert_with(|| Value::Object(trim(field)));
+        }
     }
-    spec
+    Ok(spec)
 }
 
 fn our_kind() -> Map<String, Value> {

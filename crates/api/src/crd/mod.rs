@@ -1,20 +1,23 @@
 //! The `CustomResourceDefinition` of `deployments.rollwright.dev`.
 //!
-//! The definition is built by code, so that the same code serves the file in `crds/`, the
+//! kube's derive makes it from the types. The same code serves the file in `crds/`, the
 //! `rollwright crd` command, and a cluster whose Kubernetes knows other pod fields than ours:
 //! [`crd`] takes the pod template either from the schema that ships with this crate or from a
 //! live API server's OpenAPI document. The operator never reads the template by these types; it
 //! carries it as opaque JSON, and refreshing the CRD is all that a newer Kubernetes needs.
 
+mod finish;
 mod kustomize;
+mod limits;
 mod missing;
-mod rules;
-mod spec;
-mod status;
 mod template;
 mod yaml;
 
+use kube_core::crd::CustomResourceExt as _;
 use serde_json::{Value, json};
+
+use crate::Deployment;
+use finish::Nulls;
 
 pub use kustomize::{kustomize_openapi, kustomize_text};
 pub use missing::missing_pod_fields;
@@ -39,6 +42,9 @@ pub const OPENAPI_PATH: &str = "/openapi/v3/apis/apps/v1";
 /// Path of the OpenAPI document that [`kustomize_openapi`] reads.
 pub const OPENAPI_V2_PATH: &str = "/openapi/v2";
 
+/// Where a definition has its schema.
+const ROOT: &str = "/spec/versions/0/schema/openAPIV3Schema";
+
 /// The pod template of the Kubernetes release we build for, as [`template_schema`] made it.
 const EMBEDDED_TEMPLATE: &str = include_str!("pod-template.schema.json");
 
@@ -58,7 +64,7 @@ pub enum SchemaError {
     #[error("{0} is nested too deep for a structural schema")]
     TooDeep(String),
     /// The schema built into this program cannot be read.
-    #[error("the built-in pod template schema is damaged: {0}")]
+    #[error("the built-in schema is damaged: {0}")]
     Embedded(#[from] serde_json::Error),
 }
 
@@ -73,38 +79,29 @@ pub fn crd(openapi: Option<&Value>) -> Result<Value, SchemaError> {
         Some(openapi) => template_schema(openapi)?,
         None => embedded_template()?,
     };
-    Ok(json!({
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": {"name": CRD_NAME},
-        "spec": {
-            "group": GROUP,
-            "scope": "Namespaced",
-            "names": {
-                "plural": PLURAL,
-                "singular": "deployment",
-                "kind": KIND,
-                "listKind": "DeploymentList",
-                "shortNames": [SHORT_NAME],
-                "categories": ["all", "rollwright"],
-            },
-            "versions": [{
-                "name": VERSION,
-                "served": true,
-                "storage": true,
-                "schema": {"openAPIV3Schema": root(template)},
-                "subresources": {
-                    "status": {},
-                    "scale": {
-                        "specReplicasPath": ".spec.replicas",
-                        "statusReplicasPath": ".status.scaleReplicas",
-                        "labelSelectorPath": ".status.selector",
-                    },
-                },
-                "additionalPrinterColumns": printer_columns(),
-            }],
-        },
-    }))
+    let mut definition = serde_json::to_value(Deployment::crd())?;
+    if let Some(root) = definition.pointer_mut(ROOT) {
+        complete(root, template);
+    }
+    Ok(definition)
+}
+
+/// Completes the schema that kube makes of the types.
+fn complete(root: &mut Value, template: Value) {
+    finish::finish(root, Nulls::Taken);
+    let Some(properties) = root.get_mut("properties") else { return };
+    if let Some(status) = properties.get_mut("status") {
+        finish::finish(status, Nulls::Refused);
+    }
+    if let Some(node) = properties.pointer_mut("/spec/properties/template") {
+        *node = limits::pod_template(template, node["description"].take());
+    }
+    if let Some(properties) = properties.as_object_mut() {
+        for (name, kind) in [("apiVersion", "string"), ("kind", "string"), ("metadata", "object")] {
+            properties.insert(name.to_owned(), json!({ "type": kind }));
+        }
+    }
+    finish::without_defaults(root);
 }
 
 /// The pod template schema built into this program.
@@ -114,51 +111,6 @@ pub fn crd(openapi: Option<&Value>) -> Result<Value, SchemaError> {
 /// If it is not JSON, which a test excludes.
 pub fn embedded_template() -> Result<Value, SchemaError> {
     Ok(serde_json::from_str(EMBEDDED_TEMPLATE)?)
-}
-
-fn root(template: Value) -> Value {
-    json!({
-        "type": "object",
-        "description": "Deployment keeps a number of identical pods running and moves them from \
-            one template to the next. It means what an apps/v1 Deployment means; Rollwright \
-            carries it out with ordinary apps/v1 ReplicaSets.",
-        "required": ["spec"],
-        "properties": {
-            "apiVersion": {"type": "string"},
-            "kind": {"type": "string"},
-            "metadata": {"type": "object"},
-            "spec": spec::schema(template),
-            "status": status::schema(),
-        },
-    })
-}
-
-/// What `kubectl get deployments -o wide` shows (S15.7). A column takes a single path, so the
-/// composed ones are fed by strings that the operator keeps in the status.
-fn printer_columns() -> Value {
-    json!([
-        column("Ready", "string", ".status.ready", 0, "Ready pods out of wanted pods."),
-        column("Up-to-date", "integer", ".status.updatedReplicas", 0, "Pods of the current template."),
-        column(
-            "Available",
-            "integer",
-            ".status.availableReplicas",
-            0,
-            "Pods that have been ready for minReadySeconds."
-        ),
-        column("Age", "date", ".metadata.creationTimestamp", 0, "Time since creation."),
-        column("Containers", "string", ".status.containers", 1, "Names of the template's containers."),
-        column("Images", "string", ".status.images", 1, "Images of the template's containers."),
-        column("Selector", "string", ".status.selector", 1, "Label selector of the pods."),
-    ])
-}
-
-fn column(name: &str, kind: &str, path: &str, priority: i32, description: &str) -> Value {
-    let mut column = json!({"name": name, "type": kind, "jsonPath": path, "description": description});
-    if let (true, Some(column)) = (priority > 0, column.as_object_mut()) {
-        column.insert("priority".into(), json!(priority));
-    }
-    column
 }
 
 #[cfg(test)]

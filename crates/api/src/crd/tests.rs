@@ -109,6 +109,19 @@ fn template_schema_says_what_it_cannot_build() {
     assert_eq!(error(&endless), "Loop.loop is nested too deep for a structural schema");
 }
 
+/// A patch of our kind merges as one of apps/v1, and knows the fields that only ours has.
+#[test]
+fn kustomize_knows_our_own_fields() {
+    let meta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";
+    let apps = json!({"type": "object", "properties": {"paused": {"type": "boolean"}}});
+    let document =
+        json!({"definitions": {"io.k8s.api.apps.v1.DeploymentSpec": apps, meta: {"type": "object"}}});
+    let definitions = kustomize_openapi(&document).unwrap();
+    let properties = &definitions["definitions"]["dev.rollwright.v1.DeploymentSpec"]["properties"];
+    let rollback = json!({"type": "object", "properties": {"revision": {"type": "integer"}}});
+    assert_eq!((&properties["rollbackTo"], &properties["paused"]), (&rollback, &json!({"type": "boolean"})));
+}
+
 #[test]
 fn unreadable_documents_lack_no_fields() {
     let crd = crd(None).unwrap();

@@ -102,22 +102,13 @@ fn field(path: &str, schema: &Value, required: bool) -> Field {
     Field { path: path.to_owned(), kind: kind(schema), default, limits, description: escape(&description) }
 }
 
-/// Takes `10 when absent` out of a description: it has a column of its own.
+/// Takes `Default: 10.` out of a description: it has a column of its own.
 fn split_default(description: &str) -> (String, Option<String>) {
-    if let Some((name, rest)) = description.split_once(" (also when absent)") {
-        return (format!("{name}{rest}"), Some(name.to_owned()));
-    }
-    let Some((before, after)) = description.split_once(" when absent") else {
+    let Some((before, after)) = description.split_once(" Default: ") else {
         return (description.to_owned(), None);
     };
-    let Some((before, value)) = before.rsplit_once(' ') else { return (description.to_owned(), None) };
-    if !value.starts_with(|first: char| first.is_ascii_digit()) {
-        return (description.to_owned(), None);
-    }
-    let after = after.trim_start_matches([';', '.']);
-    let after = after.trim_start();
-    let text = if after.is_empty() { before.to_owned() } else { format!("{before} {after}") };
-    (text, Some(value.to_owned()))
+    let (value, after) = after.split_once(". ").unwrap_or((after.trim_end_matches('.'), ""));
+    (format!("{before} {after}").trim_end().to_owned(), Some(value.to_owned()))
 }
 
 fn kind(schema: &Value) -> String {

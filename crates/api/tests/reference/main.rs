@@ -1,6 +1,6 @@
 //! `docs/api.md`, the reference of the API, is what the definition and the planner's names make.
 //!
-//! `UPDATE=1 cargo test -p api` writes it anew.
+//! `UPDATE=1 cargo test -p rollwright-api` writes it anew.
 
 #![expect(
     clippy::unwrap_used,
@@ -13,11 +13,11 @@ mod fields;
 
 use std::fmt::Write as _;
 
-use api::crd::{GROUP, KIND, PLURAL, SHORT_NAME, VERSION, crd};
-use api::decode::{self, Defaults};
 use conditions::{ENTRIES, OF_EVENTS};
 use plan::intstr::IntOrPercent;
 use plan::{Flavour, Strategy};
+use rollwright_api::crd::{GROUP, KIND, PLURAL, SHORT_NAME, VERSION, crd};
+use rollwright_api::decode::{self, Defaults};
 use serde_json::{Value, json};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/api.md");

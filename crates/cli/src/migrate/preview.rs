@@ -1,6 +1,7 @@
 //! A migration played through in memory: what each write makes of the cluster, with controllers that
 //! do at once what they are waited for.
 
+use api::encode;
 use plan::Flavour;
 use plan::template::without_hash_label;
 use serde_json::{Value, json};
@@ -122,8 +123,8 @@ pub(crate) fn merge(object: &mut Value, patch: &Value) {
 /// Both controllers see what there is, and adopt what they may.
 pub(crate) fn settle(facts: &mut Facts) {
     for deployment in [&mut facts.target, &mut facts.source].into_iter().flatten() {
-        let generation = deployment.body.pointer("/metadata/generation").cloned();
-        merge(&mut deployment.body, &json!({"status": {"observedGeneration": generation}}));
+        let generation = deployment.body.pointer("/metadata/generation").cloned().unwrap_or_default();
+        merge(&mut deployment.body, &json!({"status": encode::observed(&generation)}));
         let owner = json!([{
             "apiVersion": deployment.flavour.api_version(),
             "kind": "Deployment",

@@ -126,8 +126,9 @@ fn is_handed_over(target: &Deployment, current: &Value) -> bool {
 
 /// What has to end before the pods may change hands: then one ReplicaSet has all of them.
 pub(crate) fn unsettled(facts: &Facts, source: &Deployment, current: &Value) -> Option<String> {
-    let wants = source.body.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or(1);
-    let asked = source.body.pointer("/spec/rollbackTo").is_some_and(Value::is_object)
+    let spec = source.spec();
+    let wants = spec.replicas.map_or(1, i64::from);
+    let asked = spec.rollback_to.is_some()
         || (source.flavour == Flavour::AppsV1
             && crate::migrate::facts::entry(&source.body, "annotations", ROLLBACK_TO).is_some());
     if asked {

@@ -1,6 +1,7 @@
 //! What a migration writes. Every write names what it was decided from, by uid and version: a state
 //! that has changed since is refused by the server, and looked at anew.
 
+use api::encode;
 use plan::keys::{FINGERPRINTS, MANAGED_LABEL, MANAGED_VALUE, OUR_PREFIX, is_never_copied};
 use plan::{Flavour, equality, template::without_hash_label};
 use serde_json::{Map, Value, json};
@@ -52,8 +53,7 @@ pub(crate) fn create(facts: &Facts, source: &Deployment, current: &Value) -> Wri
 pub(crate) fn manifest(facts: &Facts, source: &Deployment) -> Value {
     let mut spec = source.body.get("spec").cloned().unwrap_or_default();
     if let Some(spec) = spec.as_object_mut() {
-        spec.insert("paused".to_owned(), json!(true));
-        spec.remove("rollbackTo");
+        encode::begin_paused(spec);
     }
     json!({
         "apiVersion": facts.to.api_version(),
@@ -208,6 +208,7 @@ pub(crate) fn retarget(facts: &Facts, scaler: &Value) -> Write {
 /// The end: the target's controller may act again.
 pub(crate) fn finish(facts: &Facts, target: &Deployment) -> Write {
     let labels = json!({MIGRATED_FROM: null});
-    let patch = json!({"metadata": metadata(&target.body, &[("labels", labels)]), "spec": {"paused": false}});
+    let patch =
+        json!({"metadata": metadata(&target.body, &[("labels", labels)]), "spec": encode::paused(false)});
     Write { says: format!("resume {}", facts.target_name()), change: Change::PatchTarget(patch) }
 }

@@ -1,6 +1,8 @@
 //! What a rolling update reads of the cluster, and what follows from it at once.
 
+use k8s_openapi::api::core::v1::ReplicationControllerStatus;
 use plan::template::digest;
+use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
 use crate::cluster::controller_of;
@@ -83,7 +85,17 @@ pub(crate) fn is_deleting(object: &Value) -> bool {
 
 /// Whether the controller of controllers has seen the last change.
 pub(crate) fn is_observed(controller: &Value) -> bool {
-    number(controller, "/status/observedGeneration") >= number(controller, "/metadata/generation")
+    status(controller).observed_generation.unwrap_or(0) >= number(controller, "/metadata/generation")
+}
+
+/// Pods that have been ready for long enough.
+pub(crate) fn available(controller: &Value) -> i64 {
+    status(controller).available_replicas.map_or(0, i64::from)
+}
+
+fn status(controller: &Value) -> ReplicationControllerStatus {
+    let status = controller.get("status").map(ReplicationControllerStatus::deserialize);
+    status.and_then(Result::ok).unwrap_or_default()
 }
 
 /// The label's value in what new pods get.

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use crate::pods::text;
 use crate::rolling_update::facts::{
-    DESIRED, Facts, HELD, NO_CLASS, PARTNER, annotation, desired, full_name, hash, is_deleting, is_held,
-    is_observed, is_unique, name, number, size, stripped, template_label,
+    DESIRED, Facts, HELD, NO_CLASS, PARTNER, annotation, available, desired, full_name, hash, is_deleting,
+    is_held, is_observed, is_unique, name, number, size, stripped, template_label,
 };
 use crate::stepwise;
 
@@ -217,7 +217,7 @@ fn roll(source: &Value, target: &Value) -> Next {
         }
     }
     let reached = size(target);
-    if !is_observed(target) || number(target, "/status/availableReplicas") < reached {
+    if !is_observed(target) || available(target) < reached {
         return Next::Wait(format!("{reached} pods of {} to be available", full_name(name(target))));
     }
     if size(source) > all.saturating_sub(reached).max(0) {

@@ -3,6 +3,7 @@
 use std::io::Write as _;
 use std::time::Duration;
 
+use api::ConditionStatus;
 use futures::StreamExt as _;
 use kube::runtime::watcher::{self, Event};
 use kube::runtime::{WatchStreamExt as _, watcher as watch};
@@ -74,9 +75,9 @@ impl Stand {
     }
 
     fn towards_availability(deployment: &Deployment, rollout: Rollout) -> Self {
-        let available = rollout::condition(&deployment.body, condition::AVAILABLE);
-        let is_available =
-            available.is_some_and(|found| found.get("status").and_then(Value::as_str) == Some("True"));
+        let status = deployment.status();
+        let available = status.condition(condition::AVAILABLE);
+        let is_available = available.is_some_and(|found| found.status == ConditionStatus::True);
         let name = deployment.name();
         if rollout::is_observed(&deployment.body) && is_available {
             let message = format!("deployment \"{name}\" has minimum availability");

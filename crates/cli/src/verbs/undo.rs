@@ -1,5 +1,6 @@
 //! `undo`: back to an earlier revision.
 
+use api::{Rollback, RollbackResult};
 use kube::api::Patch;
 use serde_json::Value;
 
@@ -32,7 +33,7 @@ pub(crate) async fn undo(subject: &Subject, arguments: &UndoArguments) -> Result
     if arguments.dry_run != DryRun::None {
         return show(subject, &all, revision, &patch, arguments.dry_run).await;
     }
-    let before = deployment.text("/status/rollback/time").to_owned();
+    let before = deployment.status().rollback;
     let patched = cluster.patch(deployment, &patch, false).await?;
     print(&format!("{name} rolled back\n"))?;
     if !arguments.wait {
@@ -40,7 +41,7 @@ pub(crate) async fn undo(subject: &Subject, arguments: &UndoArguments) -> Result
     }
     let mut lines = status::Lines::new();
     let code = status::wait(cluster, &patched, Goal::Complete, limit(arguments.timeout), &mut lines).await?;
-    refused(&cluster.read_again(&patched).await?, &before).map_or(Ok(code), Err)
+    refused(&cluster.read_again(&patched).await?, before).map_or(Ok(code), Err)
 }
 
 /// What would change, and whether the server takes it.
@@ -76,13 +77,18 @@ fn current<'a>(deployment: &'a Deployment, all: &'a [Revision]) -> &'a Value {
 }
 
 /// What came of the request on our kind, if it was not carried out.
-fn refused(deployment: &Deployment, before: &str) -> Option<Failure> {
-    let result = deployment.text("/status/rollback/result");
-    let is_ours = deployment.text("/status/rollback/time") != before;
-    let is_done = matches!(result, "" | "RolledBack" | "TemplateUnchanged");
+fn refused(deployment: &Deployment, before: Option<Rollback>) -> Option<Failure> {
+    let rollback = deployment.status().rollback?;
+    let is_ours = rollback.time != before.and_then(|before| before.time);
+    let result = rollback.result?;
+    let is_done = matches!(result, RollbackResult::RolledBack | RollbackResult::TemplateUnchanged);
     (is_ours && !is_done).then(|| {
-        let message = deployment.text("/status/rollback/message");
+        let message = rollback.message.unwrap_or_default();
         let text = format!("the rollback was not carried out: {result} {message}").trim_end().to_owned();
-        if result == "RevisionNotFound" { Failure::Missing(text) } else { Failure::Rollout(text) }
+        if result == RollbackResult::RevisionNotFound {
+            Failure::Missing(text)
+        } else {
+            Failure::Rollout(text)
+        }
     })
 }

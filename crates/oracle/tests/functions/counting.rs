@@ -1,5 +1,6 @@
 //! Numbers of pods: limits, sizes, counters.
 
+use api::encode;
 use plan::fenceposts;
 use plan::intstr::{IntOrPercent, Round};
 use plan::rolling;
@@ -97,7 +98,7 @@ pub(crate) fn status(input: &Value) -> Answer {
         snapshot.add(set["name"].as_str().unwrap(), set["new"] == true, &object);
     }
     let plan = snapshot.plan();
-    without_zeros(snapshot::status_after(&snapshot, &plan).to_json(plan::Flavour::AppsV1)).into()
+    without_zeros(encode::status(plan::Flavour::AppsV1, &snapshot::status_after(&snapshot, &plan))).into()
 }
 
 /// Zero counters and nulls are not in the recording; the pointers among them are.

@@ -24,11 +24,13 @@ fn now(input: &Value) -> Timestamp {
 }
 
 fn progressing(input: &Value) -> Option<Condition> {
-    let mut condition = Option::<Condition>::deserialize(&input["condition"]).unwrap();
-    if let Some(condition) = &mut condition {
-        condition.kind = plan::keys::condition::PROGRESSING.to_owned();
-    }
-    condition
+    let mut condition = input.get("condition").filter(|condition| !condition.is_null())?.clone();
+    condition["type"] = json!(plan::keys::condition::PROGRESSING);
+    Some(read(&condition))
+}
+
+fn read(condition: &Value) -> Condition {
+    api::Condition::deserialize(condition).unwrap().into()
 }
 
 pub(crate) fn is_timed_out(input: &Value) -> Answer {
@@ -59,7 +61,8 @@ pub(crate) fn requeue(input: &Value) -> Answer {
 }
 
 pub(crate) fn set_condition(input: &Value) -> Answer {
-    let mut conditions = Vec::<Condition>::deserialize(&input["conditions"]).unwrap();
-    plan::set_condition(&mut conditions, Condition::deserialize(&input["new"]).unwrap());
+    let mut conditions: Vec<_> = input["conditions"].as_array().unwrap().iter().map(read).collect();
+    plan::set_condition(&mut conditions, read(&input["new"]));
+    let conditions: Vec<_> = conditions.iter().map(api::Condition::from).collect();
     snapshot::without_empty_text(json!(conditions)).into()
 }

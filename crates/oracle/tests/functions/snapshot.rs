@@ -84,7 +84,7 @@ pub(crate) fn workload(input: &Value) -> Workload {
 }
 
 pub(crate) fn status(value: &Value) -> Status {
-    Status::read(value).unwrap()
+    decode::status(value).unwrap().into()
 }
 
 /// The changes of sets in a plan, in order.

@@ -4,7 +4,7 @@
 //! field; the message says what to write instead. Rules over fields that have a default use the
 //! defaulted value, since our objects are stored as they were written.
 
-use serde_json::{Value, json};
+use kube_core::Rule;
 
 /// A label key: an optional DNS subdomain and a slash, then a name of at most 63 characters.
 const KEY: &str = "^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?\
@@ -26,34 +26,26 @@ fn is_key(name: &str) -> String {
     format!("{name}.matches('{KEY}') && {name}.indexOf('/') <= {MAX_PREFIX}")
 }
 
-fn rule(expression: &str, message: &str) -> Value {
-    json!({"rule": expression, "message": message})
+fn rule(expression: &str, message: &str) -> Rule {
+    Rule::new(expression).message(message)
 }
 
-fn rule_at(path: &str, expression: &str, message: &str) -> Value {
-    json!({"rule": expression, "message": message, "fieldPath": path})
+fn rule_at(path: &str, expression: &str, message: &str) -> Rule {
+    rule(expression, message).field_path(path)
 }
 
-/// Rules over several fields of `spec`.
-pub(super) fn spec() -> Value {
-    json!([
-        selector_is_kept(),
-        selector_is_immutable(),
-        selector_or_labels(),
-        labels_match(),
-        expressions_match(),
-        // S1.28, with the defaults of S1.8 and S1.10.
-        rule_at(
-            ".progressDeadlineSeconds",
-            "(has(self.progressDeadlineSeconds) ? self.progressDeadlineSeconds : 600) > \
-             (has(self.minReadySeconds) ? self.minReadySeconds : 0)",
-            "must be greater than spec.minReadySeconds (600 when absent): raise progressDeadlineSeconds or \
-             lower minReadySeconds",
-        ),
-    ])
+/// S1.28, with the defaults of S1.8 and S1.10.
+pub(crate) fn deadline_is_long_enough() -> Rule {
+    rule_at(
+        ".progressDeadlineSeconds",
+        "(has(self.progressDeadlineSeconds) ? self.progressDeadlineSeconds : 600) > \
+         (has(self.minReadySeconds) ? self.minReadySeconds : 0)",
+        "must be greater than spec.minReadySeconds (600 when absent): raise progressDeadlineSeconds or \
+         lower minReadySeconds",
+    )
 }
 
-fn selector_is_kept() -> Value {
+pub(crate) fn selector_is_kept() -> Rule {
     // No fieldPath: the field is absent.
     rule(
         "!has(oldSelf.selector) || has(self.selector)",
@@ -62,7 +54,7 @@ fn selector_is_kept() -> Value {
 }
 
 /// S1.29: nil and empty lists are the same.
-fn selector_is_immutable() -> Value {
+pub(crate) fn selector_is_immutable() -> Rule {
     let labels =
         |side: &str| format!("(has({side}.selector.matchLabels) ? {side}.selector.matchLabels : {{}})");
     let terms = |side: &str| {
@@ -85,7 +77,7 @@ fn selector_is_immutable() -> Value {
 }
 
 /// Without a selector the labels of the template become it, so there must be some.
-fn selector_or_labels() -> Value {
+pub(crate) fn selector_or_labels() -> Rule {
     rule(
         &format!("has(self.selector) || ({HAS_LABELS} && size({LABELS}) > 0)"),
         "spec.selector is required when the template has no labels: add spec.template.metadata.labels",
@@ -93,7 +85,7 @@ fn selector_or_labels() -> Value {
 }
 
 /// S1.23 for matchLabels.
-fn labels_match() -> Value {
+pub(crate) fn labels_match() -> Rule {
     rule_at(
         ".template.metadata.labels",
         &format!(
@@ -105,7 +97,7 @@ fn labels_match() -> Value {
 }
 
 /// S1.23 for matchExpressions.
-fn expressions_match() -> Value {
+pub(crate) fn expressions_match() -> Rule {
     let present = format!("({HAS_LABELS} && e.key in {LABELS})");
     let listed = format!("({present} && has(e.values) && {LABELS}[e.key] in e.values)");
     rule_at(
@@ -120,88 +112,92 @@ fn expressions_match() -> Value {
 }
 
 /// S1.22: a selector that is there says something.
-pub(super) fn selector() -> Value {
-    json!([rule(
+pub(crate) fn selector_says_something() -> Rule {
+    rule(
         "(has(self.matchLabels) && size(self.matchLabels) > 0) || \
          (has(self.matchExpressions) && size(self.matchExpressions) > 0)",
         "must not be empty: add matchLabels, or leave the selector out to use the template's labels",
-    )])
+    )
 }
 
-/// S1.22: operators and their values.
-pub(super) fn expression() -> Value {
-    json!([
-        rule(
-            "!(self.operator in ['In', 'NotIn']) || (has(self.values) && size(self.values) > 0)",
-            "operators In and NotIn need values: add at least one to values",
-        ),
-        rule(
-            "!(self.operator in ['Exists', 'DoesNotExist']) || !has(self.values) || size(self.values) == 0",
-            "operators Exists and DoesNotExist take no values: remove values",
-        ),
-    ])
+/// S1.22.
+pub(crate) fn some_operators_need_values() -> Rule {
+    rule(
+        "!(self.operator in ['In', 'NotIn']) || (has(self.values) && size(self.values) > 0)",
+        "operators In and NotIn need values: add at least one to values",
+    )
 }
 
-/// S1.22, S1.32: keys and values of a map of labels.
-pub(super) fn labels() -> Value {
-    json!([
-        rule(&format!("self.all(k, {})", is_key("k")), KEY_HELP),
-        rule(&format!("self.all(k, self[k].matches('{VALUE}'))"), VALUE_HELP),
-    ])
+/// S1.22.
+pub(crate) fn some_operators_take_no_values() -> Rule {
+    rule(
+        "!(self.operator in ['Exists', 'DoesNotExist']) || !has(self.values) || size(self.values) == 0",
+        "operators Exists and DoesNotExist take no values: remove values",
+    )
+}
+
+/// S1.22, S1.32: the keys of a map of labels.
+pub(crate) fn keys_are_label_keys() -> Rule {
+    rule(&format!("self.all(k, {})", is_key("k")), KEY_HELP)
+}
+
+/// S1.22, S1.32: the values of a map of labels.
+pub(crate) fn values_are_label_values() -> Rule {
+    rule(&format!("self.all(k, self[k].matches('{VALUE}'))"), VALUE_HELP)
 }
 
 /// S1.22: the key of a selector term.
-pub(super) fn label_key() -> Value {
-    json!([rule(&is_key("self"), KEY_HELP)])
+pub(crate) fn is_label_key() -> Rule {
+    rule(&is_key("self"), KEY_HELP)
 }
 
 /// S1.22: the values of a selector term.
-pub(super) fn label_values() -> Value {
-    json!([rule(&format!("self.all(v, v.matches('{VALUE}'))"), VALUE_HELP)])
+pub(crate) fn are_label_values() -> Rule {
+    rule(&format!("self.all(v, v.matches('{VALUE}'))"), VALUE_HELP)
 }
 
 /// S1.25.
-pub(super) fn strategy() -> Value {
-    json!([rule_at(
+pub(crate) fn recreate_has_no_limits() -> Rule {
+    rule_at(
         ".rollingUpdate",
         "!(has(self.type) && self.type == 'Recreate' && has(self.rollingUpdate))",
         "may not be set when spec.strategy.type is Recreate: remove rollingUpdate, or use RollingUpdate",
-    )])
+    )
 }
 
 /// S1.26: a percentage of maxSurge has no upper bound.
-pub(super) fn max_surge() -> Value {
-    json!([rule(
+pub(crate) fn max_surge() -> Rule {
+    rule(
         "type(self) == int ? self >= 0 : self.matches('^[0-9]+%$')",
         "must be a number of pods, 0 or more, or a percentage such as \"25%\"",
-    )])
+    )
 }
 
 /// S1.26.
-pub(super) fn max_unavailable() -> Value {
-    json!([rule(
+pub(crate) fn max_unavailable() -> Rule {
+    rule(
         "type(self) == int ? self >= 0 : self.matches('^0*([0-9]|[1-9][0-9]|100)%$')",
         "must be a number of pods, 0 or more, or a percentage from \"0%\" to \"100%\"",
-    )])
+    )
 }
 
 /// S1.27: only a literal zero counts, and an absent value is 25 %.
-pub(super) fn rolling_update() -> Value {
+pub(crate) fn limits_are_not_both_zero() -> Rule {
     let zero = |field: &str| {
         format!(
             "(has(self.{field}) && (type(self.{field}) == int ? self.{field} == 0 : \
              self.{field}.matches('^0+%$')))"
         )
     };
-    json!([rule(
+    rule(
         &format!("!({} && {})", zero("maxSurge"), zero("maxUnavailable")),
         "maxSurge and maxUnavailable may not both be 0: raise one of them",
-    )])
+    )
 }
 
 /// S1.24.
-pub(super) fn pod_spec() -> Value {
-    json!([
+pub(crate) fn pod_spec() -> [Rule; 4] {
+    [
         rule_at(
             ".restartPolicy",
             "!has(self.restartPolicy) || self.restartPolicy in ['', 'Always']",
@@ -222,5 +218,5 @@ pub(super) fn pod_spec() -> Value {
             "has(self.containers) && size(self.containers) > 0",
             "must have at least one container: add one with a name and an image",
         ),
-    ])
+    ]
 }

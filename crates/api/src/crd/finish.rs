@@ -1,0 +1,58 @@
+//! What all nodes of the schema share, so that no field has to say it.
+
+use serde_json::{Value, json};
+
+/// Whether the nodes of a subtree take null for absent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Nulls {
+    /// Optional ones do, as in apps/v1. Without `nullable` so do creating and updating, but not
+    /// server-side apply, which Helm and others use.
+    Taken,
+    /// None does: the operator alone writes there.
+    Refused,
+}
+
+/// Makes a schema of ours what the definition has, from what schemars and kube make of the types.
+pub(super) fn finish(node: &mut Value, nulls: Nulls) {
+    let Some(members) = node.as_object_mut() else { return };
+    members.remove("title");
+    members.retain(|key, value| key != "default" || !value.is_null());
+    // Enumerations cannot list a null in a CRD, and for a null a default is filled in.
+    let takes_null =
+        nulls == Nulls::Taken && !members.contains_key("enum") && !members.contains_key("default");
+    members.retain(|key, _| key != "nullable" || takes_null);
+    for (key, value) in members.iter_mut() {
+        match (key.as_str(), value) {
+            // As the lines of the comment are broken.
+            ("description", Value::String(text)) => *text = text.replace('\n', " "),
+            // kube's types hold limits as fractions.
+            ("minimum" | "maximum", value) => whole(value),
+            ("enum", Value::Array(words)) => words.retain(|word| !word.is_null()),
+            ("items" | "additionalProperties", child) => finish(child, nulls),
+            ("properties", Value::Object(children)) => {
+                children.values_mut().for_each(|child| finish(child, nulls));
+            }
+            _ => {}
+        }
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "limits are far below 2^53")]
+fn whole(number: &mut Value) {
+    if let Some(limit) = number.as_f64().filter(|limit| limit.fract() == 0.0) {
+        *number = json!(limit as i64);
+    }
+}
+
+/// Leaves out what holds without being said, which a definition of this size can do without.
+pub(super) fn without_defaults(node: &mut Value) {
+    match node {
+        Value::Object(members) => {
+            let is_default = |key: &str, value: &Value| key == "x-kubernetes-list-type" && value == "atomic";
+            members.retain(|key, value| !is_default(key, value));
+            members.values_mut().for_each(without_defaults);
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_defaults),
+        _ => {}
+    }
+}

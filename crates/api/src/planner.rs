@@ -1,0 +1,172 @@
+//! Status and its parts as the planner has them, and back. Every field is named, so that one that is
+//! forgotten does not compile.
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use plan::{CollisionRecord, Ours, RollbackRecord, Status};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::status::read_time;
+use crate::{Collisions, Condition, DeploymentStatus, RecentRollback, Rollback};
+
+/// What of a stored status the planner reads; an absent count is zero.
+impl From<DeploymentStatus> for Status {
+    fn from(status: DeploymentStatus) -> Self {
+        let count = |number: Option<i32>| number.map_or(0, i64::from);
+        Self {
+            observed_generation: status.observed_generation.unwrap_or(0),
+            replicas: count(status.replicas),
+            updated_replicas: count(status.updated_replicas),
+            ready_replicas: count(status.ready_replicas),
+            available_replicas: count(status.available_replicas),
+            unavailable_replicas: count(status.unavailable_replicas),
+            terminating_replicas: status.terminating_replicas.map(i64::from),
+            collision_count: status.collision_count,
+            conditions: status.conditions.unwrap_or_default().into_iter().map(Into::into).collect(),
+            ours: Ours {
+                revision: status.revision,
+                selector: status.selector,
+                scale_replicas: status.scale_replicas.map(i64::from),
+                ready: status.ready,
+                containers: status.containers,
+                images: status.images,
+                rollback: status.rollback.map(Into::into),
+                collisions: status.collisions.map(Into::into),
+            },
+        }
+    }
+}
+
+/// The planner keeps what it does not know of a condition, `observedGeneration` too.
+impl From<Condition> for plan::Condition {
+    fn from(condition: Condition) -> Self {
+        let mut extra: serde_json::Map<_, _> = condition.extra.into_iter().collect();
+        if let Some(generation) = condition.observed_generation {
+            extra.insert("observedGeneration".to_owned(), generation.into());
+        }
+        Self {
+            kind: condition.kind,
+            status: condition.status.to_string(),
+            reason: condition.reason.unwrap_or_default(),
+            message: condition.message.unwrap_or_default(),
+            last_update_time: condition.last_update_time.map(|time| time.0),
+            last_transition_time: condition.last_transition_time.map(|time| time.0),
+            extra,
+        }
+    }
+}
+
+impl From<Rollback> for RollbackRecord {
+    fn from(rollback: Rollback) -> Self {
+        let recent = |entry: RecentRollback| plan::RecentRollback {
+            time: written(entry.time),
+            from: entry.from.unwrap_or_default(),
+            to: entry.to.unwrap_or_default(),
+        };
+        Self {
+            requested: rollback.requested.unwrap_or(0),
+            revision: rollback.revision.unwrap_or(0),
+            result: rollback.result.map(|result| result.to_string()).unwrap_or_default(),
+            message: rollback.message,
+            time: written(rollback.time),
+            recent: rollback.recent.unwrap_or_default().into_iter().map(recent).collect(),
+        }
+    }
+}
+
+impl From<Collisions> for CollisionRecord {
+    fn from(collisions: Collisions) -> Self {
+        Self {
+            template: collisions.template.unwrap_or_default(),
+            count: collisions.count.map_or(0, i64::from),
+            time: written(collisions.time),
+        }
+    }
+}
+
+/// A time as the planner keeps it: in RFC 3339, empty for none.
+fn written(time: Option<Time>) -> String {
+    time.map(|time| time.0.to_string()).unwrap_or_default()
+}
+
+impl From<&Status> for DeploymentStatus {
+    fn from(status: &Status) -> Self {
+        let Ours { revision, selector, scale_replicas, ready, containers, images, rollback, collisions } =
+            status.ours.clone();
+        Self {
+            observed_generation: Some(status.observed_generation),
+            replicas: Some(count(status.replicas)),
+            updated_replicas: Some(count(status.updated_replicas)),
+            ready_replicas: Some(count(status.ready_replicas)),
+            available_replicas: Some(count(status.available_replicas)),
+            unavailable_replicas: Some(count(status.unavailable_replicas)),
+            terminating_replicas: status.terminating_replicas.map(count),
+            collision_count: status.collision_count,
+            conditions: Some(status.conditions.iter().map(Into::into).collect()),
+            revision,
+            selector,
+            scale_replicas: scale_replicas.map(count),
+            ready,
+            containers,
+            images,
+            rollback: rollback.map(Into::into),
+            collisions: collisions.map(Into::into),
+            ..Self::default()
+        }
+    }
+}
+
+impl From<&plan::Condition> for Condition {
+    fn from(condition: &plan::Condition) -> Self {
+        let text = |text: &String| (!text.is_empty()).then(|| text.clone());
+        Self {
+            kind: condition.kind.clone(),
+            status: from_word(&condition.status).unwrap_or_default(),
+            reason: text(&condition.reason),
+            message: text(&condition.message),
+            last_update_time: condition.last_update_time.map(Into::into),
+            last_transition_time: condition.last_transition_time.map(Into::into),
+            // It is among the others, if it is there.
+            observed_generation: None,
+            extra: condition.extra.clone().into_iter().collect(),
+        }
+    }
+}
+
+impl From<RollbackRecord> for Rollback {
+    fn from(record: RollbackRecord) -> Self {
+        let recent = |entry: plan::RecentRollback| RecentRollback {
+            time: read_time(&entry.time),
+            from: Some(entry.from),
+            to: Some(entry.to),
+        };
+        Self {
+            requested: Some(record.requested),
+            revision: Some(record.revision),
+            result: from_word(&record.result),
+            message: record.message,
+            time: read_time(&record.time),
+            recent: Some(record.recent.into_iter().map(recent).collect()),
+        }
+    }
+}
+
+impl From<CollisionRecord> for Collisions {
+    fn from(record: CollisionRecord) -> Self {
+        Self {
+            template: Some(record.template),
+            count: Some(count(record.count)),
+            time: read_time(&record.time),
+        }
+    }
+}
+
+/// A count within the 32 bits that the API's types have.
+fn count(number: i64) -> i32 {
+    i32::try_from(number).unwrap_or(if number < 0 { i32::MIN } else { i32::MAX })
+}
+
+/// The variant that a word stands for in JSON.
+fn from_word<T: DeserializeOwned>(word: &str) -> Option<T> {
+    T::deserialize(Value::from(word)).ok()
+}

@@ -1,0 +1,266 @@
+//! The Deployment and its `spec`. The doc comments are what `kubectl explain` prints.
+
+#![expect(clippy::duplicated_attributes, reason = "clippy takes the parts of a column for attributes")]
+#![expect(unreachable_pub, reason = "kube's derive copies the structs into functions")]
+
+use std::borrow::Cow;
+use std::fmt;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use kube_derive::{CustomResource, KubeSchema};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::rules;
+use crate::selector::Selector;
+use crate::status::DeploymentStatus;
+use crate::words;
+
+/// Largest value that apps/v1 can hold in its counters and periods.
+const INT32_MAX: i32 = i32::MAX;
+/// More pods than one cluster can run, with an order of magnitude to spare.
+const MAX_REPLICAS: i32 = 1_000_000;
+
+/// What should run, and how to move to it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, CustomResource, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+#[kube(
+    group = "rollwright.dev",
+    version = "v1",
+    kind = "Deployment",
+    plural = "deployments",
+    shortname = "rwd",
+    category = "all",
+    category = "rollwright",
+    namespaced,
+    status = "DeploymentStatus",
+    derive = "PartialEq",
+    doc = "Deployment keeps a number of identical pods running and moves them from one template to \
+        the next. It means what an apps/v1 Deployment means; Rollwright carries it out with ordinary \
+        apps/v1 ReplicaSets.",
+    scale(
+        spec_replicas_path = ".spec.replicas",
+        status_replicas_path = ".status.scaleReplicas",
+        label_selector_path = ".status.selector"
+    ),
+    // A column takes a single path, so the operator keeps the composed ones in the status (S15.7).
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = ".status.ready",
+        description = "Ready pods out of wanted pods."
+    ),
+    printcolumn(
+        name = "Up-to-date",
+        type_ = "integer",
+        json_path = ".status.updatedReplicas",
+        description = "Pods of the current template."
+    ),
+    printcolumn(
+        name = "Available",
+        type_ = "integer",
+        json_path = ".status.availableReplicas",
+        description = "Pods that have been ready for minReadySeconds."
+    ),
+    printcolumn(
+        name = "Age",
+        type_ = "date",
+        json_path = ".metadata.creationTimestamp",
+        description = "Time since creation."
+    ),
+    printcolumn(
+        name = "Containers",
+        type_ = "string",
+        json_path = ".status.containers",
+        description = "Names of the template's containers.",
+        priority = 1
+    ),
+    printcolumn(
+        name = "Images",
+        type_ = "string",
+        json_path = ".status.images",
+        description = "Images of the template's containers.",
+        priority = 1
+    ),
+    printcolumn(
+        name = "Selector",
+        type_ = "string",
+        json_path = ".status.selector",
+        description = "Label selector of the pods.",
+        priority = 1
+    ),
+    crates(kube_core = "::kube_core")
+)]
+#[x_kube(
+    crates(kube_core = "::kube_core"),
+    validation = rules::selector_is_kept(),
+    validation = rules::selector_is_immutable(),
+    validation = rules::selector_or_labels(),
+    validation = rules::labels_match(),
+    validation = rules::expressions_match(),
+    validation = rules::deadline_is_long_enough()
+)]
+pub struct DeploymentSpec {
+    // The only default in the schema: without a value the scale subresource answers with an error.
+    // The operator fills in the others in memory (S1.4–S1.10); a default for `rollingUpdate` would
+    // also appear under Recreate, where it is forbidden (S1.17).
+    /// Number of pods to run, from 0 to 1000000. Example: 4.
+    #[schemars(range(min = 0, max = MAX_REPLICAS), extend("default" = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<i32>,
+
+    /// Which pods belong to this Deployment. When absent, the operator takes the labels of the template
+    /// and stores them here. It cannot change later. Example: {matchLabels: {app: web}}.
+    #[schemars(with = "Option<Selector>")]
+    #[x_kube(merge_strategy = MapMerge::Atomic)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selector: Option<LabelSelector>,
+
+    /// The pods to run: a pod template as in apps/v1.
+    pub template: PodTemplate,
+
+    /// How pods of the old template are replaced. Example: {type: Recreate}.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub strategy: Option<Strategy>,
+
+    /// Seconds that a new pod must stay ready before it counts as available. Default: 0. Example: 30.
+    #[schemars(range(min = 0, max = INT32_MAX))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_ready_seconds: Option<i32>,
+
+    /// Number of idle ReplicaSets to keep for rollbacks. 2147483647 keeps all. Default: 10. Example: 3.
+    #[schemars(range(min = 0, max = INT32_MAX))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revision_history_limit: Option<i32>,
+
+    /// Seconds that a rollout may stand still before the operator reports it as failed. 2147483647 means
+    /// no deadline. Default: 600. Example: 120.
+    #[schemars(range(min = 0, max = INT32_MAX))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress_deadline_seconds: Option<i32>,
+
+    /// Whether rollouts wait: none starts, and one in progress stops. The Deployment still scales.
+    /// Default: false. Example: true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub paused: Option<bool>,
+
+    /// Asks once for the template of an earlier revision. The operator puts the template back, removes
+    /// this field and reports in status.rollback. Example: {revision: 3}.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rollback_to: Option<RollbackTo>,
+}
+
+/// A pod template as JSON. It has no fields of its own here, so a field that is newer than this
+/// program arrives unchanged; the definition has the schema of the cluster's Kubernetes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PodTemplate(pub Value);
+
+impl From<Value> for PodTemplate {
+    fn from(template: Value) -> Self {
+        Self(template)
+    }
+}
+
+impl JsonSchema for PodTemplate {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "PodTemplate".into()
+    }
+
+    /// Anything; [`crate::crd::crd`] puts the API server's schema in its place.
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })
+    }
+}
+
+/// How pods of the old template are replaced.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(crates(kube_core = "::kube_core"), validation = rules::recreate_has_no_limits())]
+pub struct Strategy {
+    /// RollingUpdate replaces pods step by step. Recreate stops all old pods first. Default:
+    /// RollingUpdate.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub kind: Option<StrategyType>,
+
+    /// Limits of a RollingUpdate. Example: {maxSurge: 1, maxUnavailable: 0}.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rolling_update: Option<RollingUpdate>,
+}
+
+/// `spec.strategy.type`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+// It would take the place of the field's.
+#[schemars(description = "", transform = words::known)]
+pub enum StrategyType {
+    /// As absent: RollingUpdate, as in apps/v1 (S1.4).
+    #[serde(rename = "")]
+    Unset,
+    /// New pods come as old pods go.
+    RollingUpdate,
+    /// All old pods go before the first new one comes.
+    Recreate,
+    /// A type of a newer version of the API.
+    #[serde(untagged)]
+    Other(String),
+}
+
+impl fmt::Display for StrategyType {
+    /// As in JSON.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
+/// Limits of a RollingUpdate.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(crates(kube_core = "::kube_core"), validation = rules::limits_are_not_both_zero())]
+pub struct RollingUpdate {
+    /// Pods above replicas during a rollout: a number, or a percentage of replicas, rounded up. Default:
+    /// 25%. Example: 1.
+    #[schemars(with = "Option<Share>")]
+    #[x_kube(validation = rules::max_surge())]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_surge: Option<IntOrString>,
+
+    /// Pods that may be missing during a rollout: a number, or a percentage of replicas, rounded down.
+    /// Default: 25%. Example: 0.
+    #[schemars(with = "Option<Share>")]
+    #[x_kube(validation = rules::max_unavailable())]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_unavailable: Option<IntOrString>,
+}
+
+/// The schema of a number of pods or a percentage.
+enum Share {}
+
+impl JsonSchema for Share {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Share".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "x-kubernetes-int-or-string": true, "maximum": INT32_MAX })
+    }
+}
+
+/// Asks once for the template of an earlier revision.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RollbackTo {
+    /// Revision to go back to; 0 or absent for the previous one. Example: 3.
+    #[schemars(range(min = 0))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revision: Option<i64>,
+}

@@ -1,0 +1,81 @@
+//! What is written, as the API server gets it.
+
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use plan::{Flavour, Ours, RollbackRecord, Status};
+use rollwright_api::{DeploymentStatus, decode, encode};
+use serde_json::{Value, json};
+
+fn fields(status: &Value) -> Vec<&str> {
+    status.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+/// `DeploymentStatus` of apps/v1, whole: what it lacks is pruned there, and warned of.
+#[test]
+fn the_status_of_apps_has_no_field_of_ours() {
+    let ours = Ours { revision: Some(3), ready: Some("1/1".to_owned()), ..Ours::default() };
+    let status = Status { ours, ..Status::default() };
+    let whole = k8s_openapi::api::apps::v1::DeploymentStatus {
+        available_replicas: Some(0),
+        collision_count: Some(0),
+        conditions: Some(Vec::new()),
+        observed_generation: Some(0),
+        ready_replicas: Some(0),
+        replicas: Some(0),
+        terminating_replicas: Some(0),
+        unavailable_replicas: Some(0),
+        updated_replicas: Some(0),
+    };
+    let written = encode::status(Flavour::AppsV1, &status);
+    assert_eq!(fields(&written), fields(&serde_json::to_value(whole).unwrap()));
+    let written = encode::status(Flavour::Rollwright, &status);
+    assert_eq!((&written["revision"], &written["ready"]), (&json!(3), &json!("1/1")));
+}
+
+/// A merge patch keeps what it does not name, and takes away what it says is null.
+#[test]
+fn what_is_gone_is_written_as_null_and_reserved_names_are_not_written() {
+    let rollback = RollbackRecord { result: "Refused".to_owned(), ..RollbackRecord::default() };
+    let ours = Ours { rollback: Some(rollback), ..Ours::default() };
+    let written = encode::status(Flavour::Rollwright, &Status { ours, ..Status::default() });
+    for gone in ["terminatingReplicas", "collisionCount", "collisions", "revision"] {
+        assert_eq!(written.get(gone), Some(&Value::Null), "{gone}");
+    }
+    let rollback = json!({"requested": 0, "revision": 0, "result": "Refused", "message": null, "time": null, "recent": []});
+    assert_eq!(written["rollback"], rollback);
+    for reserved in ["target", "rollout", "history"] {
+        assert_eq!(written.get(reserved), None, "{reserved}");
+    }
+}
+
+/// Also words of a newer operator, fields of foreign conditions, and times of another zone.
+#[test]
+fn a_status_comes_back_as_it_was_written() {
+    let stored = json!({
+        "observedGeneration": 6, "replicas": 11, "updatedReplicas": 4, "readyReplicas": 9,
+        "availableReplicas": 8, "unavailableReplicas": 3, "terminatingReplicas": 1, "collisionCount": 2,
+        "conditions": [
+            {"type": "Available", "status": "Perhaps", "reason": "Why", "message": "so", "observedGeneration": 5,
+             "lastUpdateTime": "2026-04-01T12:00:00Z", "lastTransitionTime": "2026-04-01T12:00:00Z"},
+            {"type": "example.com/Foreign", "status": "Unknown", "weight": 0.1, "more": {"list": [1, null, "x"]}},
+        ],
+        "revision": 12, "selector": "app=web", "scaleReplicas": 10, "ready": "9/10",
+        "containers": "main", "images": "example.com/web:1",
+        "rollback": {"requested": 3, "revision": 3, "result": "Newer", "message": "why",
+                     "time": "2026-04-01T12:00:00Z",
+                     "recent": [{"time": "2026-04-01T12:00:00Z", "from": "v1:1", "to": "v1:2"}]},
+        "collisions": {"template": "v1:3", "count": 5, "time": "2026-04-01T12:00:00Z"},
+    });
+    let read: DeploymentStatus = decode::status(&stored).unwrap();
+    assert_eq!(serde_json::to_value(&read).unwrap(), stored);
+    assert_eq!(encode::status(Flavour::Rollwright, &read.into()), stored);
+}
+
+#[test]
+fn garbage_in_a_time_counts_as_absent() {
+    for garbage in [json!("then"), json!(7), json!("-009999-01-02T01:59:59Z"), json!({})] {
+        let status = json!({"conditions": [{"type": "a", "status": "True", "lastUpdateTime": garbage}]});
+        let read = decode::status(&status).unwrap();
+        assert_eq!(read.condition("a").unwrap().last_update_time, None);
+    }
+}
