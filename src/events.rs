@@ -12,9 +12,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use kube::api::Patch;
+use k8s_openapi::api::core::v1 as core;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use kube::api::{ObjectMeta, Patch};
 use plan::{Event, Flavour, Workload};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::Notify;
 use tracing::{debug, warn};
 
@@ -162,7 +164,7 @@ impl Events {
             Verdict::Drop => self.0.dropped.with_label_values(&["rate"]).inc(),
             Verdict::Create { name, message } => self.create(recorded, &name, &message, now).await,
             Verdict::Repeat { name, message, count } => {
-                let patch = json!({ "count": count, "lastTimestamp": second(now), "message": message });
+                let patch = json!({ "count": count, "lastTimestamp": Time(now), "message": message });
                 let requests = Server::writes(Kind::Event, &recorded.about.namespace);
                 let request = requests.patch(&name, &patch_params(), &Patch::Merge(patch));
                 match self.0.server.write("patch", "events", request).await {
@@ -178,7 +180,8 @@ impl Events {
     }
 
     async fn create(&self, recorded: &Recorded, name: &str, message: &str, now: Timestamp) {
-        let body = body(recorded, name, message, now).to_string().into_bytes();
+        // Serializing does not fail.
+        let body = serde_json::to_vec(&body(recorded, name, message, now)).unwrap_or_default();
         let requests = Server::writes(Kind::Event, &recorded.about.namespace);
         let request = requests.create(&post_params(false), body);
         if let Err(refusal) = self.0.server.write("create", "events", request).await {
@@ -202,36 +205,35 @@ impl Events {
     }
 }
 
-fn body(recorded: &Recorded, name: &str, message: &str, now: Timestamp) -> Value {
-    let about = &recorded.about;
-    let component = about.flavour.reporter();
-    json!({
-        "apiVersion": "v1",
-        "kind": "Event",
-        "metadata": { "namespace": about.namespace, "name": name },
-        "involvedObject": {
-            "apiVersion": about.flavour.api_version(),
-            "kind": "Deployment",
-            "namespace": about.namespace,
-            "name": about.name,
-            "uid": about.uid,
-            "resourceVersion": about.resource_version,
+fn body(recorded: &Recorded, name: &str, message: &str, now: Timestamp) -> core::Event {
+    let Recorded { about, event } = recorded;
+    let component = Some(about.flavour.reporter().to_owned());
+    core::Event {
+        metadata: ObjectMeta {
+            namespace: Some(about.namespace.clone()),
+            name: Some(name.to_owned()),
+            ..ObjectMeta::default()
         },
-        "type": recorded.event.kind.as_str(),
-        "reason": recorded.event.reason,
-        "message": message,
-        "source": { "component": component },
-        "reportingComponent": component,
-        "reportingInstance": "",
-        "firstTimestamp": second(now),
-        "lastTimestamp": second(now),
-        "count": 1,
-    })
-}
-
-/// Kubernetes' times are whole seconds.
-fn second(time: Timestamp) -> String {
-    plan::whole_seconds(time).to_string()
+        involved_object: core::ObjectReference {
+            api_version: Some(about.flavour.api_version().to_owned()),
+            kind: Some("Deployment".to_owned()),
+            namespace: Some(about.namespace.clone()),
+            name: Some(about.name.clone()),
+            uid: Some(about.uid.clone()),
+            resource_version: Some(about.resource_version.clone()),
+            ..core::ObjectReference::default()
+        },
+        type_: Some(event.kind.as_str().to_owned()),
+        reason: Some(event.reason.to_string()),
+        message: Some(message.to_owned()),
+        source: Some(core::EventSource { component: component.clone(), host: None }),
+        reporting_component: component,
+        reporting_instance: Some(String::new()),
+        first_timestamp: Some(Time(now)),
+        last_timestamp: Some(Time(now)),
+        count: Some(1),
+        ..core::Event::default()
+    }
 }
 
 /// A name for an event: the object's, cut if need be, and the time.
