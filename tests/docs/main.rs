@@ -10,6 +10,7 @@
 //! console sandbox         `$ command` and what it prints; `…` stands for anything, alone for any lines
 //! sh not-run: REASON      not run; every test run prints the list
 //! text, yaml, json        no commands
+//! rust FILE               a program, the same as in this file of the repository
 //! ```
 //!
 //! An HTML comment that opens with `<!-- sh sandbox` is run too: what has to be there before. A fence that

@@ -61,7 +61,11 @@ impl Page {
         let text = fs::read_to_string(root.join(path)).map_err(|error| vec![format!("{shown}: {error}")])?;
         let (mut blocks, mut mistakes) = (Vec::new(), Vec::new());
         for (line, info, text) in raw(&text) {
-            match block(line, &info, &text) {
+            let block = match info.strip_prefix("rust ") {
+                Some(file) => is_of_file(&root.join(file), &text).map(|()| None),
+                None => block(line, &info, &text),
+            };
+            match block {
                 Ok(block) => blocks.extend(block),
                 Err(mistake) => mistakes.push(format!("{shown}:{line}: {mistake}")),
             }
@@ -96,6 +100,12 @@ fn raw(text: &str) -> Vec<(usize, String, String)> {
         }
     }
     found
+}
+
+/// A program on a page is a file of the repository, which is tested.
+fn is_of_file(path: &Path, text: &str) -> Result<(), String> {
+    let file = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    if file == text { Ok(()) } else { Err(format!("this is not what {} holds", path.display())) }
 }
 
 /// What a fence says; none for one without commands.

@@ -7,6 +7,10 @@ mod alone;
 mod bare;
 mod metrics;
 mod place;
+mod rust;
+
+// As a program of its own names it.
+extern crate api as rollwright_api;
 
 use std::fs;
 use std::time::Duration;

@@ -79,6 +79,11 @@ impl Sandbox {
         Self { child, kubeconfig, kubectl, bind_address, up_after: begin.elapsed() }
     }
 
+    /// The way in, for a client.
+    pub(crate) fn kubeconfig(&self) -> &Path {
+        &self.kubeconfig
+    }
+
     /// Where the operator serves its metrics.
     pub(crate) fn bind_address(&self) -> &str {
         &self.bind_address
