@@ -1,7 +1,7 @@
 //! Counts, percentages, and what is computed from them (S6.1–S6.4, S8).
 
 use plan::intstr::{IntOrPercent, Round, signed_decimal};
-use plan::{Status, Strategy, fenceposts, replica_count, rolling, scale};
+use plan::{Strategy, fenceposts, grown, replica_count, scale, scaled_under};
 use serde_json::Value;
 
 use crate::input;
@@ -21,12 +21,11 @@ pub(crate) fn run(data: &[u8]) {
     }
     let [surge, unavailable] = &limits;
     together(surge, unavailable, [count(0), count(1), count(2)]);
-    let status = Status { replicas: count(1), ..Status::default() };
-    let fraction = scale::fraction(count(2), Some(count(3)), count(0), count(4), &status);
+    let base = scaled_under(Some(count(3)), count(1));
+    let fraction = scale::fraction(count(2), base, count(0), count(4));
     assert!((count(2) + fraction).abs() <= MAX || count(0) == 0, "{counts:?}: {fraction}");
     let share = scale::proportion(fraction, count(5), count(6));
     assert!(share.abs() <= fraction.abs().max((count(5) - count(6)).abs()));
-    let _total = scale::set_is_saturated(count(0), count(1), Some(line(0)), count(2));
 }
 
 fn texts(text: &str) {
@@ -74,9 +73,10 @@ fn together(surge: &IntOrPercent, unavailable: &IntOrPercent, [replicas, old, ne
     };
     assert!(fenceposts::max_unavailable(&strategy, replicas) <= replicas.max(0));
     let _total = fenceposts::min_available(&strategy, replicas);
-    if let (Ok(size), Ok(surge)) =
-        (rolling::new_set_size(&strategy, replicas, old, new), surge.of(replicas, Round::Up))
+    if let (Ok(cap), Ok(surge)) =
+        (fenceposts::cap(&strategy, replicas), surge.of(replicas, Round::Up))
     {
+        let size = grown(new, old + new, replicas, cap);
         let total = old + size;
         assert!(size == new || total <= replicas + surge, "SU-1: {total} > {replicas} + {surge}");
     }

@@ -1,8 +1,8 @@
 //! Whether a write that was seen is one that our planner would have made from a view.
 //!
 //! A plan merges steps that upstream takes one by one. So a write also agrees if it is a step on
-//! the way: a size that the plan's events name, annotations before a size, a status that the
-//! planner itself tells ([`plan::Plan::on_the_way`]).
+//! the way: a size that the plan's events name, annotations before a size, a status before the last
+//! step (`reports.rs`).
 
 use plan::keys::{DESIRED_REPLICAS, HASH_LABEL, MAX_REPLICAS, REVISION, ROLLBACK_TO, reason};
 use plan::selector::LabelSelector;
@@ -138,7 +138,7 @@ fn push(steps: &mut Vec<Shape>, shape: &Shape) {
 }
 
 /// As the plan's events tell them: "Scaled down replica set web-5f9 from 5 to 3".
-fn sizes_on_the_way(name: &str, events: &[Event]) -> Vec<i64> {
+pub(crate) fn sizes_on_the_way(name: &str, events: &[Event]) -> Vec<i64> {
     let scalings = events.iter().filter(|event| event.reason == reason::SCALING_REPLICA_SET);
     let size = |event: &Event| {
         let words: Vec<&str> = event.message.split(' ').collect();

@@ -20,6 +20,7 @@ use plan::{
 use serde_json::Value;
 
 use crate::shadow::fleet::View;
+use crate::shadow::reports;
 
 /// What a view leaves open.
 #[derive(Clone, Debug)]
@@ -42,6 +43,7 @@ pub(crate) struct Intent {
     pub(crate) claims: Vec<Claim>,
     pub(crate) actions: Vec<Action>,
     pub(crate) events: Vec<Event>,
+    /// Statuses before the one that is written.
     pub(crate) on_the_way: Vec<Status>,
     pub(crate) why: Option<Why>,
     pub(crate) deviations: BTreeSet<&'static str>,
@@ -63,17 +65,14 @@ pub(crate) fn intend(view: &View, circumstances: &Circumstances) -> Intent {
         workload: view.workload.decoded.clone(),
         sets: view.sets.iter().map(|set| set.decoded.clone()).collect(),
         answers: Answers::default(),
-        options: Options {
-            terminating_replicas: circumstances.terminating_replicas,
-            tells_steps: true,
-            ..Options::default()
-        },
+        options: Options { terminating_replicas: circumstances.terminating_replicas, ..Options::default() },
     };
     let mirror = Mirror { view, circumstances, noted: Mutex::default() };
     let outcome = at_once(pass::run(&mirror, observed, circumstances.now));
     let Noted { claims, actions, events, asked_for_pods } =
         mirror.noted.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let (on_the_way, why, deviations) = (outcome.on_the_way, outcome.why, outcome.deviations);
+    let on_the_way = reports::on_the_way(view, &actions, &events, circumstances.now);
+    let (why, deviations) = (outcome.why, outcome.deviations);
     Intent { claims, actions, events, on_the_way, why, deviations, asked_for_pods }
 }
 

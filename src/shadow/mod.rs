@@ -19,6 +19,7 @@ mod judge;
 mod keep;
 mod mask;
 mod observer;
+mod reports;
 mod sight;
 mod tally;
 

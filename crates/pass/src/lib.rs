@@ -10,7 +10,7 @@ mod cluster;
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use plan::{Aftermath, Ask, Observed, Plan, ReplicaSet, Status, Step, Verdict, Wake, Why};
+use plan::{Aftermath, Ask, Observed, Plan, ReplicaSet, Step, Verdict, Wake, Why};
 
 pub use cluster::{Answer, Cluster, Owner, Refusal};
 
@@ -33,8 +33,6 @@ pub struct Outcome {
     pub wrote_status: bool,
     /// Rules from which a branch deviated on purpose.
     pub deviations: BTreeSet<&'static str>,
-    /// Statuses on the way to the one that was written ([`Plan::on_the_way`]).
-    pub on_the_way: Vec<Status>,
 }
 
 /// Why a pass ended early.
@@ -75,12 +73,12 @@ pub async fn run<C: Cluster>(cluster: &C, observed: Observed, now: Timestamp) ->
         refused_cut: None,
     };
     let result = pass.steps().await;
-    let (error, wake, why, on_the_way) = match result {
-        Ok(plan) => (None, plan.wake, Some(plan.why), plan.on_the_way),
-        Err((error, why)) => (Some(error), Wake::OnChange, why, Vec::new()),
+    let (error, wake, why) = match result {
+        Ok(plan) => (None, plan.wake, Some(plan.why)),
+        Err((error, why)) => (Some(error), Wake::OnChange, why),
     };
     let Pass { writes, wrote_status, deviations, .. } = pass;
-    Outcome { error, wake, why, writes, wrote_status, deviations, on_the_way }
+    Outcome { error, wake, why, writes, wrote_status, deviations }
 }
 
 struct Pass<'a, C> {

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::observed::Map;
+use crate::keys::Map;
+use crate::observed::ReplicaSet;
 use crate::selector::LabelSelector;
 use crate::status::Status;
 use crate::why::Why;
@@ -59,6 +60,13 @@ pub struct Target {
     pub resource_version: String,
 }
 
+impl Target {
+    pub(crate) fn of(set: &ReplicaSet) -> Self {
+        let ReplicaSet { name, uid, resource_version, .. } = set;
+        Self { name: name.clone(), uid: uid.clone(), resource_version: resource_version.clone() }
+    }
+}
+
 /// The outcome of planning: at most one status write, every prefix of `actions` legal.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -74,13 +82,9 @@ pub struct Plan {
     pub error: Option<String>,
     /// Rules from which a branch deviated on purpose (docs/deviations.md).
     pub deviations: BTreeSet<&'static str>,
-    /// Statuses on the way to the one that is written, in order: those that a controller shows
-    /// which writes after each step, as upstream does, where this plan writes once. Told on request
-    /// ([`crate::Options::tells_steps`]).
-    pub on_the_way: Vec<Status>,
     /// The status as it is to be written when the creation of the new ReplicaSet fails; `None` when
     /// none is created.
-    pub(crate) in_hand: Option<Status>,
+    pub(crate) if_create_refused: Option<Status>,
     /// Of a rolling update that takes steps of upstream's next passes too (S6.5): the sum of sizes that
     /// upstream's first status is computed from.
     pub(crate) size_before_step: Option<i64>,
@@ -225,12 +229,24 @@ impl Event {
 }
 
 /// When to look at the Deployment again without being told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wake {
     /// When something changes.
+    #[default]
     OnChange,
     /// Soon, at the queue's own rate: the deadline is less than a second away (S9.15).
     Again,
     /// At this time: one second after the deadline (S9.15).
     At(Timestamp),
+}
+
+impl Wake {
+    /// This, or a time if that comes first.
+    pub(crate) fn or_at(self, time: Timestamp) -> Self {
+        match self {
+            Self::OnChange => Self::At(time),
+            Self::At(other) => Self::At(other.min(time)),
+            Self::Again => self,
+        }
+    }
 }

@@ -3,15 +3,11 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::action::{Event, Wake};
-use crate::bug::{Bug, has};
-use crate::conditions::{Condition, drop_condition, set_condition, whole_seconds};
-use crate::draft::Draft;
+use crate::action::Event;
+use crate::conditions::{Condition, set_condition, whole_seconds};
 use crate::keys::{condition, reason};
-use crate::observed::Observed;
-use crate::progress;
+use crate::observed::{Observed, Workload};
 use crate::status::{CollisionRecord, Status};
-use crate::why::Why;
 
 /// How many other names are tried for one template.
 const RETRIES_MAX: i64 = 3;
@@ -23,7 +19,7 @@ const HOLD: SignedDuration = SignedDuration::from_secs(300);
 /// to be said of it.
 pub(crate) fn note(observed: &Observed, status: &mut Status, name: &str, now: Timestamp) -> Vec<Event> {
     let count = if observed.flavour.has_safeguards() { counted(observed, status, now) } else { 0 };
-    if count <= RETRIES_MAX || has(Bug::RetriesUnbounded) {
+    if count <= RETRIES_MAX {
         status.collision_count = Some(status.collision_count.unwrap_or(0).saturating_add(1));
         return Vec::new();
     }
@@ -54,52 +50,32 @@ fn counted(observed: &Observed, status: &mut Status, now: Timestamp) -> i64 {
     count
 }
 
-/// Whether the time to try the last name again has not come.
-pub(crate) fn is_held(draft: &Draft<'_>) -> bool {
-    held_until(draft).is_some()
+/// The names for the set of the current template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Names {
+    /// There is one to try.
+    Free,
+    /// As many as may be were tried. The last one is tried again.
+    UsedUp,
+    /// The same, but not before this time.
+    Held(Timestamp),
 }
 
-/// Whether as many names as may be were tried for the current template.
-pub(crate) fn is_used_up(draft: &Draft<'_>) -> bool {
-    draft.observed.flavour.has_safeguards()
-        && !has(Bug::RetriesUnbounded)
-        && draft.status.ours.collisions.as_ref().is_some_and(|known| {
-            known.template == draft.workload.template.fingerprint.as_str() && known.count > RETRIES_MAX
-        })
+/// NS-1.
+pub(crate) fn names(observed: &Observed, now: Timestamp) -> Names {
+    let Workload { status, template, .. } = &observed.workload;
+    let known = status.ours.collisions.as_ref().filter(|known| {
+        observed.flavour.has_safeguards()
+            && known.template == template.fingerprint.as_str()
+            && known.count > RETRIES_MAX
+    });
+    known.map_or(Names::Free, |known| held_until(known, now).map_or(Names::UsedUp, Names::Held))
 }
 
 /// When the last name is tried again. A time that is yet to come, or that cannot be read, was
 /// written by another clock or by somebody else, and holds nothing up.
-fn held_until(draft: &Draft<'_>) -> Option<Timestamp> {
-    let last: Timestamp = draft.status.ours.collisions.as_ref()?.time.parse().ok()?;
+fn held_until(known: &CollisionRecord, now: Timestamp) -> Option<Timestamp> {
+    let last: Timestamp = known.time.parse().ok()?;
     let until = last.checked_add(HOLD).ok()?;
-    (last <= draft.now && draft.now < until).then_some(until)
-}
-
-/// A rollout pass without a new set: nothing is scaled, and the time to try again is kept.
-pub(crate) fn wait(draft: &mut Draft<'_>) {
-    draft.why = Why::Blocked("the names for the new ReplicaSet are taken by others".to_owned());
-    progress::report(draft);
-    if let Some(until) = held_until(draft) {
-        draft.wake = draft.wake.or_at(until);
-    }
-}
-
-/// There is a new set, or another template: the condition is over.
-pub(crate) fn forget(draft: &mut Draft<'_>) {
-    if !draft.observed.flavour.has_safeguards() {
-        return;
-    }
-    drop_condition(&mut draft.status, condition::COLLISION_LIMIT_REACHED);
-}
-
-impl Wake {
-    /// This, or a time if that comes first.
-    fn or_at(self, time: Timestamp) -> Self {
-        match self {
-            Self::OnChange => Self::At(time),
-            Self::At(other) => Self::At(other.min(time)),
-            Self::Again => self,
-        }
-    }
+    (last <= now && now < until).then_some(until)
 }

@@ -64,6 +64,34 @@ pub fn set_condition(conditions: &mut Vec<Condition>, mut new: Condition) {
     conditions.push(new);
 }
 
+/// What a rule does to the conditions. The order of edits shows in the status, so they are folded in
+/// one place (`report.rs`).
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Edit {
+    /// As [`set_condition`] does it.
+    Set(Condition),
+    /// As of now, even if it says what it said before.
+    Renew(Condition),
+    /// The condition of this type goes.
+    Drop(&'static str),
+}
+
+impl Edit {
+    /// Only a status that changes is copied.
+    pub(crate) fn apply(self, status: &mut Cow<'_, Status>) {
+        match self {
+            Self::Set(new) if says(&status.conditions, &new.kind, &new.status, &new.reason) => {}
+            Self::Set(new) => set_condition(&mut status.to_mut().conditions, new),
+            Self::Renew(new) => {
+                let conditions = &mut status.to_mut().conditions;
+                conditions.retain(|old| old.kind != new.kind);
+                conditions.push(new);
+            }
+            Self::Drop(kind) => drop_condition(status, kind),
+        }
+    }
+}
+
 /// Takes a condition out, if it is there: only then is the status copied.
 pub(crate) fn drop_condition(status: &mut Cow<'_, Status>, kind: &str) {
     if status.condition(kind).is_some() {

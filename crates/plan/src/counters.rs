@@ -3,57 +3,70 @@
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
-use crate::bug::{Bug, has};
-use crate::conditions::{Condition, drop_condition, refresh_available, set_condition};
-use crate::draft::Draft;
+use jiff::Timestamp;
+
+use crate::conditions::{Condition, Edit, refresh_available};
 use crate::keys::condition;
-use crate::observed::SetStatus;
+use crate::observed::{Observed, SetStatus};
+use crate::sets::Sets;
 use crate::status::{Counts, Status};
+
+/// What the counters are computed from, beside the sets.
+#[derive(Clone, Copy)]
+pub(crate) struct Tally<'a> {
+    pub(crate) observed: &'a Observed,
+    pub(crate) sets: &'a Sets<'a>,
+    /// The sum of sizes that `unavailableReplicas` is told by (S9.3).
+    pub(crate) total: i64,
+    /// The revision of the declared set, there or to be created.
+    pub(crate) revision: Option<i64>,
+    /// How many pods have to be available (S9.8).
+    pub(crate) floor: i64,
+    pub(crate) now: Timestamp,
+}
 
 /// Counters and the condition Available, computed from the sets (S9.1–S9.8).
 ///
-/// Sizes are those noted by [`Draft::note_sizes`]; statuses are as the sets report them. The status
-/// in hand is copied only if something of it changes.
-pub(crate) fn calculate<'a>(draft: &Draft<'a>) -> Cow<'a, Status> {
-    let mut status = draft.status.clone();
-    let counts = counts(draft);
+/// The status in hand is copied only if something of it changes.
+pub(crate) fn calculate<'a>(tally: Tally<'_>, in_hand: &Cow<'a, Status>) -> Cow<'a, Status> {
+    let mut status = in_hand.clone();
+    let counts = counts(tally);
     if status.counts() != counts {
         status.to_mut().set_counts(counts);
     }
-    if draft.observed.flavour.has_status_extras() {
-        tell_ours(draft, counts, &mut status);
+    if tally.observed.flavour.has_status_extras() {
+        tell_ours(tally, counts, &mut status);
     }
-    refresh_available(&mut status, counts.available_replicas >= draft.min_available, draft.now);
+    refresh_available(&mut status, counts.available_replicas >= tally.floor, tally.now);
     status
 }
 
-fn counts(draft: &Draft<'_>) -> Counts {
-    let sum =
-        |field: fn(&SetStatus) -> i64| -> i64 { draft.sets.iter().map(|set| field(&set.seen.status)).sum() };
+fn counts(tally: Tally<'_>) -> Counts {
+    let all = &tally.sets.all;
+    let sum = |field: fn(&SetStatus) -> i64| -> i64 { all.iter().map(|set| field(&set.status)).sum() };
     let available = sum(|status| status.available);
-    let floor = if has(Bug::CountersNegative) { i64::MIN } else { 0 };
     Counts {
-        observed_generation: draft.workload.generation,
+        observed_generation: tally.observed.workload.generation,
         replicas: sum(|status| status.replicas),
-        updated_replicas: draft.new_set().map_or(0, |set| set.seen.status.replicas),
+        updated_replicas: tally.sets.declared().map_or(0, |set| set.status.replicas),
         ready_replicas: sum(|status| status.ready),
         available_replicas: available,
         // S9.3: against the sizes of the sets, not against R.
-        unavailable_replicas: draft.noted_size.saturating_sub(available).max(floor),
-        terminating_replicas: terminating(draft),
+        unavailable_replicas: tally.total.saturating_sub(available).max(0),
+        terminating_replicas: terminating(tally),
     }
 }
 
 /// S9.4: absent when a set that was ever synced does not report its count.
-fn terminating(draft: &Draft<'_>) -> Option<i64> {
-    if !draft.observed.options.terminating_replicas {
+fn terminating(tally: Tally<'_>) -> Option<i64> {
+    if !tally.observed.options.terminating_replicas {
         return None;
     }
     let mut total = 0;
-    for set in &draft.sets {
-        match set.seen.status.terminating {
+    for set in &tally.sets.all {
+        match set.status.terminating {
             Some(count) => total += count,
-            None if set.seen.status.observed_generation == 0 => {}
+            None if set.status.observed_generation == 0 => {}
             None => return None,
         }
     }
@@ -61,11 +74,11 @@ fn terminating(draft: &Draft<'_>) -> Option<i64> {
 }
 
 /// The status fields of our kind. Texts are compared before they are made: mostly they stand there.
-fn tell_ours(draft: &Draft<'_>, counts: Counts, status: &mut Cow<'_, Status>) {
-    let workload = draft.workload;
+fn tell_ours(tally: Tally<'_>, counts: Counts, status: &mut Cow<'_, Status>) {
+    let workload = &tally.observed.workload;
     let (containers, images) = (&workload.template.containers, &workload.template.images);
     let ready = format_args!("{}/{}", counts.ready_replicas, workload.replicas);
-    let revision = draft.new_revision().or(status.ours.revision);
+    let revision = tally.revision.or(status.ours.revision);
     let scale_replicas = Some(counts.replicas.min(workload.replicas));
     let known = &status.ours;
     if known.revision != revision || known.scale_replicas != scale_replicas {
@@ -107,23 +120,18 @@ pub(crate) fn reads(text: &str, value: &impl fmt::Display) -> bool {
     write!(rest, "{value}").is_ok() && rest.0.is_empty()
 }
 
-/// ReplicaFailure follows the sets, the new one first (S9.14).
-pub(crate) fn refresh_replica_failure(draft: &Draft<'_>, status: &mut Cow<'_, Status>) {
-    let of_new = draft.new_set().and_then(|set| set.seen.status.failure.as_ref());
-    let of_any = || draft.sets.iter().find_map(|set| set.seen.status.failure.as_ref());
-    match of_new.or_else(of_any) {
-        None => drop_condition(status, condition::REPLICA_FAILURE),
-        Some(failure) => set_condition(
-            &mut status.to_mut().conditions,
-            Condition {
-                kind: condition::REPLICA_FAILURE.to_owned(),
-                status: failure.status.clone(),
-                reason: failure.reason.clone(),
-                message: failure.message.clone(),
-                last_update_time: failure.last_transition_time,
-                last_transition_time: failure.last_transition_time,
-                extra: serde_json::Map::new(),
-            },
-        ),
-    }
+/// ReplicaFailure follows the sets, the declared one first (S9.14).
+pub(crate) fn replica_failure(sets: &Sets<'_>) -> Edit {
+    let of_declared = sets.declared().and_then(|set| set.status.failure.as_ref());
+    let of_any = || sets.all.iter().find_map(|set| set.status.failure.as_ref());
+    let Some(failure) = of_declared.or_else(of_any) else { return Edit::Drop(condition::REPLICA_FAILURE) };
+    Edit::Set(Condition {
+        kind: condition::REPLICA_FAILURE.to_owned(),
+        status: failure.status.clone(),
+        reason: failure.reason.clone(),
+        message: failure.message.clone(),
+        last_update_time: failure.last_transition_time,
+        last_transition_time: failure.last_transition_time,
+        extra: serde_json::Map::new(),
+    })
 }

@@ -1,6 +1,5 @@
 //! Surge, unavailability and the minimum that must stay available (S6.1–S6.4).
 
-use crate::bug::{Bug, has};
 use crate::intstr::{IntOrPercent, NotAPercentage, Round};
 use crate::observed::Strategy;
 
@@ -14,8 +13,7 @@ pub fn resolve(
     replicas: i64,
 ) -> Result<(i64, i64), NotAPercentage> {
     let surge = max_surge.map_or(Ok(0), |value| value.of(replicas, Round::Up))?;
-    let down = if has(Bug::UnavailableRoundsUp) { Round::Up } else { Round::Down };
-    let unavailable = max_unavailable.map_or(Ok(0), |value| value.of(replicas, down))?;
+    let unavailable = max_unavailable.map_or(Ok(0), |value| value.of(replicas, Round::Down))?;
     // S6.2: with neither, nothing could ever move; surge may be blocked by quota.
     if surge == 0 && unavailable == 0 { Ok((0, 1)) } else { Ok((surge, unavailable)) }
 }
@@ -49,5 +47,19 @@ pub fn min_available(strategy: &Strategy, replicas: i64) -> i64 {
     match strategy {
         Strategy::RollingUpdate { .. } => replicas.saturating_sub(max_unavailable(strategy, replicas)),
         Strategy::Recreate | Strategy::Unknown(_) => 0,
+    }
+}
+
+/// Under how many pods in all the running set grows (S6.7).
+///
+/// # Errors
+/// When `maxSurge` is missing or no percentage.
+pub fn cap(strategy: &Strategy, replicas: i64) -> Result<i64, NotAPercentage> {
+    match strategy {
+        Strategy::RollingUpdate { max_surge, .. } => {
+            let surge = max_surge.as_ref().ok_or_else(|| NotAPercentage("maxSurge: nil".to_owned()))?;
+            Ok(replicas.saturating_add(surge.of(replicas, Round::Up)?))
+        }
+        Strategy::Recreate | Strategy::Unknown(_) => Ok(replicas),
     }
 }

@@ -4,8 +4,7 @@
 use serde_json::Value;
 
 use crate::equality;
-use crate::keys::{FINGERPRINTS, MANAGED_LABEL, MANAGED_VALUE};
-use crate::observed::Map;
+use crate::keys::{FINGERPRINTS, MANAGED_LABEL, MANAGED_VALUE, Map};
 use crate::template::{self, Digest, Fingerprint};
 
 /// Whose Deployment it is.

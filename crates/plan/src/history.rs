@@ -1,111 +1,204 @@
-//! Which old ReplicaSets are deleted (S11).
+//! Which old ReplicaSets are deleted (S11, NS-2).
 
-use std::cmp::Ordering;
+use jiff::Timestamp;
 
-use crate::bug::{Bug, has};
-use crate::conditions::{Condition, drop_condition, set_condition};
-use crate::draft::{Draft, SetDraft};
+use crate::aim::{Aim, Because, Manner};
+use crate::conditions::{Condition, Edit};
 use crate::keys::{condition, reason};
-use crate::observed::ReplicaSet;
+use crate::observed::{Observed, ReplicaSet, Workload};
 use crate::revision::{self, Revision};
-use crate::rollback;
+use crate::sets::Sets;
+use crate::sizes::Moves;
+use crate::writes::SetWrite;
 
 /// How many sets without a size there may be beyond the limit (NS-2).
 const SPARE: usize = 5;
 
-/// Deletes idle old sets beyond the limit, the lowest revisions first (S11.2–S11.6).
-pub(crate) fn clean_up(draft: &mut Draft<'_>) {
-    let surplus = surplus(draft);
+/// The sets that a pass deletes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct History {
+    /// Those that make room for a set that is created (NS-2).
+    pub(crate) room: Option<Deletions>,
+    /// Those beyond the limit, once a rollout is complete (S11).
+    pub(crate) surplus: Deletions,
+    /// Those beyond the bound, at the end of a pass (NS-2).
+    pub(crate) spare: Option<Deletions>,
+}
+
+impl History {
+    /// Indices of the sets that go before one is created.
+    pub(crate) fn before_creation(&self) -> impl Iterator<Item = usize> {
+        self.room.iter().flat_map(|room| &room.sets).copied()
+    }
+
+    /// Indices of the sets that go when sizes are done.
+    pub(crate) fn afterwards(&self) -> impl Iterator<Item = usize> {
+        let spare = self.spare.iter().flat_map(|spare| &spare.sets);
+        self.surplus.sets.iter().chain(spare).copied()
+    }
+
+    /// Rules from which a choice deviates on purpose.
+    pub(crate) fn deviations(&self) -> impl Iterator<Item = &'static str> {
+        let all = self.room.iter().chain([&self.surplus]).chain(&self.spare);
+        all.flat_map(|deletions| &deletions.deviations).copied()
+    }
+}
+
+/// Some sets that go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Deletions {
+    /// Their indices, in order.
+    pub(crate) sets: Vec<usize>,
+    /// Whether more should go than may.
+    pub(crate) is_short: bool,
+    /// Rules from which the choice deviates on purpose.
+    pub(crate) deviations: Vec<&'static str>,
+}
+
+/// What a choice of sets depends on.
+#[derive(Clone, Copy)]
+pub(crate) struct Scene<'a> {
+    pub(crate) observed: &'a Observed,
+    pub(crate) sets: &'a Sets<'a>,
+    /// The size of the set that is created.
+    pub(crate) created: Option<i64>,
+    /// The revision of the declared set, there or to be created.
+    pub(crate) revision: Option<Revision>,
+    /// Writes that come before.
+    pub(crate) writes: &'a [SetWrite],
+}
+
+/// The sets that go: to make room for a new one, because a rollout is complete, and because there are
+/// too many although none completes.
+pub(crate) fn history(scene: Scene<'_>, aim: &Aim, moves: &Moves) -> History {
+    // The room is made before anything else is done.
+    let before = Scene { writes: &[], revision: None, ..scene };
+    let room = scene.created.and_then(|_| make_room(before, &[]));
+    let mut gone = room.as_ref().map_or_else(Vec::new, |room| room.sets.clone());
+    let surplus = if is_over(&scene.observed.workload, aim, moves) {
+        clean_up(scene, &gone)
+    } else {
+        Deletions::default()
+    };
+    gone.extend(&surplus.sets);
+    let spare = if aim.is_rolling_out(moves) { make_room(scene, &gone) } else { None };
+    History { room, surplus, spare }
+}
+
+/// S11.1: by the stored status, a rollout that has nothing left to do; or any paused pass without a request
+/// for a rollback.
+fn is_over(workload: &Workload, aim: &Aim, moves: &Moves) -> bool {
+    if aim.because == Because::Paused {
+        return workload.rollback_to.is_none();
+    }
+    let is_at_rest = aim.manner == Manner::Whole || !(moves.is_up() || moves.is_down());
+    aim.is_rolling_out(moves) && is_at_rest && workload.is_stored_complete()
+}
+
+/// Idle old sets beyond the limit, the lowest revisions first (S11.2–S11.6).
+fn clean_up(scene: Scene<'_>, gone: &[usize]) -> Deletions {
+    let surplus = surplus(&scene.observed.workload, scene.sets, gone);
     if surplus == 0 {
-        return;
+        return Deletions::default();
     }
-    let mut candidates: Vec<_> = candidates(draft).collect();
-    sort(draft, &mut candidates);
+    let (candidates, mut deviations) = sorted(candidates(scene.sets, gone));
+    let mut deleted = Vec::new();
     // S11.5: what may not go is skipped, and nothing goes in its place.
-    for index in candidates.into_iter().take(surplus) {
-        let Some(set) = draft.sets.get(index).filter(|set| is_idle(set)) else { continue };
-        if set.is_updated() {
+    for (index, _) in candidates.into_iter().take(surplus).filter(|(_, set)| is_idle(set)) {
+        if scene.writes_to(index) {
             // S11.6: upstream deletes by what it saw before it scaled the set up.
-            draft.deviate("S11.6");
-            continue;
+            deviations.push("S11.6");
+        } else {
+            deleted.push(index);
         }
-        draft.delete(index);
     }
+    Deletions { sets: deleted, is_short: false, deviations }
 }
 
 /// Keeps the number of sets bounded although no rollout completes (NS-2): at the cap the lowest
 /// revisions among idle old sets go, before one more is created. The one that a rollback asks
-/// for stays, and the new set is never refused.
-pub(crate) fn make_room(draft: &mut Draft<'_>, created: Option<i64>) {
-    if !draft.observed.flavour.has_safeguards() {
-        return;
+/// for stays, and the new set is never refused. Upstream has no such bound.
+fn make_room(scene: Scene<'_>, gone: &[usize]) -> Option<Deletions> {
+    if !scene.observed.flavour.has_safeguards() {
+        return None;
     }
-    let excess = excess(draft, created.or(draft.created.as_ref().map(|set| set.size)));
-    let missing = if excess == 0 { 0 } else { excess.saturating_sub(delete_spare(draft, excess)) };
-    if missing == 0 {
-        drop_condition(&mut draft.status, condition::REVISION_LIMIT_REACHED);
-        return;
+    let excess = scene.excess(gone);
+    if excess == 0 {
+        return Some(Deletions::default());
     }
-    let message = "There are more ReplicaSets than spec.revisionHistoryLimit, those with a size and \
-                   5 more, and none of them can be deleted: they still have pods, or their status is not up to date.";
-    let reached = Condition::new(
-        condition::REVISION_LIMIT_REACHED,
-        "True",
-        reason::NO_IDLE_REPLICA_SET,
-        message.to_owned(),
-        draft.now,
-    );
-    set_condition(&mut draft.status.to_mut().conditions, reached);
-}
-
-/// Deletes up to so many idle old sets, the lowest revisions first; says how many it found.
-fn delete_spare(draft: &mut Draft<'_>, most: usize) -> usize {
-    let pinned = draft.workload.rollback_to.and_then(|requested| rollback::wanted(draft, requested));
-    let mut spare: Vec<_> = candidates(draft).collect();
-    spare.retain(|index| {
-        draft.sets.get(*index).is_some_and(|set| {
-            is_idle(set) && !set.is_updated() && pinned.is_none_or(|it| revision::of(set).or_zero() != it)
-        })
-    });
-    sort(draft, &mut spare);
-    let found = spare.len();
-    for index in spare.into_iter().take(most) {
-        draft.delete(index);
-    }
-    found
-}
-
-/// By how many the sets exceed the cap of NS-2, one that is created with a size included.
-fn excess(draft: &Draft<'_>, created: Option<i64>) -> usize {
-    let limit = draft.workload.revision_history_limit.filter(|_| !has(Bug::HistoryUnbounded));
-    let Some(limit) = limit else { return 0 };
-    let sizes = draft.sets.iter().filter(|set| !set.is_deleted()).map(|set| set.size).chain(created);
-    let idle = sizes.filter(|size| *size == 0).count();
-    let room = usize::try_from(limit.max(0)).unwrap_or(usize::MAX).saturating_add(SPARE);
-    idle.saturating_sub(room)
-}
-
-/// Whether [`clean_up`] would have something to do.
-pub(crate) fn has_surplus(draft: &Draft<'_>) -> bool {
-    surplus(draft) > 0
-}
-
-fn candidates(draft: &Draft<'_>) -> impl Iterator<Item = usize> {
-    let is_kept = move |index: &usize| {
-        draft.sets.get(*index).is_some_and(|set| !set.seen.deleting && !set.is_deleted())
+    let requested = scene.observed.workload.rollback_to;
+    let declared = scene.revision.map(Revision::or_zero);
+    let pinned = requested.map(|requested| revision::wanted(requested, scene.sets, declared));
+    let pin = pinned.as_ref().and_then(|wanted| wanted.number);
+    let may_go = |(index, set): &(usize, &ReplicaSet)| {
+        is_idle(set) && !scene.writes_to(*index) && pin.is_none_or(|pin| revision::of(set).or_zero() != pin)
     };
-    draft.olds().filter(is_kept)
+    let (spare, mut deviations) = sorted(candidates(scene.sets, gone).filter(may_go));
+    deviations.extend(pinned.and_then(|wanted| wanted.deviation));
+    let is_short = spare.len() < excess;
+    let sets = spare.into_iter().take(excess).map(|(index, _)| index).collect();
+    Some(Deletions { sets, is_short, deviations })
 }
 
-fn surplus(draft: &Draft<'_>) -> usize {
-    let count = i64::try_from(candidates(draft).count()).unwrap_or(i64::MAX);
-    let limit = draft.workload.revision_history_limit;
+impl Scene<'_> {
+    /// By how many the sets without a size exceed the cap of NS-2, one that is created included.
+    fn excess(&self, gone: &[usize]) -> usize {
+        let Some(limit) = self.observed.workload.revision_history_limit else { return 0 };
+        let left = self.sets.all.iter().enumerate().filter(|(index, _)| !gone.contains(index));
+        let sizes =
+            left.map(|(index, set)| self.write_to(index).map_or(set.size, |write| write.update.size_to));
+        let idle = sizes.chain(self.created).filter(|size| *size == 0).count();
+        let room = usize::try_from(limit.max(0)).unwrap_or(usize::MAX).saturating_add(SPARE);
+        idle.saturating_sub(room)
+    }
+
+    fn write_to(&self, set: usize) -> Option<&SetWrite> {
+        self.writes.iter().find(|write| write.set == set)
+    }
+
+    fn writes_to(&self, set: usize) -> bool {
+        self.write_to(set).is_some()
+    }
+}
+
+impl Deletions {
+    /// The condition that says that there is no room (NS-2).
+    pub(crate) fn edit(&self, now: Timestamp) -> Edit {
+        if !self.is_short {
+            return Edit::Drop(condition::REVISION_LIMIT_REACHED);
+        }
+        let message = "There are more ReplicaSets than spec.revisionHistoryLimit, those with a size and \
+                       5 more, and none of them can be deleted: they still have pods, or their status is not up to date.";
+        Edit::Set(Condition::new(
+            condition::REVISION_LIMIT_REACHED,
+            "True",
+            reason::NO_IDLE_REPLICA_SET,
+            message.to_owned(),
+            now,
+        ))
+    }
+}
+
+/// Whether a complete rollout has sets beyond the limit.
+pub(crate) fn has_surplus(workload: &Workload, sets: &Sets<'_>) -> bool {
+    surplus(workload, sets, &[]) > 0
+}
+
+/// S11.2, S11.3.
+fn surplus(workload: &Workload, sets: &Sets<'_>, gone: &[usize]) -> usize {
+    let count = i64::try_from(candidates(sets, gone).count()).unwrap_or(i64::MAX);
+    let limit = workload.revision_history_limit;
     limit.and_then(|limit| usize::try_from(count.saturating_sub(limit)).ok()).unwrap_or(0)
 }
 
+/// Old sets that nobody deletes yet, oldest first (S11.3).
+fn candidates<'a>(sets: &Sets<'a>, gone: &[usize]) -> impl Iterator<Item = (usize, &'a ReplicaSet)> {
+    sets.olds().filter(|(index, set)| !set.deleting && !gone.contains(index))
+}
+
 /// As it was seen: a set that this pass takes down to 0 still has its pods (S11.5).
-fn is_idle(set: &SetDraft<'_>) -> bool {
-    set.seen.size == 0 && (has(Bug::BusySetDeleted) || is_empty(set.seen)) && !set.seen.deleting
+fn is_idle(set: &ReplicaSet) -> bool {
+    set.size == 0 && is_empty(set) && !set.deleting
 }
 
 /// Whether its controller has counted, and counted none.
@@ -113,23 +206,15 @@ fn is_empty(set: &ReplicaSet) -> bool {
     set.status.replicas == 0 && set.generation <= set.status.observed_generation
 }
 
-/// By revision; without one first (S11.4). Garbage counts as absent (deviation from S5.3):
-/// upstream falls back to the age for each pair, an order that is not transitive.
-fn sort(draft: &mut Draft<'_>, candidates: &mut [usize]) {
-    let garbled =
-        |index: &usize| draft.sets.get(*index).is_some_and(|set| revision::of(set) == Revision::Garbage);
-    if candidates.iter().any(garbled) {
-        draft.deviate("S5.3");
-    }
-    let sets = &draft.sets;
-    candidates.sort_by(|a, b| match (sets.get(*a), sets.get(*b)) {
-        (Some(a), Some(b)) => {
-            let numbers = (revision::of(a).or_zero(), revision::of(b).or_zero());
-            if has(Bug::CleanUpByAge) {
-                return a.seen.age_order(b.seen);
-            }
-            numbers.0.cmp(&numbers.1).then_with(|| a.seen.age_order(b.seen))
-        }
-        _ => Ordering::Equal,
-    });
+/// By revision, without one first, then by age (S11.4); and the rule from which that deviates. Garbage
+/// counts as absent: upstream falls back to the age for each pair, an order that is not transitive.
+fn sorted<'a>(
+    candidates: impl Iterator<Item = (usize, &'a ReplicaSet)>,
+) -> (Vec<(usize, &'a ReplicaSet)>, Vec<&'static str>) {
+    let mut candidates: Vec<_> = candidates.collect();
+    let is_garbled = |(_, set): &(usize, &ReplicaSet)| revision::of(set) == Revision::Garbage;
+    let deviations = candidates.iter().any(is_garbled).then_some("S5.3").into_iter().collect();
+    // Stable: they came by age.
+    candidates.sort_by_cached_key(|(_, set)| revision::of(set).or_zero());
+    (candidates, deviations)
 }

@@ -4,22 +4,29 @@
 //! snapshot and time give the same step. Everything that decides something about a Deployment
 //! (the operator, the simulator, the oracle, the CLI's explanations) calls this function.
 //!
-//! The order of situations in [`decide`] is the policy (S3); each rule has a module of its own.
+//! A pass is a pipeline of values, in [`decide`]. The order of situations in [`aim`] is the policy
+//! (S3); [`moves`] has the sizes of a rolling update (S6); each other rule has a module of its own.
 
 mod action;
+mod aim;
+mod announce;
+mod assemble;
 pub mod bug;
 mod collision;
 mod conditions;
 mod counters;
-mod draft;
+mod creation;
+mod decisions;
 pub mod equality;
 pub mod fenceposts;
 mod flavour;
 mod history;
+mod identify;
 pub mod intstr;
+mod judge;
 pub mod keys;
 mod kstatus;
-mod new_set;
+mod moves;
 mod observed;
 mod outcome;
 mod ownership;
@@ -28,38 +35,54 @@ mod pause;
 pub mod progress;
 pub mod quantity;
 mod recreate;
+mod report;
 pub mod revision;
 mod rollback;
-pub mod rolling;
 pub mod rollout;
 pub mod scale;
 pub mod selector;
+mod sets;
+mod sizes;
 mod status;
 pub mod template;
+mod upkeep;
 mod why;
+mod writes;
 
 pub use action::{
     Action, Ask, Claim, Event, EventKind, NewReplicaSet, Plan, Planned, Purpose, RollBack, StatusWrite, Step,
     Target, UpdateReplicaSet, Wake,
 };
 pub use conditions::{Condition, set_condition, whole_seconds};
+pub use creation::set_name;
 pub use flavour::Flavour;
-pub use new_set::set_name;
+pub use keys::Map;
+pub use moves::grown;
 pub use observed::{
-    Answers, DryRun, Map, Observed, Options, Pod, ReplicaSet, SetFailure, SetStatus, Strategy,
-    TemplateSummary, Workload,
+    Answers, DryRun, Observed, Options, Pod, ReplicaSet, SetFailure, SetStatus, Strategy, TemplateSummary,
+    Workload,
 };
 pub use outcome::{Aftermath, Failure, Verdict, after_failure};
-pub use scale::replica_count;
+pub use sets::{replica_count, scaled_under};
 pub use status::{CollisionRecord, Ours, RecentRollback, RollbackRecord, Status};
 pub use why::Why;
 
 use jiff::Timestamp;
 
-use bug::{Bug, has};
-use draft::Draft;
-use keys::reason;
+use aim::{Aim, Because, Gate};
+use assemble::assemble;
+use collision::Names;
+use decisions::Decisions;
+use history::{Scene, history};
+use identify::identify;
+use judge::{Proof, judge};
+use moves::moves;
+use report::{opening, report};
+use rollback::Request;
 use selector::LabelSelector;
+use sets::Sets;
+use upkeep::upkeep;
+use writes::writes;
 
 /// Decides the next step of a pass over one Deployment (S3).
 ///
@@ -67,101 +90,130 @@ use selector::LabelSelector;
 /// snapshot and calls again. [`Step::Act`] ends the pass.
 #[must_use]
 pub fn plan(observed: &Observed, now: Timestamp) -> Step {
-    let workload = &observed.workload;
-    if workload.selector.as_ref().is_none_or(LabelSelector::is_empty) {
-        return Step::Act(Box::new(without_selector(observed, now)));
+    match decide(observed, now) {
+        Ok(plan) => Step::Act(Box::new(plan)),
+        Err(step) => step,
     }
-    let ownership = ownership::sort_out(observed);
-    if !ownership.claims.is_empty() {
-        return Step::Claim(ownership.claims);
-    }
-    let mut draft = Draft::new(observed, ownership.claimed, now);
-    match decide(&mut draft) {
-        Err(ask) => Step::Ask(ask),
-        Ok(()) => {
-            let mut plan = draft.finish();
-            pace::hold_back(&mut plan, observed, now);
-            Step::Act(Box::new(plan))
+}
+
+/// A pass, stage by stage. Each value is final when the next stage reads it.
+fn decide(observed: &Observed, now: Timestamp) -> Result<Plan, Step> {
+    let sets = identify(observed)?;
+    let rulings = judge(&sets);
+    let request = rollback::request(observed, &sets, now);
+    let aim = aim(observed, &sets, &rulings, &request, now).map_err(Step::Ask)?;
+    let upkeep = upkeep(observed, &sets, &aim);
+    let opening = opening(observed, &sets, &aim, &upkeep, request, now);
+    let moves = moves(&sets.counted, &aim);
+    // What is to be told of the set first, by a write of its own, leaves its second growth to the next pass.
+    let moves = if opening.is_early || upkeep.is_needed() { moves.up_to_the_cuts() } else { moves };
+    let creation = creation::creation(observed, &sets, &moves, now).map_err(Step::Ask)?;
+    let revision = creation::revision(&sets, &upkeep, creation.as_ref());
+    let rollback = match aim.because {
+        Because::RollingBack(requested) => {
+            Some(rollback::carry_out(observed, &sets, revision, requested, now).map_err(Step::Ask)?)
         }
-    }
+        _ => None,
+    };
+    let writes = writes(observed, &sets, &upkeep, &moves);
+    let created = creation.as_ref().map(|creation| creation.set.size);
+    let scene = Scene { observed, sets: &sets, created, revision, writes: &writes };
+    let history = history(scene, &aim, &moves);
+    let decisions =
+        Decisions { observed, now, sets, aim, upkeep, moves, creation, rollback, writes, history };
+    let report = report(&decisions, opening);
+    let report = pace::paced(report, &decisions);
+    Ok(assemble(decisions, report))
 }
 
 /// The ladder of situations (S3.5–S3.10). Its order is the policy.
-fn decide(draft: &mut Draft<'_>) -> Result<(), Ask> {
-    let workload = draft.workload;
+fn aim(
+    observed: &Observed,
+    sets: &Sets<'_>,
+    rulings: &[Proof],
+    request: &Request,
+    now: Timestamp,
+) -> Result<Aim, Ask> {
+    let workload = &observed.workload;
+    let aim = Aim::of(workload, run(sets, rulings));
+    if workload.selector.as_ref().is_none_or(LabelSelector::is_empty) {
+        return Ok(aim.shut(without_selector(observed)));
+    }
     if workload.deleting {
-        draft.why = Why::Deleting;
-        new_set::find_only(draft)?;
-        progress::report_without_estimate(draft);
-        return Ok(());
+        return Ok(aim.shut(Because::Deleting));
     }
-    pause::note(draft);
-    if workload.paused && !has(Bug::RollsWhilePaused) {
-        return synchronise(draft);
+    if workload.paused {
+        return Ok(aim.frozen(Because::Paused, workload));
     }
-    match workload.rollback_to {
-        Some(requested) if !rollback::is_refused(draft, requested) => {
-            return rollback::roll_back(draft, requested);
-        }
-        Some(_) => {}
-        None => rollback::forget_refusal(draft),
+    if let Request::Granted(revision) = *request {
+        // S10.9: on our kind a rollback makes no pods (AV-4).
+        let ceiling = if observed.flavour.has_safeguards() { 0 } else { aim.ceiling };
+        return Ok(Aim { ceiling, ..aim.shut(Because::RollingBack(revision)) });
     }
-    new_set::find(draft)?;
-    if scale::is_scaling_event(draft) {
-        return synchronise_found(draft);
+    let scaling = scale::event(&sets.counted, &aim);
+    if scaling.is_event {
+        return Ok(aim.frozen(Because::Scaling, workload));
     }
+    let aim = Aim { deviation: scaling.deviation, ..aim };
     match &workload.strategy {
-        Strategy::RollingUpdate { .. } => rolling::roll(draft),
-        Strategy::Recreate => recreate::recreate(draft),
+        Strategy::RollingUpdate { .. } => Ok(rolling(observed, sets, aim, now)),
+        Strategy::Recreate => recreating(observed, sets, aim, now),
         Strategy::Unknown(kind) => {
-            let error = format!("unexpected deployment strategy type: {kind}");
-            draft.why = Why::Blocked(error.clone());
-            draft.error = Some(error);
-            Ok(())
+            Ok(aim.shut(Because::Unfit(format!("unexpected deployment strategy type: {kind}"))))
         }
     }
 }
 
-/// A pass that scales but does not roll out: paused, or `spec.replicas` changed (S3.11).
-fn synchronise(draft: &mut Draft<'_>) -> Result<(), Ask> {
-    draft.why = Why::Paused;
-    new_set::find_once(draft)?;
-    scale::scale(draft);
-    if draft.workload.rollback_to.is_none() {
-        history::clean_up(draft);
+/// The set that runs: the declared one, unless it is shown to be bad.
+fn run(sets: &Sets<'_>, rulings: &[Proof]) -> Option<usize> {
+    let declared = sets.declared?;
+    match rulings.get(declared)? {
+        Proof::Unproven => Some(declared),
     }
-    progress::report_without_estimate(draft);
-    Ok(())
-}
-
-fn synchronise_found(draft: &mut Draft<'_>) -> Result<(), Ask> {
-    draft.why = Why::Stepping;
-    scale::scale(draft);
-    progress::report_without_estimate(draft);
-    Ok(())
 }
 
 /// Without a selector nothing is touched (S2.10). On our kind it is taken from the template.
-fn without_selector(observed: &Observed, now: Timestamp) -> Plan {
+fn without_selector(observed: &Observed) -> Because {
     let workload = &observed.workload;
-    let mut draft = Draft::new(observed, Vec::new(), now);
     let mut labels = workload.template.labels.clone();
     // A set has a hash label of its own; the user's would match none.
     labels.remove(keys::HASH_LABEL);
     let is_absent = workload.selector.is_none();
     if observed.flavour.is_custom_resource() && is_absent && !labels.is_empty() && !workload.deleting {
-        let selector = LabelSelector { match_labels: labels, ..LabelSelector::default() };
-        draft.why = Why::Stepping;
-        draft.push(Action::SetSelector(selector), Vec::new());
+        Because::LacksSelector(LabelSelector { match_labels: labels, ..LabelSelector::default() })
     } else {
-        let message = "This deployment is selecting all pods. A non-empty selector is required.";
-        draft.why = Why::Blocked("spec.selector is empty: name the labels of the pods".to_owned());
-        draft.events.push(Event::warning(reason::SELECTING_ALL, message.to_owned()));
-        let mut status = draft.status.clone();
-        if status.observed_generation < workload.generation {
-            status.to_mut().observed_generation = workload.generation;
-            draft.write_status(status);
-        }
+        Because::SelectsAll
     }
-    draft.finish()
+}
+
+/// The numbers of S6, if they can be read, and names for a set that is to be created.
+fn rolling(observed: &Observed, sets: &Sets<'_>, aim: Aim, now: Timestamp) -> Aim {
+    // S6.7: the surge is read where the running set is to grow.
+    let size = aim.run.and_then(|run| sets.counted.get(run)).map(|run| run.size);
+    if size.is_some_and(|size| size < aim.ceiling)
+        && let Err(error) = fenceposts::cap(&observed.workload.strategy, aim.total)
+    {
+        return aim.shut(Because::Unfit(error.to_string()));
+    }
+    let gate = if observed.answers.refuses_cuts { Gate::Growth } else { Gate::Open };
+    named(observed, sets, Aim { gate, ..aim }, now)
+}
+
+/// Old sets go first, then their pods; only then the running set has its turn (S7.1, S7.2).
+fn recreating(observed: &Observed, sets: &Sets<'_>, aim: Aim, now: Timestamp) -> Result<Aim, Ask> {
+    if recreate::has_active_old(&sets.counted, &aim) {
+        return Ok(aim);
+    }
+    if recreate::old_pods_run(observed, sets, &aim)? {
+        return Ok(aim.shut(Because::OldPodsRun));
+    }
+    Ok(named(observed, sets, aim, now))
+}
+
+/// Without a name for the declared set nothing moves (NS-1).
+fn named(observed: &Observed, sets: &Sets<'_>, aim: Aim, now: Timestamp) -> Aim {
+    match collision::names(observed, now) {
+        Names::Held(until) if sets.declared.is_none() => aim.shut(Because::NamesTaken(until)),
+        _ => aim,
+    }
 }

@@ -1,18 +1,14 @@
 //! What a pass sees: one Deployment, its candidate ReplicaSets, and the answers to questions.
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::flavour::Flavour;
 use crate::intstr::IntOrPercent;
+use crate::keys::Map;
 use crate::selector::LabelSelector;
 use crate::status::Status;
 use crate::template::{Digest, Fingerprint};
-
-/// String to string, in a fixed order: labels and annotations.
-pub type Map = BTreeMap<String, String>;
 
 /// The snapshot that a plan is made from.
 #[derive(Clone, Debug)]
@@ -38,13 +34,11 @@ pub struct Options {
     pub status_written: Option<Timestamp>,
     /// Whether a report without counters waits for the pass that brings them (our kind, issue 7).
     pub joins_reports: bool,
-    /// Whether [`crate::Plan::on_the_way`] is wanted; only a comparison with another controller reads it.
-    pub tells_steps: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { terminating_replicas: true, status_written: None, joins_reports: false, tells_steps: false }
+        Self { terminating_replicas: true, status_written: None, joins_reports: false }
     }
 }
 
@@ -114,6 +108,13 @@ pub struct Workload {
     pub template: TemplateSummary,
     /// `status`.
     pub status: Status,
+}
+
+impl Workload {
+    /// Whether the rollout was complete when the status was last written (S9.10).
+    pub(crate) fn is_stored_complete(&self) -> bool {
+        self.status.is_complete(self.replicas, self.generation)
+    }
 }
 
 /// What of the pod template is kept when the template itself is not.

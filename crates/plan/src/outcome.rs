@@ -7,7 +7,6 @@ use std::fmt::Display;
 use jiff::Timestamp;
 
 use crate::action::{Action, Event, Plan, Planned, Purpose, RollBack, StatusWrite};
-use crate::bug::{Bug, has};
 use crate::collision;
 use crate::conditions::{Condition, set_condition};
 use crate::keys::{condition, reason};
@@ -110,7 +109,6 @@ fn after_cut(plan: &Plan, index: usize, failure: &Failure) -> Aftermath {
     // The growth counts on the room that the cut would have made, and the status on both.
     let grows = rest.clone().any(is_growth);
     let verdict = match failure {
-        _ if has(Bug::CutErrorSwallowed) => Verdict::End,
         Failure::Conflict(_) if grows => return Aftermath::end(Verdict::Retry(text)),
         _ if grows => return Aftermath::end(Verdict::PlanWithoutCuts(text)),
         _ => Verdict::Retry(text),
@@ -211,13 +209,13 @@ fn after_create(
     match failure {
         Failure::NamespaceTerminating(text) => Aftermath::end(Verdict::GiveUp(text.clone())),
         Failure::NameTaken(Some(set)) => {
-            let ours = set.controller_uid.as_ref() == Some(&workload.uid) || has(Bug::TakenNameBelieved);
+            let ours = set.controller_uid.as_ref() == Some(&workload.uid);
             if ours && set.carries(&workload.template.fingerprint) {
                 // Settled by a live read, not by the cache (deviation from S4.15).
                 let verdict = Verdict::PlanAgain(set.clone());
                 return Aftermath { deviation: Some("S4.15"), ..Aftermath::end(verdict) };
             }
-            let mut status = plan.in_hand.clone().unwrap_or_default();
+            let mut status = plan.if_create_refused.clone().unwrap_or_default();
             let events = collision::note(observed, &mut status, name, now);
             let text = format!("{failure}: {name}");
             let actions = vec![write(stands(observed, status, (&text, false), now))];
@@ -233,7 +231,7 @@ fn after_create(
         | Failure::Conflict(text)
         | Failure::Refused(text) => {
             let message = format!("Failed to create new replica set \"{name}\": {text}");
-            let mut status = plan.in_hand.clone().unwrap_or_default();
+            let mut status = plan.if_create_refused.clone().unwrap_or_default();
             if workload.progress_deadline_seconds.is_some() {
                 if observed.flavour.has_status_extras() {
                     forget_other(&mut status, name);

@@ -1,8 +1,8 @@
 //! Which ReplicaSets belong to a Deployment (S2.11–S2.18).
 
 use crate::action::{Claim, Target};
-use crate::bug::{Bug, has};
 use crate::observed::{Observed, ReplicaSet};
+use crate::selector::LabelSelector;
 
 /// The sets that are claimed already, and the claims that are to be made or given up.
 pub(crate) struct Ownership<'a> {
@@ -10,33 +10,28 @@ pub(crate) struct Ownership<'a> {
     pub(crate) claims: Vec<Claim>,
 }
 
-pub(crate) fn sort_out(observed: &Observed) -> Ownership<'_> {
+pub(crate) fn sort_out<'a>(observed: &'a Observed, selector: &LabelSelector) -> Ownership<'a> {
     let mut ownership = Ownership { claimed: Vec::with_capacity(observed.sets.len()), claims: Vec::new() };
     let workload = &observed.workload;
-    let Some(selector) = &workload.selector else { return ownership };
     for set in &observed.sets {
         let matches = selector.matches(&set.labels);
         match &set.controller_uid {
             // S2.12
-            Some(uid) if *uid != workload.uid && !has(Bug::ForeignSetsTaken) => {}
+            Some(uid) if *uid != workload.uid => {}
             // S2.13
             Some(_) if matches => ownership.claimed.push(set),
             // S2.14
             Some(_) if workload.deleting => {}
-            Some(_) => ownership.claims.push(Claim::Release(target(set))),
+            Some(_) => ownership.claims.push(Claim::Release(Target::of(set))),
             // S2.15
             None if matches && !workload.deleting && !set.deleting => {
-                ownership.claims.push(Claim::Adopt(target(set)));
+                ownership.claims.push(Claim::Adopt(Target::of(set)));
             }
             None => {}
         }
     }
     ownership.claims.sort_by(|a, b| name(a).cmp(name(b)));
     ownership
-}
-
-fn target(set: &ReplicaSet) -> Target {
-    Target { name: set.name.clone(), uid: set.uid.clone(), resource_version: set.resource_version.clone() }
 }
 
 fn name(claim: &Claim) -> &str {

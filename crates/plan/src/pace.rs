@@ -9,12 +9,13 @@
 
 use std::collections::BTreeMap;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
-use crate::action::{Action, Plan, Planned, StatusWrite, Wake};
-use crate::keys::REVISION;
+use crate::action::StatusWrite;
+use crate::assemble::is_followed;
+use crate::decisions::Decisions;
 use crate::observed::Observed;
-use crate::revision;
+use crate::report::{Due, Report};
 use crate::status::Status;
 
 /// A status that can wait is written so long after the one before.
@@ -23,57 +24,35 @@ const REST: SignedDuration = SignedDuration::from_secs(1);
 /// of the step brings the next pass.
 const REST_BESIDE_STEP: SignedDuration = SignedDuration::from_secs(2);
 
-/// Takes the status write out of a plan if it may wait.
-pub(crate) fn hold_back(plan: &mut Plan, observed: &Observed, now: Timestamp) {
-    let Some(index) = plan.actions.iter().position(|planned| status_of(planned).is_some()) else { return };
-    let Some(write) = plan.actions.get(index).and_then(status_of) else { return };
-    if is_creation_told_now(plan, observed) {
-        return;
+/// The report without its status write, if that may wait.
+pub(crate) fn paced(report: Report, decisions: &Decisions<'_>) -> Report {
+    let Decisions { observed, now, .. } = decisions;
+    // What has news to tell does not wait.
+    let Some(write) = report.write.as_ref().filter(|_| report.news.is_empty()) else { return report };
+    if is_creation_told_now(decisions) {
+        return report;
     }
-    let keeps_all = keeps_records(write, observed) && keeps_completeness(write, observed);
-    if observed.options.joins_reports && is_early(plan, index) && keeps_all {
-        plan.actions.remove(index);
-        return;
+    // Another pass follows at once, with counters to report.
+    let is_joined = observed.options.joins_reports && is_followed(decisions, report.due);
+    if is_joined && keeps_records(write, observed) && keeps_completeness(write, observed) {
+        return Report { write: None, ..report };
     }
     // One of the future tells that the clock was set back: then nothing rests, lest it be for hours.
-    let written = observed.options.status_written.filter(|written| *written <= now);
-    let rest = if plan.actions.iter().any(is_step) { REST_BESIDE_STEP } else { REST };
-    let until = written.and_then(|written| written.checked_add(rest).ok()).filter(|until| *until > now);
-    if let Some(until) = until.filter(|_| may_wait(write, observed)) {
-        plan.actions.remove(index);
-        plan.wake = by(plan.wake, until);
+    let written = observed.options.status_written.filter(|written| written <= now);
+    let rest = if is_followed(decisions, Due::AtOnce) { REST_BESIDE_STEP } else { REST };
+    let until = written.and_then(|written| written.checked_add(rest).ok()).filter(|until| until > now);
+    match until.filter(|_| may_wait(write, observed)) {
+        Some(until) => Report { write: None, wake: report.wake.or_at(until), ..report },
+        None => report,
     }
 }
 
-/// The status that is written, if nothing is said of it.
-fn status_of(planned: &Planned) -> Option<&StatusWrite> {
-    match &planned.action {
-        Action::WriteStatus(write) if planned.events.is_empty() => Some(write),
-        _ => None,
-    }
-}
-
-/// Whether the plan creates a set, and only its own status can say so: the next pass knows a set
-/// that nobody has told of by its revision, which is above the one in the status (S4.4). On apps/v1
-/// the status has none.
-fn is_creation_told_now(plan: &Plan, observed: &Observed) -> bool {
-    let created = plan.actions.iter().find_map(|planned| match &planned.action {
-        Action::CreateReplicaSet(set) => Some(set),
-        _ => None,
-    });
-    created.is_some_and(|set| {
-        let revision = revision::parse(set.annotations.get(REVISION).map(String::as_str)).or_zero();
-        observed.workload.status.ours.revision.is_none_or(|told| told >= revision)
-    })
-}
-
-/// Whether sets are changed after it, which brings another pass at once, with counters to report.
-fn is_early(plan: &Plan, index: usize) -> bool {
-    plan.actions.iter().skip(index + 1).any(is_step)
-}
-
-fn is_step(planned: &Planned) -> bool {
-    matches!(planned.action, Action::UpdateReplicaSet(_))
+/// Whether a set is created, and only this status can say so: the next pass knows a set that nobody has
+/// told of by its revision, which is above the one in the status (S4.4). On apps/v1 the status has
+/// none.
+fn is_creation_told_now(decisions: &Decisions<'_>) -> bool {
+    let told = decisions.observed.workload.status.ours.revision;
+    decisions.creation.as_ref().is_some_and(|creation| told.is_none_or(|told| told >= creation.revision))
 }
 
 /// Whether nothing but counters and texts changes, and the rollout goes on as it did.
@@ -106,13 +85,4 @@ fn keeps_records(write: &StatusWrite, observed: &Observed) -> bool {
 /// What a status says yes and no to.
 fn turns(status: &Status) -> BTreeMap<&str, &str> {
     status.conditions.iter().map(|condition| (&*condition.kind, &*condition.status)).collect()
-}
-
-/// The earlier of the two.
-fn by(wake: Wake, until: Timestamp) -> Wake {
-    match wake {
-        Wake::OnChange => Wake::At(until),
-        Wake::At(time) => Wake::At(time.min(until)),
-        Wake::Again => Wake::Again,
-    }
 }

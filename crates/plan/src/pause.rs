@@ -1,25 +1,24 @@
-//! Pausing and resuming, as the condition Progressing tells it (S13.1).
+//! Pausing and resuming, as the condition Progressing tells it (S3.6, S13.1).
 
-use crate::conditions::{Condition, set_condition};
-use crate::draft::Draft;
+use jiff::Timestamp;
+
+use crate::conditions::{Condition, Edit};
 use crate::keys::{condition, reason};
+use crate::observed::Workload;
 
-/// Notes that the Deployment was paused or resumed; the deadline's clock starts anew.
-pub(crate) fn note(draft: &mut Draft<'_>) {
-    if draft.workload.progress_deadline_seconds.is_none() {
-        return;
-    }
-    let current = draft.status.condition(condition::PROGRESSING).map(|condition| condition.reason.as_str());
-    if current == Some(reason::PROGRESS_DEADLINE_EXCEEDED) {
-        return;
-    }
-    let noted = current == Some(reason::DEPLOYMENT_PAUSED);
-    let (reason, message) = match (draft.workload.paused, noted) {
-        (true, false) => (reason::DEPLOYMENT_PAUSED, "Deployment is paused"),
-        (false, true) => (reason::DEPLOYMENT_RESUMED, "Deployment is resumed"),
-        _ => return,
+/// The Deployment was paused or resumed; the deadline's clock starts anew.
+pub(crate) fn noted(workload: &Workload, now: Timestamp) -> Option<Edit> {
+    workload.progress_deadline_seconds?;
+    let current = workload.status.condition(condition::PROGRESSING);
+    let current = current.map(|condition| condition.reason.as_str());
+    let (reason, message) = match (workload.paused, current) {
+        (_, Some(reason::PROGRESS_DEADLINE_EXCEEDED)) | (true, Some(reason::DEPLOYMENT_PAUSED)) => {
+            return None;
+        }
+        (true, _) => (reason::DEPLOYMENT_PAUSED, "Deployment is paused"),
+        (false, Some(reason::DEPLOYMENT_PAUSED)) => (reason::DEPLOYMENT_RESUMED, "Deployment is resumed"),
+        (false, _) => return None,
     };
-    let condition = Condition::new(condition::PROGRESSING, "Unknown", reason, message.to_owned(), draft.now);
-    set_condition(&mut draft.status.to_mut().conditions, condition);
-    draft.status_is_early();
+    let condition = Condition::new(condition::PROGRESSING, "Unknown", reason, message.to_owned(), now);
+    Some(Edit::Set(condition))
 }

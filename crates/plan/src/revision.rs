@@ -1,9 +1,9 @@
 //! Revision numbers (S5).
 
-use crate::bug::{Bug, has};
-use crate::draft::{Draft, SetDraft};
 use crate::intstr::signed_decimal;
 use crate::keys::REVISION;
+use crate::observed::ReplicaSet;
+use crate::sets::Sets;
 
 /// The largest revision that counts; one above it would be the end of the number line.
 pub const REVISION_MAX: i64 = i64::MAX - 1;
@@ -50,42 +50,39 @@ pub fn parse(annotation: Option<&str>) -> Revision {
 }
 
 fn counts(number: i64) -> bool {
-    number <= REVISION_MAX || has(Bug::RevisionOverflows)
+    number <= REVISION_MAX
 }
 
 /// The number after the highest of some revisions; negative ones never win (S5.2).
 pub fn next(revisions: impl IntoIterator<Item = i64>) -> i64 {
-    let highest = if has(Bug::RevisionAsText) {
-        revisions.into_iter().max_by_key(ToString::to_string).unwrap_or(0).max(0)
-    } else {
-        revisions.into_iter().fold(0, i64::max)
-    };
-    if has(Bug::RevisionOverflows) {
-        return highest.wrapping_add(1);
-    }
-    highest.saturating_add(1).min(REVISION_MAX)
+    revisions.into_iter().fold(0, i64::max).saturating_add(1).min(REVISION_MAX)
 }
 
-/// The revision that the new set should have at least (S5.2).
-pub(crate) fn next_for(draft: &mut Draft<'_>) -> i64 {
-    let sets = draft.sets.iter().enumerate();
-    let olds = sets.filter(|(index, _)| Some(*index) != draft.new).map(|(_, set)| set);
+/// The revision that the declared set should have at least.
+pub(crate) struct Next {
+    pub(crate) number: i64,
+    pub(crate) deviation: Option<&'static str>,
+}
+
+/// S5.2, S4.12.
+pub(crate) fn next_of(sets: &Sets<'_>) -> Next {
     // Each is read once: this is most of what a pass over a long history costs.
-    let written = olds.filter_map(|set| set.annotation(REVISION).and_then(signed_decimal));
+    let written = sets.olds().filter_map(|(_, set)| text(set).and_then(signed_decimal));
     let mut is_any_out_of_range = false;
-    let next = next(written.filter(|number| {
+    let number = next(written.filter(|number| {
         is_any_out_of_range |= is_out_of_range(*number);
         counts(*number)
     }));
-    if is_any_out_of_range {
-        draft.deviate("S5.2");
-    }
-    next
+    Next { number, deviation: is_any_out_of_range.then_some("S5.2") }
 }
 
-/// The revision of a set after the actions so far.
-pub(crate) fn of(set: &SetDraft<'_>) -> Revision {
-    parse(set.annotation(REVISION))
+/// The revision of a set as it was seen.
+pub(crate) fn of(set: &ReplicaSet) -> Revision {
+    parse(text(set))
+}
+
+fn text(set: &ReplicaSet) -> Option<&str> {
+    set.annotations.get(REVISION).map(String::as_str)
 }
 
 /// Whether a number is there that upstream would take and overflow with.
@@ -93,23 +90,25 @@ fn is_out_of_range(number: i64) -> bool {
     number >= REVISION_MAX
 }
 
-/// The revision that "previous" means: the highest revision among the sets that are not the
-/// current one (S5.7, without its defect that the current one can win).
-pub(crate) fn previous(draft: &mut Draft<'_>) -> Option<i64> {
-    let olds = draft.olds().filter_map(|index| draft.sets.get(index));
-    let highest = olds.map(|set| of(set).or_zero()).fold(0, i64::max);
-    if last_of_all(draft) != highest {
-        draft.deviate("S5.7");
-    }
-    (highest > 0).then_some(highest)
+/// The revision that a request for a rollback means.
+pub(crate) struct Wanted {
+    /// `None` when there is no previous one.
+    pub(crate) number: Option<i64>,
+    pub(crate) deviation: Option<&'static str>,
 }
 
-/// Upstream's second largest over all sets, to know where ours differs (S5.7).
-fn last_of_all(draft: &Draft<'_>) -> i64 {
-    let order = draft.olds().chain(draft.new);
-    let numbers = order.filter_map(|index| draft.sets.get(index)).map(|set| of(set).or_zero());
-    let created = draft.created.as_ref().map(|created| created.revision);
-    second_largest(numbers.chain(created))
+/// S10.2, S10.4: 0 is the highest revision among the sets that are not the declared one (S5.7, without
+/// its defect that the declared one can win). `declared` is the revision of that one, if it is there or
+/// about to be.
+pub(crate) fn wanted(requested: i64, sets: &Sets<'_>, declared: Option<i64>) -> Wanted {
+    if requested != 0 {
+        return Wanted { number: Some(requested), deviation: None };
+    }
+    let olds = || sets.olds().map(|(_, set)| of(set).or_zero());
+    let highest = olds().fold(0, i64::max);
+    // Upstream takes the second largest over all sets.
+    let deviation = (second_largest(olds().chain(declared)) != highest).then_some("S5.7");
+    Wanted { number: (highest > 0).then_some(highest), deviation }
 }
 
 /// Second largest of some revisions, by upstream's rule (S5.7): 0 when there are fewer.

@@ -5,9 +5,10 @@ use std::fmt;
 use crate::keys::{MANAGED_LABEL, MANAGED_VALUE};
 
 /// What the controller is doing or waiting for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Why {
     /// Everything is as the Deployment wants it.
+    #[default]
     Converged,
     /// The Deployment is being deleted; the garbage collector does the rest.
     Deleting,

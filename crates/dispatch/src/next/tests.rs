@@ -8,7 +8,6 @@ fn outcome(error: Option<PassError>, wake: Wake) -> Outcome {
         writes: 0,
         wrote_status: false,
         deviations: std::collections::BTreeSet::new(),
-        on_the_way: Vec::new(),
     }
 }
 

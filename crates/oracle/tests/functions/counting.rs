@@ -3,7 +3,6 @@
 use api::encode;
 use plan::fenceposts;
 use plan::intstr::{IntOrPercent, Round};
-use plan::rolling;
 use plan::{Strategy, scale};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -23,7 +22,7 @@ pub(crate) fn scaled_value(input: &Value) -> Answer {
         // Upstream's error for a missing value shows only in the size of the new set.
         None => {
             let strategy = Strategy::RollingUpdate { max_surge: None, max_unavailable: None };
-            rolling::new_set_size(&strategy, total, 0, 0).ok()
+            fenceposts::cap(&strategy, total).ok()
         }
     };
     json!({ "value": value, "error": value.is_none() }).into()
@@ -55,9 +54,13 @@ pub(crate) fn min_available(input: &Value) -> Answer {
 
 pub(crate) fn new_set_size(input: &Value) -> Answer {
     let workload = snapshot::workload(input);
-    let old = input["oldReplicas"].as_array().unwrap().iter().map(|size| size.as_i64().unwrap()).sum();
+    let old: i64 = input["oldReplicas"].as_array().unwrap().iter().map(|size| size.as_i64().unwrap()).sum();
     let new = input["newReplicas"].as_i64().unwrap();
-    let size = rolling::new_set_size(&workload.strategy, workload.replicas, old, new);
+    let cap = fenceposts::cap(&workload.strategy, workload.replicas);
+    let size = cap.map(|cap| match workload.strategy {
+        Strategy::RollingUpdate { .. } => plan::grown(new, old + new, workload.replicas, cap),
+        _ => workload.replicas,
+    });
     json!({ "error": size.is_err(), "value": size.unwrap_or(0) }).into()
 }
 
@@ -71,7 +74,7 @@ pub(crate) fn round(input: &Value) -> Answer {
         base *= 2;
     }
     let size = format!("{x:.0}").parse::<i64>().unwrap();
-    let fraction = scale::fraction(size, Some(base), 1, 1, &plan::Status::default());
+    let fraction = scale::fraction(size, base, 1, 1);
     json!(fraction + size).into()
 }
 

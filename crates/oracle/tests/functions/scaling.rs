@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use plan::keys::{DESIRED_REPLICAS, MAX_REPLICAS};
-use plan::{fenceposts, replica_count, scale};
+use plan::{fenceposts, replica_count, scale, scaled_under};
 use serde_json::{Map, Value, json};
 
 use crate::Answer;
@@ -16,10 +16,10 @@ fn share(input: &Value) -> (i64, BTreeSet<&'static str>) {
     let size = input["rsReplicas"].as_i64().unwrap();
     let annotated = input["maxReplicasAnnotation"].as_str().and_then(replica_count);
     let maximum = replicas + fenceposts::max_surge(&workload.strategy, replicas);
-    let status = snapshot::status(&json!({ "replicas": input["statusReplicas"] }));
+    let reported = snapshot::status(&json!({ "replicas": input["statusReplicas"] })).replicas;
     let wraps = i32::try_from(size * maximum).is_err();
     let deviations = wraps.then_some("S8.7").into_iter().collect();
-    (scale::fraction(size, annotated, replicas, maximum, &status), deviations)
+    (scale::fraction(size, scaled_under(annotated, reported), replicas, maximum), deviations)
 }
 
 pub(crate) fn fraction(input: &Value) -> Answer {

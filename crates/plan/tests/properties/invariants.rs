@@ -1,12 +1,10 @@
 //! Invariants, checked after every action of a plan. The names are those of docs/invariants.md.
 
-use plan::intstr::Round;
+use plan::intstr::{Round, signed_decimal};
 use plan::keys::{DESIRED_REPLICAS, REVISION, condition, reason};
 use plan::revision::{self, REVISION_MAX};
 use plan::template::{digest, without_hash_label};
-use plan::{
-    Action, Flavour, Plan, Purpose, ReplicaSet, Status, Strategy, Target, fenceposts, replica_count, scale,
-};
+use plan::{Action, Flavour, Plan, Purpose, ReplicaSet, Status, Strategy, Target, fenceposts, replica_count};
 
 use crate::world::{Kstatus, OWNER, Server, World, kstatus};
 
@@ -265,8 +263,9 @@ fn assert_shares(before: &Before, as_seen: &World, world: &World) {
     let replicas = workload.replicas;
     let new = new_set(world).and_then(|new| claimed(as_seen).find(|set| set.uid == new.uid));
     let is_saturated = new.is_some_and(|set| {
-        let desired = set.annotations.get(DESIRED_REPLICAS).map(String::as_str);
-        scale::set_is_saturated(set.size, set.status.available, desired, replicas)
+        let desired = set.annotations.get(DESIRED_REPLICAS).and_then(|text| signed_decimal(text));
+        let is_sized = desired.map(|desired| desired as i32) == i32::try_from(replicas).ok();
+        is_sized && set.size == replicas && set.status.available == replicas
     });
     let is_rolling = matches!(workload.strategy, Strategy::RollingUpdate { .. });
     let several = claimed(as_seen).filter(|set| set.is_active()).count() > 1;

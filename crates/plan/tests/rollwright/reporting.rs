@@ -1,7 +1,8 @@
 //! What is written where: revision, scale and columns in the status, annotations on the sets.
 
+use plan::intstr::IntOrPercent;
 use plan::keys::{CHANGE_CAUSE, LAST_APPLIED, MANAGED_LABEL, REVISION};
-use plan::{Action, Failure, Map, Plan, Planned, Verdict};
+use plan::{Action, Failure, Map, Plan, Planned, Strategy, Verdict};
 
 use crate::check;
 use crate::world::{World, ours, set};
@@ -59,6 +60,20 @@ fn a_pass_that_cuts_says_so() {
     let plan = world.with(in_step("b", 1, "1")).with(in_step("a", 3, "2")).plan();
     let cuts = plan.actions.iter().filter(|planned| matches!(planned.action, Action::UpdateReplicaSet(_)));
     assert_eq!((cuts.count(), plan.why.to_string().as_str()), (1, "creating or resizing ReplicaSets"));
+}
+
+/// The spec cannot be carried out, and nothing else is wrong: that is not "converged".
+#[test]
+fn a_surge_that_cannot_be_read_is_why_nothing_moves() {
+    let unreadable = Strategy::RollingUpdate {
+        max_surge: Some(IntOrPercent::Text("many".to_owned())),
+        max_unavailable: Some(IntOrPercent::Int(1)),
+    };
+    let mut world = ours().that(|it| it.strategy = unreadable).with(in_step("a", 2, "1"));
+    let plan = world.plan();
+    assert!(plan.actions.is_empty());
+    assert!(plan.error.is_some_and(|error| error.contains("many")));
+    assert!(plan.why.to_string().starts_with("blocked: invalid value"), "{}", plan.why);
 }
 
 /// Sizes of the old set and the new one, all pods available; R is 4, within 3 and 5.

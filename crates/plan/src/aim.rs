@@ -1,0 +1,142 @@
+//! Where a pass is heading: which set runs, how far it grows, and what holds it up.
+//!
+//! The ladder in `lib.rs` chooses it. Numbers are settled here; `moves.rs` only computes with them.
+
+use jiff::Timestamp;
+
+use crate::fenceposts;
+use crate::observed::{Strategy, Workload};
+use crate::selector::LabelSelector;
+use crate::sizes::Moves;
+
+/// What a pass wants of the sizes. In S6–S8 the *new* set is [`Aim::run`]; in S4, S5, S9–S11 and
+/// S13 it is the declared one.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Aim {
+    /// Index of the set that grows; `None` when it is not there yet.
+    pub(crate) run: Option<usize>,
+    /// How far it grows.
+    pub(crate) ceiling: i64,
+    /// Index of the set that keeps what the ceiling leaves of `total`.
+    pub(crate) keep: Option<usize>,
+    /// How many pods there are to be in the end: R.
+    pub(crate) total: i64,
+    /// Under how many pods in all the running set grows: R + surge.
+    pub(crate) cap: i64,
+    /// How many pods stay available: R − unavailable (S6.4).
+    pub(crate) floor: i64,
+    /// What may move.
+    pub(crate) gate: Gate,
+    /// How it moves.
+    pub(crate) manner: Manner,
+    /// Why all this.
+    pub(crate) because: Because,
+    /// The rule from which the choice of the situation deviates.
+    pub(crate) deviation: Option<&'static str>,
+}
+
+/// What may move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Gate {
+    /// Everything.
+    Open,
+    /// Only the running set, upwards: the server refused a cut in this pass.
+    Growth,
+    /// Nothing, but sizes follow R (S8).
+    Frozen,
+    /// Nothing at all.
+    Shut,
+}
+
+/// How sizes change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Manner {
+    /// Little by little (S6); a change of R is shared out (S8.5).
+    Rolling,
+    /// A set at a time (S7). A strategy that nobody knows shares nothing out either.
+    Whole,
+}
+
+/// The situation that a pass found.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Because {
+    /// The selector is missing; the template's labels become it (S1.2, our kind).
+    LacksSelector(LabelSelector),
+    /// The selector is empty (S2.10).
+    SelectsAll,
+    /// The Deployment is being deleted (S3.5).
+    Deleting,
+    /// It is paused (S3.7).
+    Paused,
+    /// An earlier revision is asked for (S3.8); 0 is the previous one.
+    RollingBack(i64),
+    /// R has changed since the sets were scaled (S3.9).
+    Scaling,
+    /// The spec cannot be carried out (S3.10, S6.7).
+    Unfit(String),
+    /// Old pods run on (S7.2).
+    OldPodsRun,
+    /// The names for the declared set are taken; the last one is tried again at this time (NS-1).
+    NamesTaken(Timestamp),
+    /// The template is rolled out (S3.10).
+    RollingOut,
+}
+
+impl Aim {
+    /// The aim of a rollout, from which each situation takes something away.
+    pub(crate) fn of(workload: &Workload, run: Option<usize>) -> Self {
+        let (strategy, replicas) = (&workload.strategy, workload.replicas);
+        let manner = match strategy {
+            Strategy::RollingUpdate { .. } => Manner::Rolling,
+            Strategy::Recreate | Strategy::Unknown(_) => Manner::Whole,
+        };
+        Self {
+            run,
+            ceiling: replicas,
+            keep: None,
+            total: replicas,
+            // Where it cannot be read, nothing grows.
+            cap: fenceposts::cap(strategy, replicas).unwrap_or(i64::MIN),
+            floor: replicas.saturating_sub(fenceposts::max_unavailable(strategy, replicas)),
+            gate: Gate::Open,
+            manner,
+            because: Because::RollingOut,
+            deviation: None,
+        }
+    }
+
+    /// Whether the running set has its turn: created, or brought to its ceiling. Under Recreate it has to
+    /// wait for old sets to go.
+    pub(crate) fn is_rolling_out(&self, moves: &Moves) -> bool {
+        self.because == Because::RollingOut && moves.shares.is_empty()
+    }
+
+    /// Whether the declared set is wanted, and so its name (S4.6).
+    pub(crate) fn needs_declared(&self, moves: &Moves) -> bool {
+        self.is_rolling_out(moves) || matches!(self.because, Because::RollingBack(_))
+    }
+
+    /// Whether the declared set is looked up once in a pass of upstream's: a set that is written to then is
+    /// not read again (S4.3).
+    pub(crate) fn looks_once(&self) -> bool {
+        matches!(self.because, Because::Paused | Because::RollingBack(_))
+    }
+
+    /// Whether a request for a rollback is looked at: not while the Deployment is paused, or goes (S3.8).
+    pub(crate) fn heeds_requests(&self) -> bool {
+        !matches!(
+            self.because,
+            Because::LacksSelector(_) | Because::SelectsAll | Because::Deleting | Because::Paused
+        )
+    }
+
+    pub(crate) fn shut(self, because: Because) -> Self {
+        Self { gate: Gate::Shut, because, ..self }
+    }
+
+    /// Sizes follow R, under the limit of S6.3.
+    pub(crate) fn frozen(self, because: Because, workload: &Workload) -> Self {
+        let surge = fenceposts::max_surge(&workload.strategy, workload.replicas);
+        Self { gate: Gate::Frozen, cap: workload.replicas.saturating_add(surge), because, ..self }
+    }
+}

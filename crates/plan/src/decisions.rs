@@ -1,0 +1,68 @@
+//! All that a pass does, before it is reported and put in order.
+
+use jiff::Timestamp;
+
+use crate::aim::Aim;
+use crate::creation::{self, Creation};
+use crate::history::History;
+use crate::observed::Observed;
+use crate::revision::Revision;
+use crate::rollback::Rollback;
+use crate::sets::{Sets, total};
+use crate::sizes::{Moves, Resize};
+use crate::upkeep::Upkeep;
+use crate::writes::SetWrite;
+
+/// What the stages of a pass came to.
+#[derive(Debug)]
+pub(crate) struct Decisions<'a> {
+    pub(crate) observed: &'a Observed,
+    pub(crate) now: Timestamp,
+    pub(crate) sets: Sets<'a>,
+    pub(crate) aim: Aim,
+    pub(crate) upkeep: Upkeep,
+    pub(crate) moves: Moves,
+    pub(crate) creation: Option<Creation>,
+    pub(crate) rollback: Option<Rollback>,
+    /// What upkeep and moves write to sets.
+    pub(crate) writes: Vec<SetWrite>,
+    pub(crate) history: History,
+}
+
+impl Decisions<'_> {
+    /// Whether the template has its set once this is done.
+    pub(crate) fn has_declared(&self) -> bool {
+        self.declared_name().is_some()
+    }
+
+    /// The name of the declared set, there or to be created.
+    pub(crate) fn declared_name(&self) -> Option<&str> {
+        let found = self.sets.declared().map(|set| set.name.as_str());
+        found.or_else(|| self.creation.as_ref().map(|creation| creation.set.name.as_str()))
+    }
+
+    /// Its revision.
+    pub(crate) fn revision(&self) -> Option<Revision> {
+        creation::revision(&self.sets, &self.upkeep, self.creation.as_ref())
+    }
+
+    /// The sum of sizes before any of them changes, if the running set does (S6.5).
+    pub(crate) fn size_before_step(&self) -> Option<i64> {
+        let grows = self.moves.is_up() || self.moves.up_again.is_some();
+        grows.then(|| self.total())
+    }
+
+    /// The sum of sizes, that of a set that is created with it.
+    fn total(&self) -> i64 {
+        total(&self.sets.counted) + self.creation.as_ref().map_or(0, |creation| creation.set.size)
+    }
+
+    /// The sum of sizes that the status is told by (S9.3). What a step changes is not folded into the status
+    /// of the same step, so the last step of the pass does not count.
+    pub(crate) fn total_told(&self) -> i64 {
+        let Moves { up, cuts, up_again, .. } = &self.moves;
+        let cuts: &[Resize] = if up_again.is_some() { cuts } else { &[] };
+        let change: i64 = up.iter().chain(cuts).map(|step| step.difference()).sum();
+        self.total() + change
+    }
+}

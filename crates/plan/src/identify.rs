@@ -1,0 +1,43 @@
+//! Which sets there are and which of them the template declares: claims and questions come first,
+//! one at a time, before anything is planned (S2.10–S2.18, S4.1).
+
+use crate::action::{Ask, Step};
+use crate::creation::describe;
+use crate::observed::{DryRun, Observed, ReplicaSet};
+use crate::ownership;
+use crate::selector::LabelSelector;
+use crate::sets::Sets;
+
+/// The claimed sets of a snapshot; or what is to be claimed or found out before there can be a plan.
+pub(crate) fn identify(observed: &Observed) -> Result<Sets<'_>, Step> {
+    let workload = &observed.workload;
+    let reported = workload.status.replicas;
+    // S2.10: an empty selector would select everything; nothing is touched.
+    let Some(selector) = workload.selector.as_ref().filter(|selector| !LabelSelector::is_empty(selector))
+    else {
+        return Ok(Sets::new(Vec::new(), None, reported));
+    };
+    let ownership::Ownership { mut claimed, claims } = ownership::sort_out(observed, selector);
+    if !claims.is_empty() {
+        return Err(Step::Claim(claims));
+    }
+    claimed.sort_by(|a, b| a.age_order(b));
+    let declared = declared(observed, &claimed).map_err(Step::Ask)?;
+    Ok(Sets::new(claimed, declared, reported))
+}
+
+/// The oldest set that carries the template (S4.1). On our kind, if none says so, the server
+/// is asked which template it would store, and sets are compared with that.
+fn declared(observed: &Observed, claimed: &[&ReplicaSet]) -> Result<Option<usize>, Ask> {
+    let fingerprint = &observed.workload.template.fingerprint;
+    let carries = claimed.iter().position(|set| set.carries(fingerprint));
+    let is_known = carries.is_some() || claimed.is_empty() || observed.workload.deleting;
+    if is_known || !observed.flavour.marks_sets() {
+        return Ok(carries);
+    }
+    match &observed.answers.dry_run {
+        None => Err(Ask::DryRun(Box::new(describe(observed, 0, 1)?))),
+        Some(DryRun::Refused) => Ok(None),
+        Some(DryRun::Stored(digest)) => Ok(claimed.iter().position(|set| set.stored == *digest)),
+    }
+}

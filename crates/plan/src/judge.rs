@@ -1,0 +1,15 @@
+//! What each set has shown of itself. Nobody judges yet: every set is unproven.
+
+use crate::sets::Sets;
+
+/// What a set has shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Proof {
+    /// Nothing yet, good or bad.
+    Unproven,
+}
+
+/// What each of the claimed sets has shown, in their order.
+pub(crate) fn judge(sets: &Sets<'_>) -> Vec<Proof> {
+    sets.all.iter().map(|_| Proof::Unproven).collect()
+}

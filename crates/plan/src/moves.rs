@@ -1,0 +1,168 @@
+//! The sizes that a pass gives to sets, one step after the other, by the numbers of an [`Aim`]. A rolling
+//! update (S6) is here; Recreate (S7) and scaling (S8) have a file each.
+//!
+//! Terminating pods are not counted (S6.14), and a rollover needs no rule of its own: whatever does
+//! not run is old, and the oldest is drained first (S6.15).
+
+use crate::aim::{Aim, Because, Gate, Manner};
+use crate::sets::{Counted, total};
+use crate::sizes::{Moves, Resize};
+use crate::{recreate, scale};
+
+/// What the sets do next.
+pub(crate) fn moves(sets: &[Counted], aim: &Aim) -> Moves {
+    match (aim.gate, aim.manner) {
+        (Gate::Shut, _) => Moves {
+            created: created(sets, aim).filter(|_| matches!(aim.because, Because::RollingBack(_))),
+            ..Moves::default()
+        },
+        (Gate::Frozen, _) => scale::scale(sets, aim),
+        (Gate::Open | Gate::Growth, Manner::Rolling) => roll(sets, aim),
+        (Gate::Open | Gate::Growth, Manner::Whole) => recreate::replace(sets, aim),
+    }
+}
+
+/// The size at which the running set is created, if it is not there (S4.11).
+fn created(sets: &[Counted], aim: &Aim) -> Option<i64> {
+    match (aim.run, aim.manner) {
+        (Some(_), _) => None,
+        (None, Manner::Rolling) => Some(grown(0, total(sets), aim.ceiling, aim.cap)),
+        (None, Manner::Whole) => Some(aim.ceiling),
+    }
+}
+
+/// One pass of a rolling update (S6.5): up, down, and up into the room that this makes. Each step comes
+/// out as it would in a pass of its own, since no status changes in between.
+pub(crate) fn roll(sets: &[Counted], aim: &Aim) -> Moves {
+    let created = created(sets, aim);
+    let run = aim.run.and_then(|index| sets.get(index));
+    let mut size = created.or(run.map(|run| run.size)).unwrap_or(0);
+    let mut total = total(sets) + created.unwrap_or(0);
+
+    let up = step_up(aim, size, total);
+    size += up.map_or(0, Resize::difference);
+    total += up.map_or(0, Resize::difference);
+
+    let available = run.map_or(0, |run| run.available);
+    let Cuts { cuts, lags } = step_down(sets, aim, Running { size, available, total });
+    total += cuts.iter().map(|cut| cut.difference()).sum::<i64>();
+
+    let up_again = if lags || cuts.is_empty() { None } else { step_up(aim, size, total) };
+    Moves { created, up, cuts, up_again, lags, ..Moves::default() }
+}
+
+/// The running set, there or to be created, beside all others.
+#[derive(Clone, Copy)]
+struct Running {
+    size: i64,
+    available: i64,
+    /// The sum of all sizes.
+    total: i64,
+}
+
+/// S6.6, S6.7. A set that is created has its size from the start.
+fn step_up(aim: &Aim, size: i64, total: i64) -> Option<Resize> {
+    let wanted = if size >= aim.ceiling { aim.ceiling } else { grown(size, total, aim.ceiling, aim.cap) };
+    Resize::needed(aim.run?, size, wanted)
+}
+
+/// The size of a set below its ceiling as far as the cap allows (S4.11, S6.7); `total` is the sum
+/// of all sizes.
+#[must_use]
+pub fn grown(size: i64, total: i64, ceiling: i64, cap: i64) -> i64 {
+    if total >= cap { size } else { size.saturating_add((cap - total).min(ceiling.saturating_sub(size))) }
+}
+
+/// What is cut, and whether a status stopped it (S6.10).
+#[derive(Default)]
+struct Cuts {
+    cuts: Vec<Resize>,
+    lags: bool,
+}
+
+/// An old set with pods.
+#[derive(Clone, Copy)]
+struct Old {
+    set: usize,
+    size: i64,
+    available: i64,
+    /// What is not cut, because it is to stay.
+    kept: Option<i64>,
+}
+
+/// Takes old pods away: unhealthy ones first, then what availability allows (S6.8–S6.13).
+fn step_down(sets: &[Counted], aim: &Aim, run: Running) -> Cuts {
+    let mut olds = olds(sets, aim);
+    // S6.8
+    if olds.is_empty() || aim.gate == Gate::Growth {
+        return Cuts::default();
+    }
+    // S6.9: the running set's share may be negative while its status lags; it is not clamped.
+    let max_down = run.total - aim.floor - (run.size - run.available);
+    if max_down <= 0 {
+        return Cuts::default();
+    }
+    let mut unhealthy = cut_unhealthy(&olds, max_down);
+    if unhealthy.lags {
+        return unhealthy;
+    }
+    for cut in &unhealthy.cuts {
+        olds.iter_mut().filter(|old| old.set == cut.set).for_each(|old| old.size = cut.to);
+    }
+    // S6.11, S6.12: pods cut above were not available, so the budget is what it was.
+    let available = olds.iter().map(|old| old.available).sum::<i64>() + run.available;
+    unhealthy.cuts.extend(cut_available(&olds, available - aim.floor));
+    unhealthy
+}
+
+/// Old sets with pods, oldest first.
+fn olds(sets: &[Counted], aim: &Aim) -> Vec<Old> {
+    let others = sets.iter().enumerate().filter(|(index, set)| Some(*index) != aim.run && set.is_active());
+    let kept = |set| (aim.keep == Some(set)).then(|| aim.total - aim.ceiling);
+    others.map(|(set, it)| Old { set, size: it.size, available: it.available, kept: kept(set) }).collect()
+}
+
+impl Old {
+    /// A cut, but not into what the set keeps.
+    fn spared(&self, cut: i64) -> i64 {
+        self.kept.map_or(cut, |kept| cut.min((self.size - kept).max(0)))
+    }
+}
+
+/// S6.10. A set that reports more available pods than it should have is behind an earlier cut:
+/// nothing more is cut before it has caught up.
+fn cut_unhealthy(olds: &[Old], max_down: i64) -> Cuts {
+    let mut cuts = Vec::new();
+    let mut total = 0;
+    for old in olds {
+        if total >= max_down {
+            break;
+        }
+        let unhealthy = old.size - old.available;
+        let cut = old.spared(unhealthy.min(max_down - total));
+        if cut < 0 {
+            return Cuts { cuts, lags: true };
+        }
+        cuts.extend(Resize::needed(old.set, old.size, old.size - cut));
+        total += cut;
+    }
+    Cuts { cuts, lags: false }
+}
+
+/// S6.11.
+fn cut_available(olds: &[Old], budget: i64) -> Vec<Resize> {
+    let mut cuts = Vec::new();
+    let mut total = 0;
+    for old in olds {
+        let cut = old.spared(old.size.min(budget - total));
+        if cut <= 0 {
+            continue;
+        }
+        cuts.extend(Resize::needed(old.set, old.size, old.size - cut));
+        total += cut;
+    }
+    cuts
+}
+
+#[cfg(test)]
+mod tests;

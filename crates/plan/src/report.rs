@@ -1,0 +1,359 @@
+//! What a pass reports: the status with its conditions, why the rollout is where it is, and when to look
+//! again (S4.4, S9, S13.1). All edits of conditions are folded here, since their order shows.
+
+use std::borrow::Cow;
+
+use jiff::Timestamp;
+
+use crate::action::{Event, StatusWrite, Wake};
+use crate::aim::{Aim, Because, Manner};
+use crate::announce::{self, Announcement};
+use crate::assemble::is_followed;
+use crate::collision::{self, Names};
+use crate::conditions::Edit;
+use crate::counters::{self, Tally};
+use crate::decisions::Decisions;
+use crate::history::Deletions;
+use crate::keys::{condition, reason};
+use crate::kstatus::Standing;
+use crate::observed::Observed;
+use crate::revision::Revision;
+use crate::rollback::Request;
+use crate::rollout;
+use crate::sets::{Sets, total};
+use crate::status::Status;
+use crate::upkeep::Upkeep;
+use crate::why::Why;
+use crate::{pause, progress};
+
+/// What a pass reports.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    /// The one status write of the pass, if anything changed.
+    pub(crate) write: Option<StatusWrite>,
+    /// What is said once it is made.
+    pub(crate) news: Vec<Event>,
+    /// When it is made.
+    pub(crate) due: Due,
+    /// The status in its place when the creation of a set is refused.
+    pub(crate) if_create_refused: Option<Status>,
+    pub(crate) why: Why,
+    pub(crate) wake: Wake,
+    pub(crate) error: Option<String>,
+    /// Events that do not depend on a write.
+    pub(crate) events: Vec<Event>,
+    /// One that waits for whatever comes before the rollback.
+    pub(crate) warning: Option<Event>,
+    pub(crate) deviations: Vec<&'static str>,
+}
+
+/// When a status is written: what waits for nothing is told before it can fail to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Due {
+    /// Before anything else: the Deployment was paused or resumed (S13.1).
+    AtOnce,
+    /// Once the declared set is as it says (S4.4).
+    WithDeclared,
+    /// After growth and before cuts, which may be refused.
+    BeforeCuts,
+    /// When all else is done.
+    #[default]
+    Last,
+}
+
+/// What a pass says before it decides about sizes: the status in hand, which is the stored one with a few
+/// conditions edited.
+#[derive(Debug)]
+pub(crate) struct Opening<'a> {
+    status: Cow<'a, Status>,
+    /// apps/v1: the revision annotation, where it is another one.
+    revision: Option<String>,
+    /// Whether it is told at once that the Deployment was paused or resumed.
+    is_turned: bool,
+    /// Whether there is something to say before sets are changed.
+    pub(crate) is_early: bool,
+    events: Vec<Event>,
+}
+
+/// Pause (S13.1), refused rollback, and the declared set (S4.4), in this order.
+pub(crate) fn opening<'a>(
+    observed: &'a Observed,
+    sets: &Sets<'_>,
+    aim: &Aim,
+    upkeep: &Upkeep,
+    request: Request,
+    now: Timestamp,
+) -> Opening<'a> {
+    let mut status = Cow::Borrowed(&observed.workload.status);
+    let mut events = Vec::new();
+    let pause = match aim.because {
+        Because::LacksSelector(_) | Because::SelectsAll | Because::Deleting => None,
+        _ => pause::noted(&observed.workload, now),
+    };
+    // S4.5: elsewhere upstream's pass conflicts with itself over a set that is out of step, and the next
+    // one goes on: the turn is told at the end, with the counters.
+    let is_turned = pause.is_some() && (aim.looks_once() || !upkeep.is_needed());
+    fold(&mut status, pause);
+    if aim.heeds_requests() {
+        fold(&mut status, request.edit());
+        if let Request::Refused(refusal) = request
+            && let Some((record, event)) = refusal.news
+        {
+            status.to_mut().ours.rollback = Some(record);
+            events.push(event);
+        }
+    }
+    let found = sets.declared().map(|set| announce::found(observed, &status, aim, (set, upkeep), now));
+    let Announcement { revision, edit, is_early } = found.unwrap_or_default();
+    fold(&mut status, edit);
+    Opening { status, revision, is_turned, is_early: is_early || is_turned, events }
+}
+
+fn fold(status: &mut Cow<'_, Status>, edits: impl IntoIterator<Item = Edit>) {
+    edits.into_iter().for_each(|edit| edit.apply(status));
+}
+
+/// The report of a pass.
+pub(crate) fn report(decisions: &Decisions<'_>, mut opening: Opening<'_>) -> Report {
+    let events = std::mem::take(&mut opening.events);
+    let report = match &decisions.aim.because {
+        Because::LacksSelector(_) => Report { why: Why::Stepping, ..Report::default() },
+        Because::SelectsAll => selecting_all(decisions, opening),
+        Because::Unfit(error) => {
+            Report { why: Why::Blocked(error.clone()), error: Some(error.clone()), ..Report::default() }
+        }
+        Because::RollingBack(_) => rolled_back(decisions, told(decisions, opening)),
+        Because::Deleting => counted(decisions, told(decisions, opening), Why::Deleting),
+        Because::Paused => counted(decisions, told(decisions, opening), Why::Paused),
+        Because::Scaling => counted(decisions, told(decisions, opening), Why::Stepping),
+        Because::OldPodsRun | Because::NamesTaken(_) | Because::RollingOut => {
+            rolling_out(decisions, told(decisions, opening))
+        }
+    };
+    Report { events: events.into_iter().chain(report.events).collect(), ..report }
+}
+
+/// The status in hand once the declared set is there, without counters.
+struct Told<'a> {
+    status: Cow<'a, Status>,
+    revision: Option<String>,
+    if_create_refused: Option<Status>,
+    /// Before what the status is due, if it says something early.
+    due: Option<Due>,
+    deviations: Vec<&'static str>,
+}
+
+/// The opening, and what is to be said of names, of room, and of a set that is created.
+fn told<'a>(decisions: &Decisions<'_>, opening: Opening<'a>) -> Told<'a> {
+    let Decisions { observed, now, aim, creation, history, .. } = decisions;
+    let Opening { mut status, mut revision, is_turned, mut is_early, .. } = opening;
+    let names_are_over = Edit::Drop(condition::COLLISION_LIMIT_REACHED);
+    let has_name = decisions.sets.declared.is_some() || collision::names(observed, *now) == Names::Free;
+    if aim.needs_declared(&decisions.moves) && has_name && observed.flavour.has_safeguards() {
+        fold(&mut status, [names_are_over.clone()]);
+    }
+    let edit = |deletions: &Deletions| deletions.edit(*now);
+    fold(&mut status, history.room.as_ref().map(edit));
+    let mut if_create_refused = None;
+    let mut deviations = Vec::new();
+    if let Some(creation) = creation {
+        if_create_refused = Some(refused(decisions, &status));
+        if observed.flavour.has_safeguards() {
+            fold(&mut status, [names_are_over]);
+        }
+        let created = announce::created(observed, &status, creation, *now);
+        fold(&mut status, created.edit);
+        revision = created.revision;
+        is_early |= created.is_early;
+        // Upstream's second status write of the pass conflicts with its first.
+        deviations.extend(is_turned.then_some("S4.5"));
+    }
+    fold(&mut status, history.spare.as_ref().map(edit));
+    // What the status says of a set that is created is true only once the set is there.
+    let early = if is_turned && creation.is_none() { Due::AtOnce } else { Due::WithDeclared };
+    Told { status, revision, if_create_refused, due: is_early.then_some(early), deviations }
+}
+
+/// The status if the server refuses the set. On our kind it is about the current generation too: for a
+/// reader of `observedGeneration`, an older one is never final.
+fn refused(decisions: &Decisions<'_>, in_hand: &Cow<'_, Status>) -> Status {
+    if !decisions.observed.flavour.has_status_extras() {
+        return Status::clone(in_hand);
+    }
+    let tally = Tally { total: total(&decisions.sets.counted), revision: None, ..tally(decisions) };
+    counters::calculate(tally, in_hand).into_owned()
+}
+
+fn tally<'a>(decisions: &'a Decisions<'_>) -> Tally<'a> {
+    Tally {
+        observed: decisions.observed,
+        sets: &decisions.sets,
+        total: decisions.total_told(),
+        revision: decisions.revision().and_then(Revision::number),
+        floor: decisions.aim.floor,
+        now: decisions.now,
+    }
+}
+
+/// S2.10.
+fn selecting_all(decisions: &Decisions<'_>, opening: Opening<'_>) -> Report {
+    let message = "This deployment is selecting all pods. A non-empty selector is required.";
+    let why = Why::Blocked("spec.selector is empty: name the labels of the pods".to_owned());
+    let events = vec![Event::warning(reason::SELECTING_ALL, message.to_owned())];
+    let generation = decisions.observed.workload.generation;
+    let mut status = opening.status;
+    if status.observed_generation >= generation {
+        return Report { why, events, ..Report::default() };
+    }
+    status.to_mut().observed_generation = generation;
+    let (write, news) = written(decisions, status, None, &why);
+    Report { write, news, why, events, ..Report::default() }
+}
+
+/// Nothing is counted in a pass that rolls back. On our kind the record is written after the template is
+/// back; on apps/v1 the status comes before it.
+fn rolled_back(decisions: &Decisions<'_>, told: Told<'_>) -> Report {
+    let Told { mut status, revision, if_create_refused, due, deviations } = told;
+    let why = Why::RollingBack;
+    let Some(rollback) = &decisions.rollback else { return Report { why, ..Report::default() } };
+    let mut due = due.unwrap_or(Due::WithDeclared);
+    if let Some(record) = &rollback.record {
+        status.to_mut().ours.rollback = Some(record.clone());
+        due = Due::Last;
+    }
+    let (write, mut news) = written(decisions, status, revision, &why);
+    let mut warning = rollback.warning.clone();
+    // The warning goes out once all that comes before the rollback is done (S10.6): here this.
+    if write.is_some() && due != Due::Last && !is_followed(decisions, due) {
+        news.extend(warning.take());
+    }
+    Report { write, news, due, if_create_refused, why, warning, deviations, ..Report::default() }
+}
+
+/// Counters and Available only (S9.16).
+fn counted(decisions: &Decisions<'_>, told: Told<'_>, why: Why) -> Report {
+    let computed = counters::calculate(tally(decisions), &told.status);
+    finished(decisions, told, computed, why)
+}
+
+/// The status of a pass of a strategy (S9.9–S9.15).
+fn rolling_out(decisions: &Decisions<'_>, told: Told<'_>) -> Report {
+    let Decisions { observed, now, aim, .. } = decisions;
+    let workload = &observed.workload;
+    let mut computed = counters::calculate(tally(decisions), &told.status);
+    let subject = || match decisions.declared_name() {
+        Some(set) => format!("ReplicaSet \"{set}\""),
+        None => format!("Deployment \"{}\"", workload.name),
+    };
+    let progressing = progress::estimated(workload, &told.status, &computed, subject, *now);
+    fold(&mut computed, progressing);
+    fold(&mut computed, [counters::replica_failure(&decisions.sets)]);
+    let why = explained(decisions, &computed);
+    let wake = workload.progress_deadline_seconds.map_or(Wake::OnChange, |deadline| {
+        progress::wake_after(&computed, (workload.replicas, workload.generation), deadline, *now)
+    });
+    let report = finished(decisions, told, computed, why);
+    // S9.15: a write wakes by itself.
+    let wake = if report.write.is_some() { Wake::OnChange } else { wake };
+    let wake = if let Because::NamesTaken(until) = aim.because { wake.or_at(until) } else { wake };
+    Report { wake, ..report }
+}
+
+/// Why the rollout is where it is.
+fn explained(decisions: &Decisions<'_>, status: &Status) -> Why {
+    let Decisions { observed, aim, moves, .. } = decisions;
+    let desired = observed.workload.replicas;
+    match aim.because {
+        Because::OldPodsRun => return Why::WaitingForTermination,
+        Because::NamesTaken(_) => {
+            return Why::Blocked("the names for the new ReplicaSet are taken by others".to_owned());
+        }
+        _ if !moves.shares.is_empty() => return Why::Stepping,
+        _ if aim.manner == Manner::Rolling && (moves.is_up() || moves.is_down()) => return Why::Stepping,
+        _ => {}
+    }
+    let available = decisions.sets.declared().map_or(0, |set| set.status.available);
+    let failure = status.condition(condition::REPLICA_FAILURE).filter(|failure| failure.status == "True");
+    if status.is_complete(desired, observed.workload.generation) {
+        Why::Converged
+    } else if let Some(failure) = failure {
+        Why::Blocked(format!("{}: {}", failure.reason, failure.message))
+    } else if decisions.creation.is_some() {
+        Why::Stepping
+    } else if status.replicas > status.updated_replicas && available >= desired {
+        Why::WaitingForOldPods { old: status.replicas - status.updated_replicas }
+    } else {
+        let set = decisions.declared_name().unwrap_or("the new ReplicaSet").to_owned();
+        Why::WaitingForAvailable { set, available, desired }
+    }
+}
+
+/// The one status write: of what was computed, or of what is to be told before sets are changed.
+fn finished(decisions: &Decisions<'_>, told: Told<'_>, computed: Cow<'_, Status>, why: Why) -> Report {
+    let Told { status, revision, if_create_refused, due: early, mut deviations } = told;
+    if decisions.creation.is_some() && early.is_some() && computed != status {
+        // Upstream writes twice from one copy of the object, and trips over itself.
+        deviations.push("S4.5");
+    }
+    let is_counted = !is_deferred(decisions, early) || !keeps_counters(decisions.observed, &status);
+    let chosen = if is_counted { computed } else { status };
+    let moves = &decisions.moves;
+    let is_between = moves.is_up() && moves.is_down() && moves.up_again.is_none();
+    // A cut may be refused; what is true of the growth is told first.
+    let due = early.unwrap_or(if is_between { Due::BeforeCuts } else { Due::Last });
+    let (write, news) = written(decisions, chosen, revision, &why);
+    Report { write, news, due, if_create_refused, why, deviations, ..Report::default() }
+}
+
+/// Whether sets are changed after the status, so that its counters are left to the next pass, which sees
+/// what became of them.
+fn is_deferred(decisions: &Decisions<'_>, early: Option<Due>) -> bool {
+    let Decisions { aim, moves, writes, history, .. } = decisions;
+    let is_early = early.is_some();
+    // Growth is told by the counters.
+    let scales = !moves.is_up() && writes.iter().any(|write| write.is_scaled);
+    let syncs = aim.because == Because::Paused && decisions.upkeep.is_needed();
+    let deletes = !history.surplus.sets.is_empty();
+    let makes_room = history.spare.as_ref().is_some_and(|spare| !spare.sets.is_empty());
+    let is_between = moves.is_up() && moves.is_down() && moves.up_again.is_none();
+    (is_early && (scales || syncs || deletes)) || ((is_early || is_between) && makes_room)
+}
+
+/// Whether a status of before may keep its counters. On our kind, never those of this very generation: the
+/// sets that they were counted from may be gone, and who waits for the rollout would take them for
+/// those of now.
+fn keeps_counters(observed: &Observed, in_hand: &Status) -> bool {
+    let is_of_before = in_hand.observed_generation < observed.workload.generation;
+    is_of_before || !observed.flavour.has_status_extras()
+}
+
+/// A status as it is written, and what is said then; nothing, if it is as it stands.
+fn written(
+    decisions: &Decisions<'_>,
+    mut status: Cow<'_, Status>,
+    revision: Option<String>,
+    why: &Why,
+) -> (Option<StatusWrite>, Vec<Event>) {
+    let workload = &decisions.observed.workload;
+    let has_extras = decisions.observed.flavour.has_status_extras();
+    let standing = has_extras.then(|| match decisions.aim.because {
+        Because::SelectsAll => Standing::selecting_all(why),
+        _ => Standing::of(&status, workload, decisions.has_declared(), why),
+    });
+    if let Some(standing) = &standing {
+        standing.note(&mut status, decisions.now);
+    }
+    // Mostly it is not even a copy.
+    let is_stored =
+        std::ptr::eq(&raw const *status, &raw const workload.status) || *status == workload.status;
+    if is_stored && revision.is_none() {
+        return (None, Vec::new());
+    }
+    if let Some(standing) = standing {
+        standing.reword(&mut status.to_mut().conditions);
+    }
+    let write = StatusWrite { status: status.into_owned(), revision_annotation: revision };
+    let name = decisions.declared_name();
+    let news = if has_extras { rollout::events(workload, &write, name, why) } else { Vec::new() };
+    (Some(write), news)
+}

@@ -1,0 +1,120 @@
+//! The claimed ReplicaSets, oldest first, and the one that the template declares (S4.1, S4.2).
+
+use crate::intstr::signed_decimal;
+use crate::keys::{DESIRED_REPLICAS, MAX_REPLICAS};
+use crate::observed::ReplicaSet;
+
+/// The claimed sets. One that is being deleted is still among them (S4.16).
+#[derive(Debug)]
+pub(crate) struct Sets<'a> {
+    /// Oldest first, then by name.
+    pub(crate) all: Vec<&'a ReplicaSet>,
+    /// Index of the *declared* set: the one of the current template, if it is there. All others
+    /// are *old*, younger ones of the same template too (S4.2).
+    pub(crate) declared: Option<usize>,
+    /// The numbers of each set, in the same order.
+    pub(crate) counted: Vec<Counted>,
+}
+
+/// The numbers of a set, from which sizes are decided.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counted {
+    /// `spec.replicas`.
+    pub(crate) size: i64,
+    /// `status.availableReplicas`.
+    pub(crate) available: i64,
+    /// The annotation `desired-replicas`, if it is a valid count (S8.2).
+    pub(crate) desired: Option<i64>,
+    /// The same as S8.4 reads it: a signed number, cut to 32 bits.
+    pub(crate) desired_signed: Option<i64>,
+    /// How many pods there could be when the set was last scaled (S8.7).
+    pub(crate) base: i64,
+}
+
+impl<'a> Sets<'a> {
+    /// `reported` is `status.replicas` of the Deployment.
+    pub(crate) fn new(all: Vec<&'a ReplicaSet>, declared: Option<usize>, reported: i64) -> Self {
+        let counted = all.iter().enumerate();
+        let counted =
+            counted.map(|(index, set)| Counted::of(set, Some(index) == declared, reported)).collect();
+        Self { all, declared, counted }
+    }
+
+    pub(crate) fn get(&self, index: usize) -> Option<&'a ReplicaSet> {
+        self.all.get(index).copied()
+    }
+
+    /// The declared set, if it is there.
+    pub(crate) fn declared(&self) -> Option<&'a ReplicaSet> {
+        self.declared.and_then(|index| self.get(index))
+    }
+
+    /// The old sets with their indices, oldest first.
+    pub(crate) fn olds(&self) -> impl DoubleEndedIterator<Item = (usize, &'a ReplicaSet)> {
+        self.all.iter().copied().enumerate().filter(|(index, _)| Some(*index) != self.declared)
+    }
+}
+
+impl Counted {
+    /// Annotations are read where a rule asks for them: of sets with a size, and of the declared one.
+    fn of(set: &ReplicaSet, is_declared: bool, reported: i64) -> Self {
+        let (size, available) = (set.size, set.status.available);
+        if size <= 0 && !is_declared {
+            return Self { size, available, ..Self::default() };
+        }
+        let annotation = |key| set.annotations.get(key).map(String::as_str);
+        let desired = annotation(DESIRED_REPLICAS);
+        Self {
+            size,
+            available,
+            desired: desired.and_then(replica_count),
+            desired_signed: desired.and_then(signed_decimal).map(low_32_bits),
+            base: scaled_under(annotation(MAX_REPLICAS).and_then(replica_count), reported),
+        }
+    }
+
+    /// Whether it should have pods.
+    pub(crate) fn is_active(&self) -> bool {
+        self.size > 0
+    }
+}
+
+fn low_32_bits(wide: i64) -> i64 {
+    let [a, b, c, d, ..] = wide.to_le_bytes();
+    i64::from(i32::from_le_bytes([a, b, c, d]))
+}
+
+/// The sum of all sizes.
+pub(crate) fn total(sets: &[Counted]) -> i64 {
+    sets.iter().map(|set| set.size).sum()
+}
+
+/// How many pods there could be when a set was last scaled: as its annotation says, or else as many as
+/// the status reports (S8.7).
+#[must_use]
+pub fn scaled_under(annotated_max: Option<i64>, reported: i64) -> i64 {
+    annotated_max.filter(|max| *max != 0).unwrap_or(reported)
+}
+
+/// An unsigned decimal up to the largest replica count (S8.2).
+#[must_use]
+pub fn replica_count(text: &str) -> Option<i64> {
+    if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    text.parse::<i64>().ok().filter(|count| *count <= i64::from(i32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_is_digits_and_no_more_than_32_bits() {
+        assert_eq!(replica_count("0"), Some(0));
+        assert_eq!(replica_count("2147483647"), Some(2_147_483_647));
+        for wrong in ["", "+5", "-1", " 5", "5 ", "0x5", "2147483648", "99999999999999999999"] {
+            assert_eq!(replica_count(wrong), None, "{wrong:?}");
+        }
+    }
+}

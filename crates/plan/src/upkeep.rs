@@ -1,0 +1,114 @@
+//! What the declared set takes over from the Deployment: revision, annotations, `minReadySeconds`
+//! (S4.3, S4.13, S5.3–S5.5).
+
+use crate::aim::{Aim, Because};
+use crate::flavour::Flavour;
+use crate::keys::{FINGERPRINTS, Map, REVISION, REVISION_HISTORY, is_never_copied};
+use crate::observed::{Observed, ReplicaSet, Workload};
+use crate::revision::{self, Next, Revision};
+use crate::sets::Sets;
+
+/// What the API server lets all annotations of an object come to, in bytes of keys and values.
+const ANNOTATIONS_MAX: usize = 256 * 1024;
+/// What of it is kept free for the annotations that we add to a set: revision, history, sizes and
+/// fingerprints.
+const ROOM_FOR_OURS: usize = 8 * 1024;
+
+/// What of the declared set is not as it should be, sizes aside.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Upkeep {
+    /// Annotations to set.
+    pub(crate) annotations: Map,
+    /// `minReadySeconds` from and to.
+    pub(crate) min_ready_seconds: Option<(i64, i64)>,
+    /// Rules from which it deviates on purpose.
+    pub(crate) deviations: Vec<&'static str>,
+}
+
+impl Upkeep {
+    /// Whether the set is out of step.
+    pub(crate) fn is_needed(&self) -> bool {
+        !self.annotations.is_empty() || self.min_ready_seconds.is_some()
+    }
+
+    /// An annotation of the declared set once this is done.
+    pub(crate) fn annotation<'a>(&'a self, declared: &'a ReplicaSet, key: &str) -> Option<&'a str> {
+        self.annotations.get(key).or_else(|| declared.annotations.get(key)).map(String::as_str)
+    }
+
+    /// Its revision annotation.
+    pub(crate) fn revision<'a>(&'a self, declared: &'a ReplicaSet) -> Option<&'a str> {
+        self.annotation(declared, REVISION)
+    }
+}
+
+/// S4.3: nothing, if the declared set is not there.
+pub(crate) fn upkeep(observed: &Observed, sets: &Sets<'_>, aim: &Aim) -> Upkeep {
+    let Some(set) = sets.declared() else { return Upkeep::default() };
+    let wanted = observed.workload.min_ready_seconds;
+    let upkeep = Upkeep {
+        min_ready_seconds: (set.min_ready_seconds != wanted).then_some((set.min_ready_seconds, wanted)),
+        ..annotations(observed, sets, set)
+    };
+    if aim.because == Because::Deleting {
+        // S3.5: upstream writes to the set all the same.
+        let deviations = upkeep.deviations.iter().copied().chain(upkeep.is_needed().then_some("S3.5"));
+        return Upkeep { deviations: deviations.collect(), ..Upkeep::default() };
+    }
+    upkeep
+}
+
+/// The annotations of the declared set that are not as they should be (S4.13, S5.3–S5.5).
+fn annotations(observed: &Observed, sets: &Sets<'_>, set: &ReplicaSet) -> Upkeep {
+    let Next { number: next, deviation } = revision::next_of(sets);
+    let annotation = |key: &str| set.annotations.get(key).map(String::as_str);
+    let current = annotation(REVISION);
+    let parsed = revision::parse(current);
+    let mut wanted = copied(observed.flavour, &observed.workload, &set.annotations);
+    // S5.4
+    if parsed.or_zero() < next {
+        wanted.insert(REVISION.to_owned(), next.to_string());
+        // S5.5
+        let earlier = current.filter(|_| parsed != Revision::Garbage);
+        let history =
+            earlier.and_then(|earlier| revision::with_history_entry(annotation(REVISION_HISTORY), earlier));
+        wanted.extend(history.map(|history| (REVISION_HISTORY.to_owned(), history)));
+    }
+    let fingerprint = &observed.workload.template.fingerprint;
+    if observed.flavour.marks_sets() && !set.carries(fingerprint) {
+        wanted.insert(FINGERPRINTS.to_owned(), fingerprint.appended_to(&set.fingerprints));
+    }
+    wanted.retain(|key, value| annotation(key) != Some(value));
+    // Upstream stops over a revision that is no number.
+    let garbage = (parsed == Revision::Garbage).then_some("S5.3");
+    let deviations = deviation.into_iter().chain(garbage).collect();
+    Upkeep { annotations: wanted, min_ready_seconds: None, deviations }
+}
+
+/// What of the Deployment's annotations its set gets, beside those that it has (S4.13), without
+/// what is settled already: most passes copy nothing. On our kind, what has no room there is left
+/// out: a rollout does not fail for want of a copy.
+pub(crate) fn copied(flavour: Flavour, workload: &Workload, present: &Map) -> Map {
+    // What is there as it should be takes no more room.
+    let is_left =
+        |(key, value): &(&String, &String)| present.get(*key) != Some(*value) && !is_never_copied(key);
+    let copied = workload.annotations.iter().filter(is_left);
+    let copied: Map = copied.map(|(key, value)| (key.clone(), value.clone())).collect();
+    if copied.is_empty() || !flavour.has_safeguards() {
+        return copied;
+    }
+    let length = |key: &str, value: &str| key.len().saturating_add(value.len());
+    // Nothing is removed from a set, so what it has counts until it is overwritten.
+    let add = |used: usize, (key, value): (&String, &String)| used.saturating_add(length(key, value));
+    let mut used = present.iter().fold(ROOM_FOR_OURS, add);
+    let mut fitting = Map::new();
+    for (key, value) in copied {
+        let before = present.get(&key).map_or(0, |old| length(&key, old));
+        let with_it = used.saturating_sub(before).saturating_add(length(&key, &value));
+        if with_it <= ANNOTATIONS_MAX {
+            used = with_it;
+            fitting.insert(key, value);
+        }
+    }
+    fitting
+}

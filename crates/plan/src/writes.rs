@@ -1,0 +1,106 @@
+//! One write for each set that is there, whatever is done to it in a pass (S4.3, S4.14, S8.9).
+
+use crate::action::{Event, Purpose, Target, UpdateReplicaSet};
+use crate::counters::reads;
+use crate::creation::counts;
+use crate::keys::{Map, reason};
+use crate::observed::{Observed, ReplicaSet, Workload};
+use crate::sets::Sets;
+use crate::sizes::{Moves, Resize};
+use crate::upkeep::Upkeep;
+
+/// The write to a set, and what is said once it is done.
+#[derive(Clone, Debug)]
+pub(crate) struct SetWrite {
+    /// Index of the set.
+    pub(crate) set: usize,
+    pub(crate) update: UpdateReplicaSet,
+    /// Whether a cut or a share of R is in it.
+    pub(crate) is_scaled: bool,
+    pub(crate) events: Vec<Event>,
+}
+
+/// The writes in the order in which upkeep and moves first come to the sets.
+pub(crate) fn writes(observed: &Observed, sets: &Sets<'_>, upkeep: &Upkeep, moves: &Moves) -> Vec<SetWrite> {
+    let mut writes = Vec::new();
+    if upkeep.is_needed()
+        && let (Some(index), Some(set)) = (sets.declared, sets.declared())
+    {
+        let update = UpdateReplicaSet {
+            min_ready_seconds: upkeep.min_ready_seconds,
+            ..update(set, upkeep.annotations.clone())
+        };
+        writes.push(SetWrite { set: index, update, is_scaled: false, events: Vec::new() });
+    }
+    let workload = &observed.workload;
+    for step in moves.up.iter().chain(&moves.up_again) {
+        join(&mut writes, workload, sets, *step, Purpose::Scale);
+    }
+    let shares = moves.shares.iter().map(|share| (share, Purpose::Scale));
+    let cuts = moves.cuts.iter().map(|cut| (cut, Purpose::ScaleDownOld));
+    for (step, purpose) in shares.chain(cuts) {
+        if let Some(write) = join(&mut writes, workload, sets, *step, purpose) {
+            write.is_scaled = true;
+        }
+    }
+    writes
+}
+
+/// A write that changes annotations alone.
+pub(crate) fn update(set: &ReplicaSet, annotations: Map) -> UpdateReplicaSet {
+    UpdateReplicaSet {
+        target: Target::of(set),
+        size_from: set.size,
+        size_to: set.size,
+        min_ready_seconds: None,
+        annotations,
+        purpose: Purpose::Sync,
+    }
+}
+
+/// Joins a step of sizes to the write of its set. Nothing, if size and annotations are right (S8.9).
+fn join<'a>(
+    writes: &'a mut Vec<SetWrite>,
+    workload: &Workload,
+    sets: &Sets<'_>,
+    step: Resize,
+    purpose: Purpose,
+) -> Option<&'a mut SetWrite> {
+    let set = sets.get(step.set)?;
+    let stale = stale(workload, set);
+    if !step.is_change() && stale.is_empty() {
+        return None;
+    }
+    let index = writes.iter().position(|write| write.set == step.set).unwrap_or_else(|| {
+        let update = update(set, Map::new());
+        writes.push(SetWrite { set: step.set, update, is_scaled: false, events: Vec::new() });
+        writes.len() - 1
+    });
+    let write = writes.get_mut(index)?;
+    write.update.purpose = purpose;
+    write.update.size_to = step.to;
+    write.update.annotations.extend(stale);
+    if step.is_change() {
+        write.events.push(scaled(&set.name, step.from, step.to));
+    }
+    Some(write)
+}
+
+/// The replicas annotations that a set does not have as they should be (S4.14); in the middle of a
+/// rollout mostly none.
+fn stale(workload: &Workload, set: &ReplicaSet) -> Map {
+    let is_stale = |(key, count): &(&'static str, i64)| {
+        !set.annotations.get(*key).is_some_and(|text| reads(text, count))
+    };
+    let stale = counts(workload).into_iter().filter(is_stale);
+    stale.map(|(key, count)| (key.to_owned(), count.to_string())).collect()
+}
+
+/// S12.
+pub(crate) fn scaled(name: &str, from: i64, to: i64) -> Event {
+    let direction = if to > from { "up" } else { "down" };
+    Event::normal(
+        reason::SCALING_REPLICA_SET,
+        format!("Scaled {direction} replica set {name} from {from} to {to}"),
+    )
+}
