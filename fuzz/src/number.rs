@@ -73,9 +73,7 @@ fn together(surge: &IntOrPercent, unavailable: &IntOrPercent, [replicas, old, ne
     };
     assert!(fenceposts::max_unavailable(&strategy, replicas) <= replicas.max(0));
     let _total = fenceposts::min_available(&strategy, replicas);
-    if let (Ok(cap), Ok(surge)) =
-        (fenceposts::cap(&strategy, replicas), surge.of(replicas, Round::Up))
-    {
+    if let (Ok(cap), Ok(surge)) = (fenceposts::cap(&strategy, replicas), surge.of(replicas, Round::Up)) {
         let size = grown(new, old + new, replicas, cap);
         let total = old + size;
         assert!(size == new || total <= replicas + surge, "SU-1: {total} > {replicas} + {surge}");

@@ -3,7 +3,7 @@
 use api::decode::{self, Defaults};
 use api::encode;
 use jiff::Timestamp;
-use plan::{Action, Ask, Claim, DryRun, Flavour, Observed, Options, Plan, Step, Target};
+use plan::{Action, Ask, Claim, DryRun, Flavour, Observed, Options, Pace, Plan, Step, Target};
 use serde_json::Value;
 
 use crate::input;
@@ -31,8 +31,13 @@ fn observe(flavour: Flavour, objects: &[Value]) -> Option<Observed> {
     let workload = decode::workload(flavour, deployment, Defaults::of(flavour)).ok()?;
     let (pods, sets): (Vec<_>, Vec<_>) = others.iter().partition(|other| other["kind"] == "Pod");
     let sets = sets.into_iter().filter_map(|set| decode::replica_set(flavour, set).ok()).collect();
-    let mut observed =
-        Observed { flavour, workload, sets, answers: plan::Answers::default(), options: Options::default() };
+    let mut observed = Observed {
+        flavour,
+        workload,
+        sets,
+        answers: plan::Answers::default(),
+        options: Options::new(true, Pace::EachPass),
+    };
     observed.answers.pods = Some(pods.into_iter().map(decode::pod).collect());
     Some(observed)
 }

@@ -2,7 +2,7 @@
 
 use api::decode::{self, Defaults};
 use api::encode;
-use plan::{Answers, Flavour, Observed, Options, StatusWrite, Step};
+use plan::{Answers, Flavour, Observed, Options, Pace, StatusWrite, Step};
 use serde_json::Value;
 
 use crate::input;
@@ -34,7 +34,13 @@ fn decoded(flavour: Flavour, defaults: Defaults, object: &Value) {
     assert_eq!(patch.pointer("/metadata/uid").and_then(Value::as_str), Some(workload.uid.as_str()));
     let template = object.pointer("/spec/template").cloned();
     let answers = Answers { template, ..Answers::default() };
-    let observed = Observed { flavour, workload, sets: Vec::new(), answers, options: Options::default() };
+    let observed = Observed {
+        flavour,
+        workload,
+        sets: Vec::new(),
+        answers,
+        options: Options::new(true, Pace::EachPass),
+    };
     let step = plan::plan(&observed, "2026-04-01T12:00:00Z".parse().unwrap());
     // Without sets there is nobody to claim, and nothing to compare with a dry run.
     assert!(!matches!(step, Step::Claim(_)), "{step:?}");

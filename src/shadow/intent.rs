@@ -14,8 +14,8 @@ use jiff::Timestamp;
 use pass::{Answer, Cluster, Owner, Refusal};
 use plan::template::Digest;
 use plan::{
-    Action, Answers, Ask, Claim, DryRun, Event, Flavour, Observed, Options, Pod, ReplicaSet, Status, Why,
-    Workload,
+    Action, Answers, Ask, Claim, DryRun, Event, Flavour, Observed, Options, Pace, Pod, ReplicaSet, Status,
+    Why, Workload,
 };
 use serde_json::Value;
 
@@ -65,7 +65,7 @@ pub(crate) fn intend(view: &View, circumstances: &Circumstances) -> Intent {
         workload: view.workload.decoded.clone(),
         sets: view.sets.iter().map(|set| set.decoded.clone()).collect(),
         answers: Answers::default(),
-        options: Options { terminating_replicas: circumstances.terminating_replicas, ..Options::default() },
+        options: Options::new(circumstances.terminating_replicas, Pace::EachPass),
     };
     let mirror = Mirror { view, circumstances, noted: Mutex::default() };
     let outcome = at_once(pass::run(&mirror, observed, circumstances.now));

@@ -8,7 +8,7 @@ use plan::fenceposts::{max_surge, min_available};
 use plan::keys::REVISION;
 use plan::template::without_hash_label;
 use plan::{
-    Action, Answers, Ask, Claim, DryRun, NewReplicaSet, Observed, Options, Pod, ReplicaSet, RollBack,
+    Action, Answers, Ask, Claim, DryRun, NewReplicaSet, Observed, Options, Pace, Pod, ReplicaSet, RollBack,
     SetStatus, Step, UpdateReplicaSet, Why,
 };
 use serde_json::Value;
@@ -132,7 +132,7 @@ impl<'a> World<'a> {
                 workload,
                 sets: sets_read,
                 answers: Answers::default(),
-                options: Options::default(),
+                options: Options::new(true, Pace::EachPass),
             },
             template: deployment.body.pointer("/spec/template").unwrap_or(&Value::Null),
             templates: sets.iter().map(|set| (uid(set), template(set))).collect(),

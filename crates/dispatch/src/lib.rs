@@ -17,7 +17,7 @@ mod uid;
 
 use jiff::Timestamp;
 use pass::Outcome;
-use plan::{Answers, Flavour, Observed, Options, ReplicaSet, Workload};
+use plan::{Answers, Flavour, Observed, Options, Pace, ReplicaSet, Workload};
 
 use index::{Index, Key, Snapshot};
 use memory::Memory;
@@ -43,8 +43,7 @@ pub fn observed(
     orphans.retain(|name| sets.iter().all(|set| set.name != *name));
     let answers = Answers { orphans, ..Answers::default() };
     let status_written = memory.status_written(key, &workload.uid);
-    let joins_reports = flavour.has_status_extras();
-    let options = Options { status_written, joins_reports, ..Options::default() };
+    let options = Options::new(true, Pace::Resting { flavour, written: status_written });
     Observed { flavour, workload, sets, answers, options }
 }
 

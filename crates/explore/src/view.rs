@@ -6,7 +6,9 @@ use plan::keys::{
 };
 use plan::selector::LabelSelector;
 use plan::template::{Fingerprint, digest, pod_template_hash};
-use plan::{Answers, Flavour, Map, Observed, Options, Pod, ReplicaSet, SetStatus, TemplateSummary, Workload};
+use plan::{
+    Answers, Flavour, Map, Observed, Options, Pace, Pod, ReplicaSet, SetStatus, TemplateSummary, Workload,
+};
 use serde_json::{Value, json};
 
 use crate::scope::{Breakage, Scope};
@@ -69,7 +71,7 @@ pub(crate) fn observed(view: &View, scope: &Scope, statuses: &Statuses) -> Obser
         workload: workload(&view.deployment, scope, statuses),
         sets: view.sets.iter().map(replica_set).collect(),
         answers,
-        options: Options::default(),
+        options: Options::new(true, Pace::EachPass),
     }
 }
 

@@ -4,7 +4,7 @@
 use api::decode::{self, Defaults};
 use jiff::Timestamp;
 use plan::template::with_hash_label;
-use plan::{Action, Answers, Flavour, Observed, Options, Plan, Step};
+use plan::{Action, Answers, Flavour, Observed, Options, Pace, Plan, Step};
 use serde_json::{Value, json};
 
 use crate::Failure;
@@ -172,7 +172,7 @@ impl Specimen {
         let sets = (1..=sets).map(|revision| {
             decode::replica_set(flavour, &self.replica_set(revision, size(revision))).map_err(rejected)
         });
-        let (answers, options) = (Answers::default(), Options::default());
+        let (answers, options) = (Answers::default(), Options::new(true, Pace::EachPass));
         let sets = sets.collect::<Result<_, _>>()?;
         Ok(Observed { flavour, workload: workload.map_err(rejected)?, sets, answers, options })
     }

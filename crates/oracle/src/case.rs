@@ -118,11 +118,7 @@ impl Case {
     }
 
     pub(crate) fn options(&self) -> plan::Options {
-        plan::Options {
-            terminating_replicas: self.feature_gates.terminating_replicas,
-            status_written: self.status_written,
-            joins_reports: self.flavour().has_status_extras(),
-            ..plan::Options::default()
-        }
+        let pace = plan::Pace::Resting { flavour: self.flavour(), written: self.status_written };
+        plan::Options::new(self.feature_gates.terminating_replicas, pace)
     }
 }

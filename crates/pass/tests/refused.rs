@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use api::decode::{self, Defaults};
 use jiff::Timestamp;
 use pass::{Answer, Cluster, Outcome, Owner, Refusal};
-use plan::{Action, Answers, Ask, Claim, Event, Flavour, Observed, Options, ReplicaSet, Workload};
+use plan::{Action, Answers, Ask, Claim, Event, Flavour, Observed, Options, Pace, ReplicaSet, Workload};
 use serde_json::{Value, json};
 
 const FLAVOUR: Flavour = Flavour::AppsV1;
@@ -113,7 +113,7 @@ fn pass(cluster: &Stubborn, new: i64) -> Outcome {
         workload: decode::workload(FLAVOUR, &object, Defaults::of(FLAVOUR)).expect("a Deployment"),
         sets: vec![set("old", "1", 2, 2), set("new", "2", new, 2)],
         answers: Answers::default(),
-        options: Options::default(),
+        options: Options::new(true, Pace::EachPass),
     };
     let now: Timestamp = "2026-11-22T10:01:00Z".parse().unwrap();
     let mut run = pin!(pass::run(cluster, observed, now));

@@ -59,8 +59,8 @@ pub use flavour::Flavour;
 pub use keys::Map;
 pub use moves::grown;
 pub use observed::{
-    Answers, DryRun, Observed, Options, Pod, ReplicaSet, SetFailure, SetStatus, Strategy, TemplateSummary,
-    Workload,
+    Answers, DryRun, Observed, Options, Pace, Pod, ReplicaSet, SetFailure, SetStatus, Strategy,
+    TemplateSummary, Workload,
 };
 pub use outcome::{Aftermath, Failure, Verdict, after_failure};
 pub use sets::{replica_count, scaled_under};

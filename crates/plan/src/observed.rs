@@ -25,20 +25,42 @@ pub struct Observed {
     pub options: Options,
 }
 
-/// Settings that change decisions.
+/// Settings that change decisions. [`Options::new`] is the one way to them, for the operator and for all who
+/// plan beside it.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Options {
     /// Whether `status.terminatingReplicas` is reported (S9.4).
     pub terminating_replicas: bool,
-    /// When we wrote the status last, as far as is known: one that can wait rests after that (issue 7).
+    /// When we wrote the status last, as far as is known: one that can wait rests after that.
     pub status_written: Option<Timestamp>,
-    /// Whether a report without counters waits for the pass that brings them (our kind, issue 7).
+    /// Whether a report without counters waits for the pass that brings them (our kind).
     pub joins_reports: bool,
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        Self { terminating_replicas: true, status_written: None, joins_reports: false }
+/// When a pass makes its report.
+#[derive(Clone, Copy, Debug)]
+pub enum Pace {
+    /// In the pass itself: for who looks at one pass alone, or beside a controller that knows no pace.
+    EachPass,
+    /// As the operator does it: what can wait rests after the last report, or joins the next one.
+    Resting {
+        /// Whose API the Deployment belongs to.
+        flavour: Flavour,
+        /// When the status was written last, as far as is known.
+        written: Option<Timestamp>,
+    },
+}
+
+impl Options {
+    /// `terminating_replicas`: whether ReplicaSets report pods that terminate, so that the Deployment does.
+    #[must_use]
+    pub fn new(terminating_replicas: bool, pace: Pace) -> Self {
+        let (status_written, joins_reports) = match pace {
+            Pace::EachPass => (None, false),
+            Pace::Resting { flavour, written } => (written, flavour.has_status_extras()),
+        };
+        Self { terminating_replicas, status_written, joins_reports }
     }
 }
 

@@ -2,7 +2,9 @@
 
 use api::decode::{self, Defaults};
 use jiff::Timestamp;
-use plan::{Action, Answers, Flavour, Observed, Options, Plan, Status, Step, UpdateReplicaSet, Workload};
+use plan::{
+    Action, Answers, Flavour, Observed, Options, Pace, Plan, Status, Step, UpdateReplicaSet, Workload,
+};
 use serde_json::{Map, Value, json};
 
 /// A revision that no old set reaches: a new set with it needs no other one.
@@ -65,7 +67,7 @@ impl Snapshot {
             pods: Some(Vec::new()),
             ..Answers::default()
         };
-        let options = Options::default();
+        let options = Options::new(true, Pace::EachPass);
         plan::plan(&Observed { flavour: Flavour::AppsV1, workload, sets, answers, options }, self.now)
     }
 

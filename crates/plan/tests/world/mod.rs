@@ -16,8 +16,8 @@ use plan::keys::{CHANGE_CAUSE, DESIRED_REPLICAS, FINGERPRINTS, MAX_REPLICAS, REV
 use plan::selector::LabelSelector;
 use plan::template::{Fingerprint, digest, with_hash_label, without_hash_label};
 use plan::{
-    Answers, Ask, Claim, DryRun, Flavour, Map, Observed, Options, Plan, Pod, ReplicaSet, SetStatus, Status,
-    Step, Strategy, TemplateSummary, Workload,
+    Answers, Ask, Claim, DryRun, Flavour, Map, Observed, Options, Pace, Plan, Pod, ReplicaSet, SetStatus,
+    Status, Step, Strategy, TemplateSummary, Workload,
 };
 use serde_json::{Value, json};
 
@@ -95,7 +95,7 @@ pub(crate) fn world(flavour: Flavour) -> World {
         template: summary(flavour, &template),
         status: Status::default(),
     };
-    let (answers, options) = (Answers::default(), Options::default());
+    let (answers, options) = (Answers::default(), Options::new(true, Pace::EachPass));
     World {
         observed: Observed { flavour, workload, sets: Vec::new(), answers, options },
         template,
