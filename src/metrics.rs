@@ -10,7 +10,7 @@ pub(crate) mod traffic;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use plan::rollout::Turn;
+use plan::Turn;
 use prometheus::core::Collector;
 use prometheus::{
     Encoder, Gauge, GaugeVec, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec,
@@ -41,7 +41,7 @@ pub(crate) struct Metrics {
     pub(crate) passes: IntCounterVec,
     /// Requests by verb, kind and status code.
     pub(crate) requests: IntCounterVec,
-    /// Turns of rollouts by flavour; see [`plan::rollout::Turn`].
+    /// Turns of rollouts by flavour; see [`plan::Turn`].
     pub(crate) rollouts: IntCounterVec,
     /// Seconds from the start of a rollout to its completion, by flavour.
     pub(crate) rollout_seconds: HistogramVec,

@@ -1,6 +1,6 @@
 //! Counts what becomes of rollouts, and measures how long they take.
 //!
-//! The planner says which turn an action brings ([`plan::rollout`]); it is counted once the action
+//! The planner says which turn an action brings ([`plan::turns`]); it is counted once the action
 //! has succeeded. When a rollout began is remembered; after a restart the age of its ReplicaSet
 //! tells, unless that set is older than the rollout.
 
@@ -9,8 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
 use plan::keys::REVISION_HISTORY;
-use plan::rollout::{self, Turn};
-use plan::{Action, Claim, ReplicaSet, Workload};
+use plan::{Action, Claim, ReplicaSet, Turn, Workload, turns};
 
 use crate::controller::Controller;
 use crate::index::Key;
@@ -49,7 +48,7 @@ pub(crate) fn acted(controller: &Controller, key: &Key, workload: &Workload, act
     if let Some(kind) = kind_of(action) {
         controller.metrics.set_writes.with_label_values(&[api, kind]).inc();
     }
-    for turn in rollout::turns(workload, action) {
+    for turn in turns(workload, action) {
         controller.metrics.rollouts.with_label_values(&[api, turn.as_str()]).inc();
         match turn {
             Turn::Started => controller.rollouts.begin(key, &workload.uid, Timestamp::now()),

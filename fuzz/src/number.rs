@@ -1,7 +1,7 @@
 //! Counts, percentages, and what is computed from them (S6.1–S6.4, S8).
 
 use plan::intstr::{IntOrPercent, Round, signed_decimal};
-use plan::{Strategy, fenceposts, grown, replica_count, scale, scaled_under};
+use plan::{Strategy, fraction, grown, proportion, replica_count, scaled_under};
 use serde_json::Value;
 
 use crate::input;
@@ -22,9 +22,9 @@ pub(crate) fn run(data: &[u8]) {
     let [surge, unavailable] = &limits;
     together(surge, unavailable, [count(0), count(1), count(2)]);
     let base = scaled_under(Some(count(3)), count(1));
-    let fraction = scale::fraction(count(2), base, count(0), count(4));
+    let fraction = fraction(count(2), base, count(0), count(4));
     assert!((count(2) + fraction).abs() <= MAX || count(0) == 0, "{counts:?}: {fraction}");
-    let share = scale::proportion(fraction, count(5), count(6));
+    let share = proportion(fraction, count(5), count(6));
     assert!(share.abs() <= fraction.abs().max((count(5) - count(6)).abs()));
 }
 
@@ -64,16 +64,16 @@ fn resolved(limit: &IntOrPercent, total: i64) {
 }
 
 fn together(surge: &IntOrPercent, unavailable: &IntOrPercent, [replicas, old, new]: [i64; 3]) {
-    if let Ok(limits) = fenceposts::resolve(Some(surge), Some(unavailable), replicas) {
-        assert_ne!(limits, (0, 0));
-    }
     let strategy = Strategy::RollingUpdate {
         max_surge: Some(surge.clone()),
         max_unavailable: Some(unavailable.clone()),
     };
-    assert!(fenceposts::max_unavailable(&strategy, replicas) <= replicas.max(0));
-    let _total = fenceposts::min_available(&strategy, replicas);
-    if let (Ok(cap), Ok(surge)) = (fenceposts::cap(&strategy, replicas), surge.of(replicas, Round::Up)) {
+    if let Ok(limits) = strategy.limits(replicas) {
+        assert_ne!(limits, (0, 0));
+    }
+    assert!(strategy.max_unavailable(replicas) <= replicas.max(0));
+    let _total = strategy.min_available(replicas);
+    if let (Ok(cap), Ok(surge)) = (strategy.cap(replicas), surge.of(replicas, Round::Up)) {
         let size = grown(new, old + new, replicas, cap);
         let total = old + size;
         assert!(size == new || total <= replicas + surge, "SU-1: {total} > {replicas} + {surge}");

@@ -1,19 +1,17 @@
 //! The annotations `revision` and `revision-history` (S5).
 
-use plan::revision::{self, REVISION_MAX, Revision};
+use plan::revision::{HISTORY_LENGTH_MAX, REVISION_MAX, Revision, with_history_entry};
 
 use crate::input;
-
-const HISTORY_LENGTH_MAX: usize = 2000;
 
 /// Lines: a revision, a history, a new entry, and a list of revisions apart by commas.
 pub(crate) fn run(data: &[u8]) {
     let lines = input::lines(data);
     let line = |index: usize| lines.get(index).map(String::as_str);
-    assert_eq!(revision::parse(line(0)), by_hand(line(0)), "{:?}", line(0));
+    assert_eq!(Revision::read(line(0)), by_hand(line(0)), "{:?}", line(0));
     history(line(1), line(2).unwrap_or_default());
     let listed = line(3).unwrap_or_default().split(',');
-    next(&listed.map(|text| revision::parse(Some(text)).or_zero()).collect::<Vec<_>>());
+    next(&listed.map(|text| Revision::read(Some(text)).or_zero()).collect::<Vec<_>>());
 }
 
 /// Digit by digit, in numbers that are wide enough.
@@ -38,7 +36,7 @@ fn by_hand(annotation: Option<&str>) -> Revision {
 }
 
 fn history(history: Option<&str>, entry: &str) {
-    match revision::with_history_entry(history, entry) {
+    match with_history_entry(HISTORY_LENGTH_MAX, history, entry) {
         None => assert!(entry.len() > HISTORY_LENGTH_MAX),
         Some(new) => {
             assert!(new.ends_with(entry));
@@ -51,10 +49,10 @@ fn history(history: Option<&str>, entry: &str) {
 
 fn next(revisions: &[i64]) {
     let highest = revisions.iter().copied().fold(0, i64::max);
-    let next = revision::next(revisions.iter().copied());
+    let next = Revision::next(revisions.iter().copied());
     assert!(next > highest || next == REVISION_MAX);
     let mut sorted = revisions.to_vec();
     sorted.extend([0, 0]);
     sorted.sort_unstable();
-    assert_eq!(revision::second_largest(revisions.iter().copied()), sorted[sorted.len() - 2]);
+    assert_eq!(Revision::second_largest(revisions.iter().copied()), sorted[sorted.len() - 2]);
 }

@@ -8,7 +8,7 @@ use plan::keys::{
 use plan::selector::LabelSelector;
 use plan::{
     Condition, Flavour, Map, Pod, RecentRollback, RollbackRecord, SetFailure, SetStatus, Status, Strategy,
-    Workload, fenceposts,
+    Workload,
 };
 
 use crate::world::{self, OWNER, Server, Set, World, fingerprint, template};
@@ -215,7 +215,7 @@ fn add(world: &mut World, index: usize, choices: &mut Choices<'_>) {
     let history = choices.of(&[None, None, None, Some(""), Some(","), Some("1,2")]);
     set.annotations.extend(history.map(|text| (REVISION_HISTORY.to_owned(), text.to_owned())));
     if choices.one_in(2) {
-        let max = replicas + fenceposts::max_surge(&world.observed.workload.strategy, replicas);
+        let max = replicas + world.observed.workload.strategy.max_surge(replicas);
         set = set.scaled_for(&replicas.to_string(), &max.to_string());
     }
     set.owner = choices

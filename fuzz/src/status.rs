@@ -1,8 +1,7 @@
 //! The stored status, and what is decided from it (S9).
 
 use api::{decode, encode};
-use plan::progress::{is_progressing, is_timed_out, wake_after};
-use plan::{Flavour, Status, set_condition};
+use plan::{Flavour, Status};
 
 use crate::input;
 
@@ -15,16 +14,16 @@ pub(crate) fn run(data: &[u8]) {
         settled(status);
     }
     let now = "2026-04-01T12:00:00Z".parse().unwrap();
-    let _total = is_progressing(&old, &new);
+    let _total = new.is_better_than(&old);
     for condition in &new.conditions {
         for deadline in [0, new.replicas, i64::from(i32::MAX)] {
-            let _total = is_timed_out(Some(condition), deadline, now);
-            let _total = wake_after(&new, (old.replicas, old.observed_generation), deadline, now);
+            let _total = condition.is_timed_out(deadline, now);
+            let _total = new.wake_after((old.replicas, old.observed_generation), deadline, now);
         }
         let mut conditions = old.conditions.clone();
-        set_condition(&mut conditions, condition.clone());
+        condition.clone().set_in(&mut conditions);
         let again = conditions.clone();
-        set_condition(&mut conditions, condition.clone());
+        condition.clone().set_in(&mut conditions);
         assert_eq!(again, conditions);
     }
 }

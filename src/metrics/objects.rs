@@ -9,7 +9,7 @@ use std::sync::{Arc, Weak};
 
 use dispatch::packed::Packed;
 use plan::keys::condition;
-use plan::{Strategy, Workload, fenceposts};
+use plan::{Strategy, Workload};
 
 use crate::controller::Controller;
 
@@ -50,12 +50,12 @@ const SHAPES: [Shape; 14] = [
         "spec_strategy_rollingupdate_max_surge",
         "Maximum number of replicas that can be scheduled above the desired number of replicas during a \
          rolling update of a deployment.",
-        |w| is_rolling(w).then(|| fenceposts::max_surge(&w.strategy, w.replicas)),
+        |w| is_rolling(w).then(|| w.strategy.max_surge(w.replicas)),
     ),
     (
         "spec_strategy_rollingupdate_max_unavailable",
         "Maximum number of unavailable replicas during a rolling update of a deployment.",
-        |w| is_rolling(w).then(|| fenceposts::max_unavailable(&w.strategy, w.replicas)),
+        |w| is_rolling(w).then(|| w.strategy.max_unavailable(w.replicas)),
     ),
     ("status_observed_generation", "The generation observed by the deployment controller.", |w| {
         Some(w.status.observed_generation)

@@ -6,7 +6,7 @@
 
 use jiff::Timestamp;
 use plan::keys::{condition, reason};
-use plan::{Action, Condition, Event, Status, Workload, set_condition};
+use plan::{Action, Condition, Event, Status, Workload};
 
 use crate::shadow::agree::sizes_on_the_way;
 use crate::shadow::fleet::View;
@@ -29,7 +29,7 @@ fn before_counting(view: &View, actions: &[Action], now: Timestamp) -> Vec<Statu
     }
     for (value, reason, message) in [turned(workload), declared(view, actions)].into_iter().flatten() {
         let told = Condition::new(condition::PROGRESSING, value, reason, message, now);
-        set_condition(&mut status.conditions, told);
+        told.set_in(&mut status.conditions);
         statuses.push(status.clone());
     }
     statuses

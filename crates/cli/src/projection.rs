@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 
 use api::decode::{self, Defaults};
-use plan::fenceposts::{max_surge, min_available};
 use plan::keys::REVISION;
 use plan::template::without_hash_label;
 use plan::{
@@ -94,8 +93,8 @@ pub(crate) fn project(
     Ok(Projection {
         rows,
         end,
-        floor: min_available(&strategy, replicas),
-        ceiling: replicas.saturating_add(max_surge(&strategy, replicas)),
+        floor: strategy.min_available(replicas),
+        ceiling: replicas.saturating_add(strategy.max_surge(replicas)),
     })
 }
 

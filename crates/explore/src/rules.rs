@@ -1,14 +1,14 @@
 //! What must hold in every state and for every write. The names are those of docs/invariants.md;
 //! AV-2 is the availability that is kept over time.
 
-use plan::{Action, Purpose, Status, Strategy, UpdateReplicaSet, fenceposts};
+use plan::{Action, Purpose, Status, Strategy, UpdateReplicaSet};
 
 use crate::state::{Reported, Set, State};
 use crate::view::{self, View};
 
 /// R − maxUnavailable.
 fn minimum(strategy: &Strategy, replicas: u8) -> u8 {
-    u8::try_from(fenceposts::min_available(strategy, i64::from(replicas))).unwrap_or(0)
+    u8::try_from(strategy.min_available(i64::from(replicas))).unwrap_or(0)
 }
 
 /// AV-2: once as many pods are available as must be, that is the floor.
@@ -99,7 +99,7 @@ impl Write<'_> {
     fn surge(&self) -> Option<String> {
         let (before, after) = (self.before.total(), self.after.total());
         let replicas = i64::from(self.view.deployment.replicas);
-        let cap = replicas + fenceposts::max_surge(self.strategy, replicas);
+        let cap = replicas + self.strategy.max_surge(replicas);
         let is_over = after > before && i64::from(after) > cap && !self.before.is_scale_up_unseen;
         is_over.then(|| format!("SU-1: the sizes go from {before} to {after}, and {cap} are allowed"))
     }

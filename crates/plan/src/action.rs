@@ -22,6 +22,12 @@ pub enum Step {
     Act(Box<Plan>),
 }
 
+impl From<Ask> for Step {
+    fn from(ask: Ask) -> Self {
+        Self::Ask(ask)
+    }
+}
+
 /// What the planner cannot know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ask {

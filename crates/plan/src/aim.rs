@@ -4,7 +4,6 @@
 
 use jiff::Timestamp;
 
-use crate::fenceposts;
 use crate::observed::{Strategy, Workload};
 use crate::selector::LabelSelector;
 use crate::sizes::Moves;
@@ -96,8 +95,8 @@ impl Aim {
             keep: None,
             total: replicas,
             // Where it cannot be read, nothing grows.
-            cap: fenceposts::cap(strategy, replicas).unwrap_or(i64::MIN),
-            floor: replicas.saturating_sub(fenceposts::max_unavailable(strategy, replicas)),
+            cap: strategy.cap(replicas).unwrap_or(i64::MIN),
+            floor: replicas.saturating_sub(strategy.max_unavailable(replicas)),
             gate: Gate::Open,
             manner,
             because: Because::RollingOut,
@@ -136,7 +135,7 @@ impl Aim {
 
     /// Sizes follow R, under the limit of S6.3.
     pub(crate) fn frozen(self, because: Because, workload: &Workload) -> Self {
-        let surge = fenceposts::max_surge(&workload.strategy, workload.replicas);
+        let surge = workload.strategy.max_surge(workload.replicas);
         Self { gate: Gate::Frozen, cap: workload.replicas.saturating_add(surge), because, ..self }
     }
 }

@@ -7,7 +7,7 @@ use crate::conditions::{Condition, Edit, says};
 use crate::creation::Creation;
 use crate::keys::{REVISION, REVISION_HISTORY, condition, reason};
 use crate::observed::{Observed, ReplicaSet, Workload};
-use crate::revision;
+use crate::revision::Revision;
 use crate::status::Status;
 use crate::upkeep::Upkeep;
 
@@ -94,7 +94,7 @@ fn is_another(observed: &Observed, set: &ReplicaSet, upkeep: &Upkeep) -> bool {
 
 /// Whether the status has not told the revision of this set yet (our kind).
 fn is_untold(status: &Status, set: &ReplicaSet, upkeep: &Upkeep) -> bool {
-    let revision = revision::parse(upkeep.revision(set)).or_zero();
+    let revision = Revision::read(upkeep.revision(set)).or_zero();
     status.ours.revision.is_none_or(|told| revision > told)
 }
 

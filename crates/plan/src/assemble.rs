@@ -26,7 +26,7 @@ enum Row {
     Upkeep,
     /// The running set, if the pass does not make more room for it.
     Growth,
-    /// Cuts (S6.8), and sizes that follow R (S8).
+    /// Cuts (S6.5), and sizes that follow R (S8).
     Sizes,
     /// The running set, grown before the cuts and into the room that they make.
     GrowthIntoRoom,
@@ -34,7 +34,7 @@ enum Row {
     Deletions,
     /// The fingerprint on the set whose template is put back.
     Mark,
-    /// The template that is put back, or the request that is cleared.
+    /// The template that is put back, or the request that is cleared (S10.9).
     RollBack,
 }
 

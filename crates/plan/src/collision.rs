@@ -4,7 +4,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::action::Event;
-use crate::conditions::{Condition, set_condition, whole_seconds};
+use crate::conditions::{Condition, whole_seconds};
 use crate::keys::{condition, reason};
 use crate::observed::{Observed, Workload};
 use crate::status::{CollisionRecord, Status};
@@ -36,7 +36,7 @@ pub(crate) fn note(observed: &Observed, status: &mut Status, name: &str, now: Ti
         message.clone(),
         now,
     );
-    set_condition(&mut status.conditions, reached);
+    reached.set_in(&mut status.conditions);
     vec![Event::warning(reason::HASH_COLLISION, message)]
 }
 

@@ -42,6 +42,20 @@ impl Condition {
             extra: Map::new(),
         }
     }
+
+    /// Sets this condition: nothing happens when status and reason are as they were; a changed one
+    /// moves to the end and keeps its transition time when the status is the same (S9.7).
+    pub fn set_in(mut self, conditions: &mut Vec<Self>) {
+        if says(conditions, &self.kind, &self.status, &self.reason) {
+            return;
+        }
+        let old = conditions.iter().find(|old| old.kind == self.kind);
+        if let Some(old) = old.filter(|old| old.status == self.status) {
+            self.last_transition_time = old.last_transition_time;
+        }
+        conditions.retain(|old| old.kind != self.kind);
+        conditions.push(self);
+    }
 }
 
 /// Whether the condition of a type says this already; its message may be another one.
@@ -50,25 +64,11 @@ pub(crate) fn says(conditions: &[Condition], kind: &str, status: &str, reason: &
     old.is_some_and(|old| old.status == status && old.reason == reason)
 }
 
-/// Sets a condition: nothing happens when status and reason are as they were; a changed one
-/// moves to the end and keeps its transition time when the status is the same (S9.7).
-pub fn set_condition(conditions: &mut Vec<Condition>, mut new: Condition) {
-    if says(conditions, &new.kind, &new.status, &new.reason) {
-        return;
-    }
-    let old = conditions.iter().find(|old| old.kind == new.kind);
-    if let Some(old) = old.filter(|old| old.status == new.status) {
-        new.last_transition_time = old.last_transition_time;
-    }
-    conditions.retain(|old| old.kind != new.kind);
-    conditions.push(new);
-}
-
 /// What a rule does to the conditions. The order of edits shows in the status, so they are folded in
 /// one place (`report.rs`).
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Edit {
-    /// As [`set_condition`] does it.
+    /// As [`Condition::set_in`] does it.
     Set(Condition),
     /// As of now, even if it says what it said before.
     Renew(Condition),
@@ -81,7 +81,7 @@ impl Edit {
     pub(crate) fn apply(self, status: &mut Cow<'_, Status>) {
         match self {
             Self::Set(new) if says(&status.conditions, &new.kind, &new.status, &new.reason) => {}
-            Self::Set(new) => set_condition(&mut status.to_mut().conditions, new),
+            Self::Set(new) => new.set_in(&mut status.to_mut().conditions),
             Self::Renew(new) => {
                 let conditions = &mut status.to_mut().conditions;
                 conditions.retain(|old| old.kind != new.kind);
@@ -109,7 +109,7 @@ pub(crate) fn refresh_available(status: &mut Cow<'_, Status>, available: bool, n
     // Most passes change nothing: then nothing is made.
     if !says(&status.conditions, condition::AVAILABLE, value, reason) {
         let new = Condition::new(condition::AVAILABLE, value, reason, message.to_owned(), now);
-        set_condition(&mut status.to_mut().conditions, new);
+        new.set_in(&mut status.to_mut().conditions);
     }
 }
 

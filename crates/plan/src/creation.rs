@@ -4,7 +4,6 @@ use jiff::Timestamp;
 
 use crate::action::{Ask, NewReplicaSet};
 use crate::collision::{self, Names};
-use crate::fenceposts;
 use crate::keys::{DESIRED_REPLICAS, FINGERPRINTS, HASH_LABEL, MAX_REPLICAS, Map, REVISION};
 use crate::observed::{Observed, Workload};
 use crate::revision::{self, Next, Revision};
@@ -77,7 +76,7 @@ pub(crate) fn describe(observed: &Observed, size: i64, revision: i64) -> Result<
 
 /// `desired-replicas` and `max-replicas` as of now (S4.14).
 pub(crate) fn counts(workload: &Workload) -> [(&'static str, i64); 2] {
-    let surge = fenceposts::max_surge(&workload.strategy, workload.replicas);
+    let surge = workload.strategy.max_surge(workload.replicas);
     // Within what a size can be (S8.7 without its overflow).
     let most = workload.replicas.saturating_add(surge).min(i64::from(i32::MAX));
     [(DESIRED_REPLICAS, workload.replicas), (MAX_REPLICAS, most)]
@@ -95,5 +94,5 @@ pub fn set_name(deployment: &str, hash: &str) -> String {
 /// The revision of the declared set, there or to be created, once its upkeep is done.
 pub(crate) fn revision(sets: &Sets<'_>, upkeep: &Upkeep, creation: Option<&Creation>) -> Option<Revision> {
     let created = creation.map(|creation| Revision::Number(creation.revision));
-    created.or_else(|| sets.declared().map(|set| revision::parse(upkeep.revision(set))))
+    created.or_else(|| sets.declared().map(|set| Revision::read(upkeep.revision(set))))
 }

@@ -85,7 +85,7 @@ pub(crate) fn history(scene: Scene<'_>, aim: &Aim, moves: &Moves) -> History {
     History { room, surplus, spare }
 }
 
-/// S11.1: by the stored status, a rollout that has nothing left to do; or any paused pass without a request
+/// S11.1, S7.7, S3.11: by the stored status, a rollout that has nothing left to do; or any paused pass without a request
 /// for a rollback.
 fn is_over(workload: &Workload, aim: &Aim, moves: &Moves) -> bool {
     if aim.because == Because::Paused {

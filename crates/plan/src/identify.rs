@@ -1,5 +1,5 @@
 //! Which sets there are and which of them the template declares: claims and questions come first,
-//! one at a time, before anything is planned (S2.10–S2.18, S4.1).
+//! one at a time, before anything is planned (S2.10–S2.18, S3.3, S4.1).
 
 use crate::action::{Ask, Step};
 use crate::creation::describe;
@@ -22,7 +22,7 @@ pub(crate) fn identify(observed: &Observed) -> Result<Sets<'_>, Step> {
         return Err(Step::Claim(claims));
     }
     claimed.sort_by(|a, b| a.age_order(b));
-    let declared = declared(observed, &claimed).map_err(Step::Ask)?;
+    let declared = declared(observed, &claimed)?;
     Ok(Sets::new(claimed, declared, reported))
 }
 

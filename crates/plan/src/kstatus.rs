@@ -13,7 +13,6 @@ use jiff::Timestamp;
 use crate::conditions::{Condition, drop_condition, says};
 use crate::keys::{condition, reason};
 use crate::observed::Workload;
-use crate::progress;
 use crate::status::Status;
 
 /// Where the rollout stands, with the words for it.
@@ -99,7 +98,7 @@ impl<'a> Standing<'a> {
         now: Timestamp,
     ) -> Self {
         let progressing = status.condition(condition::PROGRESSING);
-        let is_late = |deadline| progress::is_timed_out(progressing, deadline, now);
+        let is_late = |deadline| progressing.is_some_and(|known| known.is_timed_out(deadline, now));
         if is_final || workload.progress_deadline_seconds.is_some_and(is_late) {
             return Self::stalled(reason::REPLICA_SET_CREATE_ERROR, Message::Of(text));
         }

@@ -4,8 +4,8 @@
 //! snapshot and time give the same step. Everything that decides something about a Deployment
 //! (the operator, the simulator, the oracle, the CLI's explanations) calls this function.
 //!
-//! A pass is a pipeline of values, in [`decide`]. The order of situations in [`aim`] is the policy
-//! (S3); [`moves`] has the sizes of a rolling update (S6); each other rule has a module of its own.
+//! A pass is a pipeline of values, in `decide`. The order of situations in `aim` is the policy (S3);
+//! `moves.rs` has the sizes of a rolling update (S6); each other rule has a file of its own.
 
 mod action;
 mod aim;
@@ -18,7 +18,7 @@ mod counters;
 mod creation;
 mod decisions;
 pub mod equality;
-pub mod fenceposts;
+mod fenceposts;
 mod flavour;
 mod history;
 mod identify;
@@ -32,14 +32,14 @@ mod outcome;
 mod ownership;
 mod pace;
 mod pause;
-pub mod progress;
+mod progress;
 pub mod quantity;
 mod recreate;
 mod report;
 pub mod revision;
 mod rollback;
-pub mod rollout;
-pub mod scale;
+mod rollout;
+mod scale;
 pub mod selector;
 mod sets;
 mod sizes;
@@ -53,7 +53,7 @@ pub use action::{
     Action, Ask, Claim, Event, EventKind, NewReplicaSet, Plan, Planned, Purpose, RollBack, StatusWrite, Step,
     Target, UpdateReplicaSet, Wake,
 };
-pub use conditions::{Condition, set_condition, whole_seconds};
+pub use conditions::{Condition, whole_seconds};
 pub use creation::set_name;
 pub use flavour::Flavour;
 pub use keys::Map;
@@ -63,6 +63,8 @@ pub use observed::{
     TemplateSummary, Workload,
 };
 pub use outcome::{Aftermath, Failure, Verdict, after_failure};
+pub use rollout::{Turn, turns};
+pub use scale::{fraction, proportion};
 pub use sets::{replica_count, scaled_under};
 pub use status::{CollisionRecord, Ours, RecentRollback, RollbackRecord, Status};
 pub use why::Why;
@@ -72,13 +74,15 @@ use jiff::Timestamp;
 use aim::{Aim, Because, Gate};
 use assemble::assemble;
 use collision::Names;
+use creation::creation;
 use decisions::Decisions;
 use history::{Scene, history};
 use identify::identify;
 use judge::{Proof, judge};
 use moves::moves;
+use pace::paced;
 use report::{opening, report};
-use rollback::Request;
+use rollback::{Request, request, rollback};
 use selector::LabelSelector;
 use sets::Sets;
 use upkeep::upkeep;
@@ -97,36 +101,35 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Step {
 }
 
 /// A pass, stage by stage. Each value is final when the next stage reads it.
+///
+/// # Errors
+/// With the claims or the question that come first.
 fn decide(observed: &Observed, now: Timestamp) -> Result<Plan, Step> {
     let sets = identify(observed)?;
     let rulings = judge(&sets);
-    let request = rollback::request(observed, &sets, now);
-    let aim = aim(observed, &sets, &rulings, &request, now).map_err(Step::Ask)?;
+    let request = request(observed, &sets, now);
+    let aim = aim(observed, &sets, &rulings, &request, now)?;
     let upkeep = upkeep(observed, &sets, &aim);
     let opening = opening(observed, &sets, &aim, &upkeep, request, now);
     let moves = moves(&sets.counted, &aim);
-    // What is to be told of the set first, by a write of its own, leaves its second growth to the next pass.
+    // What is to be told of a set first, by a write of its own, leaves its second growth to the next pass.
     let moves = if opening.is_early || upkeep.is_needed() { moves.up_to_the_cuts() } else { moves };
-    let creation = creation::creation(observed, &sets, &moves, now).map_err(Step::Ask)?;
+    let creation = creation(observed, &sets, &moves, now)?;
     let revision = creation::revision(&sets, &upkeep, creation.as_ref());
-    let rollback = match aim.because {
-        Because::RollingBack(requested) => {
-            Some(rollback::carry_out(observed, &sets, revision, requested, now).map_err(Step::Ask)?)
-        }
-        _ => None,
-    };
+    let rollback = rollback(observed, &sets, &aim, revision, now)?;
     let writes = writes(observed, &sets, &upkeep, &moves);
     let created = creation.as_ref().map(|creation| creation.set.size);
-    let scene = Scene { observed, sets: &sets, created, revision, writes: &writes };
-    let history = history(scene, &aim, &moves);
+    let history = history(Scene { observed, sets: &sets, created, revision, writes: &writes }, &aim, &moves);
     let decisions =
         Decisions { observed, now, sets, aim, upkeep, moves, creation, rollback, writes, history };
-    let report = report(&decisions, opening);
-    let report = pace::paced(report, &decisions);
+    let report = paced(report(&decisions, opening), &decisions);
     Ok(assemble(decisions, report))
 }
 
-/// The ladder of situations (S3.5–S3.10). Its order is the policy.
+/// The ladder of situations. Its order is the policy (S3.5–S3.10).
+///
+/// # Errors
+/// With what is to be found out first.
 fn aim(
     observed: &Observed,
     sets: &Sets<'_>,
@@ -136,25 +139,31 @@ fn aim(
 ) -> Result<Aim, Ask> {
     let workload = &observed.workload;
     let aim = Aim::of(workload, run(sets, rulings));
+    // S3.2, S1.2
     if workload.selector.as_ref().is_none_or(LabelSelector::is_empty) {
         return Ok(aim.shut(without_selector(observed)));
     }
+    // S3.5, S14.8: the garbage collector does the rest.
     if workload.deleting {
         return Ok(aim.shut(Because::Deleting));
     }
+    // S3.7, S13.2: a rollback waits, sizes follow R (S3.11). Resuming goes on from what is there (S13.5).
     if workload.paused {
         return Ok(aim.frozen(Because::Paused, workload));
     }
+    // S3.8
     if let Request::Granted(revision) = *request {
         // S10.9: on our kind a rollback makes no pods (AV-4).
         let ceiling = if observed.flavour.has_safeguards() { 0 } else { aim.ceiling };
         return Ok(Aim { ceiling, ..aim.shut(Because::RollingBack(revision)) });
     }
+    // S3.9, S3.12: a new template waits until the old sets follow R.
     let scaling = scale::event(&sets.counted, &aim);
     if scaling.is_event {
         return Ok(aim.frozen(Because::Scaling, workload));
     }
     let aim = Aim { deviation: scaling.deviation, ..aim };
+    // S3.10
     match &workload.strategy {
         Strategy::RollingUpdate { .. } => Ok(rolling(observed, sets, aim, now)),
         Strategy::Recreate => recreating(observed, sets, aim, now),
@@ -191,7 +200,7 @@ fn rolling(observed: &Observed, sets: &Sets<'_>, aim: Aim, now: Timestamp) -> Ai
     // S6.7: the surge is read where the running set is to grow.
     let size = aim.run.and_then(|run| sets.counted.get(run)).map(|run| run.size);
     if size.is_some_and(|size| size < aim.ceiling)
-        && let Err(error) = fenceposts::cap(&observed.workload.strategy, aim.total)
+        && let Err(error) = observed.workload.strategy.cap(aim.total)
     {
         return aim.shut(Because::Unfit(error.to_string()));
     }

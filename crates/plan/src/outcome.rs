@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use crate::action::{Action, Event, Plan, Planned, Purpose, RollBack, StatusWrite};
 use crate::collision;
-use crate::conditions::{Condition, set_condition};
+use crate::conditions::Condition;
 use crate::keys::{condition, reason};
 use crate::kstatus::Standing;
 use crate::observed::{Observed, ReplicaSet};
@@ -205,22 +205,10 @@ fn after_create(
     failure: &Failure,
     now: Timestamp,
 ) -> Aftermath {
-    let workload = &observed.workload;
     match failure {
         Failure::NamespaceTerminating(text) => Aftermath::end(Verdict::GiveUp(text.clone())),
         Failure::NameTaken(Some(set)) => {
-            let ours = set.controller_uid.as_ref() == Some(&workload.uid);
-            if ours && set.carries(&workload.template.fingerprint) {
-                // Settled by a live read, not by the cache (deviation from S4.15).
-                let verdict = Verdict::PlanAgain(set.clone());
-                return Aftermath { deviation: Some("S4.15"), ..Aftermath::end(verdict) };
-            }
-            let mut status = plan.if_create_refused.clone().unwrap_or_default();
-            let events = collision::note(observed, &mut status, name, now);
-            let text = format!("{failure}: {name}");
-            let actions = vec![write(stands(observed, status, (&text, false), now))];
-            let verdict = Verdict::Retry(text);
-            Aftermath { actions, events, verdict, deviation: Some("S4.15") }
+            Aftermath { deviation: Some("S4.15"), ..after_taken(observed, plan, name, set, now) }
         }
         Failure::NameTaken(None) => {
             let verdict = Verdict::Retry(format!("{failure}: {name}"));
@@ -230,28 +218,49 @@ fn after_create(
         | Failure::Invalid(text)
         | Failure::Conflict(text)
         | Failure::Refused(text) => {
-            let message = format!("Failed to create new replica set \"{name}\": {text}");
-            let mut status = plan.if_create_refused.clone().unwrap_or_default();
-            if workload.progress_deadline_seconds.is_some() {
-                if observed.flavour.has_status_extras() {
-                    forget_other(&mut status, name);
-                }
-                let failed = Condition::new(
-                    condition::PROGRESSING,
-                    "False",
-                    reason::REPLICA_SET_CREATE_ERROR,
-                    message.clone(),
-                    now,
-                );
-                set_condition(&mut status.conditions, failed);
-            }
             let is_final = matches!(failure, Failure::Invalid(_));
-            let status = stands(observed, status, (&message, is_final), now);
-            let actions = if status == workload.status { Vec::new() } else { vec![write(status)] };
-            let events = vec![Event::warning(reason::REPLICA_SET_CREATE_ERROR, message)];
-            Aftermath { actions, events, verdict: Verdict::Retry(text.clone()), deviation: None }
+            after_refused_create(observed, plan, name, (text, is_final), now)
         }
     }
+}
+
+/// Settled by a live read, not by the cache (deviation from S4.15).
+fn after_taken(observed: &Observed, plan: &Plan, name: &str, set: &ReplicaSet, now: Timestamp) -> Aftermath {
+    let workload = &observed.workload;
+    let is_ours = set.controller_uid.as_ref() == Some(&workload.uid);
+    if is_ours && set.carries(&workload.template.fingerprint) {
+        return Aftermath::end(Verdict::PlanAgain(Box::new(set.clone())));
+    }
+    let mut status = plan.if_create_refused.clone().unwrap_or_default();
+    let events = collision::note(observed, &mut status, name, now);
+    let text = format!("{}: {name}", Failure::NameTaken(None));
+    let actions = vec![write(stands(observed, status, (&text, false), now))];
+    Aftermath { actions, events, ..Aftermath::end(Verdict::Retry(text)) }
+}
+
+/// The server's words go into condition and event; `true` means that it will never take the set.
+fn after_refused_create(
+    observed: &Observed,
+    plan: &Plan,
+    name: &str,
+    (text, is_final): (&String, bool),
+    now: Timestamp,
+) -> Aftermath {
+    let workload = &observed.workload;
+    let message = format!("Failed to create new replica set \"{name}\": {text}");
+    let mut status = plan.if_create_refused.clone().unwrap_or_default();
+    if workload.progress_deadline_seconds.is_some() {
+        if observed.flavour.has_status_extras() {
+            forget_other(&mut status, name);
+        }
+        let reason = reason::REPLICA_SET_CREATE_ERROR;
+        let failed = Condition::new(condition::PROGRESSING, "False", reason, message.clone(), now);
+        failed.set_in(&mut status.conditions);
+    }
+    let status = stands(observed, status, (&message, is_final), now);
+    let actions = if status == workload.status { Vec::new() } else { vec![write(status)] };
+    let events = vec![Event::warning(reason::REPLICA_SET_CREATE_ERROR, message)];
+    Aftermath { actions, events, ..Aftermath::end(Verdict::Retry(text.clone())) }
 }
 
 /// The refusal of another set, for an earlier template, is over: its time does not count for

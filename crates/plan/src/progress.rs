@@ -43,14 +43,14 @@ fn estimate(
     if new.is_complete(workload.replicas, workload.generation) {
         let reason = reason::NEW_REPLICA_SET_AVAILABLE;
         Some(Edit::Set(condition("True", reason, "has successfully progressed.")))
-    } else if is_progressing(old, new) {
+    } else if new.is_better_than(old) {
         let mut moving = condition("True", reason::REPLICA_SET_UPDATED, "is progressing.");
         // S9.11b: replaced even when the reason is the same, so that its time moves on.
         if let Some(known) = known.filter(|known| known.status == "True") {
             moving.last_transition_time = known.last_transition_time;
         }
         Some(Edit::Renew(moving))
-    } else if is_timed_out(known, deadline, now) {
+    } else if known.is_some_and(|known| known.is_timed_out(deadline, now)) {
         let reason = reason::PROGRESS_DEADLINE_EXCEEDED;
         Some(Edit::Set(condition("False", reason, "has timed out progressing.")))
     } else {
@@ -58,23 +58,15 @@ fn estimate(
     }
 }
 
-/// Whether something got better from one status to the next (S9.11b).
-#[must_use]
-pub fn is_progressing(old: &Status, new: &Status) -> bool {
-    new.updated_replicas > old.updated_replicas
-        || new.replicas - new.updated_replicas < old.replicas - old.updated_replicas
-        || new.ready_replicas > old.ready_replicas
-        || new.available_replicas > old.available_replicas
-}
-
-/// Whether the deadline has passed without progress (S9.12).
-#[must_use]
-pub fn is_timed_out(progressing: Option<&Condition>, deadline: i64, now: Timestamp) -> bool {
-    let Some(condition) = progressing else { return false };
-    match condition.reason.as_str() {
-        reason::NEW_REPLICA_SET_AVAILABLE => false,
-        reason::PROGRESS_DEADLINE_EXCEEDED => true,
-        _ => after_deadline(condition, deadline).is_some_and(|end| end < now),
+impl Condition {
+    /// Whether the deadline has passed without progress, this being Progressing (S9.12).
+    #[must_use]
+    pub fn is_timed_out(&self, deadline: i64, now: Timestamp) -> bool {
+        match self.reason.as_str() {
+            reason::NEW_REPLICA_SET_AVAILABLE => false,
+            reason::PROGRESS_DEADLINE_EXCEEDED => true,
+            _ => after_deadline(self, deadline).is_some_and(|end| end < now),
+        }
     }
 }
 
@@ -86,21 +78,28 @@ fn after_deadline(condition: &Condition, deadline: i64) -> Option<Timestamp> {
     began.checked_add(SignedDuration::from_secs(deadline)).ok()
 }
 
-/// When to look again although nothing changes: just after the deadline (S9.15).
-#[must_use]
-pub fn wake_after(
-    status: &Status,
-    (replicas, generation): (i64, i64),
-    deadline: i64,
-    now: Timestamp,
-) -> Wake {
-    let Some(condition) = status.condition(condition::PROGRESSING) else { return Wake::OnChange };
-    if status.is_complete(replicas, generation) || condition.reason == reason::PROGRESS_DEADLINE_EXCEEDED {
-        return Wake::OnChange;
+impl Status {
+    /// Whether something got better since an earlier status (S9.11b).
+    #[must_use]
+    pub fn is_better_than(&self, old: &Self) -> bool {
+        self.updated_replicas > old.updated_replicas
+            || self.replicas - self.updated_replicas < old.replicas - old.updated_replicas
+            || self.ready_replicas > old.ready_replicas
+            || self.available_replicas > old.available_replicas
     }
-    let Some(end) = after_deadline(condition, deadline) else { return Wake::OnChange };
-    if end.duration_since(now) < SignedDuration::from_secs(1) {
-        return Wake::Again;
+
+    /// When to look again although nothing changes: just after the deadline (S9.15). `replicas` and
+    /// `generation` are those of the spec.
+    #[must_use]
+    pub fn wake_after(&self, (replicas, generation): (i64, i64), deadline: i64, now: Timestamp) -> Wake {
+        let Some(condition) = self.condition(condition::PROGRESSING) else { return Wake::OnChange };
+        if self.is_complete(replicas, generation) || condition.reason == reason::PROGRESS_DEADLINE_EXCEEDED {
+            return Wake::OnChange;
+        }
+        let Some(end) = after_deadline(condition, deadline) else { return Wake::OnChange };
+        if end.duration_since(now) < SignedDuration::from_secs(1) {
+            return Wake::Again;
+        }
+        end.checked_add(SignedDuration::from_secs(1)).map_or(Wake::OnChange, Wake::At)
     }
-    end.checked_add(SignedDuration::from_secs(1)).map_or(Wake::OnChange, Wake::At)
 }

@@ -230,13 +230,13 @@ fn rolled_back(decisions: &Decisions<'_>, told: Told<'_>) -> Report {
     Report { write, news, due, if_create_refused, why, warning, deviations, ..Report::default() }
 }
 
-/// Counters and Available only (S9.16).
+/// Counters and Available only (S9.16, S3.11): neither an estimate nor ReplicaFailure (S13.2).
 fn counted(decisions: &Decisions<'_>, told: Told<'_>, why: Why) -> Report {
     let computed = counters::calculate(tally(decisions), &told.status);
     finished(decisions, told, computed, why)
 }
 
-/// The status of a pass of a strategy (S9.9–S9.15).
+/// The status of a pass of a strategy (S9.9–S9.15, S7.7).
 fn rolling_out(decisions: &Decisions<'_>, told: Told<'_>) -> Report {
     let Decisions { observed, now, aim, .. } = decisions;
     let workload = &observed.workload;
@@ -250,7 +250,7 @@ fn rolling_out(decisions: &Decisions<'_>, told: Told<'_>) -> Report {
     fold(&mut computed, [counters::replica_failure(&decisions.sets)]);
     let why = explained(decisions, &computed);
     let wake = workload.progress_deadline_seconds.map_or(Wake::OnChange, |deadline| {
-        progress::wake_after(&computed, (workload.replicas, workload.generation), deadline, *now)
+        computed.wake_after((workload.replicas, workload.generation), deadline, *now)
     });
     let report = finished(decisions, told, computed, why);
     // S9.15: a write wakes by itself.

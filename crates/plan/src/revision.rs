@@ -21,6 +21,36 @@ pub enum Revision {
 }
 
 impl Revision {
+    /// Reads the annotation (S5.1).
+    #[must_use]
+    pub fn read(annotation: Option<&str>) -> Self {
+        match annotation {
+            None | Some("") => Self::Absent,
+            Some(text) => match signed_decimal(text) {
+                Some(number) if counts(number) => Self::Number(number),
+                _ => Self::Garbage,
+            },
+        }
+    }
+
+    /// The number after the highest of some revisions; negative ones never win (S5.2).
+    pub fn next(revisions: impl IntoIterator<Item = i64>) -> i64 {
+        revisions.into_iter().fold(0, i64::max).saturating_add(1).min(REVISION_MAX)
+    }
+
+    /// Second largest of some revisions, by upstream's rule (S5.7): 0 when there are fewer.
+    pub fn second_largest(revisions: impl IntoIterator<Item = i64>) -> i64 {
+        let (mut max, mut second) = (0, 0);
+        for revision in revisions {
+            if revision >= max {
+                (max, second) = (revision, max);
+            } else if revision > second {
+                second = revision;
+            }
+        }
+        second
+    }
+
     /// The number, if there is one.
     #[must_use]
     pub fn number(self) -> Option<i64> {
@@ -37,25 +67,8 @@ impl Revision {
     }
 }
 
-/// Reads the annotation (S5.1).
-#[must_use]
-pub fn parse(annotation: Option<&str>) -> Revision {
-    match annotation {
-        None | Some("") => Revision::Absent,
-        Some(text) => match signed_decimal(text) {
-            Some(number) if counts(number) => Revision::Number(number),
-            _ => Revision::Garbage,
-        },
-    }
-}
-
 fn counts(number: i64) -> bool {
     number <= REVISION_MAX
-}
-
-/// The number after the highest of some revisions; negative ones never win (S5.2).
-pub fn next(revisions: impl IntoIterator<Item = i64>) -> i64 {
-    revisions.into_iter().fold(0, i64::max).saturating_add(1).min(REVISION_MAX)
 }
 
 /// The revision that the declared set should have at least.
@@ -69,7 +82,7 @@ pub(crate) fn next_of(sets: &Sets<'_>) -> Next {
     // Each is read once: this is most of what a pass over a long history costs.
     let written = sets.olds().filter_map(|(_, set)| text(set).and_then(signed_decimal));
     let mut is_any_out_of_range = false;
-    let number = next(written.filter(|number| {
+    let number = Revision::next(written.filter(|number| {
         is_any_out_of_range |= is_out_of_range(*number);
         counts(*number)
     }));
@@ -78,7 +91,7 @@ pub(crate) fn next_of(sets: &Sets<'_>) -> Next {
 
 /// The revision of a set as it was seen.
 pub(crate) fn of(set: &ReplicaSet) -> Revision {
-    parse(text(set))
+    Revision::read(text(set))
 }
 
 fn text(set: &ReplicaSet) -> Option<&str> {
@@ -107,34 +120,17 @@ pub(crate) fn wanted(requested: i64, sets: &Sets<'_>, declared: Option<i64>) -> 
     let olds = || sets.olds().map(|(_, set)| of(set).or_zero());
     let highest = olds().fold(0, i64::max);
     // Upstream takes the second largest over all sets.
-    let deviation = (second_largest(olds().chain(declared)) != highest).then_some("S5.7");
+    let deviation = (Revision::second_largest(olds().chain(declared)) != highest).then_some("S5.7");
     Wanted { number: (highest > 0).then_some(highest), deviation }
 }
 
-/// Second largest of some revisions, by upstream's rule (S5.7): 0 when there are fewer.
-pub fn second_largest(revisions: impl IntoIterator<Item = i64>) -> i64 {
-    let (mut max, mut second) = (0, 0);
-    for revision in revisions {
-        if revision >= max {
-            (max, second) = (revision, max);
-        } else if revision > second {
-            second = revision;
-        }
-    }
-    second
-}
+/// The longest that the history annotation gets, in characters (S5.5).
+pub const HISTORY_LENGTH_MAX: usize = 2000;
 
-/// The history annotation with an entry added: at most 2000 characters (S5.5).
+/// The history annotation with an entry added, within a limit (S5.5): the oldest entries go first. A history
+/// whose first entry is empty is none. `None` when the new entry does not even fit alone.
 #[must_use]
-pub fn with_history_entry(history: Option<&str>, entry: &str) -> Option<String> {
-    const HISTORY_LENGTH_MAX: usize = 2000;
-    with_history_entry_within(HISTORY_LENGTH_MAX, history, entry)
-}
-
-/// As [`with_history_entry`], for any limit: the oldest entries go first. A history whose first
-/// entry is empty is none. `None` when the new entry does not even fit alone.
-#[must_use]
-pub fn with_history_entry_within(limit: usize, history: Option<&str>, entry: &str) -> Option<String> {
+pub fn with_history_entry(limit: usize, history: Option<&str>, entry: &str) -> Option<String> {
     let mut history = match history {
         None => return Some(entry.to_owned()),
         Some(history) if history.is_empty() || history.starts_with(',') => return Some(entry.to_owned()),

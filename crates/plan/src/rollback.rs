@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use crate::action::{Ask, Event, RollBack};
+use crate::aim::{Aim, Because};
 use crate::conditions::{Condition, Edit, whole_seconds};
 use crate::keys::{CHANGE_CAUSE, FINGERPRINTS, Map, condition, is_never_copied, reason};
 use crate::observed::{Observed, ReplicaSet, Workload};
@@ -129,18 +130,19 @@ enum Outcome<'a> {
     Unchanged { revision: i64 },
 }
 
-/// Carries a request out (S10.3–S10.9). `declared` is the revision of the declared set, there or to be
-/// created.
+/// A request is carried out (S10.3–S10.9), where the aim is that. `declared` is the revision of the declared
+/// set, there or to be created.
 ///
 /// # Errors
 /// With the question for the template that is put back.
-pub(crate) fn carry_out(
+pub(crate) fn rollback(
     observed: &Observed,
     sets: &Sets<'_>,
+    aim: &Aim,
     declared: Option<Revision>,
-    requested: i64,
     now: Timestamp,
-) -> Result<Rollback, Ask> {
+) -> Result<Option<Rollback>, Ask> {
+    let Because::RollingBack(requested) = aim.because else { return Ok(None) };
     let Wanted { number, deviation } = revision::wanted(requested, sets, declared.map(Revision::or_zero));
     let outcome = match number {
         Some(wanted) => choose(observed, sets, declared, wanted)?,
@@ -149,7 +151,7 @@ pub(crate) fn carry_out(
     let record =
         observed.flavour.has_status_extras().then(|| record(observed, sets, requested, &outcome, now));
     let name = &observed.workload.name;
-    Ok(match outcome {
+    Ok(Some(match outcome {
         Outcome::NotFound(message) => {
             let warning = Event::warning(reason::ROLLBACK_REVISION_NOT_FOUND, message.to_owned());
             Rollback { record, deviation, ..Rollback::cleared(warning) }
@@ -171,7 +173,7 @@ pub(crate) fn carry_out(
                 deviation,
             }
         }
-    })
+    }))
 }
 
 impl Rollback {

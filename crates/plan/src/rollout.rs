@@ -9,7 +9,7 @@ use crate::action::{Action, Event, StatusWrite, UpdateReplicaSet};
 use crate::conditions::Condition;
 use crate::keys::{REVISION, REVISION_HISTORY, condition, reason};
 use crate::observed::Workload;
-use crate::revision;
+use crate::revision::Revision;
 use crate::status::Status;
 use crate::why::Why;
 
@@ -91,7 +91,7 @@ fn of_status(workload: &Workload, write: &StatusWrite) -> Option<Turn> {
 fn takes_up_again(workload: &Workload, update: &UpdateReplicaSet) -> bool {
     let Some(history) = update.annotations.get(REVISION_HISTORY) else { return false };
     let earlier = history.rsplit(',').next().unwrap_or_default();
-    let annotated = || revision::parse(workload.annotations.get(REVISION).map(String::as_str)).number();
+    let annotated = || Revision::read(workload.annotations.get(REVISION).map(String::as_str)).number();
     let current = workload.status.ours.revision.or_else(annotated);
     update.annotations.contains_key(REVISION) && current.is_some_and(|current| current.to_string() != earlier)
 }

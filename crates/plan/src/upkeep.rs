@@ -5,7 +5,7 @@ use crate::aim::{Aim, Because};
 use crate::flavour::Flavour;
 use crate::keys::{FINGERPRINTS, Map, REVISION, REVISION_HISTORY, is_never_copied};
 use crate::observed::{Observed, ReplicaSet, Workload};
-use crate::revision::{self, Next, Revision};
+use crate::revision::{self, HISTORY_LENGTH_MAX, Next, Revision, with_history_entry};
 use crate::sets::Sets;
 
 /// What the API server lets all annotations of an object come to, in bytes of keys and values.
@@ -63,15 +63,15 @@ fn annotations(observed: &Observed, sets: &Sets<'_>, set: &ReplicaSet) -> Upkeep
     let Next { number: next, deviation } = revision::next_of(sets);
     let annotation = |key: &str| set.annotations.get(key).map(String::as_str);
     let current = annotation(REVISION);
-    let parsed = revision::parse(current);
+    let parsed = Revision::read(current);
     let mut wanted = copied(observed.flavour, &observed.workload, &set.annotations);
     // S5.4
     if parsed.or_zero() < next {
         wanted.insert(REVISION.to_owned(), next.to_string());
         // S5.5
         let earlier = current.filter(|_| parsed != Revision::Garbage);
-        let history =
-            earlier.and_then(|earlier| revision::with_history_entry(annotation(REVISION_HISTORY), earlier));
+        let known = annotation(REVISION_HISTORY);
+        let history = earlier.and_then(|entry| with_history_entry(HISTORY_LENGTH_MAX, known, entry));
         wanted.extend(history.map(|history| (REVISION_HISTORY.to_owned(), history)));
     }
     let fingerprint = &observed.workload.template.fingerprint;

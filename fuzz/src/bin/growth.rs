@@ -3,9 +3,10 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use plan::revision::{HISTORY_LENGTH_MAX, Revision, with_history_entry};
 use plan::selector::LabelSelector;
 use plan::template::Fingerprint;
-use plan::{Flavour, equality, quantity, revision, template};
+use plan::{Flavour, equality, quantity, template};
 use serde_json::{Value, json};
 
 /// The largest is what all annotations of an object may have together.
@@ -49,8 +50,10 @@ fn conditions(length: usize) -> Value {
 }
 
 const PARSERS: &[Parser] = &[
-    ("revision-history", list, |it| drop(black_box(revision::with_history_entry(Some(text(it)), "7")))),
-    ("revision", digits, |it| _ = black_box(revision::parse(Some(text(it))))),
+    ("revision-history", list, |it| {
+        drop(black_box(with_history_entry(HISTORY_LENGTH_MAX, Some(text(it)), "7")))
+    }),
+    ("revision", digits, |it| _ = black_box(Revision::read(Some(text(it))))),
     ("quantity", digits, |it| _ = black_box(quantity::nanos(it))),
     ("fingerprints", list, |it| drop(black_box(Fingerprint::list(text(it))))),
     ("selector", selector, |it| _ = black_box(LabelSelector::deserialize_from(it))),

@@ -1,9 +1,8 @@
 //! Numbers of pods: limits, sizes, counters.
 
 use api::encode;
-use plan::fenceposts;
+use plan::Strategy;
 use plan::intstr::{IntOrPercent, Round};
-use plan::{Strategy, scale};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -22,7 +21,7 @@ pub(crate) fn scaled_value(input: &Value) -> Answer {
         // Upstream's error for a missing value shows only in the size of the new set.
         None => {
             let strategy = Strategy::RollingUpdate { max_surge: None, max_unavailable: None };
-            fenceposts::cap(&strategy, total).ok()
+            strategy.cap(total).ok()
         }
     };
     json!({ "value": value, "error": value.is_none() }).into()
@@ -30,8 +29,8 @@ pub(crate) fn scaled_value(input: &Value) -> Answer {
 
 pub(crate) fn fenceposts(input: &Value) -> Answer {
     let (surge, unavailable) = (int_or_percent(&input["maxSurge"]), int_or_percent(&input["maxUnavailable"]));
-    let resolved =
-        fenceposts::resolve(surge.as_ref(), unavailable.as_ref(), input["desired"].as_i64().unwrap());
+    let strategy = Strategy::RollingUpdate { max_surge: surge, max_unavailable: unavailable };
+    let resolved = strategy.limits(input["desired"].as_i64().unwrap());
     let error = resolved.is_err();
     let (surge, unavailable) = resolved.unwrap_or((0, 0));
     json!({ "maxSurge": surge, "maxUnavailable": unavailable, "error": error }).into()
@@ -39,24 +38,24 @@ pub(crate) fn fenceposts(input: &Value) -> Answer {
 
 pub(crate) fn max_unavailable(input: &Value) -> Answer {
     let workload = snapshot::workload(input);
-    json!(fenceposts::max_unavailable(&workload.strategy, workload.replicas)).into()
+    json!(workload.strategy.max_unavailable(workload.replicas)).into()
 }
 
 pub(crate) fn max_surge(input: &Value) -> Answer {
     let workload = snapshot::workload(input);
-    json!(fenceposts::max_surge(&workload.strategy, workload.replicas)).into()
+    json!(workload.strategy.max_surge(workload.replicas)).into()
 }
 
 pub(crate) fn min_available(input: &Value) -> Answer {
     let workload = snapshot::workload(input);
-    json!(fenceposts::min_available(&workload.strategy, workload.replicas)).into()
+    json!(workload.strategy.min_available(workload.replicas)).into()
 }
 
 pub(crate) fn new_set_size(input: &Value) -> Answer {
     let workload = snapshot::workload(input);
     let old: i64 = input["oldReplicas"].as_array().unwrap().iter().map(|size| size.as_i64().unwrap()).sum();
     let new = input["newReplicas"].as_i64().unwrap();
-    let cap = fenceposts::cap(&workload.strategy, workload.replicas);
+    let cap = workload.strategy.cap(workload.replicas);
     let size = cap.map(|cap| match workload.strategy {
         Strategy::RollingUpdate { .. } => plan::grown(new, old + new, workload.replicas, cap),
         _ => workload.replicas,
@@ -74,7 +73,7 @@ pub(crate) fn round(input: &Value) -> Answer {
         base *= 2;
     }
     let size = format!("{x:.0}").parse::<i64>().unwrap();
-    let fraction = scale::fraction(size, base, 1, 1);
+    let fraction = plan::fraction(size, base, 1, 1);
     json!(fraction + size).into()
 }
 

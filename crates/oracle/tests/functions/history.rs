@@ -1,7 +1,7 @@
 //! Revisions, their annotations, and which sets are deleted (S5, S11).
 
 use plan::keys::{REVISION, REVISION_HISTORY};
-use plan::revision;
+use plan::revision::{Revision, with_history_entry};
 use plan::{Action, Ask, Step};
 use serde_json::{Map, Value, json};
 
@@ -10,8 +10,8 @@ use crate::snapshot::{self, Snapshot};
 
 pub(crate) fn revisions(input: &Value) -> Answer {
     let all: Vec<_> = input["revisions"].as_array().unwrap().iter().map(Value::as_str).collect();
-    let numbers: Vec<_> = all.iter().map(|text| revision::parse(*text).or_zero()).collect();
-    let max = revision::next(numbers.iter().copied()) - 1;
+    let numbers: Vec<_> = all.iter().map(|text| Revision::read(*text).or_zero()).collect();
+    let max = Revision::next(numbers.iter().copied()) - 1;
     // "Previous" is the highest of the sets that are not the current one, which has the highest.
     let current = numbers.iter().position(|number| *number == max && max > 0);
     json!({ "max": max, "last": previous(&all, current) }).into()
@@ -30,7 +30,7 @@ fn previous(revisions: &[Option<&str>], current: Option<usize>) -> i64 {
     match snapshot.step() {
         Step::Ask(Ask::SetTemplate { name, .. }) => {
             let index: usize = name.trim_start_matches("web-").parse().unwrap();
-            revision::parse(revisions[index]).or_zero()
+            Revision::read(revisions[index]).or_zero()
         }
         Step::Act(_) => 0,
         other => panic!("{other:?}"),
@@ -72,7 +72,7 @@ fn shorten(after: &mut Map<String, Value>, before: &Map<String, Value>, limit: u
     let text = |key: &str| before.get(key).and_then(Value::as_str);
     let entry = text(REVISION).unwrap_or_default();
     let limit = usize::try_from(limit).unwrap();
-    match revision::with_history_entry_within(limit, text(REVISION_HISTORY), entry) {
+    match with_history_entry(limit, text(REVISION_HISTORY), entry) {
         Some(history) => after.insert(REVISION_HISTORY.to_owned(), json!(history)),
         None => match before.get(REVISION_HISTORY) {
             Some(history) => after.insert(REVISION_HISTORY.to_owned(), history.clone()),

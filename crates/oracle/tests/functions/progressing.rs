@@ -1,7 +1,7 @@
 //! Completion, progress and the deadline (S9).
 
 use jiff::Timestamp;
-use plan::{Condition, Wake, progress};
+use plan::{Condition, Wake};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ pub(crate) fn is_complete(input: &Value) -> Answer {
 
 pub(crate) fn is_progressing(input: &Value) -> Answer {
     let (old, new) = (snapshot::status(&input["old"]), snapshot::status(&input["new"]));
-    json!(progress::is_progressing(&old, &new)).into()
+    json!(new.is_better_than(&old)).into()
 }
 
 fn now(input: &Value) -> Timestamp {
@@ -37,8 +37,10 @@ pub(crate) fn is_timed_out(input: &Value) -> Answer {
     // No deadline, or one that means none (S9.9): the decoder says so.
     let deadline = snapshot::workload(input).progress_deadline_seconds;
     let condition = progressing(input);
-    json!(deadline.is_some_and(|deadline| progress::is_timed_out(condition.as_ref(), deadline, now(input))))
-        .into()
+    json!(deadline.is_some_and(|deadline| {
+        condition.as_ref().is_some_and(|condition| condition.is_timed_out(deadline, now(input)))
+    }))
+    .into()
 }
 
 pub(crate) fn requeue(input: &Value) -> Answer {
@@ -46,9 +48,8 @@ pub(crate) fn requeue(input: &Value) -> Answer {
     status.conditions.extend(progressing(input));
     let (replicas, generation) = (input["replicas"].as_i64().unwrap(), input["generation"].as_i64().unwrap());
     let deadline = snapshot::workload(input).progress_deadline_seconds;
-    let wake = deadline.map_or(Wake::OnChange, |deadline| {
-        progress::wake_after(&status, (replicas, generation), deadline, now(input))
-    });
+    let wake = deadline
+        .map_or(Wake::OnChange, |deadline| status.wake_after((replicas, generation), deadline, now(input)));
     match wake {
         Wake::OnChange => json!({ "returned": -1, "requeueAfterSeconds": null }),
         Wake::Again => json!({ "returned": 0, "requeueAfterSeconds": 0 }),
@@ -62,7 +63,7 @@ pub(crate) fn requeue(input: &Value) -> Answer {
 
 pub(crate) fn set_condition(input: &Value) -> Answer {
     let mut conditions: Vec<_> = input["conditions"].as_array().unwrap().iter().map(read).collect();
-    plan::set_condition(&mut conditions, read(&input["new"]));
+    read(&input["new"]).set_in(&mut conditions);
     let conditions: Vec<_> = conditions.iter().map(api::Condition::from).collect();
     snapshot::without_empty_text(json!(conditions)).into()
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use plan::keys::{DESIRED_REPLICAS, MAX_REPLICAS};
-use plan::{fenceposts, replica_count, scale, scaled_under};
+use plan::{replica_count, scaled_under};
 use serde_json::{Map, Value, json};
 
 use crate::Answer;
@@ -15,11 +15,11 @@ fn share(input: &Value) -> (i64, BTreeSet<&'static str>) {
     let replicas = workload.replicas;
     let size = input["rsReplicas"].as_i64().unwrap();
     let annotated = input["maxReplicasAnnotation"].as_str().and_then(replica_count);
-    let maximum = replicas + fenceposts::max_surge(&workload.strategy, replicas);
+    let maximum = replicas + workload.strategy.max_surge(replicas);
     let reported = snapshot::status(&json!({ "replicas": input["statusReplicas"] })).replicas;
     let wraps = i32::try_from(size * maximum).is_err();
     let deviations = wraps.then_some("S8.7").into_iter().collect();
-    (scale::fraction(size, scaled_under(annotated, reported), replicas, maximum), deviations)
+    (plan::fraction(size, scaled_under(annotated, reported), replicas, maximum), deviations)
 }
 
 pub(crate) fn fraction(input: &Value) -> Answer {
@@ -31,7 +31,7 @@ pub(crate) fn proportion(input: &Value) -> Answer {
     let (fraction, deviations) = share(input);
     let add = input["deploymentReplicasToAdd"].as_i64().unwrap();
     let added = input["deploymentReplicasAdded"].as_i64().unwrap();
-    Answer { value: json!(scale::proportion(fraction, add, added)), deviations }
+    Answer { value: json!(plan::proportion(fraction, add, added)), deviations }
 }
 
 pub(crate) fn scale(input: &Value) -> Answer {

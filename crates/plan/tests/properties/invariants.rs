@@ -2,9 +2,9 @@
 
 use plan::intstr::{Round, signed_decimal};
 use plan::keys::{DESIRED_REPLICAS, REVISION, condition, reason};
-use plan::revision::{self, REVISION_MAX};
+use plan::revision::{REVISION_MAX, Revision};
 use plan::template::{digest, without_hash_label};
-use plan::{Action, Flavour, Plan, Purpose, ReplicaSet, Status, Strategy, Target, fenceposts, replica_count};
+use plan::{Action, Flavour, Plan, Purpose, ReplicaSet, Status, Strategy, Target, replica_count};
 
 use crate::world::{Kstatus, OWNER, Server, World, kstatus};
 
@@ -67,7 +67,7 @@ impl Before {
         Self {
             is_scaling: workload.paused || claimed(world).any(stale),
             available: claimed(world).map(|set| set.status.available).sum(),
-            floor: fenceposts::min_available(&workload.strategy, workload.replicas),
+            floor: workload.strategy.min_available(workload.replicas),
             cap: workload.replicas + surge,
             sizes: claimed(world).map(|set| (set.uid.clone(), set.size)).collect(),
         }
@@ -251,7 +251,7 @@ fn own<'a>(world: &'a World, target: &Target) -> &'a ReplicaSet {
 fn assert_revision(world: &World) {
     let Some(new) = new_set(world) else { return };
     let number =
-        |set: &ReplicaSet| revision::parse(set.annotations.get(REVISION).map(String::as_str)).or_zero();
+        |set: &ReplicaSet| Revision::read(set.annotations.get(REVISION).map(String::as_str)).or_zero();
     let highest = claimed(world).filter(|set| set.uid != new.uid).map(number).max().unwrap_or(0).max(0);
     assert!(number(new) > highest || highest == REVISION_MAX, "RV-1: {} <= {highest}", number(new));
 }

@@ -14,7 +14,8 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use plan::keys::REVISION;
-use plan::{Action, Flavour, Plan, Planned, Purpose, ReplicaSet, revision};
+use plan::revision::Revision;
+use plan::{Action, Flavour, Plan, Planned, Purpose, ReplicaSet};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{FileFailurePersistence, TestRunner};
@@ -104,7 +105,7 @@ fn says_found(plan: &Plan, name: &str) -> bool {
 /// The highest revision of the sets: the status tells none above it.
 fn highest_revision(world: &World) -> i64 {
     let number =
-        |set: &ReplicaSet| revision::parse(set.annotations.get(REVISION).map(String::as_str)).or_zero();
+        |set: &ReplicaSet| Revision::read(set.annotations.get(REVISION).map(String::as_str)).or_zero();
     let own = world.observed.sets.iter().filter(|set| set.controller_uid.as_deref() == Some(OWNER));
     own.filter(|set| world::selector().matches(&set.labels)).map(number).max().unwrap_or(0).max(0)
 }

@@ -1,6 +1,5 @@
 //! Random worlds, described by values that proptest can shrink.
 
-use plan::fenceposts;
 use plan::intstr::IntOrPercent;
 use plan::keys::{
     CHANGE_CAUSE, DESIRED_REPLICAS, FINGERPRINTS, MAX_REPLICAS, REVISION, REVISION_HISTORY, ROLLBACK_TO,
@@ -398,7 +397,7 @@ impl SetRecipe {
             set.annotations.extend(value.clone().map(|value| (key.to_owned(), value)));
         }
         if self.is_current {
-            let max = replicas + fenceposts::max_surge(&world.observed.workload.strategy, replicas);
+            let max = replicas + world.observed.workload.strategy.max_surge(replicas);
             set = set.scaled_for(&replicas.to_string(), &max.to_string());
         }
         set.owner = self.owner.map(str::to_owned);

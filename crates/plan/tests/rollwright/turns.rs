@@ -2,8 +2,8 @@
 
 use jiff::SignedDuration;
 use plan::keys::{REVISION_HISTORY, reason};
-use plan::rollout::{Turn, turns};
 use plan::{Event, Flavour};
+use plan::{Turn, turns};
 
 use crate::world::{World, set, template, world};
 
