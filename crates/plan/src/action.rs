@@ -90,7 +90,7 @@ pub struct Plan {
     pub deviations: BTreeSet<&'static str>,
     /// The status as it is to be written when the creation of the new ReplicaSet fails; `None` when
     /// none is created.
-    pub(crate) if_create_refused: Option<Status>,
+    pub(crate) if_create_refused: Option<Box<Status>>,
     /// Of a rolling update that takes steps of upstream's next passes too (S6.5): the sum of sizes that
     /// upstream's first status is computed from.
     pub(crate) size_before_step: Option<i64>,

@@ -107,7 +107,7 @@ impl Aim {
     /// Whether the running set has its turn: created, or brought to its ceiling. Under Recreate it has to
     /// wait for old sets to go.
     pub(crate) fn is_rolling_out(&self, moves: &Moves) -> bool {
-        self.because == Because::RollingOut && moves.shares.is_empty()
+        matches!(self.because, Because::RollingOut) && moves.shares.is_empty()
     }
 
     /// Whether the declared set is wanted, and so its name (S4.6).

@@ -33,12 +33,11 @@ pub(crate) fn found(
     if aim.looks_once() && upkeep.is_needed() {
         return Announcement::default();
     }
-    let revision = annotated(observed, upkeep.revision(set).unwrap_or_default());
+    let revision = annotated(observed, || upkeep.revision(set).unwrap_or_default().to_owned());
+    let has_deadline = observed.workload.progress_deadline_seconds.is_some();
     let is_first = status.condition(condition::PROGRESSING).is_none();
     // On our kind: the time of the rollout before does not count for this one.
-    let is_another = is_another(observed, set, upkeep);
-    let has_deadline = observed.workload.progress_deadline_seconds.is_some();
-    if !has_deadline || !(is_first || is_another) {
+    if !has_deadline || !(is_first || is_another(observed, set, upkeep)) {
         let is_early = revision.is_some();
         return Announcement { revision, edit: None, is_early };
     }
@@ -60,7 +59,7 @@ pub(crate) fn created(
     creation: &Creation,
     now: Timestamp,
 ) -> Announcement {
-    let revision = annotated(observed, &creation.revision.to_string());
+    let revision = annotated(observed, || creation.revision.to_string());
     let reason = reason::NEW_REPLICA_SET_CREATED;
     let is_said = says(&status.conditions, condition::PROGRESSING, "True", reason);
     // On our kind: a set before this one that nobody has seen moving yet has left the same reason.
@@ -80,9 +79,12 @@ fn progressing(reason: &str, message: String, now: Timestamp) -> Condition {
 }
 
 /// On our kind the revision is a field of the status.
-fn annotated(observed: &Observed, revision: &str) -> Option<String> {
+fn annotated(observed: &Observed, revision: impl FnOnce() -> String) -> Option<String> {
+    if !observed.flavour.goes_by_annotations() {
+        return None;
+    }
     let stored = observed.workload.annotations.get(REVISION).map_or("", String::as_str);
-    (observed.flavour.goes_by_annotations() && stored != revision).then(|| revision.to_owned())
+    Some(revision()).filter(|revision| stored != revision)
 }
 
 /// Whether the status was last written when another set, or none, was the declared one (our kind, which

@@ -11,21 +11,25 @@ use crate::report::{Due, Report};
 use crate::sizes::Resize;
 use crate::writes::{SetWrite, scaled, update};
 
-/// What may be written in a pass, a row each; most are empty.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The table: what may be written in a pass, a row each, in this order. Most rows are empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Row {
     /// The selector taken from the template.
     Selector,
-    /// The status, if it is due then.
-    Status(Due),
+    /// The status, if it is due at once.
+    StatusAtOnce,
     /// Deletions that make room for the set that is created (NS-2).
     Room,
     /// The set that is created.
     Creation,
     /// What the declared set takes over, with its size if that changes too: an object has one write a pass.
     Upkeep,
+    /// The status, if it is due with the declared set.
+    StatusWithDeclared,
     /// The running set, if the pass does not make more room for it.
     Growth,
+    /// The status, if it is due before the cuts.
+    StatusBeforeCuts,
     /// Cuts (S6.5), and sizes that follow R (S8).
     Sizes,
     /// The running set, grown before the cuts and into the room that they make.
@@ -36,41 +40,34 @@ enum Row {
     Mark,
     /// The template that is put back, or the request that is cleared (S10.9).
     RollBack,
+    /// The status, if it is due last.
+    StatusLast,
 }
 
-/// The table.
-const ORDER: [Row; 14] = [
-    Row::Selector,
-    Row::Status(Due::AtOnce),
-    Row::Room,
-    Row::Creation,
-    Row::Upkeep,
-    Row::Status(Due::WithDeclared),
-    Row::Growth,
-    Row::Status(Due::BeforeCuts),
-    Row::Sizes,
-    Row::GrowthIntoRoom,
-    Row::Deletions,
-    Row::Mark,
-    Row::RollBack,
-    Row::Status(Due::Last),
-];
+impl From<Due> for Row {
+    fn from(due: Due) -> Self {
+        match due {
+            Due::AtOnce => Self::StatusAtOnce,
+            Due::WithDeclared => Self::StatusWithDeclared,
+            Due::BeforeCuts => Self::StatusBeforeCuts,
+            Due::Last => Self::StatusLast,
+        }
+    }
+}
 
 /// Whether sets that are there are written to after a status that is due then.
 pub(crate) fn is_followed(decisions: &Decisions<'_>, due: Due) -> bool {
+    let status = Row::from(due);
     let is_marked = decisions.rollback.as_ref().is_some_and(|rollback| rollback.mark.is_some());
-    let is_written = |row: Row| {
-        (row == Row::Mark && is_marked)
-            || decisions.writes.iter().any(|write| row_of(decisions, write) == row)
-    };
-    ORDER.into_iter().skip_while(|row| *row != Row::Status(due)).any(is_written)
+    (is_marked && Row::Mark > status)
+        || decisions.writes.iter().any(|write| row_of(decisions, write.set) > status)
 }
 
 /// The row of the one write to a set that is there.
-fn row_of(decisions: &Decisions<'_>, write: &SetWrite) -> Row {
+fn row_of(decisions: &Decisions<'_>, set: usize) -> Row {
     let Decisions { sets, upkeep, moves, .. } = decisions;
-    let is_of = |step: Option<Resize>| step.is_some_and(|step| step.set == write.set);
-    if upkeep.is_needed() && sets.declared == Some(write.set) {
+    let is_of = |step: Option<Resize>| step.is_some_and(|step| step.set == set);
+    if upkeep.is_needed() && sets.declared == Some(set) {
         Row::Upkeep
     } else if is_of(moves.up_again) {
         Row::GrowthIntoRoom
@@ -81,38 +78,38 @@ fn row_of(decisions: &Decisions<'_>, write: &SetWrite) -> Row {
     }
 }
 
-/// The plan, row by row.
+/// The plan: each write in its place.
 pub(crate) fn assemble(mut decisions: Decisions<'_>, mut report: Report) -> Plan {
     let deviations = deviations(&decisions, &report);
     let size_before_step = decisions.size_before_step();
-    let mut writes = std::mem::take(&mut decisions.writes);
-    let mut actions = Vec::new();
-    for row in ORDER {
-        let of_row = writes.extract_if(.., |write| row_of(&decisions, write) == row);
-        let updated =
-            |SetWrite { update, events, .. }| Planned { action: Action::UpdateReplicaSet(update), events };
-        actions.extend(of_row.map(updated));
-        match row {
-            Row::Selector => actions.extend(selector(&decisions)),
-            Row::Status(due) if due == report.due => actions.extend(status(&mut report)),
-            Row::Room => actions.extend(deletions(&decisions, decisions.history.before_creation())),
-            Row::Creation => actions.extend(creation(&mut decisions)),
-            Row::Deletions => actions.extend(deletions(&decisions, decisions.history.afterwards())),
-            Row::Mark => actions.extend(mark(&decisions)),
-            Row::RollBack => {
-                // Once the writes before it are done: after a refused one, upstream has not looked for the
-                // revision yet (S10.6).
-                let events = actions.last_mut().map_or(&mut report.events, |before| &mut before.events);
-                events.extend(report.warning.take());
-                actions.extend(rollback(&mut decisions));
-            }
-            Row::Status(_) | Row::Upkeep | Row::Growth | Row::Sizes | Row::GrowthIntoRoom => {}
-        }
+    let mut placed: Vec<(Row, Planned)> = Vec::new();
+    for SetWrite { set, update, events, .. } in std::mem::take(&mut decisions.writes) {
+        placed.push((row_of(&decisions, set), Planned { action: Action::UpdateReplicaSet(update), events }));
     }
+    let due = Row::from(report.due);
+    placed.extend(selector(&decisions).map(|planned| (Row::Selector, planned)));
+    placed.extend(status(&mut report).map(|planned| (due, planned)));
+    placed.extend(deletions(&decisions, decisions.history.before_creation()).map(|it| (Row::Room, it)));
+    placed.extend(creation(&mut decisions).map(|planned| (Row::Creation, planned)));
+    placed.extend(deletions(&decisions, decisions.history.afterwards()).map(|it| (Row::Deletions, it)));
+    placed.extend(mark(&decisions).map(|planned| (Row::Mark, planned)));
+    placed.extend(rollback(&mut decisions).map(|planned| (Row::RollBack, planned)));
+    // Stable: within a row the rules have their order.
+    placed.sort_by_key(|(row, _)| *row);
+    warn(&mut placed, &mut report);
+    let actions = placed.into_iter().map(|(_, planned)| planned).collect();
     let observed = decisions.observed;
     let why = report.why.beside(&observed.workload.namespace, &observed.answers.orphans);
     let Report { events, wake, error, if_create_refused, .. } = report;
     Plan { actions, events, wake, why, error, deviations, if_create_refused, size_before_step }
+}
+
+/// The warning of a rollback goes out once the writes before it are done: after a refused one, upstream has
+/// not looked for the revision yet (S10.6).
+fn warn(placed: &mut [(Row, Planned)], report: &mut Report) {
+    let Some(warning) = report.warning.take() else { return };
+    let before = placed.iter_mut().take_while(|(row, _)| *row != Row::RollBack).last();
+    before.map_or(&mut report.events, |(_, planned)| &mut planned.events).push(warning);
 }
 
 fn silent(action: Action) -> Planned {
@@ -127,7 +124,7 @@ fn selector(decisions: &Decisions<'_>) -> Option<Planned> {
 }
 
 fn status(report: &mut Report) -> Option<Planned> {
-    let action = Action::WriteStatus(Box::new(report.write.take()?));
+    let action = Action::WriteStatus(report.write.take()?);
     Some(Planned { action, events: std::mem::take(&mut report.news) })
 }
 
@@ -156,12 +153,15 @@ fn rollback(decisions: &mut Decisions<'_>) -> Option<Planned> {
 /// All rules from which the pass deviates on purpose.
 fn deviations(decisions: &Decisions<'_>, report: &Report) -> BTreeSet<&'static str> {
     let Decisions { aim, upkeep, moves, creation, rollback, history, .. } = decisions;
-    let single = [
-        aim.deviation,
-        creation.as_ref().and_then(|creation| creation.deviation),
-        rollback.as_ref().and_then(|rollback| rollback.deviation),
-    ];
-    let several = [&upkeep.deviations, &moves.deviations, &report.deviations];
-    let all = several.into_iter().flatten().copied().chain(single.into_iter().flatten());
-    all.chain(history.deviations()).collect()
+    let mut all = BTreeSet::new();
+    for rules in [&upkeep.deviations, &moves.deviations, &report.deviations] {
+        all.extend(rules);
+    }
+    for deletions in history.room.iter().chain([&history.surplus]).chain(&history.spare) {
+        all.extend(&deletions.deviations);
+    }
+    all.extend(aim.deviation);
+    all.extend(creation.as_ref().and_then(|creation| creation.deviation));
+    all.extend(rollback.as_ref().and_then(|rollback| rollback.deviation));
+    all
 }

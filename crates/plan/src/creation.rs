@@ -30,14 +30,15 @@ pub(crate) fn creation(
     sets: &Sets<'_>,
     moves: &Moves,
     now: Timestamp,
-) -> Result<Option<Creation>, Ask> {
+) -> Result<Option<Box<Creation>>, Ask> {
     let Some(size) = moves.created.filter(|_| sets.declared.is_none()) else { return Ok(None) };
     if matches!(collision::names(observed, now), Names::Held(_)) {
         return Ok(None);
     }
     // S4.12
     let Next { number: revision, deviation } = revision::next_of(sets);
-    Ok(Some(Creation { set: describe(observed, size, revision)?, revision, deviation }))
+    let set = describe(observed, size, revision)?;
+    Ok(Some(Box::new(Creation { set, revision, deviation })))
 }
 
 /// The set that would be created (S4.7–S4.14).

@@ -22,8 +22,8 @@ pub(crate) struct Decisions<'a> {
     pub(crate) aim: Aim,
     pub(crate) upkeep: Upkeep,
     pub(crate) moves: Moves,
-    pub(crate) creation: Option<Creation>,
-    pub(crate) rollback: Option<Rollback>,
+    pub(crate) creation: Option<Box<Creation>>,
+    pub(crate) rollback: Option<Box<Rollback>>,
     /// What upkeep and moves write to sets.
     pub(crate) writes: Vec<SetWrite>,
     pub(crate) history: History,
@@ -43,7 +43,7 @@ impl Decisions<'_> {
 
     /// Its revision.
     pub(crate) fn revision(&self) -> Option<Revision> {
-        creation::revision(&self.sets, &self.upkeep, self.creation.as_ref())
+        creation::revision(&self.sets, &self.upkeep, self.creation.as_deref())
     }
 
     /// The sum of sizes before any of them changes, if the running set does (S6.5).

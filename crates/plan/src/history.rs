@@ -4,11 +4,13 @@ use jiff::Timestamp;
 
 use crate::aim::{Aim, Because, Manner};
 use crate::conditions::{Condition, Edit};
+use crate::creation::{self, Creation};
 use crate::keys::{condition, reason};
 use crate::observed::{Observed, ReplicaSet, Workload};
 use crate::revision::{self, Revision};
 use crate::sets::Sets;
 use crate::sizes::Moves;
+use crate::upkeep::Upkeep;
 use crate::writes::SetWrite;
 
 /// How many sets without a size there may be beyond the limit (NS-2).
@@ -36,12 +38,6 @@ impl History {
         let spare = self.spare.iter().flat_map(|spare| &spare.sets);
         self.surplus.sets.iter().chain(spare).copied()
     }
-
-    /// Rules from which a choice deviates on purpose.
-    pub(crate) fn deviations(&self) -> impl Iterator<Item = &'static str> {
-        let all = self.room.iter().chain([&self.surplus]).chain(&self.spare);
-        all.flat_map(|deletions| &deletions.deviations).copied()
-    }
 }
 
 /// Some sets that go.
@@ -62,8 +58,9 @@ pub(crate) struct Scene<'a> {
     pub(crate) sets: &'a Sets<'a>,
     /// The size of the set that is created.
     pub(crate) created: Option<i64>,
-    /// The revision of the declared set, there or to be created.
-    pub(crate) revision: Option<Revision>,
+    pub(crate) upkeep: &'a Upkeep,
+    /// The set that is created, once it is there.
+    pub(crate) creation: Option<&'a Creation>,
     /// Writes that come before.
     pub(crate) writes: &'a [SetWrite],
 }
@@ -72,7 +69,7 @@ pub(crate) struct Scene<'a> {
 /// too many although none completes.
 pub(crate) fn history(scene: Scene<'_>, aim: &Aim, moves: &Moves) -> History {
     // The room is made before anything else is done.
-    let before = Scene { writes: &[], revision: None, ..scene };
+    let before = Scene { creation: None, writes: &[], ..scene };
     let room = scene.created.and_then(|_| make_room(before, &[]));
     let mut gone = room.as_ref().map_or_else(Vec::new, |room| room.sets.clone());
     let surplus = if is_over(&scene.observed.workload, aim, moves) {
@@ -88,7 +85,7 @@ pub(crate) fn history(scene: Scene<'_>, aim: &Aim, moves: &Moves) -> History {
 /// S11.1, S7.7, S3.11: by the stored status, a rollout that has nothing left to do; or any paused pass without a request
 /// for a rollback.
 fn is_over(workload: &Workload, aim: &Aim, moves: &Moves) -> bool {
-    if aim.because == Because::Paused {
+    if matches!(aim.because, Because::Paused) {
         return workload.rollback_to.is_none();
     }
     let is_at_rest = aim.manner == Manner::Whole || !(moves.is_up() || moves.is_down());
@@ -127,7 +124,7 @@ fn make_room(scene: Scene<'_>, gone: &[usize]) -> Option<Deletions> {
         return Some(Deletions::default());
     }
     let requested = scene.observed.workload.rollback_to;
-    let declared = scene.revision.map(Revision::or_zero);
+    let declared = creation::revision(scene.sets, scene.upkeep, scene.creation).map(Revision::or_zero);
     let pinned = requested.map(|requested| revision::wanted(requested, scene.sets, declared));
     let pin = pinned.as_ref().and_then(|wanted| wanted.number);
     let may_go = |(index, set): &(usize, &ReplicaSet)| {
@@ -140,7 +137,18 @@ fn make_room(scene: Scene<'_>, gone: &[usize]) -> Option<Deletions> {
     Some(Deletions { sets, is_short, deviations })
 }
 
-impl Scene<'_> {
+impl<'a> Scene<'a> {
+    pub(crate) fn new(
+        observed: &'a Observed,
+        sets: &'a Sets<'a>,
+        upkeep: &'a Upkeep,
+        creation: Option<&'a Creation>,
+        writes: &'a [SetWrite],
+    ) -> Self {
+        let created = creation.map(|creation| creation.set.size);
+        Self { observed, sets, created, upkeep, creation, writes }
+    }
+
     /// By how many the sets without a size exceed the cap of NS-2, one that is created included.
     fn excess(&self, gone: &[usize]) -> usize {
         let Some(limit) = self.observed.workload.revision_history_limit else { return 0 };

@@ -11,11 +11,10 @@ use crate::sets::Sets;
 /// The claimed sets of a snapshot; or what is to be claimed or found out before there can be a plan.
 pub(crate) fn identify(observed: &Observed) -> Result<Sets<'_>, Step> {
     let workload = &observed.workload;
-    let reported = workload.status.replicas;
     // S2.10: an empty selector would select everything; nothing is touched.
     let Some(selector) = workload.selector.as_ref().filter(|selector| !LabelSelector::is_empty(selector))
     else {
-        return Ok(Sets::new(Vec::new(), None, reported));
+        return Ok(Sets::new(Vec::new(), None, workload));
     };
     let ownership::Ownership { mut claimed, claims } = ownership::sort_out(observed, selector);
     if !claims.is_empty() {
@@ -23,7 +22,7 @@ pub(crate) fn identify(observed: &Observed) -> Result<Sets<'_>, Step> {
     }
     claimed.sort_by(|a, b| a.age_order(b));
     let declared = declared(observed, &claimed)?;
-    Ok(Sets::new(claimed, declared, reported))
+    Ok(Sets::new(claimed, declared, workload))
 }
 
 /// The oldest set that carries the template (S4.1). On our kind, if none says so, the server

@@ -1,4 +1,4 @@
-//! What each set has shown of itself. Nobody judges yet: every set is unproven.
+//! What each set has shown of itself. No set is judged yet: each of them is unproven.
 
 use crate::sets::Sets;
 

@@ -115,11 +115,10 @@ fn decide(observed: &Observed, now: Timestamp) -> Result<Plan, Step> {
     // What is to be told of a set first, by a write of its own, leaves its second growth to the next pass.
     let moves = if opening.is_early || upkeep.is_needed() { moves.up_to_the_cuts() } else { moves };
     let creation = creation(observed, &sets, &moves, now)?;
-    let revision = creation::revision(&sets, &upkeep, creation.as_ref());
+    let revision = || creation::revision(&sets, &upkeep, creation.as_deref());
     let rollback = rollback(observed, &sets, &aim, revision, now)?;
     let writes = writes(observed, &sets, &upkeep, &moves);
-    let created = creation.as_ref().map(|creation| creation.set.size);
-    let history = history(Scene { observed, sets: &sets, created, revision, writes: &writes }, &aim, &moves);
+    let history = history(Scene::new(observed, &sets, &upkeep, creation.as_deref(), &writes), &aim, &moves);
     let decisions =
         Decisions { observed, now, sets, aim, upkeep, moves, creation, rollback, writes, history };
     let report = paced(report(&decisions, opening), &decisions);

@@ -231,7 +231,7 @@ fn after_taken(observed: &Observed, plan: &Plan, name: &str, set: &ReplicaSet, n
     if is_ours && set.carries(&workload.template.fingerprint) {
         return Aftermath::end(Verdict::PlanAgain(Box::new(set.clone())));
     }
-    let mut status = plan.if_create_refused.clone().unwrap_or_default();
+    let mut status = plan.if_create_refused.as_deref().cloned().unwrap_or_default();
     let events = collision::note(observed, &mut status, name, now);
     let text = format!("{}: {name}", Failure::NameTaken(None));
     let actions = vec![write(stands(observed, status, (&text, false), now))];
@@ -248,7 +248,7 @@ fn after_refused_create(
 ) -> Aftermath {
     let workload = &observed.workload;
     let message = format!("Failed to create new replica set \"{name}\": {text}");
-    let mut status = plan.if_create_refused.clone().unwrap_or_default();
+    let mut status = plan.if_create_refused.as_deref().cloned().unwrap_or_default();
     if workload.progress_deadline_seconds.is_some() {
         if observed.flavour.has_status_extras() {
             forget_other(&mut status, name);

@@ -37,7 +37,7 @@ pub(crate) fn paced(report: Report, decisions: &Decisions<'_>) -> Report {
     if is_joined && keeps_records(write, observed) && keeps_completeness(write, observed) {
         return Report { write: None, ..report };
     }
-    // One of the future tells that the clock was set back: then nothing rests, lest it be for hours.
+    // A time in the future means that the clock was set back: then nothing rests, lest it be for hours.
     let written = observed.options.status_written.filter(|written| written <= now);
     let rest = if is_followed(decisions, Due::AtOnce) { REST_BESIDE_STEP } else { REST };
     let until = written.and_then(|written| written.checked_add(rest).ok()).filter(|until| until > now);

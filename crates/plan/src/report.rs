@@ -30,13 +30,13 @@ use crate::{pause, progress};
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     /// The one status write of the pass, if anything changed.
-    pub(crate) write: Option<StatusWrite>,
+    pub(crate) write: Option<Box<StatusWrite>>,
     /// What is said once it is made.
     pub(crate) news: Vec<Event>,
     /// When it is made.
     pub(crate) due: Due,
     /// The status in its place when the creation of a set is refused.
-    pub(crate) if_create_refused: Option<Status>,
+    pub(crate) if_create_refused: Option<Box<Status>>,
     pub(crate) why: Why,
     pub(crate) wake: Wake,
     pub(crate) error: Option<String>,
@@ -137,7 +137,7 @@ pub(crate) fn report(decisions: &Decisions<'_>, mut opening: Opening<'_>) -> Rep
 struct Told<'a> {
     status: Cow<'a, Status>,
     revision: Option<String>,
-    if_create_refused: Option<Status>,
+    if_create_refused: Option<Box<Status>>,
     /// Before what the status is due, if it says something early.
     due: Option<Due>,
     deviations: Vec<&'static str>,
@@ -157,7 +157,7 @@ fn told<'a>(decisions: &Decisions<'_>, opening: Opening<'a>) -> Told<'a> {
     let mut if_create_refused = None;
     let mut deviations = Vec::new();
     if let Some(creation) = creation {
-        if_create_refused = Some(refused(decisions, &status));
+        if_create_refused = Some(Box::new(refused(decisions, &status)));
         if observed.flavour.has_safeguards() {
             fold(&mut status, [names_are_over]);
         }
@@ -176,20 +176,22 @@ fn told<'a>(decisions: &Decisions<'_>, opening: Opening<'a>) -> Told<'a> {
 
 /// The status if the server refuses the set. On our kind it is about the current generation too: for a
 /// reader of `observedGeneration`, an older one is never final.
-fn refused(decisions: &Decisions<'_>, in_hand: &Cow<'_, Status>) -> Status {
+fn refused(decisions: &Decisions<'_>, in_hand: &Status) -> Status {
     if !decisions.observed.flavour.has_status_extras() {
-        return Status::clone(in_hand);
+        return in_hand.clone();
     }
     let tally = Tally { total: total(&decisions.sets.counted), revision: None, ..tally(decisions) };
-    counters::calculate(tally, in_hand).into_owned()
+    counters::calculate(tally, &Cow::Borrowed(in_hand)).into_owned()
 }
 
 fn tally<'a>(decisions: &'a Decisions<'_>) -> Tally<'a> {
+    // On apps/v1 it is no part of the status.
+    let extras = decisions.observed.flavour.has_status_extras();
     Tally {
         observed: decisions.observed,
         sets: &decisions.sets,
         total: decisions.total_told(),
-        revision: decisions.revision().and_then(Revision::number),
+        revision: if extras { decisions.revision().and_then(Revision::number) } else { None },
         floor: decisions.aim.floor,
         now: decisions.now,
     }
@@ -312,7 +314,7 @@ fn is_deferred(decisions: &Decisions<'_>, early: Option<Due>) -> bool {
     let is_early = early.is_some();
     // Growth is told by the counters.
     let scales = !moves.is_up() && writes.iter().any(|write| write.is_scaled);
-    let syncs = aim.because == Because::Paused && decisions.upkeep.is_needed();
+    let syncs = matches!(aim.because, Because::Paused) && decisions.upkeep.is_needed();
     let deletes = !history.surplus.sets.is_empty();
     let makes_room = history.spare.as_ref().is_some_and(|spare| !spare.sets.is_empty());
     let is_between = moves.is_up() && moves.is_down() && moves.up_again.is_none();
@@ -333,7 +335,7 @@ fn written(
     mut status: Cow<'_, Status>,
     revision: Option<String>,
     why: &Why,
-) -> (Option<StatusWrite>, Vec<Event>) {
+) -> (Option<Box<StatusWrite>>, Vec<Event>) {
     let workload = &decisions.observed.workload;
     let has_extras = decisions.observed.flavour.has_status_extras();
     let standing = has_extras.then(|| match decisions.aim.because {
@@ -355,5 +357,5 @@ fn written(
     let write = StatusWrite { status: status.into_owned(), revision_annotation: revision };
     let name = decisions.declared_name();
     let news = if has_extras { rollout::events(workload, &write, name, why) } else { Vec::new() };
-    (Some(write), news)
+    (Some(Box::new(write)), news)
 }

@@ -139,10 +139,11 @@ pub(crate) fn rollback(
     observed: &Observed,
     sets: &Sets<'_>,
     aim: &Aim,
-    declared: Option<Revision>,
+    declared: impl FnOnce() -> Option<Revision>,
     now: Timestamp,
-) -> Result<Option<Rollback>, Ask> {
+) -> Result<Option<Box<Rollback>>, Ask> {
     let Because::RollingBack(requested) = aim.because else { return Ok(None) };
+    let declared = declared();
     let Wanted { number, deviation } = revision::wanted(requested, sets, declared.map(Revision::or_zero));
     let outcome = match number {
         Some(wanted) => choose(observed, sets, declared, wanted)?,
@@ -151,7 +152,7 @@ pub(crate) fn rollback(
     let record =
         observed.flavour.has_status_extras().then(|| record(observed, sets, requested, &outcome, now));
     let name = &observed.workload.name;
-    Ok(Some(match outcome {
+    Ok(Some(Box::new(match outcome {
         Outcome::NotFound(message) => {
             let warning = Event::warning(reason::ROLLBACK_REVISION_NOT_FOUND, message.to_owned());
             Rollback { record, deviation, ..Rollback::cleared(warning) }
@@ -173,7 +174,7 @@ pub(crate) fn rollback(
                 deviation,
             }
         }
-    }))
+    })))
 }
 
 impl Rollback {

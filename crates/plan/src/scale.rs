@@ -14,8 +14,7 @@ pub(crate) struct Event {
 
 /// S8.1. A set without the annotation, as an adopted one, makes no event (S8.11).
 pub(crate) fn event(sets: &[Counted], aim: &Aim) -> Event {
-    let is_stale = |set: &Counted| set.is_active() && set.desired.is_some_and(|desired| desired != aim.total);
-    if !sets.iter().any(is_stale) {
+    if !sets.iter().any(|set| set.is_stale(aim.total)) {
         return Event { is_event: false, deviation: None };
     }
     let several = sets.iter().filter(|set| set.is_active()).count() > 1;
@@ -39,7 +38,7 @@ pub(crate) fn scale(sets: &[Counted], aim: &Aim) -> Moves {
             let target = aim.run.or_else(|| sets.len().checked_sub(1));
             Moves { shares: target.map_or_else(Vec::new, to_total), ..Moves::default() }
         }
-        [only] if size(*only) == aim.total && aim.because == Because::Scaling => {
+        [only] if size(*only) == aim.total && matches!(aim.because, Because::Scaling) => {
             // S8.12: upstream leaves the stale annotation, and sees a scaling event for ever.
             let shares = vec![Resize::new(*only, aim.total, aim.total)];
             Moves { shares, deviations: vec!["S8.12"], ..Moves::default() }

@@ -2,7 +2,7 @@
 
 use crate::intstr::signed_decimal;
 use crate::keys::{DESIRED_REPLICAS, MAX_REPLICAS};
-use crate::observed::ReplicaSet;
+use crate::observed::{ReplicaSet, Workload};
 
 /// The claimed sets. One that is being deleted is still among them (S4.16).
 #[derive(Debug)]
@@ -27,16 +27,21 @@ pub(crate) struct Counted {
     pub(crate) desired: Option<i64>,
     /// The same as S8.4 reads it: a signed number, cut to 32 bits.
     pub(crate) desired_signed: Option<i64>,
-    /// How many pods there could be when the set was last scaled (S8.7).
+    /// How many pods there could be when the set was last scaled (S8.7); 0 in passes that do not scale.
     pub(crate) base: i64,
 }
 
 impl<'a> Sets<'a> {
-    /// `reported` is `status.replicas` of the Deployment.
-    pub(crate) fn new(all: Vec<&'a ReplicaSet>, declared: Option<usize>, reported: i64) -> Self {
+    pub(crate) fn new(all: Vec<&'a ReplicaSet>, declared: Option<usize>, workload: &Workload) -> Self {
         let counted = all.iter().enumerate();
-        let counted =
-            counted.map(|(index, set)| Counted::of(set, Some(index) == declared, reported)).collect();
+        let mut counted: Vec<_> =
+            counted.map(|(index, set)| Counted::of(set, Some(index) == declared)).collect();
+        // Few passes scale (S8); the others do without reading one more annotation of each set.
+        if workload.paused || counted.iter().any(|set| set.is_stale(workload.replicas)) {
+            for (counted, set) in counted.iter_mut().zip(&all) {
+                counted.base = scaled_under(annotated(set, MAX_REPLICAS), workload.status.replicas);
+            }
+        }
         Self { all, declared, counted }
     }
 
@@ -56,27 +61,32 @@ impl<'a> Sets<'a> {
 }
 
 impl Counted {
-    /// Annotations are read where a rule asks for them: of sets with a size, and of the declared one.
-    fn of(set: &ReplicaSet, is_declared: bool, reported: i64) -> Self {
+    /// `desired-replicas` is read where a rule asks for it: of sets with a size, and of the declared one.
+    fn of(set: &ReplicaSet, is_declared: bool) -> Self {
         let (size, available) = (set.size, set.status.available);
         if size <= 0 && !is_declared {
             return Self { size, available, ..Self::default() };
         }
-        let annotation = |key| set.annotations.get(key).map(String::as_str);
-        let desired = annotation(DESIRED_REPLICAS);
-        Self {
-            size,
-            available,
-            desired: desired.and_then(replica_count),
-            desired_signed: desired.and_then(signed_decimal).map(low_32_bits),
-            base: scaled_under(annotation(MAX_REPLICAS).and_then(replica_count), reported),
-        }
+        let desired = annotated(set, DESIRED_REPLICAS);
+        let text = || set.annotations.get(DESIRED_REPLICAS).and_then(|text| signed_decimal(text));
+        let desired_signed = desired.or_else(|| text().map(low_32_bits));
+        Self { size, available, desired, desired_signed, base: 0 }
+    }
+
+    /// Whether it was last scaled for another number of pods (S8.1).
+    pub(crate) fn is_stale(&self, replicas: i64) -> bool {
+        self.is_active() && self.desired.is_some_and(|desired| desired != replicas)
     }
 
     /// Whether it should have pods.
     pub(crate) fn is_active(&self) -> bool {
         self.size > 0
     }
+}
+
+/// S8.2
+fn annotated(set: &ReplicaSet, key: &str) -> Option<i64> {
+    set.annotations.get(key).and_then(|text| replica_count(text))
 }
 
 fn low_32_bits(wide: i64) -> i64 {

@@ -35,6 +35,11 @@ impl Moves {
         Self { up_again: None, ..self }
     }
 
+    /// Whether no set that is there gets another size.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.up.is_none() && self.up_again.is_none() && self.cuts.is_empty() && self.shares.is_empty()
+    }
+
     /// Whether the running set changes its size before anything is cut.
     pub(crate) fn is_up(&self) -> bool {
         self.up.is_some_and(Resize::is_change)

@@ -50,7 +50,7 @@ pub(crate) fn upkeep(observed: &Observed, sets: &Sets<'_>, aim: &Aim) -> Upkeep 
         min_ready_seconds: (set.min_ready_seconds != wanted).then_some((set.min_ready_seconds, wanted)),
         ..annotations(observed, sets, set)
     };
-    if aim.because == Because::Deleting {
+    if matches!(aim.because, Because::Deleting) {
         // S3.5: upstream writes to the set all the same.
         let deviations = upkeep.deviations.iter().copied().chain(upkeep.is_needed().then_some("S3.5"));
         return Upkeep { deviations: deviations.collect(), ..Upkeep::default() };

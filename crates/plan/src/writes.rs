@@ -4,7 +4,7 @@ use crate::action::{Event, Purpose, Target, UpdateReplicaSet};
 use crate::counters::reads;
 use crate::creation::counts;
 use crate::keys::{Map, reason};
-use crate::observed::{Observed, ReplicaSet, Workload};
+use crate::observed::{Observed, ReplicaSet};
 use crate::sets::Sets;
 use crate::sizes::{Moves, Resize};
 use crate::upkeep::Upkeep;
@@ -32,14 +32,17 @@ pub(crate) fn writes(observed: &Observed, sets: &Sets<'_>, upkeep: &Upkeep, move
         };
         writes.push(SetWrite { set: index, update, is_scaled: false, events: Vec::new() });
     }
-    let workload = &observed.workload;
+    if moves.is_empty() {
+        return writes;
+    }
+    let counts = counts(&observed.workload);
     for step in moves.up.iter().chain(&moves.up_again) {
-        join(&mut writes, workload, sets, *step, Purpose::Scale);
+        join(&mut writes, counts, sets, *step, Purpose::Scale);
     }
     let shares = moves.shares.iter().map(|share| (share, Purpose::Scale));
     let cuts = moves.cuts.iter().map(|cut| (cut, Purpose::ScaleDownOld));
     for (step, purpose) in shares.chain(cuts) {
-        if let Some(write) = join(&mut writes, workload, sets, *step, purpose) {
+        if let Some(write) = join(&mut writes, counts, sets, *step, purpose) {
             write.is_scaled = true;
         }
     }
@@ -61,13 +64,13 @@ pub(crate) fn update(set: &ReplicaSet, annotations: Map) -> UpdateReplicaSet {
 /// Joins a step of sizes to the write of its set. Nothing, if size and annotations are right (S8.9).
 fn join<'a>(
     writes: &'a mut Vec<SetWrite>,
-    workload: &Workload,
+    counts: [(&'static str, i64); 2],
     sets: &Sets<'_>,
     step: Resize,
     purpose: Purpose,
 ) -> Option<&'a mut SetWrite> {
     let set = sets.get(step.set)?;
-    let stale = stale(workload, set);
+    let stale = stale(counts, set);
     if !step.is_change() && stale.is_empty() {
         return None;
     }
@@ -88,11 +91,11 @@ fn join<'a>(
 
 /// The replicas annotations that a set does not have as they should be (S4.14); in the middle of a
 /// rollout mostly none.
-fn stale(workload: &Workload, set: &ReplicaSet) -> Map {
+fn stale(counts: [(&'static str, i64); 2], set: &ReplicaSet) -> Map {
     let is_stale = |(key, count): &(&'static str, i64)| {
         !set.annotations.get(*key).is_some_and(|text| reads(text, count))
     };
-    let stale = counts(workload).into_iter().filter(is_stale);
+    let stale = counts.into_iter().filter(is_stale);
     stale.map(|(key, count)| (key.to_owned(), count.to_string())).collect()
 }
 
