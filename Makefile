@@ -57,7 +57,7 @@ sim-determinism: ## Play 1,000 seeds twice and compare
 
 .PHONY: mutants-check
 mutants-check: ## Put bugs of the past back in; the simulator has to find each (ONLY=name for one)
-	@$(CARGO) run --quiet --release --package sim --features mutants --bin mutants -- $(if $(ONLY),--only $(ONLY)) $(MUTANTS_FLAGS)
+	@CARGO="$(CARGO)" dev/mutants/check $(if $(ONLY),--only $(ONLY)) $(MUTANTS_FLAGS)
 
 # All of them take hours; SHARD=0/10 tries every tenth. Needs cargo-mutants; docs/mutants.md has the
 # last result.

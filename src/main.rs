@@ -54,9 +54,6 @@ pub(crate) use dispatch::index;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-// Bugs of the past are for the simulator (crates/plan/src/bug.rs).
-const _: () = assert!(!plan::bug::REINJECTABLE, "the operator is built without reinjected-bugs");
-
 /// Why the program ends with a failure.
 #[derive(Debug, thiserror::Error)]
 enum Failure {

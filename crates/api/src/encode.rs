@@ -5,7 +5,6 @@
 //! answer 409 when the object is not the one that the decision was made from.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use plan::bug::{Bug, has};
 use plan::keys::{REVISION, ROLLBACK_TO};
 use plan::selector::LabelSelector;
 use plan::{Flavour, NewReplicaSet, RollBack, Status, StatusWrite, Target, UpdateReplicaSet, Workload};
@@ -71,9 +70,6 @@ fn owner_reference(flavour: Flavour, workload: &Workload) -> OwnerReference {
 }
 
 fn preconditions(uid: &str, resource_version: &str) -> Value {
-    if has(Bug::BlindPatch) {
-        return json!({});
-    }
     json!({ "uid": uid, "resourceVersion": resource_version })
 }
 

@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-use plan::bug::{Bug, has};
 use plan::{ReplicaSet, Workload};
 
 use crate::packed::Packed;
@@ -144,19 +143,17 @@ impl Index {
     }
 
     fn update_workload(&mut self, workload: Packed<Workload>, now: Instant) -> Vec<Key> {
-        let (key, is_noticed) = self.put_workload(workload, now);
-        if is_noticed { vec![key] } else { Vec::new() }
+        vec![self.put_workload(workload, now)]
     }
 
-    /// Its name, and whether that is news.
-    fn put_workload(&mut self, workload: Packed<Workload>, now: Instant) -> (Key, bool) {
+    /// Its name.
+    fn put_workload(&mut self, workload: Packed<Workload>, now: Instant) -> Key {
         let head = workload.head();
         let uid = head.uid;
         let key = Key { namespace: head.namespace.into_owned(), name: head.name.into_owned() };
-        let (mut since, mut is_noticed) = (now, true);
+        let mut since = now;
         if let Some(known) = self.workloads.get(&key) {
             let old = known.workload.head();
-            is_noticed = !(has(Bug::AnnotationsUnnoticed) && old.generation == head.generation);
             if old.uid == uid {
                 since = known.since;
             } else {
@@ -166,7 +163,7 @@ impl Index {
         }
         self.keys_by_uid.insert(uid, key.clone());
         self.workloads.insert(key.clone(), Known { workload, since });
-        (key, is_noticed)
+        key
     }
 
     /// A Deployment is gone, or cannot be understood any more.
@@ -203,7 +200,7 @@ impl Index {
             if !self.counts(Kind::Workloads, &head.namespace) {
                 continue;
             }
-            let (key, _) = self.put_workload(workload, now);
+            let key = self.put_workload(workload, now);
             gone.remove(&key);
             woken.push(key);
         }
@@ -266,15 +263,11 @@ impl Index {
         let (before, new) = (old.map(|placed| placed.head()), placed.head());
         let mut woken = Vec::new();
         let owner_changed = before.as_ref().is_none_or(|before| before.owner != new.owner);
-        if owner_changed
-            && !has(Bug::OwnerChangeUnnoticed)
-            && let Some(uid) = before.and_then(|before| before.owner)
-        {
+        if owner_changed && let Some(uid) = before.and_then(|before| before.owner) {
             woken.extend(self.keys_by_uid.get(&uid).cloned());
         }
         match &new.owner {
             Some(uid) => woken.extend(self.keys_by_uid.get(uid).cloned()),
-            None if has(Bug::OwnerChangeUnnoticed) => {}
             None => {
                 let set = placed.set();
                 if owner_changed || old.is_none_or(|old| old.set().labels != set.labels) {

@@ -10,8 +10,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use plan::bug::{Bug, has};
-
 use crate::index::{Index, Key};
 
 /// After so long the cache is believed no more, and a live read takes its place.
@@ -104,7 +102,7 @@ impl Ledger {
     /// The same, and it is given so much time (S14.4).
     pub fn check_within(&mut self, patience: Duration, key: &Key, index: &Index, now: Instant) -> Readiness {
         let Some(entry) = self.entries.get(key) else { return Readiness::Ready };
-        if entry.is_shown_by(&key.namespace, index) || has(Bug::LedgerIgnored) {
+        if entry.is_shown_by(&key.namespace, index) {
             self.entries.remove(key);
             return Readiness::Ready;
         }

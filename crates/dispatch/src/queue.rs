@@ -12,8 +12,6 @@ use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
-use plan::bug::{Bug, has};
-
 /// Events of a key that follow each other more closely are a burst, which is acted upon together
 /// when it is over: while a set's status still changes, a write to the set would be refused.
 const COALESCE: Duration = Duration::from_millis(10);
@@ -153,10 +151,6 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     /// often it has failed in a row.
     pub fn add_failed(&mut self, key: K, now: Instant) -> (Duration, u32) {
         let (due, count) = self.next_attempt(&key, now);
-        if has(Bug::KeyDropped) && count > 15 {
-            self.forget(&key);
-            return (Duration::MAX, count);
-        }
         self.delay(key, due);
         (due.saturating_duration_since(now), count)
     }
@@ -338,7 +332,6 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         let count = self.failures.get(key).map_or(0, |known| known.count).saturating_add(1);
         let factor = 1_u32.checked_shl(count - 1).unwrap_or(u32::MAX);
         let own = BACKOFF_BASE.saturating_mul(factor).min(BACKOFF_MAX);
-        let own = if has(Bug::NoBackoff) { BACKOFF_BASE } else { own };
         let due = now + own.max(self.draw(now));
         self.failures.insert(key.clone(), Failures { count, due });
         (due, count)

@@ -19,27 +19,21 @@ Visits every state of a small Deployment, and checks each. Without flags: the wo
 --failures N     how many pods fail (0)
 --strict         AV-2 where a cut counts on a report of an earlier size, too
 --break RULE     breaks floor, surge, pause, preconditions or ledger, to see that it is found
---bug NAME       puts a bug of the past back in (feature `mutants`)
 --states-max N   gives up after so many states (20000000)";
 
 /// What the command line says.
 struct Arguments {
     scope: Option<Scope>,
-    bug: Option<String>,
     states_max: usize,
 }
 
 impl Arguments {
     fn read(words: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut words = words;
-        let mut arguments = Self { scope: None, bug: None, states_max: 20_000_000 };
+        let mut arguments = Self { scope: None, states_max: 20_000_000 };
         while let Some(flag) = words.next() {
             if flag == "--states-max" {
                 arguments.states_max = number(&flag, words.next())?;
-                continue;
-            }
-            if flag == "--bug" {
-                arguments.bug = Some(words.next().ok_or("--bug wants a name")?);
                 continue;
             }
             let scope = arguments.scope.get_or_insert_with(Scope::small);
@@ -93,18 +87,6 @@ fn breakage(word: Option<&str>) -> Result<Breakage, String> {
     })
 }
 
-#[cfg(feature = "mutants")]
-fn inject(name: &str) -> Result<(), String> {
-    let bug = plan::bug::Bug::ALL.iter().find(|bug| bug.name() == name);
-    plan::bug::inject(Some(*bug.ok_or_else(|| format!("no bug is called {name}"))?));
-    Ok(())
-}
-
-#[cfg(not(feature = "mutants"))]
-fn inject(_: &str) -> Result<(), String> {
-    Err("--bug needs the feature `mutants`".to_owned())
-}
-
 fn explore(scope: Scope, states_max: usize) -> bool {
     let Scope { replicas, templates, strategy, history, edits, crashes, scales, failures, .. } = scope;
     println!(
@@ -140,9 +122,7 @@ fn print(report: &Report) {
 }
 
 fn main() -> ExitCode {
-    let arguments = Arguments::read(std::env::args().skip(1));
-    let ready = arguments.and_then(|it| it.bug.as_deref().map_or(Ok(()), inject).map(|()| it));
-    let arguments = match ready {
+    let arguments = match Arguments::read(std::env::args().skip(1)) {
         Ok(arguments) => arguments,
         Err(error) => {
             eprintln!("{error}\n\n{USAGE}");

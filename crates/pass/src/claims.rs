@@ -1,6 +1,5 @@
 //! Adopting and releasing: all are tried, and any error ends the pass (S2.16–S2.18).
 
-use plan::bug::{Bug, has};
 use plan::{Claim, Target};
 
 use crate::{Cluster, Pass, PassError, Refusal};
@@ -35,9 +34,6 @@ impl<C: Cluster> Pass<'_, C> {
 
     async fn may_adopt(&self) -> Result<(), PassError> {
         let workload = &self.observed.workload;
-        if has(Bug::AdoptedWhileOrphaned) {
-            return Ok(());
-        }
         match self.cluster.owner(workload).await? {
             Some(owner) if owner.uid == workload.uid && !owner.deleting => Ok(()),
             Some(owner) if owner.uid == workload.uid => {

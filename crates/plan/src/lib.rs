@@ -11,7 +11,6 @@ mod action;
 mod aim;
 mod announce;
 mod assemble;
-pub mod bug;
 mod collision;
 mod conditions;
 mod counters;
