@@ -112,7 +112,7 @@ impl<C: Cluster> Pass<'_, C> {
                 Step::Act(plan) => {
                     self.deviations.extend(plan.deviations.iter().copied());
                     match self.act(&plan).await {
-                        Ok(Then::End) => return self.end(plan),
+                        Ok(Then::End) => return self.end(*plan),
                         Ok(Then::With(set)) => self.observed.sets.push(*set),
                         Ok(Then::WithoutCuts(error)) => {
                             self.observed.answers.refuses_cuts = true;
@@ -126,10 +126,10 @@ impl<C: Cluster> Pass<'_, C> {
         Err((PassError::retry(format!("no end after {STEPS_MAX} steps")), None))
     }
 
-    fn end(&mut self, plan: Box<Plan>) -> Result<Plan, Ended> {
+    fn end(&mut self, plan: Plan) -> Result<Plan, Ended> {
         match self.refused_cut.take() {
             Some(error) => Err((error, Some(plan.why))),
-            None => Ok(*plan),
+            None => Ok(plan),
         }
     }
 

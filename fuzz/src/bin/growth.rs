@@ -51,7 +51,7 @@ fn conditions(length: usize) -> Value {
 
 const PARSERS: &[Parser] = &[
     ("revision-history", list, |it| {
-        drop(black_box(with_history_entry(HISTORY_LENGTH_MAX, Some(text(it)), "7")))
+        drop(black_box(with_history_entry(HISTORY_LENGTH_MAX, Some(text(it)), "7")));
     }),
     ("revision", digits, |it| _ = black_box(Revision::read(Some(text(it))))),
     ("quantity", digits, |it| _ = black_box(quantity::nanos(it))),

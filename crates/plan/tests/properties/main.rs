@@ -14,7 +14,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use plan::keys::REVISION;
-use plan::revision::Revision;
+use plan::revision::{REVISION_MAX, Revision};
 use plan::{Action, Flavour, Plan, Planned, Purpose, ReplicaSet};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -132,7 +132,7 @@ proptest! {
         world.observed.options.joins_reports = is_ours;
         world.observed.options.status_written = Some(world.now);
         // At the end of the number line the new set gets no revision of its own (S5.2).
-        let told = Some(highest_revision(&world)).filter(|told| *told < revision::REVISION_MAX);
+        let told = Some(highest_revision(&world)).filter(|told| *told < REVISION_MAX);
         world.observed.workload.status.ours.revision = told.filter(|_| is_ours && is_told);
         let mut before = Vec::new();
         for _ in 0..3 {
