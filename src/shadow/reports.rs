@@ -6,7 +6,7 @@
 
 use jiff::Timestamp;
 use plan::keys::{condition, reason};
-use plan::{Action, Condition, Event, Status, Workload};
+use plan::{Action, Condition, Event, ReplicaSet, Status, Workload};
 
 use crate::shadow::agree::sizes_on_the_way;
 use crate::shadow::fleet::View;
@@ -14,7 +14,7 @@ use crate::shadow::fleet::View;
 /// The statuses, in the order in which they would be written.
 pub(crate) fn on_the_way(view: &View, actions: &[Action], events: &[Event], now: Timestamp) -> Vec<Status> {
     let mut statuses = before_counting(view, actions, now);
-    statuses.extend(before_growth(view, actions, events));
+    statuses.extend(before_step(view, actions, events));
     statuses
 }
 
@@ -62,35 +62,40 @@ fn declared(view: &View, actions: &[Action]) -> Option<Progressing> {
         let message = format!("Created new replica set \"{name}\"");
         return Some(("True", reason::NEW_REPLICA_SET_CREATED, message));
     }
-    let workload = &view.workload.decoded;
-    let of_template = view.sets.iter().map(|set| &set.decoded);
-    let of_template = of_template.filter(|set| set.carries(&workload.template.fingerprint));
-    let found = of_template.min_by(|a, b| a.age_order(b)).filter(|_| reason_of(workload).is_none())?;
+    let found = declared_set(view).filter(|_| reason_of(&view.workload.decoded).is_none())?;
     let message = format!("Found new replica set \"{}\"", found.name);
     Some(("True", reason::FOUND_NEW_REPLICA_SET, message))
 }
 
-/// What is told by the sizes before a step up (S9.3): all else is as in the status that our plan writes, or
-/// as it stands.
-fn before_growth(view: &View, actions: &[Action], events: &[Event]) -> Vec<Status> {
+/// The oldest set that carries the template (S4.1).
+fn declared_set(view: &View) -> Option<&ReplicaSet> {
+    let fingerprint = &view.workload.decoded.template.fingerprint;
+    let sets = view.sets.iter().map(|set| &set.decoded);
+    sets.filter(|set| set.carries(fingerprint)).min_by(|a, b| a.age_order(b))
+}
+
+/// What is reported by the sizes before the step of the declared set (S9.3), which takes pods away where
+/// somebody gave it too many (S6.6): all else is as in the status that our plan writes, or as it stands.
+fn before_step(view: &View, actions: &[Action], events: &[Event]) -> Vec<Status> {
     let workload = &view.workload.decoded;
+    let declared = declared_set(view).map(|set| &set.name);
     let mut last = &workload.status;
-    let mut growth = None;
+    let mut step = None;
     for action in actions {
         match action {
             Action::WriteStatus(write) => last = &write.status,
-            Action::UpdateReplicaSet(update) if update.size_to > update.size_from => {
+            Action::UpdateReplicaSet(update) if declared == Some(&update.target.name) => {
                 let first = sizes_on_the_way(&update.target.name, events).first().copied();
-                growth = first.map(|first| first - update.size_from);
+                step = first.map(|first| first - update.size_from);
             }
             _ => {}
         }
     }
     let owned = view.sets.iter().filter(|set| set.decoded.controller_uid.as_ref() == Some(&workload.uid));
     let before: i64 = owned.map(|set| set.decoded.size).sum();
-    let told = |growth: i64| Status {
-        unavailable_replicas: (before + growth - last.available_replicas).max(0),
+    let told = |step: i64| Status {
+        unavailable_replicas: (before + step - last.available_replicas).max(0),
         ..last.clone()
     };
-    growth.map_or_else(Vec::new, |growth| vec![told(0), told(growth)])
+    step.map_or_else(Vec::new, |step| vec![told(0), told(step)])
 }

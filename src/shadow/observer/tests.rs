@@ -279,6 +279,45 @@ fn sizes_on_the_way_agree() {
     }
 }
 
+/// A person gives the set of a complete Deployment two pods more. Upstream takes them away, and reports what
+/// was missing by the size before that (S6.6, S9.3).
+#[test]
+fn the_report_of_a_repaired_size_agrees() {
+    for (unavailable, agreed) in [(2, 2), (1, 1)] {
+        let mut story = Story::new(&format!("repair-{unavailable}"));
+        story.tell(Which::Deployments, &complete(None), &by("nobody", "", "spec"), false);
+        for (size, author) in [(3, "nobody"), (5, "kubectl"), (3, KCM)] {
+            story.tell(Which::ReplicaSets, &available(size), &by(author, "", "spec"), false);
+        }
+        story.status(&complete(Some(unavailable)));
+        let counts = story.counts();
+        assert_eq!(counts["compared"], 2, "{counts}");
+        assert_eq!(counts["agreed"], agreed, "{unavailable}: {counts}");
+    }
+}
+
+fn complete(unavailable: Option<i64>) -> Value {
+    let mut status = json!({"replicas": 3, "readyReplicas": 3, "availableReplicas": 3, "updatedReplicas": 3,
+    "terminatingReplicas": 0, "observedGeneration": 1, "conditions": [
+        condition("Available", "True", "MinimumReplicasAvailable", "Deployment has minimum availability."),
+        condition("Progressing", "True", "NewReplicaSetAvailable",
+            "ReplicaSet \"web-7d9f6b5c4\" has successfully progressed."),
+    ]});
+    if let Some(unavailable) = unavailable {
+        status["unavailableReplicas"] = json!(unavailable);
+    }
+    with_status(deployment(3), status)
+}
+
+/// The set of three available pods, when it is given this size.
+fn available(size: i64) -> Value {
+    let mut set = set(3);
+    set["spec"]["replicas"] = json!(size);
+    set["status"] = json!({"replicas": 3, "readyReplicas": 3, "availableReplicas": 3, "observedGeneration": 1,
+        "terminatingReplicas": 0});
+    set
+}
+
 /// Ten wanted, three may be missing: an old set of ten with two unhealthy pods, and a new one.
 fn rolling(story: &mut Story) {
     let mut changed = deployment(10);
