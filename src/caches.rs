@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::decode::{self, Defaults};
-use dispatch::packed::Packed;
-use dispatch::territory;
+use engine::packed::Packed;
+use engine::rivalry::Sighting;
+use engine::territory;
 use kube::Api;
 use kube::runtime::watcher;
 use plan::keys::LAST_APPLIED;
@@ -23,7 +24,6 @@ use crate::index::{Key, Placed};
 use crate::object::{Kind, Object};
 use crate::quarantine::Quarantine;
 use crate::renewal::{Orders, Renewer, renewal};
-use crate::rivalry::Sighting;
 use crate::shard::Shard;
 use crate::unread::Unread;
 use crate::watch::{self, Sink};
@@ -173,7 +173,7 @@ impl Sink<Unread> for Workloads {
         let decoded = whole.and_then(|()| workload(self.0.controller.flavour, &object.body));
         if let Ok(workload) = &decoded {
             let sighting = Sighting::new(workload, object.status_writer.take());
-            self.0.controller.rivalry().saw(&key, sighting);
+            self.0.controller.engine.saw_status(&key, sighting, clock::now());
         }
         self.0.quarantine.judge(&object, decoded.as_ref().err());
         Some(match decoded {
@@ -192,25 +192,15 @@ impl Sink<Unread> for Workloads {
             Read::Unreadable(..) => None,
         });
         let namespace = self.0.namespace.as_deref();
-        let woken = self.0.controller.index().reset_workloads(namespace, readable, clock::now());
-        self.0.controller.queue.wake(woken);
+        self.0.controller.queue.feed(|engine, now| engine.workloads_listed(namespace, readable, now));
         self.0.note_filled();
     }
 
     fn apply(&self, item: Read) {
-        let mut index = self.0.controller.index();
-        match item {
-            Read::Workload(workload) => {
-                let woken = index.workload_came(workload, clock::now());
-                drop(index);
-                self.0.controller.queue.heed(woken);
-            }
-            Read::Unreadable(key, version) => {
-                let woken = index.delete_workload(key, &version);
-                drop(index);
-                self.0.controller.queue.wake(woken);
-            }
-        }
+        self.0.controller.queue.feed(|engine, now| match item {
+            Read::Workload(workload) => engine.workload_came(workload, now),
+            Read::Unreadable(key, version) => engine.workload_gone(key, &version, now),
+        });
         self.0.note_sizes();
     }
 
@@ -218,9 +208,9 @@ impl Sink<Unread> for Workloads {
         let object = object.metadata();
         self.0.quarantine.judge(object, None);
         let key = Key { namespace: object.namespace().to_owned(), name: object.name().to_owned() };
-        self.0.controller.rivalry().forget(&key);
-        let woken = self.0.controller.index().delete_workload(key, object.resource_version());
-        self.0.controller.queue.wake(woken);
+        self.0.controller.engine.state().rivalry.forget(&key);
+        let version = object.resource_version();
+        self.0.controller.queue.feed(|engine, now| engine.workload_gone(key, version, now));
         self.0.note_sizes();
     }
 
@@ -275,14 +265,13 @@ impl Sink<Unread> for Sets {
     }
 
     fn reset(&self, items: Vec<Packed<Placed>>) {
-        let woken = self.0.controller.index().reset_sets(self.0.namespace.as_deref(), items);
-        self.0.controller.queue.wake(woken);
+        let namespace = self.0.namespace.as_deref();
+        self.0.controller.queue.feed(|engine, now| engine.sets_listed(namespace, items, now));
         self.0.note_filled();
     }
 
     fn apply(&self, item: Packed<Placed>) {
-        let woken = self.0.controller.index().set_came(item);
-        self.0.controller.queue.heed(woken);
+        self.0.controller.queue.feed(|engine, now| engine.set_came(item, now));
         self.0.note_sizes();
     }
 
@@ -290,8 +279,7 @@ impl Sink<Unread> for Sets {
         let object = object.metadata();
         self.0.quarantine.judge(object, None);
         let (namespace, version) = (object.namespace(), object.resource_version());
-        let woken = self.0.controller.index().delete_set(namespace, object.uid(), version);
-        self.0.controller.queue.wake(woken);
+        self.0.controller.queue.feed(|engine, now| engine.set_gone(namespace, object.uid(), version, now));
         self.0.note_sizes();
     }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 
-/// What time it is, for everything that [`dispatch`] decides.
+/// What time it is, for everything that [`engine`] decides.
 pub(crate) fn now() -> Instant {
     tokio::time::Instant::now().into_std()
 }

@@ -2,24 +2,20 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use dispatch::index::{Extent, Index, Key, Sight};
-use dispatch::ledger::Ledger;
-use dispatch::memory::Memory;
-use dispatch::starts::Starts;
+use engine::index::{Extent, Index, Key, Sight};
+use engine::{Engine, Settings};
 use plan::Flavour;
 
 use crate::client::WatchClients;
+use crate::clock;
 use crate::events::Events;
 use crate::health::Progress;
 use crate::leadership::Leadership;
 use crate::metrics::{Metrics, standard::Meters};
-use crate::patience::Patience;
 use crate::pods::PodWatches;
 use crate::queue::Queue;
 use crate::requests::Server;
-use crate::rivalry::Rivalry;
 use crate::rollouts::Rollouts;
-use crate::scout::Listings;
 use crate::shard::Shard;
 
 /// What happens to orphans that match a selector and lack our label.
@@ -31,17 +27,27 @@ pub(crate) enum Adoption {
     Any,
 }
 
+impl From<Adoption> for engine::Adoption {
+    fn from(adoption: Adoption) -> Self {
+        match adoption {
+            Adoption::Labelled => Self::Labelled,
+            Adoption::Any => Self::Any,
+        }
+    }
+}
+
 /// One flavour's controller.
 pub(crate) struct Controller {
     pub(crate) flavour: Flavour,
-    pub(crate) adoption: Adoption,
     pub(crate) server: Server,
     /// Whether we may write.
     pub(crate) leadership: Leadership,
     /// The namespaces that are ours; `None` for all that are watched.
     pub(crate) shard: Option<Arc<Shard>>,
     pub(crate) watches: WatchClients,
-    pub(crate) queue: Queue<Key>,
+    /// What decides, and all that it knows.
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) queue: Queue,
     /// How the workers get on.
     pub(crate) progress: Arc<Progress>,
     pub(crate) events: Events,
@@ -50,25 +56,17 @@ pub(crate) struct Controller {
     pub(crate) meters: Meters,
     pub(crate) rollouts: Rollouts,
     pub(crate) pods: PodWatches,
-    pub(crate) listings: Listings,
     working_term: Mutex<Option<u64>>,
-    index: Mutex<Index>,
-    ledger: Mutex<Ledger>,
-    memory: Mutex<Memory>,
-    rivalry: Mutex<Rivalry>,
-    patience: Mutex<Patience>,
-    starts: Mutex<Starts>,
 }
 
 impl Controller {
     pub(crate) fn new(
         flavour: Flavour,
-        adoption: Adoption,
+        settings: Settings,
         server: Server,
         watches: WatchClients,
         events: Events,
         metrics: Metrics,
-        rivalry: Rivalry,
     ) -> Self {
         metrics.begin(flavour.api_version());
         let is_split = watches.pairs.iter().any(|pair| pair.namespace.is_some());
@@ -78,28 +76,22 @@ impl Controller {
             Some(_) => Index::of_shard(sight),
             None => Index::watched(sight, extent),
         };
+        let engine = Arc::new(Engine::new(flavour, settings, index, clock::now()));
         Self {
             flavour,
-            adoption,
             leadership: server.leadership().clone(),
             shard: server.shard().cloned(),
             server,
             watches,
-            queue: Queue::new(),
+            queue: Queue::new(engine.clone()),
+            engine,
             progress: Arc::new(Progress::new()),
             events,
             meters: metrics.standard.of(flavour.controller_name()),
             metrics,
             rollouts: Rollouts::default(),
             pods: PodWatches::default(),
-            listings: Listings::default(),
             working_term: Mutex::new(None),
-            index: Mutex::new(index),
-            ledger: Mutex::new(Ledger::default()),
-            memory: Mutex::new(Memory::default()),
-            rivalry: Mutex::new(rivalry),
-            patience: Mutex::default(),
-            starts: Mutex::default(),
         }
     }
 
@@ -115,9 +107,7 @@ impl Controller {
     /// We have won the lease, and everything is about to be listed anew: what these lists show anyhow
     /// is waited for no more. Others have written since we looked at anything else, or may have.
     pub(crate) fn start_over(&self) {
-        self.ledger().start_over();
-        self.memory().forget_scouting();
-        self.listings.forget();
+        self.engine.start_over();
         self.pods.stop_all();
     }
 
@@ -145,46 +135,12 @@ impl Controller {
         self.shard.as_ref().map_or(Some(0), |shard| shard.stay(namespace))
     }
 
-    /// Nothing is remembered of a Deployment that is gone, or ours no more.
-    pub(crate) fn forget(&self, key: &Key) {
-        self.memory().forget(key);
-        self.rivalry().forget(key);
-        self.rollouts.forget(key);
-        self.ledger().clear(key);
-        self.pods.stop(key);
-    }
-
     fn working_term(&self) -> MutexGuard<'_, Option<u64>> {
         self.working_term.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The cache. Held briefly, never across a request.
+    /// The cache; see [`Engine::cache`].
     pub(crate) fn index(&self) -> MutexGuard<'_, Index> {
-        self.index.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The ledger. Held briefly; where both are held, the ledger is taken first.
-    pub(crate) fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What is remembered between passes. Held briefly.
-    pub(crate) fn memory(&self) -> MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Who else writes our statuses. Held briefly, and no other lock meanwhile.
-    pub(crate) fn rivalry(&self) -> MutexGuard<'_, Rivalry> {
-        self.rivalry.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Who has been asked to come later. Held briefly, and no other lock meanwhile.
-    pub(crate) fn patience(&self) -> MutexGuard<'_, Patience> {
-        self.patience.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Whose turn it is to begin a rollout. Held briefly, and no other lock meanwhile.
-    pub(crate) fn starts(&self) -> MutexGuard<'_, Starts> {
-        self.starts.lock().unwrap_or_else(PoisonError::into_inner)
+        self.engine.cache()
     }
 }

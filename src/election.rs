@@ -3,12 +3,12 @@
 
 use std::time::{Duration, Instant};
 
+use engine::pass::Refusal;
 use jiff::Timestamp;
 use kube::api::PostParams;
 use kube::runtime::watcher;
 use kube::{Api, Client};
 use lease::{Claim, Elector, Record, Reply, Request, Timings, Todo};
-use pass::Refusal;
 use prometheus::IntGauge;
 use serde_json::{Value, json};
 use tokio::sync::watch as signal;

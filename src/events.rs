@@ -23,7 +23,7 @@ use tracing::{debug, warn};
 use crate::clock;
 use crate::live::{patch_params, post_params};
 use crate::object::{Kind, Object};
-use crate::requests::Server;
+use crate::requests::{Authority, Server};
 use correlator::{Correlator, Verdict};
 use steps::Steps;
 
@@ -165,9 +165,9 @@ impl Events {
             Verdict::Create { name, message } => self.create(recorded, &name, &message, now).await,
             Verdict::Repeat { name, message, count } => {
                 let patch = json!({ "count": count, "lastTimestamp": Time(now), "message": message });
-                let requests = Server::writes(Kind::Event, &recorded.about.namespace);
+                let requests = Server::requests(Kind::Event, &recorded.about.namespace);
                 let request = requests.patch(&name, &patch_params(), &Patch::Merge(patch));
-                match self.0.server.write("patch", "events", request).await {
+                match self.0.server.write("patch", "events", request, Authority::default()).await {
                     Ok(_) => {}
                     // It has expired.
                     Err(refusal) if refusal.is_not_found() => {
@@ -182,14 +182,14 @@ impl Events {
     async fn create(&self, recorded: &Recorded, name: &str, message: &str, now: Timestamp) {
         // Serializing does not fail.
         let body = serde_json::to_vec(&body(recorded, name, message, now)).unwrap_or_default();
-        let requests = Server::writes(Kind::Event, &recorded.about.namespace);
+        let requests = Server::requests(Kind::Event, &recorded.about.namespace);
         let request = requests.create(&post_params(false), body);
-        if let Err(refusal) = self.0.server.write("create", "events", request).await {
+        if let Err(refusal) = self.0.server.write("create", "events", request, Authority::default()).await {
             self.lost(recorded, &refusal);
         }
     }
 
-    fn lost(&self, recorded: &Recorded, refusal: &pass::Refusal) {
+    fn lost(&self, recorded: &Recorded, refusal: &engine::pass::Refusal) {
         if refusal.is_not_sent() {
             // Whoever leads tells of it.
             self.0.dropped.with_label_values(&["standby"]).inc();

@@ -4,19 +4,13 @@
 //! election gets to run. So a process that was stopped for a while, or cannot reach the server,
 //! writes nothing from the first moment on.
 
-use std::future::Future;
 use std::time::Instant;
 
+use engine::pass::Refusal;
 use lease::Claim;
-use pass::Refusal;
 use tokio::sync::watch;
 
 use crate::clock;
-
-tokio::task_local! {
-    /// The term that the work under way was begun in.
-    static TERM: u64;
-}
 
 /// The term of those that need no election.
 const ONLY_TERM: u64 = 0;
@@ -60,13 +54,13 @@ impl Leadership {
 
     /// Lets a write leave, and says when waiting for its answer has to end, if ever: then another
     /// may lead. Work that was begun in an earlier term has seen an older cluster; its writes are
-    /// refused as if there were no claim.
-    pub(crate) fn permit(&self) -> Result<Option<Instant>, Refusal> {
+    /// refused as if there were no claim. `None` is work that belongs to no term.
+    pub(crate) fn permit(&self, term: Option<u64>) -> Result<Option<Instant>, Refusal> {
         if !self.is_elected() {
             return Ok(None);
         }
         let claim = self.claim().ok_or_else(Refusal::not_leader)?;
-        let is_of_this_term = TERM.try_with(|term| *term == claim.term).unwrap_or(true);
+        let is_of_this_term = term.is_none_or(|term| term == claim.term);
         if is_of_this_term { Ok(Some(claim.expires)) } else { Err(Refusal::not_leader()) }
     }
 
@@ -97,11 +91,6 @@ impl Leadership {
             }
         }
     }
-}
-
-/// Does some work of a term; what it writes in another one is refused.
-pub(crate) async fn in_term<T>(term: u64, work: impl Future<Output = T>) -> T {
-    TERM.scope(term, work).await
 }
 
 #[cfg(test)]

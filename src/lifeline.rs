@@ -44,13 +44,16 @@ pub(crate) fn rest() -> Option<Duration> {
     REST.try_with(Cell::take).ok().flatten()
 }
 
+/// How long a response asks the client to stay away (`Retry-After` of a 429 or 503).
+pub(crate) fn asked_wait(status: http::StatusCode, headers: &HeaderMap) -> Option<Duration> {
+    let is_busy = matches!(status.as_u16(), 429 | 503);
+    let header = headers.get(RETRY_AFTER).filter(|_| is_busy)?;
+    let seconds = header.to_str().ok()?.parse().ok()?;
+    Some(Duration::from_secs(seconds).min(REST_MAX))
+}
+
 fn hear(status: http::StatusCode, headers: &HeaderMap) {
-    if !matches!(status.as_u16(), 429 | 503) {
-        return;
-    }
-    let seconds = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
-    if let Some(seconds) = seconds {
-        let asked = Duration::from_secs(seconds).min(REST_MAX);
+    if let Some(asked) = asked_wait(status, headers) {
         // Outside of work that listens, nobody minds.
         let _ = REST.try_with(|rest| rest.set(rest.get().max(Some(asked))));
     }

@@ -1,35 +1,42 @@
-//! The real cluster, as a pass sees it: each action is one request with its preconditions.
+//! The API server as the engine's port: each request goes out as it is, and what happened is logged,
+//! counted, and recorded as events.
 
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::time::Instant;
 
-use api::{decode, encode};
-use kube::Api;
-use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
-use kube::core::Request;
-use pass::{Answer, Cluster, Owner, Refusal};
-use plan::{
-    Action, Ask, Claim, DryRun, Event, Flavour, NewReplicaSet, ReplicaSet, StatusWrite, Target, Workload,
-};
+use api::decode::Parts;
+use engine::index::Key;
+use engine::pass::{Outcome, Refusal};
+use engine::port::{self, Cause, Labels, Note, Port, Reply, Request};
+use jiff::Timestamp;
+use kube::api::{DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::core::request::Error as Malformed;
+use plan::keys::{MANAGED_LABEL, MANAGED_VALUE};
+use plan::{Action, Claim, Workload};
+use serde::Deserialize;
 use serde_json::Value;
-use tracing::{debug, info};
+use std::sync::Arc;
+use tracing::{debug, info, warn};
 
-use crate::caches;
 use crate::clock;
 use crate::controller::Controller;
 use crate::events::About;
-use crate::index::{Key, Placed};
-use crate::object::{Kind, Object, Written};
-use crate::requests::Server;
-use crate::rivalry::{self, Counters};
+use crate::object::{Kind, Object};
+use crate::requests::{Authority, Server};
 use crate::rollouts;
 
-/// Who we are in `metadata.managedFields`.
-pub(crate) const FIELD_MANAGER: &str = "rollwright";
+pub(crate) use engine::rivalry::FIELD_MANAGER;
 
-/// The cluster, for one pass over one Deployment.
+const PAGE_SIZE: u32 = 100;
+
+/// The API server, for one attempt at one Deployment.
 pub(crate) struct Live<'a> {
     pub(crate) controller: &'a Arc<Controller>,
     pub(crate) key: &'a Key,
+    /// The term of leadership that the attempt was begun in.
+    pub(crate) term: u64,
+    /// The number of the time that the namespace is ours for, if it is.
+    pub(crate) stay: Option<u64>,
 }
 
 pub(crate) fn patch_params() -> PatchParams {
@@ -40,229 +47,131 @@ pub(crate) fn post_params(dry_run: bool) -> PostParams {
     PostParams { dry_run, field_manager: Some(FIELD_MANAGER.to_owned()) }
 }
 
-pub(crate) fn conflict(message: String) -> Refusal {
-    Refusal { code: 409, reason: "Conflict".to_owned(), message, namespace_terminating: false }
+impl port::Object for Object {
+    fn parts(&self) -> Parts<'_> {
+        Parts::from(&self.body)
+    }
+
+    fn version(&self) -> Cow<'_, str> {
+        Cow::Borrowed(self.resource_version())
+    }
 }
 
-/// An object that the server returned and that we cannot read.
-pub(crate) fn unreadable(error: &decode::Rejected) -> Refusal {
-    Refusal { code: 0, reason: String::new(), message: error.to_string(), namespace_terminating: false }
+/// A page of a list.
+#[derive(Deserialize)]
+struct Page {
+    #[serde(default)]
+    metadata: Continue,
+    items: Vec<Object>,
 }
 
-/// The Deployment and its candidate sets past the cache; `None` when it is gone.
-pub(crate) async fn read(
-    controller: &Controller,
-    key: &Key,
-) -> Result<Option<(Workload, Vec<ReplicaSet>)>, Refusal> {
-    let (server, flavour) = (&controller.server, controller.flavour);
-    let workloads = server.objects(Kind::Deployment(flavour), &key.namespace);
-    let Some(mut live) = server.send("get", "deployments", workloads.get_opt(&key.name)).await? else {
-        return Ok(None);
-    };
-    caches::slim(&mut live.body);
-    let workload = caches::workload(flavour, &live.body).map_err(|error| unreadable(&error))?;
-    let sets = server.objects(Kind::ReplicaSet, &key.namespace);
-    let params = match flavour.set_labels() {
-        Some((label, value)) => ListParams::default().labels(&format!("{label}={value}")),
-        None => ListParams::default(),
-    };
-    let listed = server.send("list", "replicasets", sets.list(&params)).await?;
-    // S17.3: what cannot be decoded is set aside, as by the watch.
-    let sets = listed.items.iter().filter_map(|set| decode::replica_set(flavour, &set.body).ok());
-    Ok(Some((workload, sets.collect())))
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Continue {
+    #[serde(rename = "continue")]
+    token: Option<String>,
 }
 
-/// Looks at the ReplicaSet of a write whose answer never came (S14.4), so that the ledger knows
-/// what the cache has to show.
-pub(crate) async fn settle_doubt(controller: &Controller, key: &Key) -> Result<(), Refusal> {
-    let Some(name) = controller.ledger().in_doubt(key).map(str::to_owned) else { return Ok(()) };
-    let api = controller.server.objects(Kind::ReplicaSet, &key.namespace);
-    let live = controller.server.send("get", "replicasets", api.get_opt(&name)).await?;
-    controller.ledger().settled(key, live.as_ref().map(Object::resource_version), clock::now());
-    Ok(())
-}
+type Sent = Result<http::Request<Vec<u8>>, Malformed>;
 
 impl Live<'_> {
-    fn flavour(&self) -> Flavour {
-        self.controller.flavour
+    fn server(&self) -> &Server {
+        &self.controller.server
     }
 
-    fn workloads(&self) -> Api<Object> {
-        self.controller.server.objects(Kind::Deployment(self.flavour()), &self.key.namespace)
+    fn authority(&self) -> Authority<'_> {
+        let place = self.stay.map(|stay| (self.key.namespace.as_str(), stay));
+        Authority { term: Some(self.term), place }
     }
 
-    fn workload_writes(&self) -> Request {
-        Server::writes(Kind::Deployment(self.flavour()), &self.key.namespace)
-    }
-
-    fn set_writes(&self) -> Request {
-        Server::writes(Kind::ReplicaSet, &self.key.namespace)
-    }
-
-    fn sets(&self) -> Api<Object> {
-        self.controller.server.objects(Kind::ReplicaSet, &self.key.namespace)
-    }
-
-    /// A write to a ReplicaSet returned this version of it.
-    fn wrote_set(&self, set: &Written) {
-        self.controller.ledger().wrote_set(self.key, set.resource_version(), clock::now());
-    }
-
-    /// A write to the Deployment returned this version of it.
-    fn wrote_workload(&self, workload: &Written) -> String {
-        let version = workload.resource_version().to_owned();
-        self.controller.ledger().wrote_workload(self.key, &version, clock::now());
-        version
-    }
-
-    /// What came of a write to this ReplicaSet may be known to nobody.
-    fn note_doubt(&self, sent: &Result<Written, Refusal>, name: &str) {
-        if sent.as_ref().is_err_and(Refusal::leaves_doubt) {
-            self.controller.ledger().doubts(self.key, name, clock::now());
+    /// What kind it is, and its name in metrics.
+    fn kind(&self, kind: port::Kind) -> (Kind, &'static str) {
+        match kind {
+            port::Kind::Deployment => (Kind::Deployment(self.controller.flavour), "deployments"),
+            port::Kind::ReplicaSet => (Kind::ReplicaSet, "replicasets"),
         }
     }
 
-    async fn patch_set(&self, target: &Target, patch: &Patch<Value>) -> Result<String, Refusal> {
-        let request = self.set_writes().patch(&target.name, &patch_params(), patch);
-        let sent = self.controller.server.write("patch", "replicasets", request).await;
-        if sent.as_ref().is_err_and(Refusal::is_conflict) {
-            self.refresh(target).await;
-        }
-        self.note_doubt(&sent, &target.name);
-        let set = sent?;
-        self.wrote_set(&set);
-        Ok(set.resource_version().to_owned())
+    async fn read(
+        &self,
+        verb: &'static str,
+        kind: &'static str,
+        request: Sent,
+    ) -> Result<Reply<Object>, Refusal> {
+        self.server().exchange(verb, kind, request, self.authority()).await.map(Reply::Object)
     }
 
-    /// Brings a set in the cache up to date after a conflict: the next attempt would else be sent as
-    /// this one was, until the watch comes along.
-    async fn refresh(&self, target: &Target) {
-        let api = self.sets();
-        let request = api.get_opt(&target.name);
-        let Ok(Some(live)) = self.controller.server.send("get", "replicasets", request).await else { return };
-        let Ok(set) = decode::replica_set(self.flavour(), &live.body) else { return };
-        let placed = Placed { namespace: self.key.namespace.clone(), set: Arc::new(set) };
-        let woken = self.controller.index().refresh_set(placed);
-        self.controller.queue.wake(woken.into_iter().filter(|other| other != self.key));
+    async fn write(
+        &self,
+        verb: &'static str,
+        kind: &'static str,
+        request: Sent,
+    ) -> Result<Reply<Object>, Refusal> {
+        let written = self.server().write(verb, kind, request, self.authority()).await?;
+        Ok(Reply::Version(written.resource_version().to_owned()))
     }
 
-    async fn patch_workload(&self, patch: &Patch<Value>) -> Result<String, Refusal> {
-        let request = self.workload_writes().patch(&self.key.name, &patch_params(), patch);
-        let workload = self.controller.server.write("patch", "deployments", request).await?;
-        Ok(self.wrote_workload(&workload))
-    }
-
-    async fn write_status(&self, workload: &Workload, write: &StatusWrite) -> Result<String, Refusal> {
-        let counters = Counters::of(&write.status);
-        let rival = self.controller.rivalry().objection(self.key, &counters);
-        if let Some(rival) = rival {
-            return Err(rivalry::give_way(self.controller, self.key, workload, &rival));
-        }
-        let patch = Patch::Merge(encode::status_patch(self.flavour(), workload, write));
-        let (requests, params) = (self.workload_writes(), patch_params());
-        let request = requests.patch_subresource("status", &self.key.name, &params, &patch);
-        let written = self.controller.server.write("patch_status", "deployments", request).await?;
-        let version = self.wrote_workload(&written);
-        if let Ok(version) = version.parse() {
-            self.controller.rivalry().wrote(self.key, &workload.uid, version, counters);
-        }
-        Ok(version)
-    }
-
-    async fn create_set(&self, body: &Value, name: &str) -> Result<(), Refusal> {
-        let request = self.set_writes().create(&post_params(false), body.to_string().into_bytes());
-        let sent = self.controller.server.write("create", "replicasets", request).await;
-        self.note_doubt(&sent, name);
-        self.wrote_set(&sent?);
-        Ok(())
-    }
-
-    async fn delete_set(&self, target: &Target) -> Result<(), Refusal> {
-        let preconditions = Preconditions {
-            uid: Some(target.uid.clone()),
-            resource_version: Some(target.resource_version.clone()),
+    async fn list(
+        &self,
+        namespace: &str,
+        labels: Labels,
+        from: Option<String>,
+    ) -> Result<Reply<Object>, Refusal> {
+        let params = match labels {
+            Labels::Any => ListParams::default(),
+            Labels::Managed => ListParams::default().labels(&format!("{MANAGED_LABEL}={MANAGED_VALUE}")),
+            Labels::Unmanaged => ListParams::default().labels(&format!("{MANAGED_LABEL}!={MANAGED_VALUE}")),
         };
-        let api = self.sets();
-        let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
-        let request = api.delete(&target.name, &params);
-        // Before the request: the watch may be faster than the answer.
-        self.controller.index().expect_gone(&target.uid);
-        if let Err(refusal) = self.controller.server.send("delete", "replicasets", request).await {
-            self.controller.index().expect_no_more(&target.uid);
-            if refusal.is_conflict() {
-                self.refresh(target).await;
-            }
-            return Err(refusal);
-        }
-        self.controller.ledger().deleted_set(self.key, &target.uid, clock::now());
-        Ok(())
+        let params = ListParams { limit: Some(PAGE_SIZE), continue_token: from, ..params };
+        let request = Server::requests(Kind::ReplicaSet, namespace).list(&params);
+        let page: Page = self.server().exchange("list", "replicasets", request, self.authority()).await?;
+        Ok(Reply::Page(page.items, page.metadata.token.filter(|token| !token.is_empty())))
     }
 
-    async fn template(&self, workload: &Workload) -> Result<Value, Refusal> {
-        let api = self.workloads();
-        let live = self.controller.server.send("get", "deployments", api.get(&self.key.name)).await?;
-        let template = live.body.pointer("/spec/template").cloned().unwrap_or(Value::Null);
-        let is_the_same = live.uid() == workload.uid
-            && self.flavour().fingerprint(&template) == workload.template.fingerprint;
-        if is_the_same {
-            Ok(template)
+    async fn create(
+        &self,
+        namespace: &str,
+        object: &Value,
+        is_dry_run: bool,
+    ) -> Result<Reply<Object>, Refusal> {
+        let requests = Server::requests(Kind::ReplicaSet, namespace);
+        let request = requests.create(&post_params(is_dry_run), object.to_string().into_bytes());
+        if is_dry_run {
+            self.read("dry_run", "replicasets", request).await
         } else {
-            Err(conflict(format!("the template of {} has just been changed", self.key)))
+            self.write("create", "replicasets", request).await
         }
     }
 
-    async fn set_template(&self, name: &str, uid: &str) -> Result<Value, Refusal> {
-        let api = self.sets();
-        let live = self.controller.server.send("get", "replicasets", api.get(name)).await?;
-        if live.uid() != uid {
-            return Err(conflict(format!("ReplicaSet {name} was replaced by another one of that name")));
+    async fn patch(&self, patched: Patched<'_>) -> Result<Reply<Object>, Refusal> {
+        let Patched { kind, namespace, name, patch, of_status, wants_object } = patched;
+        let (kind, in_metrics) = self.kind(kind);
+        let (requests, params) = (Server::requests(kind, namespace), patch_params());
+        let (verb, request) = match body_of(patch) {
+            Ok(patch) if of_status => {
+                ("patch_status", requests.patch_subresource("status", name, &params, &patch))
+            }
+            Ok(patch) => ("patch", requests.patch(name, &params, &patch)),
+            Err(error) => return Err(Refusal::conflict(error.to_string())),
+        };
+        if wants_object {
+            self.read(verb, in_metrics, request).await
+        } else {
+            self.write(verb, in_metrics, request).await
         }
-        Ok(live.body.pointer("/spec/template").cloned().unwrap_or(Value::Null))
     }
 
-    async fn dry_run(&self, workload: &Workload, set: &NewReplicaSet) -> Result<DryRun, Refusal> {
-        let fingerprint = &workload.template.fingerprint;
-        if let Some(known) = self.controller.memory().dry_run(self.key, &workload.uid, fingerprint) {
-            return Ok(known);
-        }
-        let (api, params) = (self.sets(), post_params(true));
-        let body = Object::new(encode::dry_run_replica_set(self.flavour(), workload, set));
-        let request = api.create(&params, &body);
-        let result = self.controller.server.send("dry_run", "replicasets", request).await;
-        let stored = result.map(|stored| {
-            let template = stored.body.pointer("/spec/template").unwrap_or(&Value::Null);
-            self.flavour().stored_digest(template)
-        });
-        if let Err(refusal) = &stored {
-            debug!(key = %self.key, code = refusal.code, message = refusal.message, "dry run refused");
-        }
-        self.controller.memory().settle_dry_run(self.key, workload, stored, clock::now())
-    }
-
-    /// The one request that an action comes to.
-    async fn request(&self, workload: &Workload, action: &Action) -> Result<Option<String>, Refusal> {
-        let flavour = self.flavour();
-        match action {
-            Action::SetSelector(selector) => {
-                let patch = Patch::Merge(encode::selector_patch(workload, selector));
-                self.patch_workload(&patch).await.map(Some)
-            }
-            Action::CreateReplicaSet(set) => {
-                let body = encode::replica_set(flavour, workload, set);
-                self.create_set(&body, &set.name).await.map(|()| None)
-            }
-            Action::UpdateReplicaSet(update) => {
-                let patch = Patch::Merge(encode::update_patch(update));
-                self.patch_set(&update.target, &patch).await.map(|_| None)
-            }
-            Action::DeleteReplicaSet(target) => self.delete_set(target).await.map(|()| None),
-            Action::WriteStatus(write) => self.write_status(workload, write).await.map(Some),
-            Action::RollBack(write) => {
-                let patch = serde_json::from_value(encode::rollback_patch(flavour, workload, write));
-                let patch = patch.map(Patch::Json).map_err(|error| conflict(error.to_string()))?;
-                self.patch_workload(&patch).await.map(Some)
-            }
-        }
+    async fn delete(
+        &self,
+        namespace: &str,
+        name: &str,
+        uid: String,
+        version: String,
+    ) -> Result<Reply<Object>, Refusal> {
+        let preconditions = Preconditions { uid: Some(uid), resource_version: Some(version) };
+        let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
+        let request = Server::requests(Kind::ReplicaSet, namespace).delete(name, &params);
+        self.write("delete", "replicasets", request).await
     }
 
     /// One line per action that was carried out.
@@ -285,56 +194,10 @@ impl Live<'_> {
             Action::RollBack(_) => info!(%key, "clear rollback request"),
         }
     }
-}
 
-impl Cluster for Live<'_> {
-    async fn owner(&self, _workload: &Workload) -> Result<Option<Owner>, Refusal> {
-        let api = self.workloads();
-        let live = self.controller.server.send("get", "deployments", api.get_opt(&self.key.name)).await?;
-        Ok(live.map(|live| Owner {
-            uid: live.uid().to_owned(),
-            deleting: live.body.pointer("/metadata/deletionTimestamp").is_some_and(|value| !value.is_null()),
-        }))
-    }
-
-    async fn claim(&self, workload: &Workload, claim: &Claim) -> Result<String, Refusal> {
-        let (target, body) = match claim {
-            Claim::Adopt(target) => {
-                info!(key = %self.key, set = target.name, "adopt ReplicaSet");
-                (target, encode::adopt_patch(self.flavour(), workload, target))
-            }
-            Claim::Release(target) => {
-                info!(key = %self.key, set = target.name, "release ReplicaSet");
-                (target, encode::release_patch(workload, target))
-            }
-        };
-        let version = self.patch_set(target, &Patch::Strategic(body)).await?;
-        rollouts::claimed(self.controller, claim);
-        Ok(version)
-    }
-
-    async fn ask(&self, workload: &Workload, ask: &Ask) -> Result<Answer, Refusal> {
-        Ok(match ask {
-            Ask::Template => Answer::Template(self.template(workload).await?),
-            Ask::DryRun(set) => Answer::DryRun(self.dry_run(workload, set).await?),
-            Ask::SetTemplate { name, uid } => {
-                Answer::SetTemplate(uid.clone(), self.set_template(name, uid).await?)
-            }
-            Ask::Pods => Answer::Pods(self.controller.pods.of(self.controller, self.key, workload).await?),
-        })
-    }
-
-    async fn replica_set(&self, _workload: &Workload, name: &str) -> Result<Option<ReplicaSet>, Refusal> {
-        let api = self.sets();
-        let live = self.controller.server.send("get", "replicasets", api.get_opt(name)).await?;
-        let decoded = live.map(|live| decode::replica_set(self.flavour(), &live.body)).transpose();
-        decoded.map_err(|error| unreadable(&error))
-    }
-
-    async fn act(&self, workload: &Workload, action: &Action) -> Result<Option<String>, Refusal> {
-        let result = self.request(workload, action).await;
-        match &result {
-            Ok(_) => {
+    fn acted(&self, workload: &Workload, action: &Action, result: Result<(), &Refusal>) {
+        match result {
+            Ok(()) => {
                 self.say(action);
                 rollouts::acted(self.controller, self.key, workload, action);
             }
@@ -342,10 +205,125 @@ impl Cluster for Live<'_> {
                 debug!(key = %self.key, code = refusal.code, message = refusal.message, "refused");
             }
         }
-        result
     }
 
-    fn record(&self, workload: &Workload, event: &Event) {
-        self.controller.events.record(About::workload(self.flavour(), workload), event.clone());
+    fn claimed(&self, claim: &Claim) {
+        match claim {
+            Claim::Adopt(target) => info!(key = %self.key, set = target.name, "adopt ReplicaSet"),
+            Claim::Release(target) => info!(key = %self.key, set = target.name, "release ReplicaSet"),
+        }
+        rollouts::claimed(self.controller, claim);
+    }
+
+    fn ended(&self, outcome: &Outcome) {
+        let Outcome { writes, wake, deviations, .. } = outcome;
+        debug!(key = %self.key, writes, ?wake, ?deviations, "pass");
+    }
+}
+
+/// A patch, and of what.
+struct Patched<'a> {
+    kind: port::Kind,
+    namespace: &'a str,
+    name: &'a str,
+    patch: port::Patch,
+    of_status: bool,
+    wants_object: bool,
+}
+
+fn body_of(patch: port::Patch) -> Result<Patch<Value>, serde_json::Error> {
+    Ok(match patch {
+        port::Patch::Merge(patch) => Patch::Merge(patch),
+        port::Patch::Strategic(patch) => Patch::Strategic(patch),
+        port::Patch::Json(patch) => Patch::Json(serde_json::from_value(patch)?),
+    })
+}
+
+impl Port for Live<'_> {
+    type Object = Object;
+
+    fn now(&self) -> Instant {
+        clock::now()
+    }
+
+    fn timestamp(&self) -> Timestamp {
+        clock::timestamp()
+    }
+
+    fn is_ours(&self) -> bool {
+        self.stay.is_some()
+    }
+
+    fn is_watch_broken(&self) -> bool {
+        self.controller.watches.are_broken()
+    }
+
+    async fn send(&self, request: Request, _: Cause<'_>) -> Result<Reply<Object>, Refusal> {
+        match request {
+            Request::Get { kind, namespace, name } => {
+                let (kind, in_metrics) = self.kind(kind);
+                let request = Server::requests(kind, &namespace).get(&name, &GetParams::default());
+                self.read("get", in_metrics, request).await
+            }
+            Request::ListReplicaSets { namespace, labels, from } => self.list(&namespace, labels, from).await,
+            Request::ListPods { key, uid, selector } => {
+                self.controller.pods.of(self.controller, &key, &uid, selector).await.map(Reply::Pods)
+            }
+            Request::Create { namespace, object, is_dry_run } => {
+                self.create(&namespace, &object, is_dry_run).await
+            }
+            Request::Patch { kind, namespace, name, patch, of_status, wants_object } => {
+                let (namespace, name) = (namespace.as_str(), name.as_str());
+                self.patch(Patched { kind, namespace, name, patch, of_status, wants_object }).await
+            }
+            Request::Delete { namespace, name, uid, version } => {
+                self.delete(&namespace, &name, uid, version).await
+            }
+        }
+    }
+
+    fn note(&self, note: Note<'_>) {
+        let (controller, key) = (self.controller, self.key);
+        let metrics = &controller.metrics;
+        match note {
+            Note::CacheBehind => metrics.ledger_waits.inc(),
+            Note::ReadsLive => {
+                metrics.ledger_overdue.inc();
+                warn!(%key, "the cache does not show our last write; reading live");
+            }
+            Note::Acted(workload, action, result) => self.acted(workload, action, result),
+            Note::Claimed(claim) => self.claimed(claim),
+            Note::Event(workload, event) => {
+                controller.events.record(About::workload(controller.flavour, workload), event.clone());
+            }
+            Note::LabelRestored(set) => {
+                metrics.relabelled.inc();
+                warn!(%key, set, "a ReplicaSet of ours had lost its label {MANAGED_LABEL}; it was put back");
+            }
+            Note::LeftAlone(set) => {
+                info!(%key, set, "a ReplicaSet lost our label and its owner: left alone");
+            }
+            Note::LabelsOrphan(set) => info!(%key, set, "label orphan, to be adopted"),
+            Note::Orphan(set, command) => {
+                metrics.orphans_reported.inc();
+                warn!(%key, set, command, "an orphaned ReplicaSet matches and lacks our label");
+            }
+            Note::GivesWay(rival, message) => {
+                warn!(%key, manager = rival.manager, message, "gives way to another controller");
+                metrics.rivalries.with_label_values(&[controller.flavour.api_version()]).inc();
+            }
+            Note::DryRunRefused(refusal) => {
+                debug!(%key, code = refusal.code, message = refusal.message, "dry run refused");
+            }
+            Note::Why(why) => info!(%key, why, "rollout"),
+            Note::PodsNoMore => controller.pods.stop(key),
+            Note::Ended(outcome) => self.ended(outcome),
+            Note::Forgotten => {
+                controller.rollouts.forget(key);
+                controller.pods.stop(key);
+            }
+            Note::Woke => controller.queue.nudge(),
+            Note::Begins(..) | Note::Owner(..) | Note::DryRun(_) | Note::Found(_) => {}
+        }
     }
 }

@@ -18,18 +18,15 @@ mod logging;
 mod manifests;
 mod metrics;
 mod object;
-mod patience;
 mod pods;
 mod probe;
 mod quarantine;
 mod queue;
 mod renewal;
 mod requests;
-mod rivalry;
 mod rollouts;
 mod sandbox;
 mod schema;
-mod scout;
 mod shadow;
 mod shard;
 mod turns;
@@ -46,7 +43,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use args::{Arguments, Command};
-pub(crate) use dispatch::index;
+pub(crate) use engine::index;
 
 /// Gives memory back that is free: lists and bursts come and go, and what a pod may use is limited.
 /// Musl's own allocator, which the image would have, is slow besides. Without huge pages (`no_thp`),

@@ -6,14 +6,13 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use engine::rivalry::Writer;
 use kube::api::ObjectMeta;
 use kube::core::DynamicResourceScope;
 use plan::Flavour;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
-
-use crate::rivalry::Writer;
 
 /// The kinds of objects that the operator reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use api::decode;
+use engine::pass::Refusal;
 use kube::Api;
 use kube::runtime::watcher;
-use pass::Refusal;
-use plan::{Pod, Workload};
+use plan::Pod;
 use tokio::sync::watch as signal;
 use tokio::task::AbortHandle;
 use tracing::debug;
@@ -46,14 +46,14 @@ impl PodWatches {
         &self,
         controller: &Arc<Controller>,
         key: &Key,
-        workload: &Workload,
+        uid: &str,
+        selector: String,
     ) -> Result<Vec<Pod>, Refusal> {
-        let selector = workload.selector.as_ref().map(ToString::to_string).unwrap_or_default();
         let (pods, mut synced) = {
             let mut watches = self.lock();
             let known = watches.get(key);
-            if known.is_none_or(|known| known.uid != workload.uid || known.selector != selector) {
-                watches.insert(key.clone(), start(controller, key, &workload.uid, selector));
+            if known.is_none_or(|known| known.uid != uid || known.selector != selector) {
+                watches.insert(key.clone(), start(controller, key, uid, selector));
             }
             match watches.get(key) {
                 Some(watch) => (watch.pods.clone(), watch.synced.clone()),
@@ -89,7 +89,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 fn unlisted(key: &Key) -> Refusal {
     let message = format!("the pods of {key} could not be listed within {} s", FIRST_LIST.as_secs());
-    Refusal { code: 0, reason: String::new(), message, namespace_terminating: false }
+    Refusal::new(0, "", message)
 }
 
 fn start(controller: &Arc<Controller>, key: &Key, uid: &str, selector: String) -> PodWatch {

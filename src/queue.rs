@@ -1,19 +1,20 @@
-//! The work queue with somebody who waits for it; the machine is [`dispatch::queue`].
+//! The engine's queue with somebody who waits for it; the machine is [`engine::queue`].
 
-use std::hash::Hash;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use dispatch::next::{Next, Scheduled};
-use dispatch::queue::{Cause, Queue as State};
+use engine::Engine;
+use engine::index::Key;
+use engine::next::{Next, Scheduled};
+use engine::queue::Queue as State;
 use tokio::sync::Notify;
 
 use crate::clock;
 
-/// A queue of keys that many tasks share.
-pub(crate) struct Queue<K> {
-    state: Mutex<State<K>>,
+/// The way to the engine's queue, for the watches that feed it and the workers that it feeds.
+pub(crate) struct Queue {
+    engine: Arc<Engine>,
     wake: Notify,
     is_paused: AtomicBool,
 }
@@ -31,62 +32,49 @@ pub(crate) struct Reading {
     pub(crate) longest: Duration,
 }
 
-impl<K: Clone + Eq + Hash + Ord> Queue<K> {
-    pub(crate) fn new() -> Self {
-        Self {
-            state: Mutex::new(State::new(clock::now())),
-            wake: Notify::new(),
-            is_paused: AtomicBool::new(false),
-        }
+impl Queue {
+    pub(crate) fn new(engine: Arc<Engine>) -> Self {
+        Self { engine, wake: Notify::new(), is_paused: AtomicBool::new(false) }
+    }
+
+    /// Brings the engine news, and has a worker look what follows from it.
+    pub(crate) fn feed<T>(&self, news: impl FnOnce(&Engine, Instant) -> T) -> T {
+        let result = news(&self.engine, clock::now());
+        self.nudge();
+        result
+    }
+
+    /// Has a worker look at the queue.
+    pub(crate) fn nudge(&self) {
+        self.wake.notify_one();
     }
 
     /// Something happened that concerns these keys.
-    pub(crate) fn wake(&self, keys: impl IntoIterator<Item = K>) {
-        self.lock().wake(keys, clock::now());
-        self.wake.notify_one();
+    pub(crate) fn wake(&self, keys: impl IntoIterator<Item = Key>) {
+        self.feed(|engine, now| engine.wake(keys, now));
     }
 
-    /// The same, as soon as what happened makes sense of it; see [`State::heed`].
-    pub(crate) fn heed(&self, events: impl IntoIterator<Item = (K, Cause)>) {
-        self.lock().heed(events, clock::now());
-        self.wake.notify_one();
-    }
-
-    /// The key in work has written; see [`State::rest`].
-    pub(crate) fn rest(&self, key: &K, others: usize) {
-        self.lock().rest(key, others, clock::now());
-    }
-
-    /// Until when a key may wait for more; see [`State::rests_until`].
-    pub(crate) fn rests_until(&self, key: &K) -> Option<Instant> {
-        self.lock().rests_until(key, clock::now())
-    }
-
-    /// A pass over this key ended so; says when it comes again, and releases it.
-    pub(crate) fn schedule(&self, key: &K, next: &Next) -> Scheduled {
-        let mut state = self.lock();
-        let scheduled = next.apply(&mut state, key, clock::now());
-        state.done(key);
-        drop(state);
-        self.wake.notify_one();
-        scheduled
+    /// An attempt at this key ended so; says when it comes again, and releases it.
+    pub(crate) fn schedule(&self, key: &Key, next: &Next) -> Scheduled {
+        self.feed(|engine, now| engine.schedule(key, next, now))
     }
 
     /// The next key, and how long it has waited for a worker; `None` once the queue is closed.
-    pub(crate) async fn pop(&self) -> Option<(K, Duration)> {
+    pub(crate) async fn pop(&self) -> Option<(Key, Duration)> {
         loop {
             let woken = self.wake.notified();
             tokio::pin!(woken);
             woken.as_mut().enable();
             let next_due = {
-                let mut state = self.lock();
-                if state.is_closed() {
+                let mut state = self.engine.state();
+                let queue = &mut state.queue;
+                if queue.is_closed() {
                     return None;
                 }
                 if self.is_paused() {
                     None
-                } else if let Some(taken) = state.take_waited(clock::now()) {
-                    let hand_on = !state.is_empty();
+                } else if let Some(taken) = queue.take_waited(clock::now()) {
+                    let hand_on = !queue.is_empty();
                     drop(state);
                     if hand_on {
                         // Somebody else watches the clock and the rest of the queue now.
@@ -94,7 +82,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
                     }
                     return Some(taken);
                 } else {
-                    state.next_due()
+                    queue.next_due()
                 }
             };
             match next_due {
@@ -111,7 +99,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
 
     /// No more keys; workers end.
     pub(crate) fn close(&self) {
-        self.lock().close();
+        self.engine.state().queue.close();
         self.wake.notify_waiters();
     }
 
@@ -131,12 +119,8 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     }
 
     /// A worker that took this key did nothing with it: it comes again.
-    pub(crate) fn put_back(&self, key: &K) {
-        let mut state = self.lock();
-        state.wake([key.clone()], clock::now());
-        state.done(key);
-        drop(state);
-        self.wake.notify_one();
+    pub(crate) fn put_back(&self, key: &Key) {
+        self.feed(|engine, now| engine.put_back(key, now));
     }
 
     /// For how long the next key has been due, and nobody took it.
@@ -144,31 +128,29 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         if self.is_paused() {
             return Duration::ZERO;
         }
-        let due = self.lock().next_due();
+        let due = self.engine.state().queue.next_due();
         due.map_or(Duration::ZERO, |due| clock::now().saturating_duration_since(due))
     }
 
     /// How it stands at this moment.
     pub(crate) fn reading(&self) -> Reading {
-        let (state, now) = (self.lock(), clock::now());
-        let in_work = state.in_work();
-        let ages = in_work.values().map(|since| now.saturating_duration_since(*since));
-        Reading {
-            // Who stands by collects keys for the day that it takes over; none of them waits for it.
-            depth: if self.is_paused() { 0 } else { state.depth_at(now) },
-            added: state.added(),
-            unfinished: ages.clone().sum(),
-            longest: ages.max().unwrap_or_default(),
-        }
+        let now = clock::now();
+        self.read(|queue| {
+            let ages = queue.in_work().into_values().map(|since| now.saturating_duration_since(since));
+            let ages: Vec<Duration> = ages.collect();
+            Reading {
+                // Who stands by collects keys for the day that it takes over; none of them waits for it.
+                depth: if self.is_paused() { 0 } else { queue.depth_at(now) },
+                added: queue.added(),
+                unfinished: ages.iter().sum(),
+                longest: ages.into_iter().max().unwrap_or_default(),
+            }
+        })
     }
 
     /// Looks at the machine itself. Held briefly.
-    pub(crate) fn read<T>(&self, look: impl FnOnce(&State<K>) -> T) -> T {
-        look(&self.lock())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State<K>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn read<T>(&self, look: impl FnOnce(&State<Key>) -> T) -> T {
+        look(&self.engine.state().queue)
     }
 }
 

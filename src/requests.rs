@@ -4,14 +4,17 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use engine::pass::Refusal;
 use http::{HeaderValue, header};
+use kube::client::Body;
 use kube::core::request::Error as Malformed;
-use kube::core::{PartialObjectMeta, Request};
+use kube::core::{PartialObjectMeta, Request, Status};
 use kube::{Api, Client, Resource as _};
-use pass::Refusal;
+use serde::de::DeserializeOwned;
 
 use crate::clock;
 use crate::leadership::Leadership;
+use crate::lifeline::asked_wait;
 use crate::metrics::Metrics;
 use crate::object::{Kind, Object, Written};
 use crate::shard::Shard;
@@ -23,6 +26,14 @@ const DEADLINE: Duration = Duration::from_secs(10);
 /// Of an answer to a write only the version is read: a server that can sends no more than metadata.
 const METADATA_ALONE: HeaderValue =
     HeaderValue::from_static("application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json");
+
+/// Under what a write is sent: the term of leadership, and the namespace with the number of the time that
+/// it has been ours for. Without a term, any will do; without a place, a shard writes nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Authority<'a> {
+    pub(crate) term: Option<u64>,
+    pub(crate) place: Option<(&'a str, u64)>,
+}
 
 /// Where requests go.
 #[derive(Clone)]
@@ -69,8 +80,8 @@ impl Server {
         Api::all_with(self.client.clone(), &kind)
     }
 
-    /// Writes a kind of objects in a namespace; see [`Self::write`].
-    pub(crate) fn writes(kind: Kind, namespace: &str) -> Request {
+    /// Requests about a kind of objects in a namespace; see [`Self::exchange`].
+    pub(crate) fn requests(kind: Kind, namespace: &str) -> Request {
         Request::new(Object::url_path(&kind, Some(namespace)))
     }
 
@@ -80,10 +91,35 @@ impl Server {
         verb: &'static str,
         kind: &'static str,
         request: Result<http::Request<Vec<u8>>, Malformed>,
+        authority: Authority<'_>,
     ) -> Result<Written, Refusal> {
         let mut request = request.map_err(|error| unanswered(&error))?;
         request.headers_mut().insert(header::ACCEPT, METADATA_ALONE);
-        self.send(verb, kind, self.client.request(request)).await
+        self.exchange(verb, kind, Ok(request), authority).await
+    }
+
+    /// Sends a request and reads the answer; a refusal says how long the server wants to be spared.
+    pub(crate) async fn exchange<T: DeserializeOwned>(
+        &self,
+        verb: &'static str,
+        kind: &'static str,
+        request: Result<http::Request<Vec<u8>>, Malformed>,
+        authority: Authority<'_>,
+    ) -> Result<T, Refusal> {
+        let request = request.map_err(|error| unanswered(&error))?;
+        let mut asked = None;
+        let exchange = async {
+            let response = self.client.send(request.map(Body::from)).await?;
+            let status = response.status();
+            asked = asked_wait(status, response.headers());
+            let body = response.into_body().collect_bytes().await?;
+            if status.is_client_error() || status.is_server_error() {
+                return Err(kube::Error::Api(Box::new(failure(status, &body))));
+            }
+            serde_json::from_slice(&body).map_err(kube::Error::SerdeError)
+        };
+        let result = self.send_under(verb, kind, exchange, authority).await;
+        result.map_err(|refusal| Refusal { retry_after: asked, ..refusal })
     }
 
     /// Objects of a kind that has no namespaces.
@@ -98,13 +134,13 @@ impl Server {
     }
 
     /// Lets a write leave, and says when waiting for its answer has to end, if ever.
-    async fn permit(&self) -> Result<Option<Instant>, Refusal> {
+    async fn permit(&self, authority: Authority<'_>) -> Result<Option<Instant>, Refusal> {
         let of_shard = match &self.shard {
-            Some(shard) => Some(shard.permit().await?),
+            Some(shard) => Some(shard.permit(authority.place).await?),
             None => None,
         };
         // Last, since the other one may have waited for an answer.
-        let of_lease = self.leadership.permit()?;
+        let of_lease = self.leadership.permit(authority.term)?;
         Ok(of_shard.into_iter().chain(of_lease).min())
     }
 
@@ -117,7 +153,17 @@ impl Server {
         kind: &'static str,
         request: impl Future<Output = Result<T, kube::Error>>,
     ) -> Result<T, Refusal> {
-        let ends = if is_write(verb) { self.permit().await? } else { None };
+        self.send_under(verb, kind, request, Authority::default()).await
+    }
+
+    async fn send_under<T>(
+        &self,
+        verb: &'static str,
+        kind: &'static str,
+        request: impl Future<Output = Result<T, kube::Error>>,
+        authority: Authority<'_>,
+    ) -> Result<T, Refusal> {
+        let ends = if is_write(verb) { self.permit(authority).await? } else { None };
         let deadline =
             ends.map_or(DEADLINE, |ends| DEADLINE.min(ends.saturating_duration_since(clock::now())));
         let result = match tokio::time::timeout(deadline, request).await {
@@ -151,8 +197,16 @@ pub(crate) fn explain(error: &dyn std::error::Error) -> String {
     text
 }
 
+/// What a server says that refuses; something between it and us may refuse in other words.
+fn failure(status: http::StatusCode, body: &[u8]) -> Status {
+    serde_json::from_slice(body).unwrap_or_else(|_| {
+        let text = String::from_utf8_lossy(body);
+        Status::failure(text.trim(), "Failed to parse error data").with_code(status.as_u16())
+    })
+}
+
 fn unanswered(problem: &impl ToString) -> Refusal {
-    Refusal { code: 0, reason: String::new(), message: problem.to_string(), namespace_terminating: false }
+    Refusal::new(0, "", problem.to_string())
 }
 
 /// What an error of the client means for a pass.
@@ -161,11 +215,9 @@ pub(crate) fn refusal(error: &kube::Error) -> Refusal {
         kube::Error::Api(status) => {
             let causes = status.details.iter().flat_map(|details| &details.causes);
             Refusal {
-                code: status.code,
-                reason: status.reason.clone(),
-                message: status.message.clone(),
                 // S14.3
                 namespace_terminating: causes.into_iter().any(|cause| cause.reason == "NamespaceTerminating"),
+                ..Refusal::new(status.code, &status.reason, status.message.clone())
             }
         }
         other => unanswered(&explain(other)),

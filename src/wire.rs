@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use dispatch::starts;
+use engine::{Settings, starts};
 use kube::Config;
 use lease::Timings;
 use tokio::signal::unix::{SignalKind, signal};
@@ -31,7 +31,6 @@ use crate::leadership::Leadership;
 use crate::metrics::objects::Objects;
 use crate::metrics::{Metrics, standard};
 use crate::requests::Server;
-use crate::rivalry::Rivalry;
 use crate::shard::Shard;
 use crate::{schema, turns, worker};
 
@@ -176,8 +175,9 @@ pub(crate) fn controllers(
     let controllers = flavours.iter().map(|flavour| {
         let (server, watches) = (server.clone(), WatchClients::new(dial, &namespaces)?);
         let (events, metrics) = (events.clone(), metrics.clone());
-        let rivalry = Rivalry::new(arguments.force);
-        Ok(Arc::new(Controller::new(*flavour, arguments.adopt, server, watches, events, metrics, rivalry)))
+        let settings =
+            Settings { adoption: arguments.adopt.into(), force: arguments.force, ..Settings::default() };
+        Ok(Arc::new(Controller::new(*flavour, settings, server, watches, events, metrics)))
     });
     let controllers: Vec<_> = controllers.collect::<Result<_, ClientError>>()?;
     for controller in &controllers {
@@ -308,9 +308,8 @@ async fn resync(controller: Arc<Controller>) {
 async fn tell_turns(controller: Arc<Controller>) {
     loop {
         tokio::time::sleep(starts::LOOK).await;
-        let turns = controller.starts().turns(clock::now());
-        if !turns.is_empty() {
-            controller.queue.wake(turns);
+        if controller.engine.tell_turns(clock::now()) {
+            controller.queue.nudge();
         }
     }
 }

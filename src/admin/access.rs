@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use engine::pass::Refusal;
 use http::{HeaderMap, StatusCode, header};
 use kube::api::PostParams;
-use pass::Refusal;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Semaphore;

@@ -10,7 +10,6 @@ use crate::admin::More;
 use crate::clock;
 use crate::controller::Controller;
 use crate::health::Health;
-use crate::index::Key;
 
 /// Entries of each list; how many there are is told besides.
 const LISTED_MAX: usize = 100;
@@ -72,8 +71,8 @@ fn of_controller(controller: &Controller) -> Value {
 }
 
 fn ledger(controller: &Controller, now: Instant) -> Value {
-    let ledger = controller.ledger();
-    let waits = ledger.waits();
+    let state = controller.engine.state();
+    let waits = state.ledger.waits();
     let listed = waits.iter().take(LISTED_MAX).map(|(key, (since, what))| {
         let seconds = now.saturating_duration_since(*since).as_secs_f64();
         json!({"deployment": key.to_string(), "forSeconds": seconds, "waitsFor": what})
@@ -81,7 +80,7 @@ fn ledger(controller: &Controller, now: Instant) -> Value {
     json!({"count": waits.len(), "waits": listed.collect::<Vec<_>>()})
 }
 
-impl crate::queue::Queue<Key> {
+impl crate::queue::Queue {
     /// How it stands: what is in work, and what comes when, the next first.
     fn document(&self, now: Instant) -> Value {
         let reading = self.reading();

@@ -7,7 +7,7 @@
 use std::io::Write as _;
 use std::sync::{Arc, Weak};
 
-use dispatch::packed::Packed;
+use engine::packed::Packed;
 use plan::keys::condition;
 use plan::{Strategy, Workload};
 

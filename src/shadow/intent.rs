@@ -1,6 +1,6 @@
 //! What our planner would do: one pass over a cluster that remembers what it is told to do.
 //!
-//! The pass is the operator's own ([`pass::run`]). Questions are answered from what the watches
+//! The pass is the operator's own ([`engine::pass::run`]). Questions are answered from what the watches
 //! have shown. Two cannot be: what a dry run would say (it is a create, and shadow sends none),
 //! and which pods a Recreate waits for (shadow does not read pods). For these [`Circumstances`]
 //! says what to assume.
@@ -10,8 +10,8 @@ use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use engine::pass::{Answer, Cluster, Owner, Refusal};
 use jiff::Timestamp;
-use pass::{Answer, Cluster, Owner, Refusal};
 use plan::template::Digest;
 use plan::{
     Action, Answers, Ask, Claim, DryRun, Event, Flavour, Observed, Options, Pace, Pod, ReplicaSet, Status,
@@ -68,7 +68,7 @@ pub(crate) fn intend(view: &View, circumstances: &Circumstances) -> Intent {
         options: Options::new(circumstances.terminating_replicas, Pace::EachPass),
     };
     let mirror = Mirror { view, circumstances, noted: Mutex::default() };
-    let outcome = at_once(pass::run(&mirror, observed, circumstances.now));
+    let outcome = at_once(engine::pass::run(&mirror, observed, circumstances.now));
     let Noted { claims, actions, events, asked_for_pods } =
         mirror.noted.into_inner().unwrap_or_else(PoisonError::into_inner);
     let on_the_way = reports::on_the_way(view, &actions, &events, circumstances.now);
@@ -122,7 +122,7 @@ impl Mirror<'_> {
 }
 
 fn refusal(code: u16, reason: &str, message: String) -> Refusal {
-    Refusal { code, reason: reason.to_owned(), message, namespace_terminating: false }
+    Refusal::new(code, reason, message)
 }
 
 impl Cluster for Mirror<'_> {

@@ -28,9 +28,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use engine::pass::Refusal;
 use jiff::Timestamp;
 use kube::api::ListParams;
-use pass::Refusal;
 use plan::Flavour;
 use serde_json::{Map, Value, json};
 use tokio::signal::unix::{SignalKind, signal};

@@ -4,19 +4,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api::decode;
-use dispatch::index::{Listed, Placed};
-use dispatch::packed::Packed;
-use dispatch::territory::Ticket;
+use engine::index::{Listed, Placed};
+use engine::packed::Packed;
+use engine::pass::Refusal;
+use engine::territory::Ticket;
 use futures::StreamExt as _;
 use kube::Api;
 use kube::api::ListParams;
-use pass::Refusal;
 use plan::Workload;
 use tracing::{debug, info, warn};
 
 use super::Shard;
 use crate::caches::{self, Cache};
-use crate::clock;
 use crate::controller::Controller;
 use crate::object::{Kind, Object};
 
@@ -63,13 +62,11 @@ async fn list(controller: &Arc<Controller>, caches: &[Cache], ticket: Ticket) ->
         Ok((workloads, sets)) => {
             let (deployments, replicasets) = (workloads.items.len(), sets.items.len());
             // Before passes get to see them: the index holds them only once this is done.
-            let woken = controller.index().fill(&ticket, workloads, sets, clock::now());
-            match woken {
-                Some(woken) => {
-                    info!(api, namespace, deployments, replicasets, "namespace is listed");
-                    controller.queue.wake(woken);
-                }
-                None => debug!(api, namespace, "it has to be listed once more, or has left"),
+            let is_of_use = controller.queue.feed(|engine, now| engine.filled(&ticket, workloads, sets, now));
+            if is_of_use {
+                info!(api, namespace, deployments, replicasets, "namespace is listed");
+            } else {
+                debug!(api, namespace, "it has to be listed once more, or has left");
             }
             true
         }

@@ -16,13 +16,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use dispatch::namespaces::{HANDOVER, Namespaces, Sighting};
+use engine::namespaces::{HANDOVER, Namespaces, Sighting};
+use engine::pass::Refusal;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use kube::core::PartialObjectMeta;
 use kube::runtime::watcher;
 use kube::{Api, ResourceExt as _};
-use pass::Refusal;
 use plan::Map;
 use tokio::sync::{Notify, watch as signal};
 use tokio::task::JoinSet;
@@ -47,20 +47,6 @@ const OVER: Duration = Duration::from_secs(10);
 
 // What is under way in the server or the network has some seconds.
 const _: () = assert!(HANDOVER.as_secs() >= OVER.as_secs() + 5);
-
-tokio::task_local! {
-    /// The namespace of the work under way, and the number of the time that it has been ours for.
-    static PLACE: (String, u64);
-}
-
-/// Does some work in a namespace; what it writes there is refused once the namespace has left us, even
-/// if it has come back since.
-pub(crate) async fn during<T>(namespace: &str, stay: Option<u64>, work: impl Future<Output = T>) -> T {
-    match stay {
-        Some(stay) => PLACE.scope((namespace.to_owned(), stay), work).await,
-        None => work.await,
-    }
-}
 
 /// When a namespace was last seen to be ours.
 type Look = tokio::sync::Mutex<Option<Instant>>;
@@ -140,32 +126,36 @@ impl Shard {
         self.lists.send_modify(|count| *count += 1);
     }
 
-    /// Lets a write to the namespace of the work under way leave, and says when waiting for its answer
-    /// has to end.
+    /// Lets a write to a namespace leave that has been ours for the time with this number, and says when
+    /// waiting for its answer has to end. It is refused once the namespace has left us, even if it has come
+    /// back since.
     ///
     /// In a box, since a request that reads asks for no permit, which the compiler cannot know.
-    pub(crate) fn permit(&self) -> BoxFuture<'_, Result<Instant, Refusal>> {
-        self.claim().boxed()
+    pub(crate) fn permit<'a>(
+        &'a self,
+        place: Option<(&'a str, u64)>,
+    ) -> BoxFuture<'a, Result<Instant, Refusal>> {
+        self.claim(place).boxed()
     }
 
-    async fn claim(&self) -> Result<Instant, Refusal> {
-        let Ok((namespace, stay)) = PLACE.try_with(Clone::clone) else {
+    async fn claim(&self, place: Option<(&str, u64)>) -> Result<Instant, Refusal> {
+        let Some((namespace, stay)) = place else {
             return Err(Refusal::not_sent("it is not known to be in a namespace of this shard"));
         };
-        let look = self.look(&namespace);
+        let look = self.look(namespace);
         let mut looked = look.lock().await;
         let now = clock::now();
         let at = match looked.filter(|at| now.saturating_duration_since(*at) < CLAIM) {
             Some(at) => at,
             None => {
-                self.look_at(&namespace).await?;
+                self.look_at(namespace).await?;
                 *looked = Some(now);
                 now
             }
         };
         drop(looked);
         // The watch may have told more meanwhile, and the answer may have taken long.
-        let is_ours = self.stay(&namespace) == Some(stay);
+        let is_ours = self.stay(namespace) == Some(stay);
         if is_ours && clock::now().saturating_duration_since(at) < CLAIM {
             Ok(at + OVER)
         } else {
@@ -274,9 +264,8 @@ impl Listener {
             info!(namespace, "this namespace is ours no more");
             self.shard.looks().remove(namespace);
             for (controller, caches) in self.members.iter() {
-                let gone = controller.index().let_go(namespace);
+                controller.queue.feed(|engine, now| engine.let_go(namespace, now));
                 caches.iter().for_each(|cache| cache.quarantine.let_go(namespace));
-                controller.queue.wake(gone);
             }
         }
         drop(namespaces);

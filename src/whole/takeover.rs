@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use dispatch::index::Key;
+use engine::index::Key;
 use plan::Flavour;
 use plan::keys::MANAGED_VALUE;
 use serde_json::json;

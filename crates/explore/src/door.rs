@@ -9,7 +9,7 @@ use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use pass::{Answer, Cluster, Owner, Refusal};
+use engine::pass::{Answer, Cluster, Owner, Refusal};
 use plan::template::digest;
 use plan::template::without_hash_label;
 use plan::{Action, Ask, Claim, DryRun, Event, ReplicaSet, Workload};
@@ -107,7 +107,7 @@ impl Passes {
         let observed = view::observed(shown, scope, &self.statuses);
         let door = Door { answers: list.clone(), template: shown.deployment.template, at: Mutex::default() };
         {
-            let mut run = pin!(pass::run(&door, observed, view::now()));
+            let mut run = pin!(engine::pass::run(&door, observed, view::now()));
             // Ready means that the pass is over; pending, that it waits for a write.
             let _state = run.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         }
@@ -134,7 +134,7 @@ struct Door {
 }
 
 fn refusal(code: u16, reason: &str) -> Refusal {
-    Refusal { code, reason: reason.to_owned(), message: reason.to_owned(), namespace_terminating: false }
+    Refusal::new(code, reason, reason.to_owned())
 }
 
 impl Door {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use dispatch::index::{Index, Placed, Sight};
+use engine::index::{Index, Placed, Sight};
 use plan::Flavour;
 
 use crate::Failure;

@@ -5,8 +5,8 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use api::decode;
+use engine::pass::Outcome;
 use jiff::Timestamp;
-use pass::Outcome;
 use plan::{Answers, Observed, Wake};
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ pub(crate) fn run(case: &Case) -> Result<Played, String> {
     for number in 0..PASSES_MAX {
         let before = store.version();
         let observed = observe(case, &store, number == 0)?;
-        let outcome = block_on(pass::run(&store, observed, now));
+        let outcome = block_on(engine::pass::run(&store, observed, now));
         let is_idle = store.version() == before;
         passes.push(report(&store, &outcome, now));
         requests.push(store.take_requests());

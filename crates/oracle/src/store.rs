@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use api::{decode, encode};
+use engine::pass::{Answer, Cluster, Owner, Refusal};
 use jiff::Timestamp;
-use pass::{Answer, Cluster, Owner, Refusal};
 use plan::template::without_hash_label;
 use plan::{Action, Ask, Claim, DryRun, Event, NewReplicaSet, ReplicaSet, Workload};
 use serde_json::{Value, json};
@@ -252,7 +252,7 @@ impl Cluster for Store<'_> {
 }
 
 fn refuse(code: u16, reason: &str, message: String) -> Refusal {
-    Refusal { code, reason: reason.to_owned(), message, namespace_terminating: false }
+    Refusal::new(code, reason, message)
 }
 
 fn name_of(object: &Value) -> String {

@@ -391,7 +391,7 @@ impl<'a> Engine<'a> {
                 self.tell(id, Watch::Sets);
             }
             let watches =
-                self.operators.get(&id).is_some_and(|one| crate::link::lock(&one.brain).watches_pods);
+                self.operators.get(&id).is_some_and(|one| crate::link::lock(&one.surroundings).watches_pods);
             if pods && watches {
                 let delay = self.delay(MILLISECOND, 30 * MILLISECOND);
                 self.after(delay, Event::PodNews(id));

@@ -18,7 +18,6 @@ mod operator;
 mod record;
 mod requests;
 pub mod scenario;
-mod scout;
 pub mod shrink;
 pub mod themes;
 mod troubles;

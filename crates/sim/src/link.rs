@@ -1,23 +1,22 @@
-//! The cluster as a pass of an operator sees it: each request goes out, and waits for its answer
-//! until the simulator delivers it. Otherwise this is what the operator's `src/live.rs` does.
+//! The world as an operator's engine sees it: each request goes out, and waits for its answer until
+//! the simulator delivers it.
 
+use std::borrow::Cow;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::Instant;
 
-use api::{decode, encode};
-use dispatch::index::{Index, Key, Placed};
-use dispatch::ledger::{Ledger, Readiness};
-use dispatch::memory::Memory;
-use dispatch::next::Next;
+use ::engine::next::Next;
+use ::engine::pass::{Outcome, Refusal};
+use ::engine::port::{self, Cause, Kind, Labels, Note, Port};
+use api::decode::{self, Parts};
 use jiff::Timestamp;
-use pass::{Answer, Cluster, Outcome, Owner, Refusal};
-use plan::{Action, Ask, Claim, DryRun, Event, Flavour, ReplicaSet, Target, Workload};
+use plan::{Action, Claim, Event, Flavour, ReplicaSet, Workload};
 use serde_json::Value;
 use world::{Object, Patch, Resource, Subresource};
 
-use crate::history::{decode_set, decode_workload, is_marked, parts, workloads_of};
+use crate::history::{decode_set, is_marked, parts, workloads_of};
 use crate::view::View;
 
 /// A request on its way.
@@ -68,12 +67,8 @@ pub(crate) struct Wire {
     pub(crate) reply: Option<Reply>,
 }
 
-/// What one operator remembers, and its clocks.
-pub(crate) struct Brain {
-    pub(crate) flavour: Flavour,
-    pub(crate) index: Index,
-    pub(crate) ledger: Ledger,
-    pub(crate) memory: Memory,
+/// What the world of one operator is besides its engine: its clocks, and what is to be told.
+pub(crate) struct Surroundings {
     pub(crate) now: Instant,
     pub(crate) wall: Timestamp,
     /// Whether pods are watched.
@@ -82,8 +77,6 @@ pub(crate) struct Brain {
     pub(crate) events: Vec<&'static str>,
     /// Events that were recorded since the last request.
     pub(crate) told: Vec<Event>,
-    /// Deployments that were woken by what a pass put into the cache.
-    pub(crate) woken: Vec<Key>,
 }
 
 pub(crate) type Shared<T> = Arc<Mutex<T>>;
@@ -92,7 +85,7 @@ pub(crate) fn lock<T>(shared: &Shared<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a pass comes to.
+/// What an attempt comes to.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) next: Next,
@@ -100,25 +93,70 @@ pub(crate) struct Ended {
     pub(crate) view: Option<View>,
 }
 
-/// The cluster, for one pass over one Deployment.
+/// The world, for one attempt at one Deployment.
 pub(crate) struct Link {
-    pub(crate) key: Key,
     pub(crate) flavour: Flavour,
-    pub(crate) brain: Shared<Brain>,
+    pub(crate) surroundings: Shared<Surroundings>,
     pub(crate) wire: Shared<Wire>,
     pub(crate) view: Shared<Option<View>>,
+    pub(crate) outcome: Shared<Option<Outcome>>,
 }
 
-fn conflict(message: String) -> Refusal {
-    Refusal { code: 409, reason: "Conflict".to_owned(), message, namespace_terminating: false }
+/// An object of the store, as a reply shows it.
+pub(crate) struct Live(Object);
+
+impl port::Object for Live {
+    fn parts(&self) -> Parts<'_> {
+        parts(&self.0)
+    }
+
+    fn version(&self) -> Cow<'_, str> {
+        Cow::Owned(self.0.version().to_string())
+    }
+
+    fn metadata(&self, field: &str) -> &str {
+        match field {
+            "uid" => self.0.uid(),
+            _ => self.parts().metadata.get(field).and_then(Value::as_str).unwrap_or_default(),
+        }
+    }
 }
 
-pub(crate) fn unreadable() -> Refusal {
-    Refusal { code: 0, reason: String::new(), message: "unreadable".to_owned(), namespace_terminating: false }
+fn unreadable() -> Refusal {
+    Refusal::new(0, "", "unreadable".to_owned())
+}
+
+/// How a reply to a request is shown.
+enum Shown {
+    Object,
+    Version,
+    Sets(Labels),
+    Pods,
+}
+
+impl Shown {
+    fn of(request: &port::Request) -> Self {
+        match request {
+            port::Request::Get { .. }
+            | port::Request::Create { is_dry_run: true, .. }
+            | port::Request::Patch { wants_object: true, .. } => Self::Object,
+            port::Request::ListReplicaSets { labels, .. } => Self::Sets(*labels),
+            port::Request::ListPods { .. } => Self::Pods,
+            port::Request::Create { .. } | port::Request::Patch { .. } | port::Request::Delete { .. } => {
+                Self::Version
+            }
+        }
+    }
 }
 
 impl Link {
-    pub(crate) async fn send(&self, request: Request, why: Option<Decided>) -> Reply {
+    async fn exchange(&self, request: Request, cause: Cause<'_>) -> Reply {
+        let why = match cause {
+            Cause::Look => None,
+            Cause::Act(action) => Some(Decided::Act(action.clone())),
+            Cause::Claim(claim) => Some(Decided::Claim(claim.clone())),
+            Cause::Label => Some(Decided::Mark),
+        };
         let decision = why.and_then(|why| {
             let view = lock(&self.view).clone()?;
             Some(Box::new(Decision { why, view }))
@@ -127,250 +165,137 @@ impl Link {
         poll_fn(|_| lock(&self.wire).reply.take().map_or(Poll::Pending, Poll::Ready)).await
     }
 
-    async fn one(&self, request: Request, why: Option<Decided>) -> Result<Object, Refusal> {
-        self.send(request, why).await?.pop().ok_or_else(unreadable)
-    }
-
-    pub(crate) async fn get(&self, resource: Resource, name: &str) -> Result<Option<Object>, Refusal> {
-        match self.send(Request::Get(resource, name.to_owned()), None).await {
-            Ok(mut found) => Ok(found.pop()),
-            Err(refusal) if refusal.is_not_found() => Ok(None),
-            Err(refusal) => Err(refusal),
+    fn resource(&self, kind: Kind) -> Resource {
+        match kind {
+            Kind::Deployment => workloads_of(self.flavour),
+            Kind::ReplicaSet => Resource::ReplicaSets,
         }
     }
 
-    async fn workload(&self) -> Result<Option<Object>, Refusal> {
-        self.get(workloads_of(self.flavour), &self.key.name).await
-    }
-
-    /// One pass, as `src/worker.rs` makes it.
-    pub(crate) async fn pass(self) -> Ended {
-        let without_pass = |next| Ended { next, outcome: None, view: None };
-        if let Err(refusal) = self.settle_doubt().await {
-            return without_pass(Next::Failed(refusal.into()));
-        }
-        let readiness = {
-            let mut brain = lock(&self.brain);
-            let Brain { ledger, index, now, .. } = &mut *brain;
-            ledger.check(&self.key, index, *now)
-        };
-        if let Readiness::Wait(until) = readiness {
-            return without_pass(Next::Parked(until));
-        }
-        let is_overdue = readiness == Readiness::Overdue;
-        let looked = match self.settle_strays().await {
-            Ok(()) => self.look_for_orphans().await,
-            Err(refusal) => Err(refusal),
-        };
-        if let Err(refusal) = looked {
-            return without_pass(Next::Failed(refusal.into()));
-        }
-        let seen = if is_overdue {
-            match self.read_live().await {
-                Ok(seen) => seen.map(|(workload, sets)| (shared(&workload, &sets), workload, sets)),
-                Err(refusal) => return without_pass(Next::Failed(refusal.into())),
+    /// The request as the store takes it.
+    fn request(&self, request: port::Request) -> Request {
+        match request {
+            port::Request::Get { kind, name, .. } => Request::Get(self.resource(kind), name),
+            port::Request::ListReplicaSets { .. } => Request::List(Resource::ReplicaSets),
+            port::Request::ListPods { .. } => Request::List(Resource::Pods),
+            port::Request::Create { object, is_dry_run, .. } => Request::Create { object, is_dry_run },
+            port::Request::Patch { kind, name, patch, of_status, .. } => {
+                let patch = match patch {
+                    port::Patch::Merge(patch) => Patch::Merge(patch),
+                    port::Patch::Json(patch) => Patch::Json(patch),
+                    port::Patch::Strategic(patch) => Patch::Strategic(patch),
+                };
+                let subresource = if of_status { Subresource::Status } else { Subresource::Main };
+                Request::Patch { resource: self.resource(kind), name, patch, subresource }
             }
-        } else {
-            self.cached()
-        };
-        let Some((view, workload, sets)) = seen else {
-            let mut brain = lock(&self.brain);
-            brain.memory.forget(&self.key);
-            brain.ledger.clear(&self.key);
-            brain.watches_pods = false;
-            return Ended { next: Next::Nothing, outcome: None, view: None };
-        };
-        let (observed, wall) = {
-            let mut brain = lock(&self.brain);
-            (dispatch::observed(self.flavour, &mut brain.memory, &self.key, workload, sets), brain.wall)
-        };
-        *lock(&self.view) = Some(view);
-        let uid = observed.workload.uid.clone();
-        let outcome = pass::run(&self, observed, wall).await;
-        let mut brain = lock(&self.brain);
-        dispatch::note(&mut brain.memory, &self.key, &uid, &outcome, wall);
-        if dispatch::is_through_with_pods(&outcome) {
-            brain.watches_pods = false;
-        }
-        let next = Next::after(outcome.clone(), brain.wall);
-        drop(brain);
-        let view = lock(&self.view).take();
-        Ended { next, outcome: Some(outcome), view }
-    }
-
-    /// What the cache shows, for the pass and for those who check.
-    fn cached(&self) -> Option<(View, Workload, Vec<ReplicaSet>)> {
-        let (workload, sets) = dispatch::from_cache(&lock(&self.brain).index, &self.key)?;
-        let seen = sets.iter().cloned().map(Arc::new).collect();
-        Some((View::of(Arc::new(workload.clone()), seen), workload, sets))
-    }
-
-    async fn read_live(&self) -> Result<Option<(Workload, Vec<ReplicaSet>)>, Refusal> {
-        lock(&self.brain).events.push("read live");
-        let Some(live) = self.workload().await? else { return Ok(None) };
-        let workload = decode_workload(self.flavour, &live).ok_or_else(unreadable)?;
-        let listed = self.send(Request::List(Resource::ReplicaSets), None).await?;
-        let sets = listed.iter().filter_map(|object| decode_set(self.flavour, object));
-        let sets = sets.filter(|set| self.flavour.set_labels().is_none() || is_marked(set));
-        Ok(Some((workload, sets.collect())))
-    }
-
-    pub(crate) async fn patch(
-        &self,
-        resource: Resource,
-        name: &str,
-        patch: Patch,
-        subresource: Subresource,
-        why: Decided,
-    ) -> Result<Object, Refusal> {
-        self.one(Request::Patch { resource, name: name.to_owned(), patch, subresource }, Some(why)).await
-    }
-
-    async fn patch_set(&self, name: &str, patch: Patch, why: Decided) -> Result<Object, Refusal> {
-        let sent = self.patch(Resource::ReplicaSets, name, patch, Subresource::Main, why).await;
-        if sent.as_ref().is_err_and(Refusal::is_conflict) {
-            self.refresh(name).await;
-        }
-        self.note_doubt(&sent, name);
-        let live = sent?;
-        self.wrote_set(&live);
-        Ok(live)
-    }
-
-    /// Brings a set in the cache up to date after a conflict.
-    async fn refresh(&self, name: &str) {
-        let Ok(Some(live)) = self.get(Resource::ReplicaSets, name).await else { return };
-        let Some(set) = decode_set(self.flavour, &live) else { return };
-        let placed = Placed { namespace: self.key.namespace.clone(), set: Arc::new(set) };
-        let mut brain = lock(&self.brain);
-        let woken = brain.index.refresh_set(placed);
-        brain.woken.extend(woken.into_iter().filter(|other| *other != self.key));
-    }
-
-    fn note_doubt(&self, sent: &Result<Object, Refusal>, name: &str) {
-        if sent.as_ref().is_err_and(Refusal::leaves_doubt) {
-            let mut brain = lock(&self.brain);
-            let now = brain.now;
-            brain.ledger.doubts(&self.key, name, now);
+            port::Request::Delete { name, uid, version, .. } => Request::Delete { name, uid, version },
         }
     }
 
-    async fn settle_doubt(&self) -> Result<(), Refusal> {
-        let Some(name) = lock(&self.brain).ledger.in_doubt(&self.key).map(str::to_owned) else {
-            return Ok(());
-        };
-        let live = self.get(Resource::ReplicaSets, &name).await?;
-        let version = live.map(|live| live.version().to_string());
-        let mut brain = lock(&self.brain);
-        let now = brain.now;
-        brain.ledger.settled(&self.key, version.as_deref(), now);
-        Ok(())
-    }
-
-    fn wrote_set(&self, live: &Object) {
-        let mut brain = lock(&self.brain);
-        let now = brain.now;
-        brain.ledger.wrote_set(&self.key, &live.version().to_string(), now);
-    }
-
-    async fn patch_workload(
-        &self,
-        patch: Patch,
-        subresource: Subresource,
-        why: Decided,
-    ) -> Result<String, Refusal> {
-        let live = self.patch(workloads_of(self.flavour), &self.key.name, patch, subresource, why).await?;
-        let version = live.version().to_string();
-        let mut brain = lock(&self.brain);
-        let now = brain.now;
-        brain.ledger.wrote_workload(&self.key, &version, now);
-        Ok(version)
-    }
-
-    async fn delete(&self, target: &Target, why: Decided) -> Result<(), Refusal> {
-        lock(&self.brain).index.expect_gone(&target.uid);
-        let request = Request::Delete {
-            name: target.name.clone(),
-            uid: target.uid.clone(),
-            version: target.resource_version.clone(),
-        };
-        if let Err(refusal) = self.send(request, Some(why)).await {
-            lock(&self.brain).index.expect_no_more(&target.uid);
-            if refusal.is_conflict() {
-                self.refresh(&target.name).await;
+    fn reply(&self, mut objects: Vec<Object>, shown: &Shown) -> Result<port::Reply<Live>, Refusal> {
+        Ok(match shown {
+            Shown::Object => port::Reply::Object(Live(objects.pop().ok_or_else(unreadable)?)),
+            Shown::Version => {
+                let version = objects.pop().map(|object| object.version().to_string());
+                port::Reply::Version(version.unwrap_or_default())
             }
-            return Err(refusal);
-        }
-        let mut brain = lock(&self.brain);
-        let now = brain.now;
-        brain.ledger.deleted_set(&self.key, &target.uid, now);
-        Ok(())
-    }
-
-    async fn template(&self, workload: &Workload) -> Result<Value, Refusal> {
-        let Some(live) = self.workload().await? else {
-            let message = format!("{} not found", self.key);
-            return Err(Refusal {
-                code: 404,
-                reason: "NotFound".to_owned(),
-                message,
-                namespace_terminating: false,
-            });
-        };
-        let template = live.spec.get("template").cloned().unwrap_or(Value::Null);
-        if live.uid() == workload.uid && self.flavour.fingerprint(&template) == workload.template.fingerprint
-        {
-            Ok(template)
-        } else {
-            Err(conflict(format!("the template of {} has just been changed", self.key)))
-        }
-    }
-
-    async fn dry_run(&self, workload: &Workload, object: Value) -> Result<DryRun, Refusal> {
-        let fingerprint = &workload.template.fingerprint;
-        if let Some(known) = lock(&self.brain).memory.dry_run(&self.key, &workload.uid, fingerprint) {
-            return Ok(known);
-        }
-        let result = self.one(Request::Create { object, is_dry_run: true }, None).await;
-        let stored = result
-            .map(|stored| self.flavour.stored_digest(stored.spec.get("template").unwrap_or(&Value::Null)));
-        let mut brain = lock(&self.brain);
-        let now = brain.now;
-        brain.memory.settle_dry_run(&self.key, workload, stored, now)
-    }
-
-    async fn request(&self, workload: &Workload, action: &Action) -> Result<Option<String>, Refusal> {
-        let (flavour, why) = (self.flavour, Decided::Act(action.clone()));
-        match action {
-            Action::SetSelector(selector) => {
-                let patch = Patch::Merge(encode::selector_patch(workload, selector));
-                self.patch_workload(patch, Subresource::Main, why).await.map(Some)
+            Shown::Sets(labels) => {
+                objects.retain(|object| self.shows(object, *labels));
+                port::Reply::Page(objects.into_iter().map(Live).collect(), None)
             }
-            Action::CreateReplicaSet(set) => {
-                let object = encode::replica_set(flavour, workload, set);
-                let sent = self.one(Request::Create { object, is_dry_run: false }, Some(why)).await;
-                self.note_doubt(&sent, &set.name);
-                let live = sent?;
-                self.wrote_set(&live);
-                if let (Some(view), Some(set)) = (lock(&self.view).as_mut(), decode_set(flavour, &live)) {
-                    view.found(set);
-                    view.is_created = true;
+            Shown::Pods => {
+                lock(&self.surroundings).watches_pods = true;
+                if let Some(view) = lock(&self.view).as_mut() {
+                    view.running = Some(objects.iter().filter_map(runs_for).collect());
                 }
-                Ok(None)
+                port::Reply::Pods(objects.iter().map(|pod| decode::pod(parts(pod))).collect())
             }
-            Action::UpdateReplicaSet(update) => {
-                let patch = Patch::Merge(encode::update_patch(update));
-                self.patch_set(&update.target.name, patch, why).await.map(|_| None)
+        })
+    }
+
+    fn shows(&self, object: &Object, labels: Labels) -> bool {
+        let is_marked = decode_set(self.flavour, object).is_some_and(|set| is_marked(&set));
+        match labels {
+            Labels::Any => true,
+            Labels::Managed => is_marked,
+            Labels::Unmanaged => !is_marked,
+        }
+    }
+
+    fn see(&self, note: impl FnOnce(&mut View)) {
+        if let Some(view) = lock(&self.view).as_mut() {
+            note(view);
+        }
+    }
+
+    fn count(&self, what: &'static str) {
+        lock(&self.surroundings).events.push(what);
+    }
+}
+
+impl Port for Link {
+    type Object = Live;
+
+    fn now(&self) -> Instant {
+        lock(&self.surroundings).now
+    }
+
+    fn timestamp(&self) -> Timestamp {
+        lock(&self.surroundings).wall
+    }
+
+    async fn send(&self, request: port::Request, cause: Cause<'_>) -> Result<port::Reply<Live>, Refusal> {
+        let shown = Shown::of(&request);
+        let is_creation = matches!(cause, Cause::Act(Action::CreateReplicaSet(_)));
+        let objects = self.exchange(self.request(request), cause).await?;
+        if let Some(set) =
+            objects.first().filter(|_| is_creation).and_then(|live| decode_set(self.flavour, live))
+        {
+            self.see(|view| {
+                view.found(set);
+                view.is_created = true;
+            });
+        }
+        self.reply(objects, &shown)
+    }
+
+    fn note(&self, note: Note<'_>) {
+        match note {
+            Note::ReadsLive => self.count("read live"),
+            Note::Begins(workload, sets) => *lock(&self.view) = Some(shared(workload, sets)),
+            Note::Owner(workload, owner) => self.see(|view| {
+                let is_it = owner.is_some_and(|owner| owner.uid == workload.uid && !owner.deleting);
+                view.may_adopt = Some(is_it);
+            }),
+            Note::DryRun(Some(digest)) => self.see(|view| view.stored = Some(digest)),
+            Note::Found(set) => self.see(|view| view.found(set.clone())),
+            Note::Acted(_, action, result) => {
+                // What was to be deleted and is not there is gone as well.
+                let is_gone = result.is_err_and(Refusal::is_not_found);
+                let is_deletion = matches!(action, Action::DeleteReplicaSet(_));
+                if result.is_ok() || (is_gone && is_deletion) {
+                    self.see(|view| view.acted(action));
+                }
             }
-            Action::DeleteReplicaSet(target) => self.delete(target, why).await.map(|()| None),
-            Action::WriteStatus(write) => {
-                let patch = Patch::Merge(encode::status_patch(flavour, workload, write));
-                self.patch_workload(patch, Subresource::Status, why).await.map(Some)
+            Note::Claimed(claim) => self.see(|view| view.claim(claim)),
+            // For comparison with the commit before.
+            Note::Event(_, event) if event.reason == "UnlabelledReplicaSet" => {}
+            Note::Event(_, event) => {
+                self.count(event.reason);
+                lock(&self.surroundings).told.push(event.clone());
             }
-            Action::RollBack(write) => {
-                let patch = Patch::Json(encode::rollback_patch(flavour, workload, write));
-                self.patch_workload(patch, Subresource::Main, why).await.map(Some)
-            }
+            Note::PodsNoMore | Note::Forgotten => lock(&self.surroundings).watches_pods = false,
+            Note::Ended(outcome) => *lock(&self.outcome) = Some(outcome.clone()),
+            Note::CacheBehind
+            | Note::DryRun(None)
+            | Note::DryRunRefused(_)
+            | Note::LabelRestored(_)
+            | Note::LeftAlone(_)
+            | Note::LabelsOrphan(_)
+            | Note::Orphan(..)
+            | Note::GivesWay(..)
+            | Note::Why(_)
+            | Note::Woke => {}
         }
     }
 }
@@ -384,86 +309,4 @@ fn runs_for(pod: &Object) -> Option<String> {
     let phase = pod.status.get("phase").and_then(Value::as_str);
     let is_running = !matches!(phase, Some("Failed" | "Succeeded"));
     pod.controller_uid().filter(|_| is_running).map(str::to_owned)
-}
-
-impl Cluster for Link {
-    async fn owner(&self, workload: &Workload) -> Result<Option<Owner>, Refusal> {
-        let live = self.workload().await?;
-        let owner = live.map(|live| Owner { uid: live.uid().to_owned(), deleting: live.is_deleting() });
-        if let Some(view) = lock(&self.view).as_mut() {
-            view.may_adopt =
-                Some(owner.as_ref().is_some_and(|owner| owner.uid == workload.uid && !owner.deleting));
-        }
-        Ok(owner)
-    }
-
-    async fn claim(&self, workload: &Workload, claim: &Claim) -> Result<String, Refusal> {
-        let (target, patch) = match claim {
-            Claim::Adopt(target) => (target, encode::adopt_patch(self.flavour, workload, target)),
-            Claim::Release(target) => (target, encode::release_patch(workload, target)),
-        };
-        let live =
-            self.patch_set(&target.name, Patch::Strategic(patch), Decided::Claim(claim.clone())).await?;
-        if let Some(view) = lock(&self.view).as_mut() {
-            view.claim(claim);
-        }
-        Ok(live.version().to_string())
-    }
-
-    async fn ask(&self, workload: &Workload, ask: &Ask) -> Result<Answer, Refusal> {
-        Ok(match ask {
-            Ask::Template => Answer::Template(self.template(workload).await?),
-            Ask::DryRun(set) => {
-                let object = encode::dry_run_replica_set(self.flavour, workload, set);
-                let answer = self.dry_run(workload, object).await?;
-                if let (Some(view), DryRun::Stored(digest)) = (lock(&self.view).as_mut(), &answer) {
-                    view.stored = Some(*digest);
-                }
-                Answer::DryRun(answer)
-            }
-            Ask::SetTemplate { name, uid } => {
-                let live = self.get(Resource::ReplicaSets, name).await?;
-                let Some(live) = live.filter(|live| live.uid() == uid) else {
-                    return Err(conflict(format!(
-                        "ReplicaSet {name} was replaced by another one of that name"
-                    )));
-                };
-                Answer::SetTemplate(uid.clone(), live.spec.get("template").cloned().unwrap_or(Value::Null))
-            }
-            Ask::Pods => {
-                let listed = self.send(Request::List(Resource::Pods), None).await?;
-                lock(&self.brain).watches_pods = true;
-                if let Some(view) = lock(&self.view).as_mut() {
-                    view.running = Some(listed.iter().filter_map(runs_for).collect());
-                }
-                Answer::Pods(listed.iter().map(|pod| decode::pod(parts(pod))).collect())
-            }
-        })
-    }
-
-    async fn replica_set(&self, _workload: &Workload, name: &str) -> Result<Option<ReplicaSet>, Refusal> {
-        let live = self.get(Resource::ReplicaSets, name).await?;
-        let set = live.and_then(|live| decode_set(self.flavour, &live));
-        if let (Some(view), Some(set)) = (lock(&self.view).as_mut(), &set) {
-            view.found(set.clone());
-        }
-        Ok(set)
-    }
-
-    async fn act(&self, workload: &Workload, action: &Action) -> Result<Option<String>, Refusal> {
-        let result = self.request(workload, action).await;
-        // What was to be deleted and is not there is gone as well.
-        let is_gone = matches!(&result, Err(refusal) if refusal.is_not_found());
-        let is_done = result.is_ok() || (is_gone && matches!(action, Action::DeleteReplicaSet(_)));
-        if let Some(view) = lock(&self.view).as_mut().filter(|_| is_done) {
-            view.acted(action);
-        }
-        result
-    }
-
-    fn record(&self, _workload: &Workload, event: &Event) {
-        let mut brain = lock(&self.brain);
-        brain.events.push(event.reason);
-        brain.told.push(event.clone());
-    }
 }

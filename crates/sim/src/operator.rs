@@ -6,16 +6,15 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-use dispatch::index::{Index, Key, Placed, Sight};
-use dispatch::ledger::Ledger;
-use dispatch::memory::Memory;
-use dispatch::next::Scheduled;
-use dispatch::queue::Queue;
+use ::engine::index::{Index, Key, Placed, Sight};
+use ::engine::next::{Next, Scheduled};
+use ::engine::pass::Outcome;
+use ::engine::{Engine, Settings};
 use jiff::Timestamp;
 use plan::{Flavour, Workload};
 
 use crate::history::History;
-use crate::link::{Brain, Ended, Link, Sent, Shared, Wire, lock};
+use crate::link::{Ended, Link, Sent, Shared, Surroundings, Wire, lock};
 use crate::view::View;
 
 /// One of the two watches.
@@ -36,15 +35,16 @@ pub(crate) struct Cursor {
 
 struct Running {
     key: Key,
-    future: Pin<Box<dyn Future<Output = Ended> + Send>>,
+    future: Pin<Box<dyn Future<Output = Next> + Send>>,
     wire: Shared<Wire>,
     view: Shared<Option<View>>,
+    outcome: Shared<Option<Outcome>>,
 }
 
 /// One operator process.
 pub(crate) struct Operator {
-    pub(crate) brain: Shared<Brain>,
-    queue: Queue<Key>,
+    engine: Arc<Engine>,
+    pub(crate) surroundings: Shared<Surroundings>,
     pub(crate) workloads: Cursor,
     pub(crate) sets: Cursor,
     running: Option<Running>,
@@ -62,21 +62,12 @@ pub(crate) enum Polled {
 impl Operator {
     pub(crate) fn new(flavour: Flavour, now: Instant, wall: Timestamp) -> Self {
         let sight = if flavour.set_labels().is_some() { Sight::ByLabel } else { Sight::Whole };
-        let brain = Brain {
-            flavour,
-            index: Index::new(sight),
-            ledger: Ledger::default(),
-            memory: Memory::default(),
-            now,
-            wall,
-            watches_pods: false,
-            events: Vec::new(),
-            told: Vec::new(),
-            woken: Vec::new(),
-        };
+        let settings = Settings { starts: false, rests: false, force: true, ..Settings::default() };
+        let surroundings =
+            Surroundings { now, wall, watches_pods: false, events: Vec::new(), told: Vec::new() };
         Self {
-            brain: Arc::new(Mutex::new(brain)),
-            queue: Queue::new(now),
+            engine: Arc::new(Engine::new(flavour, settings, Index::new(sight), now)),
+            surroundings: Arc::new(Mutex::new(surroundings)),
             workloads: Cursor::default(),
             sets: Cursor::default(),
             running: None,
@@ -92,19 +83,18 @@ impl Operator {
     }
 
     pub(crate) fn set_clocks(&self, now: Instant, wall: Timestamp) {
-        let mut brain = lock(&self.brain);
-        brain.now = now;
-        brain.wall = wall;
+        let mut surroundings = lock(&self.surroundings);
+        surroundings.now = now;
+        surroundings.wall = wall;
     }
 
     /// Lists anew, as the cluster was at a version.
     pub(crate) fn list(&mut self, watch: Watch, history: &History, version: u64, now: Instant) {
-        let mut brain = lock(&self.brain);
-        let woken = match watch {
+        match watch {
             Watch::Workloads => {
                 let listed = history.workloads_at(version);
                 let listed = listed.iter().map(|entry| Workload::clone(&entry.workload));
-                brain.index.reset_workloads(None, listed, now)
+                self.engine.workloads_listed(None, listed, now);
             }
             Watch::Sets => {
                 let listed = history.sets_at(version);
@@ -112,11 +102,9 @@ impl Operator {
                     namespace: entry.namespace.clone(),
                     set: entry.set.clone(),
                 };
-                brain.index.reset_sets(None, listed.iter().map(placed))
+                self.engine.sets_listed(None, listed.iter().map(placed), now);
             }
-        };
-        drop(brain);
-        self.queue.wake(woken, now);
+        }
         let cursor = self.cursor(watch);
         cursor.version = version;
         cursor.is_synced = true;
@@ -124,30 +112,25 @@ impl Operator {
 
     /// Reads on, up to a version.
     pub(crate) fn read(&mut self, watch: Watch, history: &History, through: u64, now: Instant) {
-        let shared = self.brain.clone();
-        let mut brain = lock(&shared);
+        let engine = &self.engine;
         match watch {
             Watch::Workloads => {
                 for entry in history.workloads_after(self.workloads.version) {
+                    let workload = &entry.workload;
                     if entry.is_deleted {
-                        let key = Key::of(&entry.workload);
-                        let woken = brain.index.delete_workload(key, &entry.workload.resource_version);
-                        self.queue.wake(woken, now);
-                        continue;
+                        engine.workload_gone(Key::of(workload), &workload.resource_version, now);
+                    } else {
+                        engine.workload_came(Workload::clone(workload), now);
                     }
-                    let woken = brain.index.workload_came(Workload::clone(&entry.workload), now);
-                    self.queue.heed(woken, now);
                 }
             }
             Watch::Sets => {
                 for entry in history.sets_after(self.sets.version) {
                     let (namespace, set) = (entry.namespace.clone(), entry.set.clone());
                     if entry.is_deleted || !entry.is_marked {
-                        let woken = brain.index.delete_set(&namespace, &set.uid, &set.resource_version);
-                        self.queue.wake(woken, now);
+                        engine.set_gone(&namespace, &set.uid, &set.resource_version, now);
                     } else {
-                        let woken = brain.index.set_came(Placed { namespace, set });
-                        self.queue.heed(woken, now);
+                        engine.set_came(Placed { namespace, set }, now);
                     }
                 }
             }
@@ -157,8 +140,8 @@ impl Operator {
 
     /// Pods changed while they are watched.
     pub(crate) fn wake_all(&mut self, now: Instant) {
-        let keys: Vec<Key> = lock(&self.brain).index.keys().cloned().collect();
-        self.queue.wake(keys, now);
+        let keys: Vec<Key> = self.engine.cache().keys().cloned().collect();
+        self.engine.wake(keys, now);
     }
 
     /// When it has something to do next.
@@ -166,7 +149,8 @@ impl Operator {
         if self.running.is_some() || !self.workloads.is_synced || !self.sets.is_synced {
             return None;
         }
-        if self.queue.depth() > 0 { Some(now) } else { self.queue.next_due() }
+        let queue = &mut self.engine.state().queue;
+        if queue.depth() > 0 { Some(now) } else { queue.next_due() }
     }
 
     /// Takes a key and starts a pass, if one is due.
@@ -174,19 +158,20 @@ impl Operator {
         if self.running.is_some() || !self.workloads.is_synced || !self.sets.is_synced {
             return;
         }
-        let Some(key) = self.queue.take(now) else { return };
+        let Some(key) = self.engine.state().queue.take(now) else { return };
         let wire = Shared::<Wire>::default();
         let view = Shared::<Option<View>>::default();
-        let flavour = lock(&self.brain).flavour;
+        let outcome = Shared::<Option<Outcome>>::default();
         let link = Link {
-            key: key.clone(),
-            flavour,
-            brain: self.brain.clone(),
+            flavour: self.engine.flavour(),
+            surroundings: self.surroundings.clone(),
             wire: wire.clone(),
             view: view.clone(),
+            outcome: outcome.clone(),
         };
-        let future = Box::pin(link.pass());
-        self.running = Some(Running { key, future, wire, view });
+        let (engine, of) = (self.engine.clone(), key.clone());
+        let future = Box::pin(async move { engine.attempt(&link, &of).await });
+        self.running = Some(Running { key, future, wire, view, outcome });
     }
 
     /// Whether it is in a pass.
@@ -207,9 +192,10 @@ impl Operator {
         let mut context = Context::from_waker(Waker::noop());
         match running.future.as_mut().poll(&mut context) {
             Poll::Pending => lock(&running.wire).sent.take().map_or(Polled::Idle, Polled::Sends),
-            Poll::Ready(ended) => {
+            Poll::Ready(next) => {
+                let ended =
+                    Ended { next, outcome: lock(&running.outcome).take(), view: lock(&running.view).take() };
                 let key = running.key.clone();
-                debug_assert!(lock(&running.view).is_none(), "the view goes with the pass");
                 self.running = None;
                 Polled::Ended(key, Box::new(ended))
             }
@@ -218,14 +204,6 @@ impl Operator {
 
     /// Its pass is over.
     pub(crate) fn finish(&mut self, key: &Key, ended: &Ended, now: Instant) -> Scheduled {
-        let next = &ended.next;
-        let woken = std::mem::take(&mut lock(&self.brain).woken);
-        self.queue.wake(woken, now);
-        if ended.outcome.as_ref().is_some_and(|outcome| outcome.writes > 0) {
-            self.queue.rest(key, 0, now);
-        }
-        let scheduled = next.apply(&mut self.queue, key, now);
-        self.queue.done(key);
-        scheduled
+        self.engine.schedule(key, &ended.next, now)
     }
 }

@@ -1,8 +1,8 @@
 //! Operators and the server: passes that send, requests that arrive, answers that come back or
 //! do not.
 
-use dispatch::next::Scheduled;
-use pass::Refusal;
+use ::engine::next::Scheduled;
+use ::engine::pass::Refusal;
 use plan::{Action, Claim};
 use world::{Deletion, Key, Mode, Object, Preconditions, Refused, Resource, Subresource};
 
@@ -110,7 +110,7 @@ impl Engine<'_> {
         let Some(operator) = self.operators.get_mut(&id) else { return };
         operator.set_clocks(now, wall);
         let polled = operator.poll();
-        for event in std::mem::take(&mut lock(&operator.brain).told) {
+        for event in std::mem::take(&mut lock(&operator.surroundings).told) {
             self.checks.requests.told(id, &event, self.now);
         }
         match polled {
@@ -118,7 +118,7 @@ impl Engine<'_> {
             Polled::Sends(sent) => return self.send(id, sent),
             Polled::Ended(key, ended) => {
                 let scheduled = operator.finish(&key, &ended, now);
-                let events = std::mem::take(&mut lock(&operator.brain).events);
+                let events = std::mem::take(&mut lock(&operator.surroundings).events);
                 for reason in events {
                     self.coverage.hit(reason);
                 }
@@ -471,12 +471,12 @@ pub(crate) fn refusal(code: u16) -> Refusal {
         _ => "",
     };
     let message = format!("simulated {code}");
-    Refusal { code, reason: reason.to_owned(), message, namespace_terminating: false }
+    Refusal::new(code, reason, message)
 }
 
 fn translate(refused: Refused) -> Refusal {
     let causes = refused.details.get("causes").and_then(serde_json::Value::as_array);
     let mut causes = causes.into_iter().flatten().filter_map(|cause| cause.get("reason")?.as_str());
     let namespace_terminating = causes.any(|reason| reason == "NamespaceTerminating");
-    Refusal { code: refused.code, reason: refused.reason, message: refused.message, namespace_terminating }
+    Refusal { namespace_terminating, ..Refusal::new(refused.code, &refused.reason, refused.message) }
 }

@@ -3,8 +3,8 @@
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
+use crate::pass::{Outcome, PassError};
 use jiff::Timestamp;
-use pass::{Outcome, PassError};
 use plan::Wake;
 
 use crate::queue::Queue;

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use crate::pass::Refusal;
 use jiff::Timestamp;
-use pass::Refusal;
 use plan::template::{Digest, Fingerprint};
 use plan::{DryRun, Workload};
 

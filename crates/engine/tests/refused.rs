@@ -8,8 +8,8 @@ use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 
 use api::decode::{self, Defaults};
+use engine::pass::{Answer, Cluster, Outcome, Owner, Refusal};
 use jiff::Timestamp;
-use pass::{Answer, Cluster, Outcome, Owner, Refusal};
 use plan::{Action, Answers, Ask, Claim, Event, Flavour, Observed, Options, Pace, ReplicaSet, Workload};
 use serde_json::{Value, json};
 
@@ -46,8 +46,8 @@ impl Cluster for Stubborn {
             Action::UpdateReplicaSet(update) => {
                 asked.push(format!("{} {} {}", update.target.name, update.size_from, update.size_to));
                 if (self.refuses)(update.size_from, update.size_to) {
-                    let (reason, message) = (self.reason.to_owned(), "no".to_owned());
-                    return Err(Refusal { code: 403, reason, message, namespace_terminating: false });
+                    let message = "no".to_owned();
+                    return Err(Refusal::new(403, self.reason, message));
                 }
                 Ok(None)
             }
@@ -116,7 +116,7 @@ fn pass(cluster: &Stubborn, new: i64) -> Outcome {
         options: Options::new(true, Pace::EachPass),
     };
     let now: Timestamp = "2026-11-22T10:01:00Z".parse().unwrap();
-    let mut run = pin!(pass::run(cluster, observed, now));
+    let mut run = pin!(engine::pass::run(cluster, observed, now));
     match run.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(outcome) => outcome,
         Poll::Pending => panic!("it answers at once"),

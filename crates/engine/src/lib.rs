@@ -1,37 +1,40 @@
-//! Which Deployment is looked at when, and from what.
+//! Which Deployment is reconciled when, from what, and by which requests.
 //!
-//! Cache, queue, ledger and memory of the operator, and the decision when a key comes again.
-//! There is no runtime, no client and no clock in here: who calls says what time it is. So the
-//! operator and a simulator run the same code, and the same calls give the same answers.
+//! Cache, queue, ledger and memory of the operator, and the one ladder from a key to its requests
+//! ([`Engine::attempt`]). There is no runtime, no client and no clock in here: whoever runs it brings the
+//! world as a [`port::Port`], and says what time it is. So the operator and the simulator run the same
+//! code, and the same replies lead to the same requests.
 
+mod attempt;
+mod feed;
 pub mod index;
 pub mod ledger;
 pub mod memory;
 pub mod namespaces;
 pub mod next;
 pub mod packed;
+pub mod pass;
+pub mod patience;
+pub mod port;
 pub mod queue;
+pub mod rivalry;
 pub mod starts;
+mod state;
 pub mod territory;
 mod uid;
 
 use jiff::Timestamp;
-use pass::Outcome;
 use plan::{Answers, Flavour, Observed, Options, Pace, ReplicaSet, Workload};
 
-use index::{Index, Key, Snapshot};
-use memory::Memory;
+use pass::Outcome;
+pub use state::{Adoption, Engine, Settings, State};
 
-/// What the cache shows of a Deployment and its candidate sets; `None` when it is gone.
-#[must_use]
-pub fn from_cache(index: &Index, key: &Key) -> Option<(Workload, Vec<ReplicaSet>)> {
-    let Snapshot { workload, sets } = index.snapshot(key)?;
-    Some((workload, sets))
-}
+use index::Key;
+use memory::Memory;
 
 /// What a pass starts from.
 #[must_use]
-pub fn observed(
+pub(crate) fn observed(
     flavour: Flavour,
     memory: &mut Memory,
     key: &Key,
@@ -48,7 +51,7 @@ pub fn observed(
 }
 
 /// Remembers what matters to the next pass. `now` is when the pass began.
-pub fn note(memory: &mut Memory, key: &Key, uid: &str, outcome: &Outcome, now: Timestamp) {
+pub(crate) fn note(memory: &mut Memory, key: &Key, uid: &str, outcome: &Outcome, now: Timestamp) {
     if outcome.wrote_status {
         memory.note_status_written(key, uid, now);
     }
@@ -56,6 +59,6 @@ pub fn note(memory: &mut Memory, key: &Key, uid: &str, outcome: &Outcome, now: T
 
 /// Whether the pods of the Deployment need not be watched any more.
 #[must_use]
-pub fn is_through_with_pods(outcome: &Outcome) -> bool {
+pub(crate) fn is_through_with_pods(outcome: &Outcome) -> bool {
     outcome.why.as_ref().map(plan::Why::itself) != Some(&plan::Why::WaitingForTermination)
 }

@@ -5,30 +5,24 @@
 //! if one manager undoes three of our writes within a minute, the Deployment is left to it until
 //! it has been silent for a minute. Only writes of this process count, so a restart forgets.
 
+mod writer;
+
 use std::collections::HashMap;
-use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use pass::Refusal;
-use plan::{Event, Status, Workload};
-use serde::de::{SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
-use tokio::time::Instant;
-use tracing::warn;
+use plan::{Status, Workload};
 
-use crate::controller::Controller;
-use crate::events::About;
 use crate::index::Key;
-use crate::live::FIELD_MANAGER;
+pub use writer::{FIELD_MANAGER, ManagedFields, Writer};
 
 /// How many of our writes one manager may undo within [`WINDOW`] until it counts as a rival.
 const UNDONE_MAX: usize = 3;
 const WINDOW: Duration = Duration::from_secs(60);
 /// How long a rival must have written nothing until we come back.
-const SILENCE: Duration = Duration::from_secs(60);
+pub(crate) const SILENCE: Duration = Duration::from_secs(60);
 
-/// Reason of the event on the Deployment.
-const RIVAL_CONTROLLER: &str = "RivalController";
+/// Reason of the event on the Deployment, and of the refusal that ends the pass.
+pub const RIVAL_CONTROLLER: &str = "RivalController";
 
 /// What controllers fight about: the numbers, not the conditions.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,80 +41,9 @@ impl Counters {
     }
 }
 
-/// Who wrote a status last, and when, by `metadata.managedFields`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Writer {
-    pub(crate) manager: String,
-    /// As it stands there: whole seconds.
-    time: String,
-}
-
-impl Writer {
-    /// The last one that wrote the subresource `status`. Of two in the same second it is the
-    /// other, since who asks knows its own writes by their versions.
-    pub(crate) fn of_status(managed_fields: ManagedFields) -> Option<Self> {
-        let entries = managed_fields.0.into_iter();
-        let of_status = entries.filter(|entry| entry.subresource.as_deref() == Some("status"));
-        let writers = of_status.map(|entry| Self {
-            manager: entry.manager.unwrap_or_default(),
-            time: entry.time.unwrap_or_default(),
-        });
-        writers.max_by(|a, b| (&a.time, a.is_foreign()).cmp(&(&b.time, b.is_foreign())))
-    }
-
-    fn is_foreign(&self) -> bool {
-        self.manager != FIELD_MANAGER
-    }
-}
-
-/// `metadata.managedFields`; empty if it is no list, since one odd object must not end a watch.
-#[derive(Debug, Default)]
-pub(crate) struct ManagedFields(Vec<Managed>);
-
-impl<'de> Deserialize<'de> for ManagedFields {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ManagedFieldsVisitor)
-    }
-}
-
-struct ManagedFieldsVisitor;
-
-impl<'de> Visitor<'de> for ManagedFieldsVisitor {
-    type Value = ManagedFields;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("managed fields")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<ManagedFields, A::Error> {
-        let mut managed = ManagedFields::default();
-        while let Some(entry) = entries.next_element()? {
-            managed.0.push(entry);
-        }
-        Ok(managed)
-    }
-
-    fn visit_unit<E>(self) -> Result<ManagedFields, E> {
-        Ok(ManagedFields::default())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<ManagedFields, E> {
-        Ok(ManagedFields::default())
-    }
-}
-
-/// One entry of `metadata.managedFields`, without the fields that it is about.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Managed {
-    manager: Option<String>,
-    time: Option<String>,
-    subresource: Option<String>,
-}
-
 /// A Deployment as the watch shows it.
 #[derive(Clone, Debug)]
-pub(crate) struct Sighting {
+pub struct Sighting {
     pub(crate) uid: String,
     pub(crate) version: u64,
     pub(crate) counters: Counters,
@@ -128,7 +51,9 @@ pub(crate) struct Sighting {
 }
 
 impl Sighting {
-    pub(crate) fn new(workload: &Workload, writer: Option<Writer>) -> Self {
+    /// From a Deployment, and who wrote its status last.
+    #[must_use]
+    pub fn new(workload: &Workload, writer: Option<Writer>) -> Self {
         Self {
             uid: workload.uid.clone(),
             // What cannot be compared is not newer than anything.
@@ -152,21 +77,24 @@ struct Entry {
 
 /// The manager that a Deployment is left to, and when it was last heard of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Rival {
-    pub(crate) manager: String,
+pub struct Rival {
+    /// As it calls itself in `metadata.managedFields`.
+    pub manager: String,
     heard: Instant,
 }
 
 /// The Deployments whose status we have written.
 #[derive(Default)]
-pub(crate) struct Rivalry {
+pub struct Rivalry {
     entries: HashMap<Key, Entry>,
     /// `--force`: nobody is given way to.
     force: bool,
 }
 
 impl Rivalry {
-    pub(crate) fn new(force: bool) -> Self {
+    /// With `force`, nobody is given way to.
+    #[must_use]
+    pub fn new(force: bool) -> Self {
         Self { entries: HashMap::new(), force }
     }
 
@@ -183,10 +111,10 @@ impl Rivalry {
     }
 
     /// The watch shows this.
-    pub(crate) fn saw(&mut self, key: &Key, sighting: Sighting) {
+    pub fn saw(&mut self, key: &Key, sighting: Sighting, now: Instant) {
         let Some(entry) = self.entries.get_mut(key) else { return };
         if entry.uid == sighting.uid {
-            entry.saw(sighting);
+            entry.saw(sighting, now);
         } else {
             self.entries.remove(key);
         }
@@ -194,11 +122,10 @@ impl Rivalry {
 
     /// Counters are about to be written. If that would be one repair too many, says who is given
     /// way to from now on.
-    pub(crate) fn objection(&mut self, key: &Key, counters: &Counters) -> Option<Rival> {
+    pub(crate) fn objection(&mut self, key: &Key, counters: &Counters, now: Instant) -> Option<Rival> {
         let entry = self.entries.get_mut(key)?;
         let manager = entry.undone_by(counters)?;
         entry.written = None;
-        let now = Instant::now();
         entry.undone.push((manager.clone(), now));
         entry.undone.retain(|(_, at)| now.duration_since(*at) < WINDOW);
         if entry.undone.iter().filter(|(by, _)| *by == manager).count() < UNDONE_MAX {
@@ -211,10 +138,10 @@ impl Rivalry {
 
     /// Until when the Deployment is left to a rival, if it is. When that has been silent for long
     /// enough we try again; undone once more within a minute, we give way at once.
-    pub(crate) fn yields_until(&mut self, key: &Key) -> Option<Instant> {
+    pub fn yields_until(&mut self, key: &Key, now: Instant) -> Option<Instant> {
         let entry = self.entries.get_mut(key)?;
         let rival = entry.rival.take()?;
-        let (until, now) = (rival.heard + SILENCE, Instant::now());
+        let until = rival.heard + SILENCE;
         if now < until {
             entry.rival = Some(rival);
             return Some(until);
@@ -224,7 +151,7 @@ impl Rivalry {
     }
 
     /// The Deployment is gone.
-    pub(crate) fn forget(&mut self, key: &Key) {
+    pub fn forget(&mut self, key: &Key) {
         self.entries.remove(key);
     }
 }
@@ -234,7 +161,7 @@ impl Entry {
         Self { uid: uid.to_owned(), written: None, seen: None, undone: Vec::new(), rival: None }
     }
 
-    fn saw(&mut self, sighting: Sighting) {
+    fn saw(&mut self, sighting: Sighting, now: Instant) {
         let is_news = self.seen.as_ref().is_none_or(|seen| {
             seen.version < sighting.version
                 && (seen.writer != sighting.writer || seen.counters != sighting.counters)
@@ -243,7 +170,7 @@ impl Entry {
             && is_news
             && sighting.writer.as_ref().is_some_and(|writer| writer.manager == rival.manager)
         {
-            rival.heard = Instant::now();
+            rival.heard = now;
         }
         self.seen = Some(sighting);
     }
@@ -255,20 +182,6 @@ impl Entry {
         let is_undone = seen.version > *version && seen.counters != *written && written == planned;
         is_undone.then(|| writer.manager.clone())
     }
-}
-
-/// Says that we give way, and why the pass ends here.
-pub(crate) fn give_way(controller: &Controller, key: &Key, workload: &Workload, rival: &Rival) -> Refusal {
-    let (manager, seconds) = (&rival.manager, SILENCE.as_secs());
-    let message = format!(
-        "\"{manager}\" keeps undoing our status counters: this Deployment is left to it until it has \
-         been silent for {seconds} s. Only one controller may run; with --force we give way to nobody"
-    );
-    warn!(%key, manager, message, "gives way to another controller");
-    controller.metrics.rivalries.with_label_values(&[controller.flavour.api_version()]).inc();
-    let about = About::workload(controller.flavour, workload);
-    controller.events.record(about, Event::warning(RIVAL_CONTROLLER, message.clone()));
-    Refusal { code: 0, reason: RIVAL_CONTROLLER.to_owned(), message, namespace_terminating: false }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use plan::{Claim, Target};
 
-use crate::{Cluster, Pass, PassError, Refusal};
+use super::{Cluster, Pass, PassError, Refusal};
 
 impl<C: Cluster> Pass<'_, C> {
     /// Makes the claims and changes the snapshot accordingly.

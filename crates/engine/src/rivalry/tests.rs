@@ -1,5 +1,4 @@
 use serde_json::{Value, json};
-use tokio::time::advance;
 
 use super::*;
 
@@ -20,11 +19,12 @@ fn sighting(version: u64, replicas: i64, manager: &str) -> Sighting {
 struct Fight {
     rivalry: Rivalry,
     version: u64,
+    now: Instant,
 }
 
 impl Fight {
     fn new() -> Self {
-        Self { rivalry: Rivalry::new(false), version: 0 }
+        Self { rivalry: Rivalry::new(false), version: 0, now: Instant::now() }
     }
 
     fn next(&mut self) -> u64 {
@@ -32,15 +32,19 @@ impl Fight {
         self.version
     }
 
+    fn saw(&mut self, sighting: Sighting) {
+        self.rivalry.saw(&key("web"), sighting, self.now);
+    }
+
     fn write(&mut self) {
         let version = self.next();
         self.rivalry.wrote(&key("web"), "w", version, counters(3));
-        self.rivalry.saw(&key("web"), sighting(version, 3, FIELD_MANAGER));
+        self.saw(sighting(version, 3, FIELD_MANAGER));
     }
 
     fn foreign(&mut self, manager: &str) {
         let version = self.next();
-        self.rivalry.saw(&key("web"), sighting(version, 77, manager));
+        self.saw(sighting(version, 77, manager));
     }
 
     /// One write of ours that is undone; the manager that we give way to.
@@ -51,16 +55,16 @@ impl Fight {
     }
 
     fn object(&mut self) -> Option<String> {
-        self.rivalry.objection(&key("web"), &counters(3)).map(|rival| rival.manager)
+        self.rivalry.objection(&key("web"), &counters(3), self.now).map(|rival| rival.manager)
     }
 
     fn yields(&mut self) -> bool {
-        self.rivalry.yields_until(&key("web")).is_some()
+        self.rivalry.yields_until(&key("web"), self.now).is_some()
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn the_third_time_within_a_minute_we_give_way() {
+#[test]
+fn the_third_time_within_a_minute_we_give_way() {
     let mut fight = Fight::new();
     assert_eq!(fight.round("other"), None);
     assert_eq!(fight.round("other"), None);
@@ -69,12 +73,12 @@ async fn the_third_time_within_a_minute_we_give_way() {
     assert!(fight.yields());
 }
 
-#[tokio::test(start_paused = true)]
-async fn slow_or_divided_foes_are_repaired() {
+#[test]
+fn slow_or_divided_foes_are_repaired() {
     let mut fight = Fight::new();
     for _ in 0..6 {
         assert_eq!(fight.round("other"), None);
-        advance(WINDOW / 2).await;
+        fight.now += WINDOW / 2;
     }
     let mut fight = Fight::new();
     for manager in ["a", "b", "c", "a", "b", "c"] {
@@ -82,8 +86,8 @@ async fn slow_or_divided_foes_are_repaired() {
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn what_is_no_undoing_does_not_count() {
+#[test]
+fn what_is_no_undoing_does_not_count() {
     let mut fight = Fight::new();
     // Many foreign writes between two of ours are one undoing, and a refused repair is none.
     fight.write();
@@ -105,56 +109,56 @@ async fn what_is_no_undoing_does_not_count() {
     for _ in 0..9 {
         fight.write();
         fight.foreign("other");
-        assert!(fight.rivalry.objection(&key("web"), &counters(4)).is_none());
+        assert!(fight.rivalry.objection(&key("web"), &counters(4), fight.now).is_none());
     }
     // What we wrote still stands, whoever wrote something else.
     for _ in 0..9 {
         fight.write();
         let version = fight.next();
-        fight.rivalry.saw(&key("web"), sighting(version, 3, "other"));
+        fight.saw(sighting(version, 3, "other"));
         assert_eq!(fight.object(), None);
     }
 }
 
-#[tokio::test(start_paused = true)]
-async fn silence_ends_it_and_one_more_undoing_begins_it_anew() {
+#[test]
+fn silence_ends_it_and_one_more_undoing_begins_it_anew() {
     let mut fight = Fight::new();
     while fight.round("other").is_none() {}
     for _ in 0..5 {
-        advance(SILENCE * 2 / 3).await;
+        fight.now += SILENCE * 2 / 3;
         fight.foreign("other");
         assert!(fight.yields(), "it is still heard of");
     }
-    advance(SILENCE * 2 / 3).await;
+    fight.now += SILENCE * 2 / 3;
     // A change of the spec is not a word of the rival's.
     let writer = fight.version;
     let version = fight.next();
-    fight.rivalry.saw(&key("web"), Sighting { version, ..sighting(writer, 77, "other") });
+    fight.saw(Sighting { version, ..sighting(writer, 77, "other") });
     assert!(fight.yields());
-    advance(SILENCE / 3).await;
+    fight.now += SILENCE / 3;
     assert!(!fight.yields());
     assert_eq!(fight.round("other").as_deref(), Some("other"));
     assert!(fight.yields());
-    advance(SILENCE).await;
+    fight.now += SILENCE;
     assert!(!fight.yields());
-    advance(WINDOW).await;
+    fight.now += WINDOW;
     assert_eq!(fight.round("other"), None, "all is forgiven");
 }
 
-#[tokio::test(start_paused = true)]
-async fn another_object_of_that_name_starts_afresh() {
+#[test]
+fn another_object_of_that_name_starts_afresh() {
     let mut fight = Fight::new();
     while fight.round("other").is_none() {}
-    fight.rivalry.saw(&key("web"), Sighting { uid: "v".to_owned(), ..sighting(99, 0, "other") });
+    fight.saw(Sighting { uid: "v".to_owned(), ..sighting(99, 0, "other") });
     assert!(!fight.yields());
     while fight.round("other").is_none() {}
     fight.rivalry.forget(&key("web"));
     assert!(!fight.yields());
 }
 
-#[tokio::test(start_paused = true)]
-async fn force_gives_way_to_nobody() {
-    let mut fight = Fight { rivalry: Rivalry::new(true), version: 0 };
+#[test]
+fn force_gives_way_to_nobody() {
+    let mut fight = Fight { rivalry: Rivalry::new(true), ..Fight::new() };
     for _ in 0..9 {
         assert_eq!(fight.round("other"), None);
     }

@@ -72,6 +72,24 @@ pub struct Snapshot {
     pub sets: Vec<ReplicaSet>,
 }
 
+/// What a pass starts from, as the cache keeps it.
+pub(crate) struct PackedSnapshot {
+    workload: Packed<Workload>,
+    owned: Vec<Packed<Placed>>,
+    /// All of the namespace.
+    orphans: Vec<Packed<Placed>>,
+}
+
+impl PackedSnapshot {
+    pub(crate) fn unpack(self) -> Snapshot {
+        let workload = self.workload.unpack();
+        let mut sets: Vec<_> = self.owned.iter().map(Packed::set).collect();
+        let orphans = self.orphans.iter().map(Packed::set);
+        sets.extend(orphans.filter(|set| wants(workload.selector.as_ref(), set)));
+        Snapshot { workload, sets }
+    }
+}
+
 /// Whether sets are watched by label, so that leaving the watch need not mean deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sight {
@@ -364,14 +382,18 @@ impl Index {
     /// The Deployment, the sets it controls, and the orphans that its selector matches.
     #[must_use]
     pub fn snapshot(&self, key: &Key) -> Option<Snapshot> {
-        let known = &self.workloads.get(key)?.workload;
-        let workload = known.unpack();
-        let set_of = |uid| self.sets.get(uid).map(Packed::set);
-        let owned = self.owned.get(&known.head().uid).into_iter().flatten();
-        let mut sets: Vec<_> = owned.filter_map(set_of).collect();
+        self.packed(key).map(PackedSnapshot::unpack)
+    }
+
+    /// The same, to be unpacked once the cache is free for others.
+    pub(crate) fn packed(&self, key: &Key) -> Option<PackedSnapshot> {
+        let workload = self.workloads.get(key)?.workload.clone();
+        let set_of = |uid| self.sets.get(uid).cloned();
+        let owned = self.owned.get(&workload.head().uid).into_iter().flatten();
+        let owned = owned.filter_map(set_of).collect();
         let orphans = self.orphans.get(&key.namespace).into_iter().flatten();
-        sets.extend(orphans.filter_map(set_of).filter(|set| wants(workload.selector.as_ref(), set)));
-        Some(Snapshot { workload, sets })
+        let orphans = orphans.filter_map(set_of).collect();
+        Some(PackedSnapshot { workload, owned, orphans })
     }
 
     /// The Deployment, and since when it is known.

@@ -3,27 +3,26 @@
 //! By Deployment and not for all: a webhook can answer so too, and would then hold up others.
 
 use std::collections::HashMap;
-
-use tokio::time::Instant;
+use std::time::Instant;
 
 use crate::index::Key;
 
 /// Until when each Deployment is left alone.
 #[derive(Debug, Default)]
-pub(crate) struct Patience {
+pub struct Patience {
     until: HashMap<Key, Instant>,
 }
 
 impl Patience {
     /// Not before this time.
-    pub(crate) fn wait(&mut self, key: &Key, until: Instant) {
+    pub fn wait(&mut self, key: &Key, until: Instant) {
         self.until.insert(key.clone(), until);
     }
 
     /// When the Deployment may be worked on, if that is not now.
-    pub(crate) fn waits_until(&mut self, key: &Key) -> Option<Instant> {
+    pub fn waits_until(&mut self, key: &Key, now: Instant) -> Option<Instant> {
         let until = *self.until.get(key)?;
-        if until > Instant::now() {
+        if until > now {
             return Some(until);
         }
         self.until.remove(key);
@@ -37,16 +36,15 @@ mod tests {
 
     use super::*;
 
-    #[tokio::test(start_paused = true)]
-    async fn each_waits_for_itself_and_once() {
+    #[test]
+    fn each_waits_for_itself_and_once() {
         let key = |name: &str| Key { namespace: "n".to_owned(), name: name.to_owned() };
-        let mut patience = Patience::default();
-        let until = Instant::now() + Duration::from_secs(3);
+        let (mut patience, now) = (Patience::default(), Instant::now());
+        let until = now + Duration::from_secs(3);
         patience.wait(&key("asked"), until);
-        assert_eq!(patience.waits_until(&key("other")), None);
-        assert_eq!(patience.waits_until(&key("asked")), Some(until));
-        tokio::time::advance(Duration::from_secs(3)).await;
-        assert_eq!(patience.waits_until(&key("asked")), None);
+        assert_eq!(patience.waits_until(&key("other"), now), None);
+        assert_eq!(patience.waits_until(&key("asked"), now), Some(until));
+        assert_eq!(patience.waits_until(&key("asked"), until), None);
         assert!(patience.until.is_empty());
     }
 }

@@ -1,6 +1,7 @@
 //! What a pass needs of a cluster.
 
 use std::future::Future;
+use std::time::Duration;
 
 use plan::{Action, Ask, Claim, DryRun, Event, Pod, ReplicaSet, Workload};
 use serde_json::Value;
@@ -75,12 +76,26 @@ pub struct Refusal {
     pub message: String,
     /// Whether a cause says that the namespace is going away (S14.3).
     pub namespace_terminating: bool,
+    /// How long the server asked to be spared of more requests (`Retry-After`).
+    pub retry_after: Option<Duration>,
 }
 
 /// [`Refusal::reason`] of a write that we did not send.
 const NOT_SENT: &str = "NotSent";
 
 impl Refusal {
+    /// A refusal with a status code, a reason, and words.
+    #[must_use]
+    pub fn new(code: u16, reason: &str, message: String) -> Self {
+        Self { code, reason: reason.to_owned(), message, namespace_terminating: false, retry_after: None }
+    }
+
+    /// The object is not as it was seen.
+    #[must_use]
+    pub fn conflict(message: String) -> Self {
+        Self::new(409, "Conflict", message)
+    }
+
     /// It was not sent: another replica of the operator may be in charge.
     #[must_use]
     pub fn not_leader() -> Self {
@@ -90,12 +105,7 @@ impl Refusal {
     /// It was not sent, since another operator may be in charge.
     #[must_use]
     pub fn not_sent(why: &str) -> Self {
-        Self {
-            code: 0,
-            reason: NOT_SENT.to_owned(),
-            message: format!("not sent: {why}"),
-            namespace_terminating: false,
-        }
+        Self::new(0, NOT_SENT, format!("not sent: {why}"))
     }
 
     /// It was not sent, see [`Self::not_sent`].

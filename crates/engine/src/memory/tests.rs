@@ -4,7 +4,7 @@ use super::*;
 use crate::index::tests::{key, workload};
 
 fn refused(code: u16) -> Refusal {
-    Refusal { code, reason: String::new(), message: String::new(), namespace_terminating: false }
+    Refusal::new(code, "", String::new())
 }
 
 #[test]

@@ -1,0 +1,212 @@
+//! The ladder of an attempt: from a key to its pass, or to the reason why not now.
+//!
+//! There is one, for operator and simulator. Its order is the policy: what is in doubt is settled
+//! before anything is planned, nothing is planned from a cache that is behind our own writes, and
+//! only then is it asked whose turn it is.
+
+mod live;
+mod orphans;
+mod requests;
+mod strays;
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use plan::{ReplicaSet, Why, Workload};
+
+use crate::index::{Key, PackedSnapshot, Snapshot};
+use crate::ledger::{self, Readiness};
+use crate::next::Next;
+use crate::pass::{self, Refusal};
+use crate::port::{Note, Port};
+use crate::starts;
+use crate::state::{Engine, State};
+
+pub(crate) use orphans::Listings;
+
+/// One attempt at one key.
+pub(crate) struct Attempt<'a, P> {
+    engine: &'a Engine,
+    port: &'a P,
+    key: &'a Key,
+    /// How long the server has asked this attempt to stay away.
+    asked: Mutex<Option<Duration>>,
+}
+
+impl Engine {
+    /// Does what is to be done for a Deployment now, and says when it comes again.
+    pub async fn attempt<P: Port>(&self, port: &P, key: &Key) -> Next {
+        let attempt = Attempt { engine: self, port, key, asked: Mutex::default() };
+        let next = match attempt.ladder().await {
+            Ok(next) => next,
+            Err(refusal) => Next::Failed(refusal.into()),
+        };
+        if let (Next::Failed(_), Some(asked)) = (&next, attempt.asked()) {
+            self.state().patience.wait(key, port.now() + asked);
+        }
+        next
+    }
+}
+
+impl<P: Port> Attempt<'_, P> {
+    async fn ladder(&self) -> Result<Next, Refusal> {
+        if let Some(next) = self.not_now() {
+            return Ok(next);
+        }
+        self.settle_doubt().await?;
+        let is_overdue = match self.readiness() {
+            Readiness::Ready => false,
+            Readiness::Overdue => true,
+            Readiness::Wait(until) => {
+                self.port.note(Note::CacheBehind);
+                return Ok(Next::Parked(until));
+            }
+        };
+        self.settle_strays().await?;
+        self.look_for_orphans().await?;
+        let seen = if is_overdue {
+            // The ledger keeps its entry: the cache is as old as it was, and the next pass must not
+            // plan from it either. A set of ours that it does not show would not be counted.
+            self.port.note(Note::ReadsLive);
+            self.read_live().await?
+        } else {
+            // Unpacked when the cache is free for others.
+            let packed = self.engine.cache().packed(self.key);
+            packed.map(PackedSnapshot::unpack).map(|Snapshot { workload, sets }| (workload, sets))
+        };
+        let Some((workload, sets)) = seen else {
+            self.forget();
+            return Ok(Next::Nothing);
+        };
+        if let Some(next) = self.awaits_turn(&workload, &sets) {
+            return Ok(next);
+        }
+        Ok(self.pass(workload, sets).await)
+    }
+
+    /// What keeps the key from being looked at, whatever is to be done.
+    fn not_now(&self) -> Option<Next> {
+        if !self.port.is_ours() {
+            self.forget();
+            return Some(Next::Nothing);
+        }
+        if !self.engine.cache().covers(&self.key.namespace) {
+            // Its lists are awaited, and wake it.
+            return Some(Next::Nothing);
+        }
+        let (mut state, now) = (self.engine.state(), self.port.now());
+        if let Some(until) = state.patience.waits_until(self.key, now) {
+            return Some(Next::Parked(until));
+        }
+        state.rivalry.yields_until(self.key, now).map(Next::Yielded)
+    }
+
+    /// Whether the cache shows what was written before (S14.4).
+    fn readiness(&self) -> Readiness {
+        let is_broken = self.port.is_watch_broken();
+        let patience = if is_broken { ledger::PATIENCE_WITHOUT_WATCH } else { ledger::PATIENCE };
+        let now = self.port.now();
+        let mut state = self.engine.state();
+        state.ledger.check_within(patience, self.key, &self.engine.cache(), now)
+    }
+
+    /// What keeps a pass from beginning, now that it is known what there is.
+    fn awaits_turn(&self, workload: &Workload, sets: &[ReplicaSet]) -> Option<Next> {
+        let (settings, key, now) = (&self.engine.settings, self.key, self.port.now());
+        let mut state = self.engine.state();
+        if sets.iter().all(ReplicaSet::is_served) {
+            state.starts.served(key, now);
+        }
+        if settings.rests
+            && let Some(until) = state.queue.rests_until(key, now)
+            && !sets.iter().all(ReplicaSet::is_settled)
+        {
+            return Some(Next::Parked(until));
+        }
+        if !settings.starts || !starts::is_start(workload, sets) {
+            return None;
+        }
+        let turn = state.starts.ask(key, now);
+        let woke = state.wake(turn.others, now);
+        drop(state);
+        self.tell_if(woke);
+        (!turn.is_now).then(|| Next::Parked(now + starts::ASK_AGAIN))
+    }
+
+    /// One pass, and what it means for this Deployment and for others.
+    async fn pass(&self, workload: Workload, sets: Vec<ReplicaSet>) -> Next {
+        let (engine, key) = (self.engine, self.key);
+        self.port.note(Note::Begins(&workload, &sets));
+        let uid = workload.uid.clone();
+        let observed = crate::observed(engine.flavour, &mut engine.state().memory, key, workload, sets);
+        let begun = self.port.timestamp();
+        let outcome = pass::run(self, observed, begun).await;
+        self.note_why(&uid, outcome.why.as_ref());
+        if crate::is_through_with_pods(&outcome) {
+            self.port.note(Note::PodsNoMore);
+        }
+        let now = self.port.now();
+        let mut state = engine.state();
+        crate::note(&mut state.memory, key, &uid, &outcome, begun);
+        let woke = state.passed(key, &outcome, now);
+        let yields = state.rivalry.yields_until(key, now);
+        drop(state);
+        self.tell_if(woke);
+        self.port.note(Note::Ended(&outcome));
+        match yields {
+            Some(until) => Next::Yielded(until),
+            None => Next::after(outcome, self.port.timestamp()),
+        }
+    }
+
+    /// Decisions, each once.
+    fn note_why(&self, uid: &str, why: Option<&Why>) {
+        let Some(why) = why.map(ToString::to_string) else { return };
+        let is_news = self.engine.state().memory.note_why(self.key, uid, &why);
+        if is_news {
+            self.port.note(Note::Why(&why));
+        }
+    }
+
+    /// It is gone, or ours no more.
+    fn forget(&self) {
+        let woke = self.engine.forget(self.key, self.port.now());
+        self.port.note(Note::Forgotten);
+        self.tell_if(woke);
+    }
+
+    fn tell_if(&self, woke: bool) {
+        if woke {
+            self.port.note(Note::Woke);
+        }
+    }
+
+    fn asked(&self) -> Option<Duration> {
+        *self.asked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The server asked to be left alone for a while (`Retry-After`).
+    fn heed(&self, refusal: &Refusal) {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        *asked = (*asked).max(refusal.retry_after);
+    }
+}
+
+impl State {
+    /// What a pass means for the key's rest and for those who wait. Says whether others were woken.
+    fn passed(&mut self, key: &Key, outcome: &pass::Outcome, now: std::time::Instant) -> bool {
+        let wrote = outcome.writes > 0;
+        if wrote {
+            let others = self.starts.others(key, now);
+            self.queue.rest(key, others, now);
+        }
+        let turns = if outcome.why.as_ref().map(Why::itself) == Some(&Why::Converged) {
+            self.starts.ended(key, now)
+        } else if wrote {
+            self.starts.moved(key, now)
+        } else {
+            Vec::new()
+        };
+        self.wake(turns, now)
+    }
+}

@@ -1,0 +1,161 @@
+//! Reading past the cache: the objects of a pass, a write whose outcome is unknown, and a set that
+//! somebody else has changed.
+
+use std::sync::Arc;
+
+use api::decode;
+use plan::keys::LAST_APPLIED;
+use plan::{Flavour, ReplicaSet, Workload};
+
+use super::Attempt;
+use crate::index::Placed;
+use crate::pass::Refusal;
+use crate::port::{Cause, Kind, Labels, Note, Object, Port, Reply, Request};
+
+/// An object that the server returned and that cannot be read.
+fn unreadable(problem: &impl ToString) -> Refusal {
+    Refusal::new(0, "", problem.to_string())
+}
+
+/// The reply has another form than what was asked for.
+fn unexpected() -> Refusal {
+    unreadable(&"the server's reply is of another form than the request asks for")
+}
+
+/// A Deployment in a reply, as the watch would bring it.
+pub(super) fn workload(flavour: Flavour, object: &impl Object) -> Result<Workload, Refusal> {
+    let decoded = decode::workload(flavour, object.parts(), decode::Defaults::of(flavour));
+    let mut workload = decoded.map_err(|error| unreadable(&error))?;
+    workload.resource_version = object.version().into_owned();
+    // Nobody reads it, and it is large. The key stays: it shows that there are annotations at all.
+    if let Some(applied) = workload.annotations.get_mut(LAST_APPLIED) {
+        applied.clear();
+    }
+    Ok(workload)
+}
+
+/// A ReplicaSet in a reply.
+pub(super) fn set(flavour: Flavour, object: &impl Object) -> Result<ReplicaSet, Refusal> {
+    let decoded = decode::replica_set(flavour, object.parts());
+    let mut set = decoded.map_err(|error| unreadable(&error))?;
+    set.resource_version = object.version().into_owned();
+    Ok(set)
+}
+
+impl<P: Port> Attempt<'_, P> {
+    /// Sends a request, and hears what the server asks for beside its answer.
+    pub(super) async fn send(&self, request: Request, cause: Cause<'_>) -> Result<Reply<P::Object>, Refusal> {
+        let reply = self.port.send(request, cause).await;
+        if let Err(refusal) = &reply {
+            self.heed(refusal);
+        }
+        reply
+    }
+
+    /// An object as it is now; `None` when it is gone.
+    pub(super) async fn get(&self, kind: Kind, name: &str) -> Result<Option<P::Object>, Refusal> {
+        let (namespace, name) = (self.key.namespace.clone(), name.to_owned());
+        match self.send(Request::Get { kind, namespace, name }, Cause::Look).await {
+            Ok(Reply::Object(object)) => Ok(Some(object)),
+            Ok(_) => Err(unexpected()),
+            Err(refusal) if refusal.is_not_found() => Ok(None),
+            Err(refusal) => Err(refusal),
+        }
+    }
+
+    /// A ReplicaSet as it is now; `None` when it is gone.
+    pub(super) async fn get_set(&self, name: &str) -> Result<Option<P::Object>, Refusal> {
+        self.get(Kind::ReplicaSet, name).await
+    }
+
+    /// The ReplicaSets of the namespace, a page at a time.
+    pub(super) async fn list_sets<T>(
+        &self,
+        labels: Labels,
+        keep: impl Fn(&P::Object) -> Option<T>,
+    ) -> Result<Vec<T>, Refusal> {
+        let (mut kept, mut from) = (Vec::new(), None);
+        loop {
+            let namespace = self.key.namespace.clone();
+            let request = Request::ListReplicaSets { namespace, labels, from };
+            let Reply::Page(objects, next) = self.send(request, Cause::Look).await? else {
+                return Err(unexpected());
+            };
+            kept.extend(objects.iter().filter_map(&keep));
+            if next.is_none() {
+                return Ok(kept);
+            }
+            from = next;
+        }
+    }
+
+    /// Sends what is answered with an object.
+    pub(super) async fn send_for_object(
+        &self,
+        request: Request,
+        cause: Cause<'_>,
+    ) -> Result<P::Object, Refusal> {
+        match self.send(request, cause).await? {
+            Reply::Object(object) => Ok(object),
+            _ => Err(unexpected()),
+        }
+    }
+
+    /// Sends a write; returns the version that it made.
+    pub(super) async fn send_for_version(
+        &self,
+        request: Request,
+        cause: Cause<'_>,
+    ) -> Result<String, Refusal> {
+        match self.send(request, cause).await? {
+            Reply::Version(version) => Ok(version),
+            _ => Err(unexpected()),
+        }
+    }
+
+    /// The Deployment and its candidate sets past the cache; `None` when it is gone.
+    pub(super) async fn read_live(&self) -> Result<Option<(Workload, Vec<ReplicaSet>)>, Refusal> {
+        let flavour = self.engine.flavour;
+        let Some(live) = self.get(Kind::Deployment, &self.key.name).await? else { return Ok(None) };
+        let workload = workload(flavour, &live)?;
+        let labels = if flavour.set_labels().is_some() { Labels::Managed } else { Labels::Any };
+        // S17.3: what cannot be decoded is set aside, as by the watch.
+        let sets = self.list_sets(labels, |object| set(flavour, object).ok()).await?;
+        Ok(Some((workload, sets)))
+    }
+
+    /// Looks at the ReplicaSet of a write whose answer never came (S14.4), so that the ledger knows
+    /// what the cache has to show.
+    pub(super) async fn settle_doubt(&self) -> Result<(), Refusal> {
+        let name = self.engine.state().ledger.in_doubt(self.key).map(str::to_owned);
+        let Some(name) = name else { return Ok(()) };
+        let live = self.get_set(&name).await?;
+        let version = live.as_ref().map(Object::version);
+        self.engine.state().ledger.settled(self.key, version.as_deref(), self.port.now());
+        Ok(())
+    }
+
+    /// Brings a set in the cache up to date after a conflict: the next attempt would else be sent as
+    /// this one was, until the watch comes along.
+    pub(super) async fn refresh(&self, name: &str) {
+        let Ok(Some(live)) = self.get_set(name).await else { return };
+        let Ok(set) = set(self.engine.flavour, &live) else { return };
+        let placed = Placed { namespace: self.key.namespace.clone(), set: Arc::new(set) };
+        let woken = self.engine.cache().refresh_set(placed);
+        self.wake_others(woken);
+    }
+
+    /// Takes a set over that a live read or a write returned, ahead of the watch.
+    pub(super) fn put(&self, set: ReplicaSet) {
+        let placed = Placed { namespace: self.key.namespace.clone(), set: Arc::new(set) };
+        let woken = self.engine.cache().put_set(placed);
+        self.wake_others(woken);
+    }
+
+    fn wake_others(&self, mut woken: Vec<crate::index::Key>) {
+        woken.retain(|other| other != self.key);
+        if self.engine.state().wake(woken, self.port.now()) {
+            self.port.note(Note::Woke);
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! What a pass asks and does, as requests: each action is one, with its preconditions, and each
+//! answer is noted where the next pass needs it.
+
+use api::encode;
+use plan::{Action, Ask, Claim, DryRun, Event, NewReplicaSet, ReplicaSet, StatusWrite, Target, Workload};
+use serde_json::Value;
+
+use super::{Attempt, live};
+use crate::pass::{Answer, Cluster, Owner, Refusal};
+use crate::port::{Cause, Kind, Note, Object, Patch, Port, Reply, Request};
+use crate::rivalry::{Counters, RIVAL_CONTROLLER, Rival, SILENCE};
+
+impl<P: Port> Attempt<'_, P> {
+    fn patch(&self, kind: Kind, name: &str, patch: Patch, of_status: bool) -> Request {
+        let (namespace, name) = (self.key.namespace.clone(), name.to_owned());
+        Request::Patch { kind, namespace, name, patch, of_status, wants_object: false }
+    }
+
+    /// A write to a ReplicaSet was answered: the version that it made, or nobody knows what came of it.
+    fn note_set(&self, sent: &Result<String, Refusal>, name: &str) {
+        let now = self.port.now();
+        match sent {
+            Ok(version) => self.engine.state().ledger.wrote_set(self.key, version, now),
+            Err(refusal) if refusal.leaves_doubt() => {
+                self.engine.state().ledger.doubts(self.key, name, now);
+            }
+            Err(_) => {}
+        }
+    }
+
+    async fn patch_set(&self, target: &Target, patch: Patch, cause: Cause<'_>) -> Result<String, Refusal> {
+        let request = self.patch(Kind::ReplicaSet, &target.name, patch, false);
+        let sent = self.send_for_version(request, cause).await;
+        if sent.as_ref().is_err_and(Refusal::is_conflict) {
+            self.refresh(&target.name).await;
+        }
+        self.note_set(&sent, &target.name);
+        sent
+    }
+
+    async fn patch_workload(
+        &self,
+        patch: Patch,
+        of_status: bool,
+        cause: Cause<'_>,
+    ) -> Result<String, Refusal> {
+        let request = self.patch(Kind::Deployment, &self.key.name, patch, of_status);
+        let version = self.send_for_version(request, cause).await?;
+        self.engine.state().ledger.wrote_workload(self.key, &version, self.port.now());
+        Ok(version)
+    }
+
+    async fn write_status(
+        &self,
+        workload: &Workload,
+        write: &StatusWrite,
+        cause: Cause<'_>,
+    ) -> Result<String, Refusal> {
+        let counters = Counters::of(&write.status);
+        let rival = self.engine.state().rivalry.objection(self.key, &counters, self.port.now());
+        if let Some(rival) = rival {
+            return Err(self.give_way(workload, &rival));
+        }
+        let patch = Patch::Merge(encode::status_patch(self.engine.flavour, workload, write));
+        let version = self.patch_workload(patch, true, cause).await?;
+        if let Ok(number) = version.parse() {
+            self.engine.state().rivalry.wrote(self.key, &workload.uid, number, counters);
+        }
+        Ok(version)
+    }
+
+    /// Says that we give way, and why the pass ends here.
+    fn give_way(&self, workload: &Workload, rival: &Rival) -> Refusal {
+        let (manager, seconds) = (&rival.manager, SILENCE.as_secs());
+        let message = format!(
+            "\"{manager}\" keeps undoing our status counters: this Deployment is left to it until it has \
+             been silent for {seconds} s. Only one controller may run; with --force we give way to nobody"
+        );
+        self.port.note(Note::GivesWay(rival, &message));
+        self.port.note(Note::Event(workload, &Event::warning(RIVAL_CONTROLLER, message.clone())));
+        Refusal::new(0, RIVAL_CONTROLLER, message)
+    }
+
+    async fn create_set(&self, object: Value, name: &str, cause: Cause<'_>) -> Result<(), Refusal> {
+        let namespace = self.key.namespace.clone();
+        let request = Request::Create { namespace, object, is_dry_run: false };
+        let sent = self.send_for_version(request, cause).await;
+        self.note_set(&sent, name);
+        sent.map(|_| ())
+    }
+
+    async fn delete_set(&self, target: &Target, cause: Cause<'_>) -> Result<(), Refusal> {
+        let request = Request::Delete {
+            namespace: self.key.namespace.clone(),
+            name: target.name.clone(),
+            uid: target.uid.clone(),
+            version: target.resource_version.clone(),
+        };
+        // Before the request: the watch may be faster than the answer.
+        self.engine.cache().expect_gone(&target.uid);
+        if let Err(refusal) = self.send(request, cause).await {
+            self.engine.cache().expect_no_more(&target.uid);
+            if refusal.is_conflict() {
+                self.refresh(&target.name).await;
+            }
+            return Err(refusal);
+        }
+        self.engine.state().ledger.deleted_set(self.key, &target.uid, self.port.now());
+        Ok(())
+    }
+
+    /// The template of the Deployment, if it is still the one that is planned for.
+    async fn template(&self, workload: &Workload) -> Result<Value, Refusal> {
+        let Some(live) = self.get(Kind::Deployment, &self.key.name).await? else {
+            return Err(Refusal::new(404, "NotFound", format!("deployment {} not found", self.key)));
+        };
+        let template = live.template();
+        let is_the_same = live.metadata("uid") == workload.uid
+            && self.engine.flavour.fingerprint(template) == workload.template.fingerprint;
+        if is_the_same {
+            Ok(template.clone())
+        } else {
+            Err(Refusal::conflict(format!("the template of {} has just been changed", self.key)))
+        }
+    }
+
+    async fn set_template(&self, name: &str, uid: &str) -> Result<Value, Refusal> {
+        match self.get_set(name).await? {
+            Some(live) if live.metadata("uid") == uid => Ok(live.template().clone()),
+            Some(_) => {
+                Err(Refusal::conflict(format!("ReplicaSet {name} was replaced by another one of that name")))
+            }
+            None => Err(Refusal::new(404, "NotFound", format!("ReplicaSet {name} not found"))),
+        }
+    }
+
+    async fn dry_run(&self, workload: &Workload, set: &NewReplicaSet) -> Result<DryRun, Refusal> {
+        let flavour = self.engine.flavour;
+        let fingerprint = &workload.template.fingerprint;
+        let known = self.engine.state().memory.dry_run(self.key, &workload.uid, fingerprint);
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let object = encode::dry_run_replica_set(flavour, workload, set);
+        let request = Request::Create { namespace: self.key.namespace.clone(), object, is_dry_run: true };
+        let result = self.send_for_object(request, Cause::Look).await;
+        let stored = result.map(|stored| flavour.stored_digest(stored.template()));
+        if let Err(refusal) = &stored {
+            self.port.note(Note::DryRunRefused(refusal));
+        }
+        let now = self.port.now();
+        self.engine.state().memory.settle_dry_run(self.key, workload, stored, now)
+    }
+
+    /// The one request that an action comes to.
+    async fn request(&self, workload: &Workload, action: &Action) -> Result<Option<String>, Refusal> {
+        let (flavour, cause) = (self.engine.flavour, Cause::Act(action));
+        match action {
+            Action::SetSelector(selector) => {
+                let patch = Patch::Merge(encode::selector_patch(workload, selector));
+                self.patch_workload(patch, false, cause).await.map(Some)
+            }
+            Action::CreateReplicaSet(set) => {
+                let object = encode::replica_set(flavour, workload, set);
+                self.create_set(object, &set.name, cause).await.map(|()| None)
+            }
+            Action::UpdateReplicaSet(update) => {
+                let patch = Patch::Merge(encode::update_patch(update));
+                self.patch_set(&update.target, patch, cause).await.map(|_| None)
+            }
+            Action::DeleteReplicaSet(target) => self.delete_set(target, cause).await.map(|()| None),
+            Action::WriteStatus(write) => self.write_status(workload, write, cause).await.map(Some),
+            Action::RollBack(write) => {
+                let patch = Patch::Json(encode::rollback_patch(flavour, workload, write));
+                self.patch_workload(patch, false, cause).await.map(Some)
+            }
+        }
+    }
+}
+
+impl<P: Port> Cluster for Attempt<'_, P> {
+    async fn owner(&self, workload: &Workload) -> Result<Option<Owner>, Refusal> {
+        let live = self.get(Kind::Deployment, &self.key.name).await?;
+        let owner = live.map(|live| {
+            let deletion = live.parts().metadata.get("deletionTimestamp");
+            Owner {
+                uid: live.metadata("uid").to_owned(),
+                deleting: deletion.is_some_and(|time| !time.is_null()),
+            }
+        });
+        self.port.note(Note::Owner(workload, owner.as_ref()));
+        Ok(owner)
+    }
+
+    async fn claim(&self, workload: &Workload, claim: &Claim) -> Result<String, Refusal> {
+        let (target, patch) = match claim {
+            Claim::Adopt(target) => (target, encode::adopt_patch(self.engine.flavour, workload, target)),
+            Claim::Release(target) => (target, encode::release_patch(workload, target)),
+        };
+        let version = self.patch_set(target, Patch::Strategic(patch), Cause::Claim(claim)).await?;
+        self.port.note(Note::Claimed(claim));
+        Ok(version)
+    }
+
+    async fn ask(&self, workload: &Workload, ask: &Ask) -> Result<Answer, Refusal> {
+        Ok(match ask {
+            Ask::Template => Answer::Template(self.template(workload).await?),
+            Ask::DryRun(set) => {
+                let answer = self.dry_run(workload, set).await?;
+                let stored = match &answer {
+                    DryRun::Stored(digest) => Some(*digest),
+                    DryRun::Refused => None,
+                };
+                self.port.note(Note::DryRun(stored));
+                Answer::DryRun(answer)
+            }
+            Ask::SetTemplate { name, uid } => {
+                Answer::SetTemplate(uid.clone(), self.set_template(name, uid).await?)
+            }
+            Ask::Pods => {
+                let selector = workload.selector.as_ref().map(ToString::to_string).unwrap_or_default();
+                let (key, uid) = (self.key.clone(), workload.uid.clone());
+                match self.send(Request::ListPods { key, uid, selector }, Cause::Look).await? {
+                    Reply::Pods(pods) => Answer::Pods(pods),
+                    _ => return Err(Refusal::new(0, "", "the reply shows no pods".to_owned())),
+                }
+            }
+        })
+    }
+
+    async fn replica_set(&self, _: &Workload, name: &str) -> Result<Option<ReplicaSet>, Refusal> {
+        let Some(live) = self.get_set(name).await? else { return Ok(None) };
+        let set = live::set(self.engine.flavour, &live)?;
+        self.port.note(Note::Found(&set));
+        Ok(Some(set))
+    }
+
+    async fn act(&self, workload: &Workload, action: &Action) -> Result<Option<String>, Refusal> {
+        let result = self.request(workload, action).await;
+        self.port.note(Note::Acted(workload, action, result.as_ref().map(|_| ())));
+        result
+    }
+
+    fn record(&self, workload: &Workload, event: &Event) {
+        self.port.note(Note::Event(workload, event));
+    }
+}

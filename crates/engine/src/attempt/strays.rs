@@ -1,0 +1,75 @@
+//! ReplicaSets of ours that left the watch: deleted, or our label was removed.
+//!
+//! Our flavor sees labelled sets only. A set of ours that leaves the watch is read live and, if it
+//! still is ours, labelled again before the pass goes on: counting without it could start too many
+//! pods.
+
+use plan::ReplicaSet;
+use plan::keys::{MANAGED_LABEL, MANAGED_VALUE};
+use serde_json::json;
+
+use super::{Attempt, live};
+use crate::pass::Refusal;
+use crate::port::{Cause, Kind, Note, Object, Patch, Port, Request};
+
+impl<P: Port> Attempt<'_, P> {
+    /// Finds out why sets of this Deployment left the watch, and brings back those that are ours.
+    pub(super) async fn settle_strays(&self) -> Result<(), Refusal> {
+        let strays = self.engine.cache().strays(self.key);
+        for stray in strays {
+            self.bring_back(&stray.name, &stray.uid).await?;
+            self.engine.cache().settle_stray(self.key, &stray.uid);
+        }
+        Ok(())
+    }
+
+    /// Labels a set again if it is there and one of our Deployments controls it; one that is being
+    /// deleted too, since it still has pods, and only the watch shows when it is gone.
+    pub(super) async fn bring_back(&self, name: &str, uid: &str) -> Result<(), Refusal> {
+        let Some(set) = self.set_with_uid(name, uid).await? else { return Ok(()) };
+        if is_labelled(&set) {
+            self.put(set);
+            return Ok(());
+        }
+        let owner = set.controller_uid.as_ref();
+        if owner.is_none_or(|uid| self.engine.cache().key_of(uid).is_none()) {
+            self.port.note(Note::LeftAlone(name));
+            return Ok(());
+        }
+        self.label(&set).await?;
+        self.port.note(Note::LabelRestored(name));
+        Ok(())
+    }
+
+    /// A set as it is now, if it is still this one.
+    pub(super) async fn set_with_uid(&self, name: &str, uid: &str) -> Result<Option<ReplicaSet>, Refusal> {
+        let live = self.get_set(name).await?.filter(|live| live.metadata("uid") == uid);
+        live.map(|live| live::set(self.engine.flavour, &live)).transpose()
+    }
+
+    /// Puts our label on a set, and the set into the cache ahead of the watch.
+    pub(super) async fn label(&self, set: &ReplicaSet) -> Result<(), Refusal> {
+        let patch = json!({
+            "metadata": {
+                "uid": set.uid,
+                "resourceVersion": set.resource_version,
+                "labels": { MANAGED_LABEL: MANAGED_VALUE },
+            },
+        });
+        let request = Request::Patch {
+            kind: Kind::ReplicaSet,
+            namespace: self.key.namespace.clone(),
+            name: set.name.clone(),
+            patch: Patch::Merge(patch),
+            of_status: false,
+            wants_object: true,
+        };
+        let live = self.send_for_object(request, Cause::Label).await?;
+        self.put(live::set(self.engine.flavour, &live)?);
+        Ok(())
+    }
+}
+
+fn is_labelled(set: &ReplicaSet) -> bool {
+    set.labels.get(MANAGED_LABEL).is_some_and(|value| value == MANAGED_VALUE)
+}

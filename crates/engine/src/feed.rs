@@ -1,0 +1,100 @@
+//! What the watches bring, into the cache and the queue.
+
+use std::time::Instant;
+
+use plan::Workload;
+
+use crate::index::{Key, Listed, Placed};
+use crate::packed::Packed;
+use crate::rivalry::Sighting;
+use crate::state::Engine;
+use crate::territory::Ticket;
+
+impl Engine {
+    /// These are to be looked at.
+    pub fn wake(&self, keys: impl IntoIterator<Item = Key>, now: Instant) {
+        self.state().queue.wake(keys, now);
+    }
+
+    /// All Deployments there are were listed, or all of a namespace (S2.1).
+    pub fn workloads_listed(
+        &self,
+        namespace: Option<&str>,
+        listed: impl IntoIterator<Item: Into<Packed<Workload>>>,
+        now: Instant,
+    ) {
+        let woken = self.cache().reset_workloads(namespace, listed, now);
+        self.wake(woken, now);
+    }
+
+    /// All ReplicaSets that are watched were listed, or all of a namespace (S2.2).
+    pub fn sets_listed(
+        &self,
+        namespace: Option<&str>,
+        listed: impl IntoIterator<Item: Into<Packed<Placed>>>,
+        now: Instant,
+    ) {
+        let woken = self.cache().reset_sets(namespace, listed);
+        self.wake(woken, now);
+    }
+
+    /// A Deployment was added or changed (S2.1).
+    pub fn workload_came(&self, workload: impl Into<Packed<Workload>>, now: Instant) {
+        let workload = workload.into();
+        let woken = self.cache().workload_came(workload, now);
+        self.state().queue.heed(woken, now);
+    }
+
+    /// A Deployment is gone, or cannot be understood any more (S2.1).
+    pub fn workload_gone(&self, key: Key, version: &str, now: Instant) {
+        let woken = self.cache().delete_workload(key, version);
+        self.wake(woken, now);
+    }
+
+    /// A ReplicaSet was added or changed (S2.2, S2.3).
+    pub fn set_came(&self, placed: impl Into<Packed<Placed>>, now: Instant) {
+        let placed = placed.into();
+        let woken = self.cache().set_came(placed);
+        self.state().queue.heed(woken, now);
+    }
+
+    /// A ReplicaSet left the watch (S2.4).
+    pub fn set_gone(&self, namespace: &str, uid: &str, version: &str, now: Instant) {
+        let woken = self.cache().delete_set(namespace, uid, version);
+        self.wake(woken, now);
+    }
+
+    /// A Deployment's status was seen, and who wrote it.
+    pub fn saw_status(&self, key: &Key, sighting: Sighting, now: Instant) {
+        self.state().rivalry.saw(key, sighting, now);
+    }
+
+    /// The lists of one namespace have come that a ticket asked for. False if they are of no use any
+    /// more.
+    pub fn filled(
+        &self,
+        ticket: &Ticket,
+        workloads: Listed<impl Into<Packed<Workload>>>,
+        sets: Listed<impl Into<Packed<Placed>>>,
+        now: Instant,
+    ) -> bool {
+        let woken = self.cache().fill(ticket, workloads, sets, now);
+        let is_of_use = woken.is_some();
+        self.wake(woken.unwrap_or_default(), now);
+        is_of_use
+    }
+
+    /// A namespace is ours no more.
+    pub fn let_go(&self, namespace: &str, now: Instant) {
+        let gone = self.cache().let_go(namespace);
+        self.wake(gone, now);
+    }
+
+    /// Rollouts that wait begin when those under way wait for their pods; to be called every
+    /// [`starts::LOOK`](crate::starts::LOOK). Says whether any does.
+    pub fn tell_turns(&self, now: Instant) -> bool {
+        let mut state = self.state();
+        let turns = state.starts.turns(now);
+        state.wake(turns, now)
+    }
+}

@@ -1,0 +1,246 @@
+//! What the engine needs of the world: one request out, one reply in, and the time.
+//!
+//! The operator's port is the API server; the simulator's is a store in memory behind a network
+//! that loses answers. Everything above this line is decided by the engine, once.
+
+use std::borrow::Cow;
+use std::future::Future;
+use std::time::Instant;
+
+use api::decode::Parts;
+use jiff::Timestamp;
+use plan::{Action, Claim, Event, Pod, ReplicaSet, Workload};
+use serde_json::Value;
+
+use crate::index::Key;
+use crate::pass::{Outcome, Owner, Refusal};
+use crate::rivalry::Rival;
+
+/// The world, for one attempt at one Deployment.
+pub trait Port: Sync {
+    /// How a reply shows an object.
+    type Object: Object;
+
+    /// The monotonic clock.
+    fn now(&self) -> Instant;
+
+    /// The wall clock, for what goes into objects.
+    fn timestamp(&self) -> Timestamp;
+
+    /// Whether the Deployment's namespace is this operator's; it may have left its shard.
+    fn is_ours(&self) -> bool {
+        true
+    }
+
+    /// Whether a watch is known to be broken, so that the cache will not show anything soon.
+    fn is_watch_broken(&self) -> bool {
+        false
+    }
+
+    /// Sends a request and awaits the reply. `cause` is the decision behind a write.
+    fn send(
+        &self,
+        request: Request,
+        cause: Cause<'_>,
+    ) -> impl Future<Output = Result<Reply<Self::Object>, Refusal>> + Send;
+
+    /// Something that people, metrics or a check may want to know. Never waits, never fails.
+    fn note(&self, note: Note<'_>);
+}
+
+/// An object in a reply.
+pub trait Object: Send + Sync {
+    /// Its parts.
+    fn parts(&self) -> Parts<'_>;
+
+    /// `metadata.resourceVersion`.
+    fn version(&self) -> Cow<'_, str>;
+
+    /// A text of its metadata; empty if it has none.
+    fn metadata(&self, field: &str) -> &str {
+        self.parts().metadata.get(field).and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// `spec.template`; null if it has none.
+    fn template(&self) -> &Value {
+        self.parts().spec.get("template").unwrap_or(&Value::Null)
+    }
+}
+
+/// The kinds of objects that an attempt reads and writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A Deployment of the engine's API.
+    Deployment,
+    /// `apps/v1` ReplicaSet.
+    ReplicaSet,
+}
+
+/// One request. Nothing in it is decided by who sends it.
+#[derive(Clone, Debug)]
+pub enum Request {
+    /// Reads one object past any cache.
+    Get {
+        /// What it is.
+        kind: Kind,
+        /// `metadata.namespace`.
+        namespace: String,
+        /// `metadata.name`.
+        name: String,
+    },
+    /// Reads a page of the ReplicaSets of a namespace past any cache.
+    ListReplicaSets {
+        /// Where.
+        namespace: String,
+        /// Which of them.
+        labels: Labels,
+        /// Where the page before ended; `None` for the first one.
+        from: Option<String>,
+    },
+    /// Reads the pods that a Deployment selects. The Deployment is to be woken when one of them ends,
+    /// until [`Note::PodsNoMore`].
+    ListPods {
+        /// The Deployment.
+        key: Key,
+        /// `metadata.uid` of the Deployment.
+        uid: String,
+        /// Its selector, in the form of a query.
+        selector: String,
+    },
+    /// Creates a ReplicaSet.
+    Create {
+        /// Where.
+        namespace: String,
+        /// The whole object.
+        object: Value,
+        /// Whether the server is only to say what it would store.
+        is_dry_run: bool,
+    },
+    /// Changes an object.
+    Patch {
+        /// What it is.
+        kind: Kind,
+        /// `metadata.namespace`.
+        namespace: String,
+        /// `metadata.name`.
+        name: String,
+        /// With preconditions in it.
+        patch: Patch,
+        /// Whether its status is changed, and nothing else.
+        of_status: bool,
+        /// Whether the reply is to be the whole object and not only its version.
+        wants_object: bool,
+    },
+    /// Deletes a ReplicaSet if it is still the one, in the version, that was seen.
+    Delete {
+        /// `metadata.namespace`.
+        namespace: String,
+        /// `metadata.name`.
+        name: String,
+        /// `metadata.uid`.
+        uid: String,
+        /// `metadata.resourceVersion`.
+        version: String,
+    },
+}
+
+impl Request {
+    /// Whether it changes what is stored.
+    #[must_use]
+    pub fn is_write(&self) -> bool {
+        matches!(self, Self::Create { is_dry_run: false, .. } | Self::Patch { .. } | Self::Delete { .. })
+    }
+}
+
+/// Which ReplicaSets of a namespace are listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Labels {
+    /// All.
+    Any,
+    /// Those with the label `rollwright.dev/managed=true`.
+    Managed,
+    /// Those without it.
+    Unmanaged,
+}
+
+/// A patch, as its content type says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Patch {
+    /// RFC 7396.
+    Merge(Value),
+    /// RFC 6902.
+    Json(Value),
+    /// Kubernetes' own, for built-in kinds.
+    Strategic(Value),
+}
+
+/// What came back.
+#[derive(Clone, Debug)]
+pub enum Reply<O> {
+    /// To a read, a dry run, or a patch that wants it: the object.
+    Object(O),
+    /// To another write: the version that the object has by it; empty if it is gone.
+    Version(String),
+    /// To a list: what there is, and where the next page begins.
+    Page(Vec<O>, Option<String>),
+    /// To [`Request::ListPods`].
+    Pods(Vec<Pod>),
+}
+
+/// The decision behind a request.
+#[derive(Clone, Copy, Debug)]
+pub enum Cause<'a> {
+    /// None: it only reads.
+    Look,
+    /// An action of the plan.
+    Act(&'a Action),
+    /// A claim of the plan.
+    Claim(&'a Claim),
+    /// Our label has to be on a ReplicaSet for the watch to show it.
+    Label,
+}
+
+/// What happened in an attempt.
+#[derive(Debug)]
+pub enum Note<'a> {
+    /// The cache does not show yet what was written before.
+    CacheBehind,
+    /// It has not for too long: the Deployment and its sets are read live.
+    ReadsLive,
+    /// A pass begins from this.
+    Begins(&'a Workload, &'a [ReplicaSet]),
+    /// The Deployment as a live read shows it before an adoption.
+    Owner(&'a Workload, Option<&'a Owner>),
+    /// What the server would make of the template; `None` when it refuses.
+    DryRun(Option<plan::template::Digest>),
+    /// A dry run was refused.
+    DryRunRefused(&'a Refusal),
+    /// A ReplicaSet with the name of the one to be created is there.
+    Found(&'a ReplicaSet),
+    /// An action was carried out, or refused.
+    Acted(&'a Workload, &'a Action, Result<(), &'a Refusal>),
+    /// A claim was carried out.
+    Claimed(&'a Claim),
+    /// An event for the Deployment.
+    Event(&'a Workload, &'a Event),
+    /// A ReplicaSet of ours had lost our label, which was put back.
+    LabelRestored(&'a str),
+    /// A ReplicaSet lost our label and its owner, and is left alone.
+    LeftAlone(&'a str),
+    /// An orphan gets our label, to be adopted.
+    LabelsOrphan(&'a str),
+    /// An orphan matches and lacks our label: its name, and the command that hands it over.
+    Orphan(&'a str, &'a str),
+    /// The Deployment is left to another controller.
+    GivesWay(&'a Rival, &'a str),
+    /// Why the rollout is where it is, if that is news.
+    Why(&'a str),
+    /// The pods of the Deployment need not be watched any more.
+    PodsNoMore,
+    /// The pass is over.
+    Ended(&'a Outcome),
+    /// The Deployment is gone, or ours no more.
+    Forgotten,
+    /// Other keys were woken.
+    Woke,
+}

@@ -1,0 +1,82 @@
+//! Who wrote a status last, as `metadata.managedFields` says.
+
+use std::fmt;
+
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+
+/// Who we are in `metadata.managedFields`.
+pub const FIELD_MANAGER: &str = "rollwright";
+
+/// Who wrote a status last, and when, by `metadata.managedFields`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Writer {
+    /// `manager` of the entry.
+    pub manager: String,
+    /// As it stands there: whole seconds.
+    pub(super) time: String,
+}
+
+impl Writer {
+    /// The last one that wrote the subresource `status`. Of two in the same second it is the
+    /// other, since who asks knows its own writes by their versions.
+    #[must_use]
+    pub fn of_status(managed_fields: ManagedFields) -> Option<Self> {
+        let entries = managed_fields.0.into_iter();
+        let of_status = entries.filter(|entry| entry.subresource.as_deref() == Some("status"));
+        let writers = of_status.map(|entry| Self {
+            manager: entry.manager.unwrap_or_default(),
+            time: entry.time.unwrap_or_default(),
+        });
+        writers.max_by(|a, b| (&a.time, a.is_foreign()).cmp(&(&b.time, b.is_foreign())))
+    }
+
+    pub(super) fn is_foreign(&self) -> bool {
+        self.manager != FIELD_MANAGER
+    }
+}
+
+/// `metadata.managedFields`; empty if it is no list, since one odd object must not end a watch.
+#[derive(Debug, Default)]
+pub struct ManagedFields(Vec<Managed>);
+
+impl<'de> Deserialize<'de> for ManagedFields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ManagedFieldsVisitor)
+    }
+}
+
+struct ManagedFieldsVisitor;
+
+impl<'de> Visitor<'de> for ManagedFieldsVisitor {
+    type Value = ManagedFields;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("managed fields")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut entries: A) -> Result<ManagedFields, A::Error> {
+        let mut managed = ManagedFields::default();
+        while let Some(entry) = entries.next_element()? {
+            managed.0.push(entry);
+        }
+        Ok(managed)
+    }
+
+    fn visit_unit<E>(self) -> Result<ManagedFields, E> {
+        Ok(ManagedFields::default())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<ManagedFields, E> {
+        Ok(ManagedFields::default())
+    }
+}
+
+/// One entry of `metadata.managedFields`, without the fields that it is about.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Managed {
+    manager: Option<String>,
+    time: Option<String>,
+    subresource: Option<String>,
+}

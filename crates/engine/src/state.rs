@@ -1,0 +1,154 @@
+//! Everything that an operator process knows of one API, behind two locks: the cache, and the rest.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use plan::Flavour;
+
+use crate::attempt::Listings;
+use crate::index::{Index, Key};
+use crate::ledger::Ledger;
+use crate::memory::Memory;
+use crate::next::{Next, Scheduled};
+use crate::patience::Patience;
+use crate::queue::Queue;
+use crate::rivalry::Rivalry;
+use crate::starts::Starts;
+
+/// What becomes of orphans that match a selector and lack our label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Adoption {
+    /// They are reported, with the command that hands them over.
+    Labelled,
+    /// They get the label, and are adopted as apps/v1 would.
+    Any,
+}
+
+/// What an operator may be told to do otherwise.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// What becomes of orphans without our label.
+    pub adoption: Adoption,
+    /// Whether rollouts begin in turn.
+    pub starts: bool,
+    /// Whether a key that has just written may wait for all that it waits for.
+    pub rests: bool,
+    /// Whether nobody is given way to.
+    pub force: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { adoption: Adoption::Labelled, starts: true, rests: true, force: false }
+    }
+}
+
+/// What is known beside the cache.
+pub struct State {
+    /// Which Deployments are to be looked at, and when.
+    pub queue: Queue<Key>,
+    /// What was written and the cache may not show yet.
+    pub ledger: Ledger,
+    /// What is remembered from one pass to the next.
+    pub memory: Memory,
+    /// Whose turn it is to begin a rollout.
+    pub starts: Starts,
+    /// Who else writes our statuses.
+    pub rivalry: Rivalry,
+    /// Whom the server has asked to come later.
+    pub patience: Patience,
+}
+
+/// One API's engine. It waits for nothing by itself: who runs it says what time it is, and brings
+/// the world as a [`Port`](crate::port::Port).
+pub struct Engine {
+    pub(crate) flavour: Flavour,
+    pub(crate) settings: Settings,
+    pub(crate) listings: Listings,
+    cache: Mutex<Index>,
+    state: Mutex<State>,
+}
+
+impl Engine {
+    /// An engine that knows nothing yet.
+    #[must_use]
+    pub fn new(flavour: Flavour, settings: Settings, cache: Index, now: Instant) -> Self {
+        let state = State {
+            queue: Queue::new(now),
+            ledger: Ledger::default(),
+            memory: Memory::default(),
+            starts: Starts::default(),
+            rivalry: Rivalry::new(settings.force),
+            patience: Patience::default(),
+        };
+        Self {
+            flavour,
+            settings,
+            listings: Listings::default(),
+            cache: Mutex::new(cache),
+            state: Mutex::new(state),
+        }
+    }
+
+    /// The API whose Deployments it reconciles.
+    #[must_use]
+    pub fn flavour(&self) -> Flavour {
+        self.flavour
+    }
+
+    /// The cache. Held briefly: nothing is decoded, listed or sent meanwhile. Where both locks are held,
+    /// [`Self::state`] is taken first.
+    pub fn cache(&self) -> MutexGuard<'_, Index> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// All else. Held briefly, as the cache is.
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An attempt at this key ended so; says when it comes again, and releases it.
+    pub fn schedule(&self, key: &Key, next: &Next, now: Instant) -> Scheduled {
+        let queue = &mut self.state().queue;
+        let scheduled = next.apply(queue, key, now);
+        queue.done(key);
+        scheduled
+    }
+
+    /// Whoever took this key did nothing with it: it comes again.
+    pub fn put_back(&self, key: &Key, now: Instant) {
+        let queue = &mut self.state().queue;
+        queue.wake([key.clone()], now);
+        queue.done(key);
+    }
+
+    /// Everything is about to be listed anew: what these lists show anyhow is waited for no more. Others
+    /// have written since anything else was looked at, or may have.
+    pub fn start_over(&self) {
+        let mut state = self.state();
+        state.ledger.start_over();
+        state.memory.forget_scouting();
+        drop(state);
+        self.listings.forget_all();
+    }
+
+    /// Nothing is remembered of a Deployment that is gone, or ours no more. Says whether others may
+    /// begin by that.
+    pub(crate) fn forget(&self, key: &Key, now: Instant) -> bool {
+        let mut state = self.state();
+        state.memory.forget(key);
+        state.rivalry.forget(key);
+        state.ledger.clear(key);
+        let turns = state.starts.ended(key, now);
+        state.wake(turns, now)
+    }
+}
+
+impl State {
+    /// Wakes keys; says whether there were any.
+    pub(crate) fn wake(&mut self, keys: Vec<Key>, now: Instant) -> bool {
+        let is_any = !keys.is_empty();
+        self.queue.wake(keys, now);
+        is_any
+    }
+}

@@ -1,0 +1,67 @@
+//! There is one ladder from a key to its requests: nothing else in this repository calls the planner or
+//! carries out a plan, but for those who are named here.
+
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Calls that only a ladder makes.
+const CALLS: [&str; 2] = ["plan::plan(", "pass::run("];
+/// Who may make them, and why.
+const ALLOWED: [(&str, &str); 10] = [
+    ("crates/engine/src/attempt.rs", "the ladder"),
+    ("crates/engine/src/pass.rs", "a pass, for the ladder"),
+    ("crates/oracle/src/runner.rs", "recorded cases begin after the ladder"),
+    ("crates/explore/src/door.rs", "exploration visits every state of a pass"),
+    ("src/shadow/intent.rs", "shadow makes a pass over what it has seen, and sends nothing"),
+    ("crates/cli/src/projection.rs", "the what-if of the command line"),
+    ("crates/figures/src/main.rs", "counts the planner's instructions"),
+    ("crates/figures/src/snapshots.rs", "checks what they are counted of"),
+    ("fuzz/src/pass.rs", "random input for the planner alone"),
+    ("fuzz/src/workload.rs", "the same"),
+];
+/// Where the name is another one's.
+const OTHERS: [&str; 2] = ["fuzz/src/lib.rs", "crates/cli/src/verbs/mod.rs"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The sources of a folder; tests and benches aside.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if path.is_dir() && !["tests", "benches", "target"].contains(&name) {
+            sources(&path, found);
+        } else if name.ends_with(".rs") && name != "tests.rs" {
+            found.push(path);
+        }
+    }
+}
+
+fn calls(text: &str) -> bool {
+    let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    code.into_iter().any(|line| CALLS.iter().any(|call| line.contains(call)))
+}
+
+#[test]
+fn nobody_else_calls_the_planner() {
+    let mut files = Vec::new();
+    for folder in ["src", "crates", "fuzz/src"] {
+        sources(&root().join(folder), &mut files);
+    }
+    let callers = files.iter().filter(|path| calls(&std::fs::read_to_string(path).unwrap()));
+    let callers = callers.map(|path| path.strip_prefix(root()).unwrap().to_str().unwrap().to_owned());
+    let callers: BTreeSet<String> = callers.filter(|path| !OTHERS.contains(&path.as_str())).collect();
+    let allowed: BTreeSet<String> = ALLOWED.iter().map(|(path, _)| (*path).to_owned()).collect();
+    assert_eq!(callers, allowed);
+}
+
+#[test]
+fn a_call_is_found_and_a_comment_is_none() {
+    assert!(calls("    let outcome = engine::pass::run(&cluster, observed, now).await;"));
+    assert!(calls("match plan::plan(&observed, now) {"));
+    assert!(!calls("/// As [`pass::run`] does.\n    // pass::run(over, there)\nlet plan = planned();"));
+}
