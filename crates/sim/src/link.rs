@@ -278,8 +278,6 @@ impl Port for Link {
                 }
             }
             Note::Claimed(claim) => self.see(|view| view.claim(claim)),
-            // For comparison with the commit before.
-            Note::Event(_, event) if event.reason == "UnlabelledReplicaSet" => {}
             Note::Event(_, event) => {
                 self.count(event.reason);
                 lock(&self.surroundings).told.push(event.clone());
