@@ -49,6 +49,8 @@ pub(crate) struct Metrics {
     pub(crate) set_writes: IntCounterVec,
     /// Cached objects by flavour and kind.
     pub(crate) cached: IntGaugeVec,
+    /// Deployments that wait, by flavour and reason; see [`engine::waits::Reason`].
+    pub(crate) waiting: IntGaugeVec,
     /// Objects that cannot be decoded, by flavour and kind.
     pub(crate) quarantined: IntGaugeVec,
     /// Seconds since a watch last gave a sign of life, by flavour and kind.
@@ -97,6 +99,7 @@ impl Metrics {
             rollout_seconds: add(r, HistogramVec::new(rollout_seconds, &["api"])?)?,
             set_writes: counters(r, "replicaset_writes_total", "Writes to ReplicaSets.", &["api", "kind"])?,
             cached: gauges(r, "cached_objects", "Objects in the cache.")?,
+            waiting: waiting(r)?,
             quarantined: gauges(r, "quarantined_objects", "Objects that cannot be decoded.")?,
             watch_age: ages(r, "watch_age_seconds", "Time since a watch last gave a sign of life.")?,
             namespaces: namespaces(r)?,
@@ -203,6 +206,11 @@ fn register_process(registry: &Registry) -> Result<(), prometheus::Error> {
 fn namespaces(registry: &Registry) -> Result<IntGaugeVec, prometheus::Error> {
     let opts = Opts::new(named("namespaces"), "Namespaces by how they stand to this shard.");
     add(registry, IntGaugeVec::new(opts, &["standing"])?)
+}
+
+fn waiting(registry: &Registry) -> Result<IntGaugeVec, prometheus::Error> {
+    let opts = Opts::new(named("waiting"), "Deployments that wait, by what for.");
+    add(registry, IntGaugeVec::new(opts, &["api", "reason"])?)
 }
 
 fn named(name: &str) -> String {

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use engine::Engine;
 use engine::index::Key;
 use engine::next::{Next, Scheduled};
-use engine::queue::Queue as State;
+use engine::waits::Reason;
+use engine::{Engine, State};
 use tokio::sync::Notify;
 
 use crate::clock;
@@ -135,7 +135,8 @@ impl Queue {
     /// How it stands at this moment.
     pub(crate) fn reading(&self) -> Reading {
         let now = clock::now();
-        self.read(|queue| {
+        self.read(|state| {
+            let queue = &state.queue;
             let ages = queue.in_work().into_values().map(|since| now.saturating_duration_since(since));
             let ages: Vec<Duration> = ages.collect();
             Reading {
@@ -148,9 +149,17 @@ impl Queue {
         })
     }
 
-    /// Looks at the machine itself. Held briefly.
-    pub(crate) fn read<T>(&self, look: impl FnOnce(&State<Key>) -> T) -> T {
-        look(&self.engine.state().queue)
+    /// How many keys wait for each reason.
+    pub(crate) fn waiting(&self) -> [(Reason, usize); Reason::ALL.len()] {
+        self.read(|state| {
+            let waiting = state.queue.waiting();
+            Reason::ALL.map(|reason| (reason, waiting.values().filter(|wait| wait.reason == reason).count()))
+        })
+    }
+
+    /// Looks at the state itself. Held briefly.
+    pub(crate) fn read<T>(&self, look: impl FnOnce(&State) -> T) -> T {
+        look(&self.engine.state())
     }
 }
 

@@ -84,19 +84,22 @@ impl crate::queue::Queue {
     /// How it stands: what is in work, and what comes when, the next first.
     fn document(&self, now: Instant) -> Value {
         let reading = self.reading();
-        self.read(|queue| {
+        self.read(|state| {
+            let (queue, starts) = (&state.queue, &state.starts);
             let in_work = queue.in_work();
             let in_work = in_work.iter().take(LISTED_MAX).map(|(key, since)| {
                 let seconds = now.saturating_duration_since(*since).as_secs_f64();
                 json!({"deployment": key.to_string(), "forSeconds": seconds})
             });
             let in_work: Vec<_> = in_work.collect();
-            let mut due: Vec<_> = queue.delayed().into_iter().map(|(key, due)| (due, key)).collect();
-            due.sort_unstable();
-            let listed = due.iter().take(LISTED_MAX).map(|(due, key)| {
+            let mut due: Vec<_> = queue.waiting().into_iter().collect();
+            due.sort_unstable_by_key(|(key, wait)| (wait.until, *key));
+            let listed = due.iter().take(LISTED_MAX).map(|(key, wait)| {
                 json!({
                     "deployment": key.to_string(),
-                    "inSeconds": due.saturating_duration_since(now).as_secs_f64(),
+                    "inSeconds": wait.until.saturating_duration_since(now).as_secs_f64(),
+                    "waitsFor": wait.reason.as_str(),
+                    "rolloutsBefore": starts.before(key),
                     "failures": queue.failures(key),
                 })
             });

@@ -295,6 +295,11 @@ pub(crate) fn watch_queue(metrics: &Metrics, controller: Weak<Controller>) {
     metrics.before_reading(move || {
         let Some(controller) = controller.upgrade() else { return };
         let (reading, meters) = (controller.queue.reading(), &controller.meters);
+        let api = controller.flavour.api_version();
+        for (reason, keys) in controller.queue.waiting() {
+            let gauge = controller.metrics.waiting.with_label_values(&[api, reason.as_str()]);
+            gauge.set(i64::try_from(keys).unwrap_or(i64::MAX));
+        }
         meters.depth.set(i64::try_from(reading.depth).unwrap_or(i64::MAX));
         meters.adds.inc_by(reading.added.saturating_sub(meters.adds.get()));
         meters.unfinished_seconds.set(reading.unfinished.as_secs_f64());

@@ -10,7 +10,7 @@ mod requests;
 mod strays;
 
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use plan::{ReplicaSet, Why, Workload};
 
@@ -21,6 +21,7 @@ use crate::pass::{self, Refusal};
 use crate::port::{Note, Port};
 use crate::starts;
 use crate::state::{Engine, State};
+use crate::waits::{Reason, Wait};
 
 pub(crate) use orphans::Listings;
 
@@ -59,7 +60,7 @@ impl<P: Port> Attempt<'_, P> {
             Readiness::Overdue => true,
             Readiness::Wait(until) => {
                 self.port.note(Note::CacheBehind);
-                return Ok(Next::Parked(until));
+                return Ok(wait(until, Reason::CacheBehind));
             }
         };
         self.settle_strays().await?;
@@ -96,9 +97,9 @@ impl<P: Port> Attempt<'_, P> {
         }
         let (mut state, now) = (self.engine.state(), self.port.now());
         if let Some(until) = state.patience.waits_until(self.key, now) {
-            return Some(Next::Parked(until));
+            return Some(wait(until, Reason::ServerBusy));
         }
-        state.rivalry.yields_until(self.key, now).map(Next::Yielded)
+        state.rivalry.yields_until(self.key, now).map(|until| wait(until, Reason::Rival))
     }
 
     /// Whether the cache shows what was written before (S14.4).
@@ -121,7 +122,7 @@ impl<P: Port> Attempt<'_, P> {
             && let Some(until) = state.queue.rests_until(key, now)
             && !sets.iter().all(ReplicaSet::is_settled)
         {
-            return Some(Next::Parked(until));
+            return Some(wait(until, Reason::Resting));
         }
         if !settings.starts || !starts::is_start(workload, sets) {
             return None;
@@ -130,7 +131,7 @@ impl<P: Port> Attempt<'_, P> {
         let woke = state.wake(turn.others, now);
         drop(state);
         self.tell_if(woke);
-        (!turn.is_now).then(|| Next::Parked(now + starts::ASK_AGAIN))
+        (!turn.is_now).then(|| wait(now + starts::ASK_AGAIN, Reason::Queued))
     }
 
     /// One pass, and what it means for this Deployment and for others.
@@ -154,7 +155,7 @@ impl<P: Port> Attempt<'_, P> {
         self.tell_if(woke);
         self.port.note(Note::Ended(&outcome));
         match yields {
-            Some(until) => Next::Yielded(until),
+            Some(until) => wait(until, Reason::Rival),
             None => Next::after(outcome, self.port.timestamp()),
         }
     }
@@ -192,9 +193,13 @@ impl<P: Port> Attempt<'_, P> {
     }
 }
 
+fn wait(until: Instant, reason: Reason) -> Next {
+    Next::Wait(Wait { until, reason })
+}
+
 impl State {
     /// What a pass means for the key's rest and for those who wait. Says whether others were woken.
-    fn passed(&mut self, key: &Key, outcome: &pass::Outcome, now: std::time::Instant) -> bool {
+    fn passed(&mut self, key: &Key, outcome: &pass::Outcome, now: Instant) -> bool {
         let wrote = outcome.writes > 0;
         if wrote {
             let others = self.starts.others(key, now);

@@ -22,6 +22,7 @@ pub mod starts;
 mod state;
 pub mod territory;
 mod uid;
+pub mod waits;
 
 use jiff::Timestamp;
 use plan::{Answers, Flavour, Observed, Options, Pace, ReplicaSet, Workload};

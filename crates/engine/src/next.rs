@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use plan::Wake;
 
 use crate::queue::Queue;
+use crate::waits::{Reason, Wait};
 
 /// Delay of [`Wake::Again`], asked for within the last second before a deadline.
 const AGAIN: Duration = Duration::from_millis(100);
@@ -21,10 +22,8 @@ pub enum Next {
     After(Duration),
     /// After its backoff.
     Failed(PassError),
-    /// When the cache shows what we wrote, or at this time.
-    Parked(Instant),
-    /// When the controller that we give way to has been silent for long enough.
-    Yielded(Instant),
+    /// When what it waits for is there, or at the end of the wait. Nothing was done.
+    Wait(Wait),
 }
 
 /// What was made of it, for logs and metrics.
@@ -32,7 +31,7 @@ pub enum Next {
 pub enum Scheduled {
     /// The pass went well.
     Fine,
-    /// Nothing was done: the cache is behind.
+    /// Nothing was done: it has to wait.
     Parked,
     /// The Deployment is left to another controller.
     Yielded,
@@ -74,14 +73,15 @@ impl Next {
                 queue.add_after(key.clone(), *delay, now);
                 Scheduled::Fine
             }
-            Self::Parked(until) => {
-                queue.add_after(key.clone(), until.saturating_duration_since(now), now);
+            Self::Wait(wait) => {
+                let wait = Wait { until: wait.until.max(now), ..*wait };
+                if wait.reason == Reason::Rival {
+                    queue.forget(key);
+                    queue.wait(key.clone(), wait);
+                    return Scheduled::Yielded;
+                }
+                queue.wait(key.clone(), wait);
                 Scheduled::Parked
-            }
-            Self::Yielded(until) => {
-                queue.forget(key);
-                queue.add_after(key.clone(), until.saturating_duration_since(now), now);
-                Scheduled::Yielded
             }
             // S14.3
             Self::Failed(error) if !error.retry => {

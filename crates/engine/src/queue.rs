@@ -12,6 +12,8 @@ use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
+use crate::waits::{Reason, Wait};
+
 /// Events of a key that follow each other more closely are a burst, which is acted upon together
 /// when it is over: while a set's status still changes, a write to the set would be refused.
 const COALESCE: Duration = Duration::from_millis(10);
@@ -50,8 +52,8 @@ pub struct Queue<K> {
     processing: HashMap<K, Instant>,
     /// How many keys have come to be worked on so far.
     added: u64,
-    /// When each delayed key is due. Entries of `timers` that disagree are out of date.
-    due: HashMap<K, Instant>,
+    /// Until when each delayed key waits, and why. Entries of `timers` that disagree are out of date.
+    due: HashMap<K, Wait>,
     timers: BinaryHeap<Reverse<(Instant, K)>>,
     failures: HashMap<K, Failures>,
     /// Events that have come and are not acted upon yet.
@@ -119,7 +121,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
             match self.failures.get(&key) {
                 Some(failing) if failing.count >= FAILURES_MANY => {
                     let due = failing.due.clamp(now + COALESCE, now + HEED_AFTER);
-                    self.delay(key, due);
+                    self.delay(key, due, Reason::BackingOff);
                 }
                 _ => self.gather(key, now),
             }
@@ -144,14 +146,19 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
 
     /// Look at this key again after a while, or when something happens before.
     pub fn add_after(&mut self, key: K, delay: Duration, now: Instant) {
-        self.delay(key, now + delay);
+        self.delay(key, now + delay, Reason::Planned);
+    }
+
+    /// Look at this key again at the end of its wait, or when something happens before.
+    pub fn wait(&mut self, key: K, wait: Wait) {
+        self.delay(key, wait.until, wait.reason);
     }
 
     /// The key's attempt failed: it comes again, later each time. Returns the delay and how
     /// often it has failed in a row.
     pub fn add_failed(&mut self, key: K, now: Instant) -> (Duration, u32) {
         let (due, count) = self.next_attempt(&key, now);
-        self.delay(key, due);
+        self.delay(key, due, Reason::BackingOff);
         (due.saturating_duration_since(now), count)
     }
 
@@ -171,7 +178,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         }
         self.resting.insert(key.clone(), rest);
         if self.dirty.remove(key).is_some() {
-            self.delay(key.clone(), rest.least);
+            self.delay(key.clone(), rest.least, Reason::Resting);
         }
     }
 
@@ -217,7 +224,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     /// The same, those included that have become due since somebody looked.
     #[must_use]
     pub fn depth_at(&self, now: Instant) -> usize {
-        self.ready.len() + self.due.values().filter(|due| **due <= now).count()
+        self.ready.len() + self.due.values().filter(|wait| wait.until <= now).count()
     }
 
     /// How many keys have come to be worked on since the start.
@@ -232,10 +239,10 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         self.processing.iter().map(|(key, since)| (key, *since)).collect()
     }
 
-    /// When each key that waits for a time is due.
+    /// What each key waits for that waits for a time.
     #[must_use]
-    pub fn delayed(&self) -> BTreeMap<&K, Instant> {
-        self.due.iter().map(|(key, due)| (key, *due)).collect()
+    pub fn waiting(&self) -> BTreeMap<&K, Wait> {
+        self.due.iter().map(|(key, wait)| (key, *wait)).collect()
     }
 
     /// How often in a row this key has failed.
@@ -258,11 +265,11 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
 
     /// The earlier of two times counts: what runs early looks at everything anyway, and says
     /// anew when it wants to run next.
-    fn delay(&mut self, key: K, due: Instant) {
-        if self.dirty.contains_key(&key) || self.due.get(&key).is_some_and(|known| *known <= due) {
+    fn delay(&mut self, key: K, due: Instant, reason: Reason) {
+        if self.dirty.contains_key(&key) || self.due.get(&key).is_some_and(|known| known.until <= due) {
             return;
         }
-        self.due.insert(key.clone(), due);
+        self.due.insert(key.clone(), Wait { until: due, reason });
         self.timers.push(Reverse((due, key)));
     }
 
@@ -275,12 +282,17 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         let began = known.map_or(now, |burst| burst.began);
         let rested = self.resting.get(&key).map_or(now, |rest| rest.least);
         let due = (now + COALESCE).min(began + BURST_MAX).max(rested);
-        if known.is_some_and(|burst| self.due.get(&key) == Some(&burst.due)) {
+        if known.is_some_and(|burst| self.is_due(&key, burst.due)) {
             // It goes on. (Else the key comes sooner for another reason.)
             self.due.remove(&key);
         }
         self.bursts.insert(key.clone(), Burst { began, due });
-        self.delay(key, due);
+        let reason = if due == rested { Reason::Resting } else { Reason::Burst };
+        self.delay(key, due, reason);
+    }
+
+    fn is_due(&self, key: &K, at: Instant) -> bool {
+        self.due.get(key).is_some_and(|wait| wait.until == at)
     }
 
     fn promote(&mut self, now: Instant) {
@@ -288,7 +300,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
             && *due <= now
         {
             let Some(Reverse((due, key))) = self.timers.pop() else { return };
-            if self.due.get(&key) == Some(&due) {
+            if self.is_due(&key, due) {
                 self.due.remove(&key);
                 self.add(key, due);
             }
@@ -316,7 +328,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     pub fn next_due(&mut self) -> Option<Instant> {
         loop {
             let Reverse((due, key)) = self.timers.peek()?;
-            if self.due.get(key) == Some(due) {
+            if self.is_due(key, *due) {
                 return Some(*due);
             }
             self.timers.pop();

@@ -99,6 +99,20 @@ impl Starts {
         self.moving.iter().filter(|(other, until)| *other != key && **until > now).count()
     }
 
+    /// How many rollouts begin before that of a key that waits, if nobody else comes: those of its
+    /// namespace that came sooner, and those of other namespaces, which take turns with it. `None` if it
+    /// does not wait.
+    #[must_use]
+    pub fn before(&self, key: &Key) -> Option<usize> {
+        let own = self.waiting.get(&key.namespace)?.iter().position(|name| *name == key.name)?;
+        // In a round, those after the namespace whose turn was last come first.
+        let place = |namespace: &str| (namespace <= self.last.as_str(), namespace.to_owned());
+        let is_sooner = |namespace: &str| place(namespace) < place(&key.namespace);
+        let others = self.waiting.iter().filter(|(namespace, _)| **namespace != key.namespace);
+        let turns = others.map(|(namespace, names)| names.len().min(own + usize::from(is_sooner(namespace))));
+        Some(own + turns.sum::<usize>())
+    }
+
     /// Something was written for this Deployment. Tells whose turn has come.
     pub fn moved(&mut self, key: &Key, now: Instant) -> Vec<Key> {
         if let Some(until) = self.moving.get_mut(key) {

@@ -253,3 +253,27 @@ fn events_wake_a_key_that_keeps_failing_once_a_second() {
     }
     assert_eq!(bench.now.duration_since(start), 10 * HEED_AFTER);
 }
+
+#[test]
+fn each_wait_has_its_reason() {
+    let start = Instant::now();
+    let mut queue = Queue::new(start);
+    let reason = |queue: &Queue<u32>, key: u32| queue.waiting().get(&key).map(|wait| wait.reason);
+    queue.wake([1], start);
+    assert_eq!(reason(&queue, 1), Some(Reason::Burst));
+    queue.add_after(2, Duration::from_secs(9), start);
+    assert_eq!(reason(&queue, 2), Some(Reason::Planned));
+    queue.wait(3, Wait { until: start + Duration::from_secs(9), reason: Reason::Queued });
+    assert_eq!(reason(&queue, 3), Some(Reason::Queued));
+    queue.add_failed(4, start);
+    assert_eq!(reason(&queue, 4), Some(Reason::BackingOff));
+    queue.rest(&5, 0, start);
+    queue.wake([5], start);
+    assert_eq!(reason(&queue, 5), Some(Reason::Resting));
+    // An event ends a wait, and says so.
+    queue.wake([3], start);
+    assert_eq!(reason(&queue, 3), Some(Reason::Burst));
+    let later = start + Duration::from_millis(100);
+    while queue.take(later).is_some() {}
+    assert_eq!(queue.waiting().into_keys().copied().collect::<Vec<_>>(), [2]);
+}

@@ -35,6 +35,9 @@ fn the_next_one_begins_when_one_is_over() {
 fn namespaces_take_turns() {
     let (mut starts, now) = (Starts::new(1), Instant::now());
     begun(&mut starts, &["a/1", "a/2", "a/3", "a/4", "c/1", "b/1", "c/2"], now);
+    let before = ["b/1", "c/1", "a/2", "c/2", "a/3", "a/4"].map(|waits| starts.before(&key(waits)));
+    assert_eq!(before, [0, 1, 2, 3, 4, 5].map(Some));
+    assert_eq!(["a/1", "d/1"].map(|other| starts.before(&key(other))), [None, None]);
     let mut order = vec!["a/1".to_owned()];
     while let Some(next) = names(&starts.ended(&key(order.last().unwrap()), now)).pop() {
         order.push(next);
