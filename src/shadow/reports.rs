@@ -80,13 +80,16 @@ fn before_step(view: &View, actions: &[Action], events: &[Event]) -> Vec<Status>
     let workload = &view.workload.decoded;
     let declared = declared_set(view).map(|set| &set.name);
     let mut last = &workload.status;
-    let mut step = None;
+    let mut steps = Vec::new();
     for action in actions {
         match action {
             Action::WriteStatus(write) => last = &write.status,
             Action::UpdateReplicaSet(update) if declared == Some(&update.target.name) => {
-                let first = sizes_on_the_way(&update.target.name, events).first().copied();
-                step = first.map(|first| first - update.size_from);
+                // The first step starts from the size that was seen; nothing starts from the last size.
+                let sizes = sizes_on_the_way(&update.target.name, events);
+                steps =
+                    std::iter::once(update.size_from).chain(sizes).map(|it| it - update.size_from).collect();
+                steps.pop();
             }
             _ => {}
         }
@@ -97,5 +100,5 @@ fn before_step(view: &View, actions: &[Action], events: &[Event]) -> Vec<Status>
         unavailable_replicas: (before + step - last.available_replicas).max(0),
         ..last.clone()
     };
-    step.map_or_else(Vec::new, |step| vec![told(0), told(step)])
+    steps.into_iter().map(told).collect()
 }

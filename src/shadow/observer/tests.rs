@@ -344,6 +344,42 @@ fn old_set() -> Value {
     old
 }
 
+/// Five old pods go and five new ones come in one of our plans. Upstream reports the cut before the growth, by
+/// the ten pods that the sets had: two of them are not available.
+#[test]
+fn the_report_before_a_growth_is_on_the_way() {
+    let mut story = Story::new("growth");
+    rolling(&mut story);
+    // Nothing is to be said of the new set first.
+    let mut known = deployment(10);
+    known["spec"]["strategy"]["rollingUpdate"] = json!({"maxSurge": 0, "maxUnavailable": 5});
+    known["spec"]["template"] = template("app:v2");
+    known["metadata"]["annotations"]["deployment.kubernetes.io/revision"] = json!("2");
+    let progressing = json!({"type": "Progressing", "status": "True", "reason": "ReplicaSetUpdated"});
+    known["status"] = json!({"conditions": [progressing]});
+    story.user(&known);
+    let key = Key { namespace: "n".to_owned(), name: "web".to_owned() };
+    let view = story.observer.fleet.newest(&key).unwrap();
+    let circumstances = crate::shadow::intent::Circumstances {
+        flavour: Flavour::AppsV1,
+        now: Timestamp::now(),
+        terminating_replicas: true,
+        old_pods: false,
+        dry_run: None,
+        refusal: None,
+    };
+    let intent = crate::shadow::intent::intend(&view, &circumstances);
+    let written = intent.actions.iter().find_map(|action| match action {
+        plan::Action::WriteStatus(write) => Some(&write.status),
+        _ => None,
+    });
+    let written = written.unwrap();
+    assert_eq!(written.unavailable_replicas, 0, "{:?}", intent.actions);
+    let unavailable = |pods: i64| plan::Status { unavailable_replicas: pods, ..written.clone() };
+    assert!(intent.on_the_way.contains(&unavailable(2)), "{:?}", intent.on_the_way);
+    assert!(!intent.on_the_way.contains(&unavailable(7)), "no sizes ever came to fifteen");
+}
+
 /// What is sent on must still show the same: the oracle's input is decoded, and planned once more.
 #[test]
 fn a_masked_case_leads_to_the_same_plan() {
