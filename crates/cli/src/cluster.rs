@@ -115,6 +115,11 @@ impl Cluster {
         Api::namespaced_with(self.client.clone(), &self.namespace, &deployments_of(flavour))
     }
 
+    /// Those of all namespaces.
+    pub(crate) fn deployments_everywhere(&self, flavour: Flavour) -> Api<DynamicObject> {
+        Api::all_with(self.client.clone(), &deployments_of(flavour))
+    }
+
     pub(crate) fn sets(&self) -> Api<DynamicObject> {
         Api::namespaced_with(
             self.client.clone(),
@@ -194,11 +199,8 @@ impl Cluster {
         selector: Option<&str>,
         all_namespaces: bool,
     ) -> Result<Vec<Deployment>, Failure> {
-        let api: Api<DynamicObject> = if all_namespaces {
-            Api::all_with(self.client.clone(), &deployments_of(flavour))
-        } else {
-            self.deployments(flavour)
-        };
+        let api: Api<DynamicObject> =
+            if all_namespaces { self.deployments_everywhere(flavour) } else { self.deployments(flavour) };
         let params = ListParams { label_selector: selector.map(str::to_owned), ..ListParams::default() };
         match api.list(&params).await {
             Ok(list) => {

@@ -8,6 +8,7 @@ use crate::cluster::Deployment;
 use crate::history::Revision;
 use crate::obstacle::{Obstacle, of_pod, of_refusal};
 use crate::rollout::{self, Counts, Phase};
+use crate::turn::{QUEUED, Turn};
 
 /// All that is looked at.
 pub(crate) struct Facts<'a> {
@@ -20,6 +21,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) events: &'a [Value],
     /// Budgets of the namespace.
     pub(crate) budgets: &'a [Value],
+    /// What becomes of the last change, if the rollout has not begun.
+    pub(crate) turn: Option<Turn>,
     /// The planner's own reason.
     pub(crate) why: Result<Why, String>,
 }
@@ -74,7 +77,7 @@ pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
         };
     }
     let found = refused_set(facts)
-        .or_else(|| unseen(facts))
+        .or_else(|| unbegun(facts))
         .or_else(|| paused(facts))
         .or_else(|| refused_pod(facts))
         .or_else(|| unready(facts));
@@ -93,24 +96,38 @@ fn rollwright(facts: &Facts<'_>, verb: &str) -> String {
     format!("kubectl rollwright {verb} {} -n {}", deployment.full_name(), deployment.namespace())
 }
 
-/// The controller has not seen the last change. The caller has given it time.
-fn unseen(facts: &Facts<'_>) -> Option<Diagnosis> {
-    let deployment = facts.deployment;
-    if rollout::is_observed(&deployment.body) {
-        return None;
-    }
-    let (controller, next) = if deployment.flavour.is_custom_resource() {
-        ("the operator", "kubectl get pods -A -l app.kubernetes.io/name=rollwright")
-    } else {
-        ("the controller of apps/v1", "kubectl get pods -n kube-system -l component=kube-controller-manager")
-    };
-    Some(Diagnosis {
+/// The controller has not begun with the last change. The caller has given it time.
+fn unbegun(facts: &Facts<'_>) -> Option<Diagnosis> {
+    let (deployment, turn) = (facts.deployment, facts.turn?);
+    let text = turn.sentence(deployment.flavour, "The rollout");
+    let blocked = |next: String| Diagnosis {
         verdict: Verdict::Blocked,
         cause: "NoController",
-        text: format!(
-            "The last change has not been observed: {controller} does not run, or does not see it."
-        ),
-        next: Some(next.to_owned()),
+        text: format!("{text}."),
+        next: Some(next),
+    };
+    let waiting = |cause, text: &str| Diagnosis {
+        verdict: Verdict::Waiting,
+        cause,
+        text: format!("{text}."),
+        next: Some(rollwright(facts, "status")),
+    };
+    let status = deployment.status();
+    let place = rollout::queued(&status);
+    Some(match (turn, place) {
+        (Turn::Absent, _) if deployment.flavour.is_custom_resource() => {
+            blocked("kubectl get pods -A -l app.kubernetes.io/name=rollwright".to_owned())
+        }
+        (Turn::Absent, _) => {
+            blocked("kubectl get pods -n kube-system -l component=kube-controller-manager".to_owned())
+        }
+        // Which namespaces an operator manages goes by their labels, if not by their names.
+        (Turn::Unseen, _) => {
+            blocked(format!("kubectl get namespace {} --show-labels", deployment.namespace()))
+        }
+        (Turn::Waiting | Turn::Unclear, Some(place)) => waiting(QUEUED, &format!("The rollout is {place}")),
+        (Turn::Waiting, None) => waiting(QUEUED, &text),
+        (Turn::Unclear, None) => waiting("NotObserved", &text),
     })
 }
 

@@ -26,9 +26,11 @@ mod read;
 mod resources;
 mod rolling_update;
 pub mod rollout;
+mod signs;
 mod stepwise;
 mod table;
 mod tree;
+mod turn;
 mod verbs;
 
 pub use apply::{NotApplied, apply};

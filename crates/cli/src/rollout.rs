@@ -6,6 +6,7 @@ use plan::keys::{condition, reason};
 use serde_json::Value;
 
 use crate::read;
+use crate::turn::QUEUED;
 
 /// Where a rollout is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +97,9 @@ pub fn of(flavour: Flavour, name: &str, deployment: &Value) -> Rollout {
 pub fn of_set(flavour: Flavour, name: &str, deployment: &Value, newest: Option<&str>) -> Rollout {
     let (spec, status) = (read::spec(deployment), read::status(deployment));
     let counts = Counts::read(&spec, &status);
-    let (phase, message) = if is_observed(deployment) {
+    let (phase, message) = if let Some(place) = queued(&status) {
+        (Phase::Progressing, format!("deployment \"{name}\" is {place}"))
+    } else if is_observed(deployment) {
         stands(flavour, name, (&spec, &status), counts, newest)
     } else {
         (Phase::Progressing, "Waiting for deployment spec update to be observed...".to_owned())
@@ -149,6 +152,27 @@ fn stands(
 pub fn is_observed(deployment: &Value) -> bool {
     let generation = deployment.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or(0);
     read::status(deployment).observed_generation.unwrap_or(0) >= generation
+}
+
+/// Whether the rollout still has to begin: nobody has looked at the last change, or the operator has
+/// looked and says that others go first.
+#[must_use]
+pub fn is_yet_to_begin(deployment: &Value) -> bool {
+    !is_observed(deployment) || is_queued(deployment)
+}
+
+/// Whether the operator says that others go first.
+#[must_use]
+pub fn is_queued(deployment: &Value) -> bool {
+    queued(&read::status(deployment)).is_some()
+}
+
+/// What the operator says of a rollout that others go before: `waiting for its turn: ...`.
+pub(crate) fn queued(status: &DeploymentStatus) -> Option<&str> {
+    let progressing = status.condition(condition::PROGRESSING)?;
+    let is_queued =
+        progressing.status == ConditionStatus::Unknown && progressing.reason.as_deref() == Some(QUEUED);
+    is_queued.then(|| progressing.message.as_deref().unwrap_or("waiting for its turn").trim_end_matches('.'))
 }
 
 /// Why the operator refuses the rollback that the spec asks for, if it does (S10).
@@ -241,6 +265,22 @@ mod tests {
         assert_eq!(phase(Some("web-bad")), Phase::Failed);
         assert_eq!(phase(Some("web-good")), Phase::Progressing);
         assert_eq!(phase(None), Phase::Failed);
+    }
+
+    #[test]
+    fn a_queued_rollout_says_what_the_operator_says() {
+        let mut queued = deployment([3, 2, 3, 3, 3, 3]);
+        queued["status"]["conditions"] = json!([{
+            "type": "Progressing", "status": "Unknown", "reason": "Queued",
+            "message": "waiting for its turn: 23 Deployments are before it",
+        }]);
+        let words = "deployment \"web\" is waiting for its turn: 23 Deployments are before it";
+        assert_eq!(phase(&queued), (Phase::Progressing, words.to_owned()));
+        // The counters are those of the change before, so they prove nothing.
+        queued["metadata"]["generation"] = json!(2);
+        assert_eq!(phase(&queued).0, Phase::Progressing);
+        queued["status"]["conditions"][0]["status"] = json!("True");
+        assert_eq!(phase(&queued).0, Phase::Complete);
     }
 
     #[test]

@@ -35,6 +35,7 @@ struct Case {
     pods: Vec<Value>,
     events: Vec<Value>,
     budgets: Vec<Value>,
+    turn: Option<Turn>,
 }
 
 impl Case {
@@ -48,6 +49,7 @@ impl Case {
             new_pods: &self.pods,
             events: &self.events,
             budgets: &self.budgets,
+            turn: self.turn,
             why: Ok(why),
         })
     }
@@ -173,12 +175,49 @@ fn a_pause() {
     is(&found, Verdict::Paused, "Paused", "until somebody resumes it", next);
 }
 
-#[test]
-fn a_controller_that_does_not_run() {
+/// A change that nobody has looked at; the operator may have said that it waits.
+fn unbegun(turn: Turn, place: Option<&str>) -> Diagnosis {
     let mut body = deployment();
     body["metadata"]["generation"] = json!(3);
-    let found = Case { deployment: Some(body), ..Case::default() }.diagnosed();
-    is(&found, Verdict::Blocked, "NoController", "does not run", "app.kubernetes.io/name=rollwright");
+    if let Some(place) = place {
+        body["status"]["conditions"] =
+            json!([{"type": "Progressing", "status": "Unknown", "reason": "Queued", "message": place}]);
+    }
+    Case { deployment: Some(body), turn: Some(turn), ..Case::default() }.diagnosed()
+}
+
+#[test]
+fn a_controller_that_does_not_run() {
+    let place = "waiting for its turn: 23 Deployments are before it";
+    for place in [None, Some(place)] {
+        let found = unbegun(Turn::Absent, place);
+        is(&found, Verdict::Blocked, "NoController", "does not run", "app.kubernetes.io/name=rollwright");
+    }
+}
+
+#[test]
+fn a_controller_that_does_not_see_the_change() {
+    let next = "kubectl get namespace shop --show-labels";
+    is(&unbegun(Turn::Unseen, None), Verdict::Blocked, "NoController", "runs, and does not see it", next);
+}
+
+#[test]
+fn a_rollout_that_waits_for_its_turn() {
+    let found = unbegun(Turn::Waiting, None);
+    let text = "The rollout is waiting for its turn: the operator has not looked at this change yet.";
+    is(&found, Verdict::Waiting, "Queued", text, "kubectl rollwright status");
+    for turn in [Turn::Waiting, Turn::Unclear] {
+        let found = unbegun(turn, Some("waiting for its turn: 23 Deployments are before it."));
+        let text = "The rollout is waiting for its turn: 23 Deployments are before it.";
+        is(&found, Verdict::Waiting, "Queued", text, "kubectl rollwright status");
+    }
+}
+
+#[test]
+fn both_possibilities_where_nothing_shows_which() {
+    let found = unbegun(Turn::Unclear, None);
+    let text = "waiting for its turn, or the operator does not run or does not see this change";
+    is(&found, Verdict::Waiting, "NotObserved", text, "kubectl rollwright status");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! `get`: the tree, once or until the rollout has ended.
 
+use std::time::Duration;
+
 use futures::{StreamExt as _, stream};
 use kube::runtime::{WatchStreamExt as _, watcher};
 
@@ -8,14 +10,15 @@ use crate::cluster::{Cluster, Deployment};
 use crate::code::Code;
 use crate::failure::Failure;
 use crate::output::{document, is_lively, print};
-use crate::rollout::Phase;
+use crate::rollout::{self, Phase};
+use crate::signs::{self, LOOK_AGAIN};
 use crate::tree::Tree;
 use crate::verbs::Subject;
 
 /// Clears the screen and goes to its first line.
 const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
 /// A burst of events is shown once.
-const BURST: std::time::Duration = std::time::Duration::from_millis(200);
+const BURST: Duration = Duration::from_millis(200);
 
 /// `get`.
 pub(crate) async fn get(subject: &Subject, arguments: &GetArguments) -> Result<Code, Failure> {
@@ -31,7 +34,11 @@ pub(crate) async fn get(subject: &Subject, arguments: &GetArguments) -> Result<C
 async fn read(cluster: &Cluster, deployment: Deployment, revisions: usize) -> Result<Tree, Failure> {
     let sets = cluster.sets_of(&deployment).await?;
     let pods = cluster.selected(&cluster.pods(), &deployment).await?;
-    Ok(Tree::new(deployment, sets, &pods, revisions))
+    let mut tree = Tree::new(deployment, sets, &pods, revisions);
+    if let Some(words) = signs::words(cluster, &tree.deployment).await {
+        tree.rollout.message = words;
+    }
+    Ok(tree)
 }
 
 fn show(tree: &Tree, arguments: &GetArguments) -> Result<(), Failure> {
@@ -65,7 +72,10 @@ async fn follow(cluster: &Cluster, mut tree: Tree, arguments: &GetArguments) -> 
             Phase::Progressing => {}
         }
         tokio::time::sleep(BURST).await;
-        if changes.next().await.is_none() {
+        // While nobody looks at the Deployment, its controller may end, or begin to run.
+        let is_to_begin = rollout::is_yet_to_begin(&tree.deployment.body);
+        let patience = if is_to_begin { LOOK_AGAIN } else { Duration::MAX };
+        if let Ok(None) = tokio::time::timeout(patience, changes.next()).await {
             return Err(Failure::Rollout("the watch has ended; try again".to_owned()));
         }
         tree = read(cluster, cluster.read_again(&tree.deployment).await?, arguments.revisions).await?;

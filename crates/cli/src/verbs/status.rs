@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use api::ConditionStatus;
 use futures::StreamExt as _;
+use kube::api::DynamicObject;
 use kube::runtime::watcher::{self, Event};
 use kube::runtime::{WatchStreamExt as _, watcher as watch};
 use plan::keys::condition;
@@ -17,6 +18,7 @@ use crate::failure::{Failure, explain};
 use crate::history::{Revision, revisions};
 use crate::output::{document, is_lively, print};
 use crate::rollout::{self, Phase, Rollout};
+use crate::signs::{self, LOOK_AGAIN};
 use crate::tree::counts_document;
 use crate::verbs::{Subject, limit};
 
@@ -49,9 +51,15 @@ struct Stand {
 }
 
 impl Stand {
-    /// Reads it from the Deployment; asks for the ReplicaSets only where it seems to have failed.
+    /// Reads it from the Deployment; asks for the ReplicaSets only where it seems to have failed, and for
+    /// the controller only where it has not begun.
     async fn find(cluster: &Cluster, deployment: &Deployment, goal: Goal) -> Result<Self, Failure> {
-        let stand = Self::of(deployment, goal, None);
+        let mut stand = Self::of(deployment, goal, None);
+        if stand.end.is_none()
+            && let Some(words) = signs::words(cluster, deployment).await
+        {
+            stand.message = words;
+        }
         if stand.end != Some(Code::Failed) {
             return Ok(stand);
         }
@@ -124,37 +132,49 @@ async fn follow(
     lines: &mut Lines,
 ) -> Result<Code, Failure> {
     let (flavour, name, uid) = (deployment.flavour, deployment.name(), deployment.text("/metadata/uid"));
-    let gone = || Failure::Missing(format!("deployment \"{name}\" was deleted"));
     let config = watcher::Config::default().fields(&format!("metadata.name={name}"));
     let mut events = Box::pin(watch(cluster.deployments(flavour), config).default_backoff());
-    let mut is_listed = false;
-    while let Some(event) = events.next().await {
-        let object = match event {
-            Ok(Event::Init) => {
-                is_listed = false;
-                continue;
-            }
-            Ok(Event::InitApply(object) | Event::Apply(object)) => object,
-            Ok(Event::Delete(_)) => return Err(gone()),
-            Ok(Event::InitDone) if is_listed => continue,
-            Ok(Event::InitDone) => return Err(gone()),
-            Err(error) => {
-                give_up(&error)?;
-                continue;
-            }
-        };
-        is_listed = true;
-        let now = Deployment { flavour, body: body(object) };
+    let (mut is_listed, mut last) = (false, None);
+    loop {
+        match tokio::time::timeout(LOOK_AGAIN, events.next()).await {
+            Ok(Some(event)) => match shown(event, &mut is_listed, name)? {
+                Some(object) => last = Some(Deployment { flavour, body: body(object) }),
+                None => continue,
+            },
+            Ok(None) => return Err(Failure::Rollout("the watch has ended; try again".to_owned())),
+            // While nobody writes to the Deployment, its controller may end, or begin to run.
+            Err(_) => {}
+        }
+        let Some(now) = &last else { continue };
         if now.text("/metadata/uid") != uid {
             return Err(Failure::Rollout(format!("deployment \"{name}\" was deleted and created anew")));
         }
-        let stand = Stand::find(cluster, &now, goal).await?;
-        lines.show(&now, &stand)?;
+        let stand = Stand::find(cluster, now, goal).await?;
+        lines.show(now, &stand)?;
         if let Some(code) = stand.end {
             return Ok(code);
         }
     }
-    Err(Failure::Rollout("the watch has ended; try again".to_owned()))
+}
+
+/// The Deployment that an event shows, if it shows one; a failure once the Deployment is gone.
+fn shown(
+    event: watcher::Result<Event<DynamicObject>>,
+    is_listed: &mut bool,
+    name: &str,
+) -> Result<Option<DynamicObject>, Failure> {
+    let gone = || Failure::Missing(format!("deployment \"{name}\" was deleted"));
+    match event {
+        Ok(Event::Init) => *is_listed = false,
+        Ok(Event::InitApply(object) | Event::Apply(object)) => {
+            *is_listed = true;
+            return Ok(Some(object));
+        }
+        Ok(Event::InitDone) if *is_listed => {}
+        Ok(Event::InitDone | Event::Delete(_)) => return Err(gone()),
+        Err(error) => give_up(&error)?,
+    }
+    Ok(None)
 }
 
 /// Errors that do not go away by waiting end the command; others are tried again.

@@ -14,10 +14,9 @@ use crate::history::{Revision, revisions};
 use crate::output::{clean, document, print};
 use crate::projection;
 use crate::rollout;
+use crate::signs::{self, PATIENCE};
 use crate::verbs::Subject;
 
-/// How long a controller gets to see the last change before it is said not to run.
-const PATIENCE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(300);
 
 /// `why`.
@@ -48,7 +47,7 @@ async fn observed(subject: &Subject) -> Result<Deployment, Failure> {
     let mut deployment = subject.deployment.clone();
     let since = tokio::time::Instant::now();
     while since.elapsed() < PATIENCE {
-        if rollout::is_observed(&deployment.body) {
+        if rollout::is_observed(&deployment.body) || rollout::is_queued(&deployment.body) {
             break;
         }
         tokio::time::sleep(PAUSE).await;
@@ -71,12 +70,18 @@ async fn look(subject: &Subject, deployment: &Deployment) -> Result<Diagnosis, F
     // Who may not read these gets the answer without them.
     let events = cluster.events().list(&warnings).await.map(|list| list.items).unwrap_or_default();
     let budgets = cluster.budgets().list(&ListParams::default()).await.map(|list| list.items);
+    let turn = if rollout::is_yet_to_begin(&deployment.body) {
+        Some(signs::turn(cluster, deployment).await)
+    } else {
+        None
+    };
     Ok(diagnose(&Facts {
         deployment,
         revisions: &all,
         new_pods: &new_pods,
         events: &events.into_iter().map(body).collect::<Vec<_>>(),
         budgets: &budgets.unwrap_or_default().into_iter().map(body).collect::<Vec<_>>(),
+        turn,
         why: projection::why(deployment, &sets, &pods, jiff::Timestamp::now()),
     }))
 }
