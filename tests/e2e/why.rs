@@ -17,7 +17,11 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     both sets_that_are_refused,
     both what_takes_its_time,
     own both nobody_in_charge,
+    own both many_that_wait_for_their_turn,
 ];
+
+/// Changed at once, so that most wait for their turn.
+const MANY: usize = 200;
 
 /// Asks until the answer is this cause with this exit code, and what it says contains this text.
 async fn is(world: &World, name: &str, cause: &str, code: i64, text: &str) -> Outcome {
@@ -165,4 +169,40 @@ async fn nobody_in_charge(world: World) -> Outcome {
     is(&world, "web", "NoController", 1, "has not been observed").await?;
     operator.start_again()?;
     is(&world, "web", "Complete", 0, "").await
+}
+
+/// Two hundred Deployments change at once. Those that have not begun wait for their turn, and say so; once
+/// the operator is gone, they do not say so any more.
+async fn many_that_wait_for_their_turn(world: World) -> Outcome {
+    let name = |number: usize| format!("web-{number:03}");
+    for number in 0..MANY {
+        world.create(&Manifest::new(&name(number), 1)).await?;
+    }
+    for number in 0..MANY {
+        world.complete(&name(number)).await?;
+    }
+    let changes = (0..MANY).map(|number| {
+        let (world, name) = (&world, name(number));
+        async move { world.set_image(&name, "app:v2").await }
+    });
+    futures::future::try_join_all(changes).await?;
+    let tool = tool(&world)?;
+    let mut waiting = 0;
+    for number in (MANY - 5)..MANY {
+        let output = run(&tool, &format!("why {} -o json", name(number))).await?;
+        let said: Value =
+            serde_json::from_str(&output.stdout).map_err(|_| Failure::new(format!("{output:?}")))?;
+        let is_blocked = output.code == Some(1);
+        ensure(!is_blocked, "no answer that nobody runs", &said)?;
+        let waits = said["message"].to_string().contains("waiting for its turn");
+        ensure(!waits || output.code == Some(3), "exit code 3 of one that waits", &said)?;
+        waiting += usize::from(waits);
+    }
+    ensure(waiting > 0, "some that wait for their turn", waiting)?;
+    let operator = world.stage.operator(world.flavour);
+    operator.ok_or_else(|| Failure::new("there is no operator"))?.kill();
+    for number in 0..MANY {
+        world.set_image(&name(number), "app:v3").await?;
+    }
+    is(&world, &name(MANY - 1), "NoController", 1, "does not run, or does not see it").await
 }
