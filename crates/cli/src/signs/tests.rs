@@ -158,6 +158,15 @@ async fn without_the_right_to_see_the_lease_statuses_count() {
 }
 
 #[tokio::test]
+async fn a_lease_that_is_not_found_is_missing_only_to_those_who_may_see_all() {
+    for (rights, turn) in [(Rights::All, Turn::Absent), (Rights::View, Turn::Unclear)] {
+        let changed = deployment(Flavour::Rollwright, OPERATOR, "09:59:00");
+        let fake = Fake { rights, leases: Vec::new(), written: ["08:00:00"; 2] };
+        assert_eq!(fake.turn(&changed).await.0, turn);
+    }
+}
+
+#[tokio::test]
 async fn on_apps_v1_the_lease_of_who_wrote_the_status_counts() {
     for (manager, turn) in [(CONTROLLER_MANAGER, Turn::Waiting), (OPERATOR, Turn::Absent)] {
         let changed = deployment(Flavour::AppsV1, manager, "09:59:55");
