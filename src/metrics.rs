@@ -209,7 +209,7 @@ fn namespaces(registry: &Registry) -> Result<IntGaugeVec, prometheus::Error> {
 }
 
 fn waiting(registry: &Registry) -> Result<IntGaugeVec, prometheus::Error> {
-    let opts = Opts::new(named("waiting"), "Deployments that wait, by what for.");
+    let opts = Opts::new(named("waiting"), "Deployments that wait, by reason.");
     add(registry, IntGaugeVec::new(opts, &["api", "reason"])?)
 }
 

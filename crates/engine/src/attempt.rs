@@ -12,12 +12,13 @@ mod strays;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use plan::{ReplicaSet, Why, Workload};
+use plan::{Answers, Flavour, Observed, Options, Pace, ReplicaSet, Why, Workload};
 
 use crate::index::{Key, PackedSnapshot, Snapshot};
 use crate::ledger::{self, Readiness};
+use crate::memory::Memory;
 use crate::next::Next;
-use crate::pass::{self, Refusal};
+use crate::pass::{self, Outcome, Refusal};
 use crate::port::{Note, Port};
 use crate::starts;
 use crate::state::{Engine, State};
@@ -108,7 +109,7 @@ impl<P: Port> Attempt<'_, P> {
         let patience = if is_broken { ledger::PATIENCE_WITHOUT_WATCH } else { ledger::PATIENCE };
         let now = self.port.now();
         let mut state = self.engine.state();
-        state.ledger.check_within(patience, self.key, &self.engine.cache(), now)
+        state.ledger.check(patience, self.key, &self.engine.cache(), now)
     }
 
     /// What keeps a pass from beginning, now that it is known what there is.
@@ -139,16 +140,18 @@ impl<P: Port> Attempt<'_, P> {
         let (engine, key) = (self.engine, self.key);
         self.port.note(Note::Begins(&workload, &sets));
         let uid = workload.uid.clone();
-        let observed = crate::observed(engine.flavour, &mut engine.state().memory, key, workload, sets);
+        let observed = observed(engine.flavour, &mut engine.state().memory, key, workload, sets);
         let begun = self.port.timestamp();
         let outcome = pass::run(self, observed, begun).await;
         self.note_why(&uid, outcome.why.as_ref());
-        if crate::is_through_with_pods(&outcome) {
+        if is_through_with_pods(&outcome) {
             self.port.note(Note::PodsNoMore);
         }
         let now = self.port.now();
         let mut state = engine.state();
-        crate::note(&mut state.memory, key, &uid, &outcome, begun);
+        if outcome.wrote_status {
+            state.memory.note_status_written(key, &uid, begun);
+        }
         let woke = state.passed(key, &outcome, now);
         let yields = state.rivalry.yields_until(key, now);
         drop(state);
@@ -197,9 +200,31 @@ fn wait(until: Instant, reason: Reason) -> Next {
     Next::Wait(Wait { until, reason })
 }
 
+/// What a pass starts from.
+fn observed(
+    flavour: Flavour,
+    memory: &mut Memory,
+    key: &Key,
+    workload: Workload,
+    sets: Vec<ReplicaSet>,
+) -> Observed {
+    // One that was labelled meanwhile is no orphan any more.
+    let mut orphans = memory.orphans(key, &workload.uid);
+    orphans.retain(|name| sets.iter().all(|set| set.name != *name));
+    let answers = Answers { orphans, ..Answers::default() };
+    let status_written = memory.status_written(key, &workload.uid);
+    let options = Options::new(true, Pace::Resting { flavour, written: status_written });
+    Observed { flavour, workload, sets, answers, options }
+}
+
+/// Whether the pods of the Deployment need not be watched any more.
+fn is_through_with_pods(outcome: &Outcome) -> bool {
+    outcome.why.as_ref().map(Why::itself) != Some(&Why::WaitingForTermination)
+}
+
 impl State {
     /// What a pass means for the key's rest and for those who wait. Says whether others were woken.
-    fn passed(&mut self, key: &Key, outcome: &pass::Outcome, now: Instant) -> bool {
+    fn passed(&mut self, key: &Key, outcome: &Outcome, now: Instant) -> bool {
         let wrote = outcome.writes > 0;
         if wrote {
             let others = self.starts.others(key, now);

@@ -14,14 +14,17 @@ use plan::{ReplicaSet, Workload};
 use crate::packed::Packed;
 use crate::territory::{Change, Kind, Territory};
 use crate::uid::Uid;
-use heads::{SetHead, is_newer, wants};
+use heads::{SetHead, is_newer};
 pub use newest::{Extent, Newest};
 pub use shard::Listed;
+pub(crate) use snapshot::PackedSnapshot;
+pub use snapshot::Snapshot;
 
 mod arrival;
 mod heads;
 mod newest;
 mod shard;
+mod snapshot;
 
 /// Name of a Deployment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -62,32 +65,6 @@ pub struct Stray {
     pub name: String,
     /// `metadata.uid`.
     pub uid: String,
-}
-
-/// What a pass starts from.
-pub struct Snapshot {
-    /// The Deployment.
-    pub workload: Workload,
-    /// The sets it controls, and the orphans that its selector matches.
-    pub sets: Vec<ReplicaSet>,
-}
-
-/// What a pass starts from, as the cache keeps it.
-pub(crate) struct PackedSnapshot {
-    workload: Packed<Workload>,
-    owned: Vec<Packed<Placed>>,
-    /// All of the namespace.
-    orphans: Vec<Packed<Placed>>,
-}
-
-impl PackedSnapshot {
-    pub(crate) fn unpack(self) -> Snapshot {
-        let workload = self.workload.unpack();
-        let mut sets: Vec<_> = self.owned.iter().map(Packed::set).collect();
-        let orphans = self.orphans.iter().map(Packed::set);
-        sets.extend(orphans.filter(|set| wants(workload.selector.as_ref(), set)));
-        Snapshot { workload, sets }
-    }
 }
 
 /// Whether sets are watched by label, so that leaving the watch need not mean deletion.
@@ -377,29 +354,6 @@ impl Index {
     #[must_use]
     pub fn shows_gone(&self, uid: &str) -> bool {
         self.sets.get(&Uid::from(uid)).is_none_or(|placed| placed.head().deleting)
-    }
-
-    /// The Deployment, the sets it controls, and the orphans that its selector matches.
-    #[must_use]
-    pub fn snapshot(&self, key: &Key) -> Option<Snapshot> {
-        self.packed(key).map(PackedSnapshot::unpack)
-    }
-
-    /// The same, to be unpacked once the cache is free for others.
-    pub(crate) fn packed(&self, key: &Key) -> Option<PackedSnapshot> {
-        let workload = self.workloads.get(key)?.workload.clone();
-        let set_of = |uid| self.sets.get(uid).cloned();
-        let owned = self.owned.get(&workload.head().uid).into_iter().flatten();
-        let owned = owned.filter_map(set_of).collect();
-        let orphans = self.orphans.get(&key.namespace).into_iter().flatten();
-        let orphans = orphans.filter_map(set_of).collect();
-        Some(PackedSnapshot { workload, owned, orphans })
-    }
-
-    /// The Deployment, and since when it is known.
-    #[must_use]
-    pub fn first_seen(&self, key: &Key) -> Option<(Workload, Instant)> {
-        self.workloads.get(key).map(|known| (known.workload.unpack(), known.since))
     }
 
     /// uid of the Deployment.

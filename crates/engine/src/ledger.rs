@@ -94,13 +94,8 @@ impl Ledger {
         entry
     }
 
-    /// Whether the cache shows what was written for this Deployment.
-    pub fn check(&mut self, key: &Key, index: &Index, now: Instant) -> Readiness {
-        self.check_within(PATIENCE, key, index, now)
-    }
-
-    /// The same, and it is given so much time (S14.4).
-    pub fn check_within(&mut self, patience: Duration, key: &Key, index: &Index, now: Instant) -> Readiness {
+    /// Whether the cache shows what was written for this Deployment; it is given so much time (S14.4).
+    pub fn check(&mut self, patience: Duration, key: &Key, index: &Index, now: Instant) -> Readiness {
         let Some(entry) = self.entries.get(key) else { return Readiness::Ready };
         if entry.is_shown_by(&key.namespace, index) {
             self.entries.remove(key);

@@ -144,14 +144,6 @@ pub enum Request {
     },
 }
 
-impl Request {
-    /// Whether it changes what is stored.
-    #[must_use]
-    pub fn is_write(&self) -> bool {
-        matches!(self, Self::Create { is_dry_run: false, .. } | Self::Patch { .. } | Self::Delete { .. })
-    }
-}
-
 /// Which ReplicaSets of a namespace are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Labels {

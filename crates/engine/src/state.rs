@@ -59,8 +59,8 @@ pub struct State {
     pub patience: Patience,
 }
 
-/// One API's engine. It waits for nothing by itself: who runs it says what time it is, and brings
-/// the world as a [`Port`](crate::port::Port).
+/// One API's engine. It waits for nothing by itself: the caller supplies the time, and the world as a
+/// [`Port`](crate::port::Port).
 pub struct Engine {
     pub(crate) flavour: Flavour,
     pub(crate) settings: Settings,
@@ -115,7 +115,7 @@ impl Engine {
         scheduled
     }
 
-    /// Whoever took this key did nothing with it: it comes again.
+    /// The worker that took this key did nothing with it: it comes again.
     pub fn put_back(&self, key: &Key, now: Instant) {
         let queue = &mut self.state().queue;
         queue.wake([key.clone()], now);

@@ -43,7 +43,7 @@ pub(crate) struct Listings(Mutex<HashMap<String, Arc<Slot>>>);
 type Slot = futures::lock::Mutex<Option<(Instant, Arc<Vec<Found>>)>>;
 
 impl Listings {
-    /// They are too old for whoever asks next.
+    /// They are too old for the next attempt.
     pub(crate) fn forget_all(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
