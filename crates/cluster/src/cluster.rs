@@ -2,7 +2,6 @@
 //! loopback ports, with a fake kubelet, owned by the process that started it.
 
 use std::collections::BTreeMap;
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,10 +18,12 @@ use rustix::process::Signal;
 use crate::binaries::ControlPlaneBinaries;
 use crate::command::Tool;
 use crate::companion::Companion;
+use crate::component::Component;
 use crate::credentials::{self, Credentials, User};
 use crate::error::Error;
-use crate::kubelet::{Kubelet, KubeletOptions};
+use crate::kubelet::Kubelet;
 use crate::launches::{self, Layout, Limits, Ports};
+use crate::options::Options;
 use crate::process::{Launch, Process};
 use crate::state::{self, State};
 use crate::wait::wait_for;
@@ -34,76 +35,6 @@ const STOP_GRACE: Duration = Duration::from_secs(5);
 const PORT_ATTEMPTS: u32 = 3;
 /// What a component says whose port, or that of etcd, somebody else has.
 const PORT_TAKEN: [&str; 2] = ["address already in use", "error creating storage factory"];
-
-/// What to start, and where.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// Data directory. What an earlier cluster left there is removed.
-    pub directory: PathBuf,
-    /// Whether the built-in deployment controller runs too.
-    pub deployment_controller: bool,
-    /// How the fake kubelet behaves; without it pods stay unscheduled.
-    pub kubelet: Option<KubeletOptions>,
-    /// Manifests (YAML or JSON text) applied before the controllers start. The
-    /// garbage collector looks for new kinds only every 30 s, so definitions of
-    /// custom resources belong here.
-    pub manifests: Vec<String>,
-    /// More flags for kube-apiserver, after our own.
-    pub apiserver_flags: Vec<String>,
-    /// More flags for etcd, after our own.
-    pub etcd_flags: Vec<String>,
-}
-
-impl Options {
-    /// A cluster in `target/cluster/<name>`, with a fake kubelet and without
-    /// the built-in deployment controller.
-    pub fn named(name: &str) -> Self {
-        Self {
-            directory: target_directory().join("cluster").join(name),
-            deployment_controller: false,
-            kubelet: Some(KubeletOptions::default()),
-            manifests: Vec::new(),
-            apiserver_flags: Vec::new(),
-            etcd_flags: Vec::new(),
-        }
-    }
-
-    /// The same in a directory that no other test has: `<prefix>-<random>`.
-    pub fn unique(prefix: &str) -> Self {
-        Self::named(&format!("{prefix}-{}", credentials::random_suffix()))
-    }
-}
-
-fn target_directory() -> PathBuf {
-    let workspace =
-        || Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap_or(Path::new(".")).join("target");
-    env::var_os("CARGO_TARGET_DIR").map_or_else(workspace, PathBuf::from)
-}
-
-/// A part of the control plane that can be stopped and started by itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Component {
-    /// kube-controller-manager.
-    ControllerManager,
-    /// kube-apiserver.
-    ApiServer,
-    /// etcd.
-    Etcd,
-}
-
-impl Component {
-    /// All components, in the order in which they are stopped.
-    pub const ALL: [Self; 3] = [Self::ControllerManager, Self::ApiServer, Self::Etcd];
-
-    /// Name of its program.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::ControllerManager => "kube-controller-manager",
-            Self::ApiServer => "kube-apiserver",
-            Self::Etcd => "etcd",
-        }
-    }
-}
 
 /// A running control plane. Dropping it stops everything; if this process is
 /// killed instead, a watchdog does.

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::binaries::ControlPlaneBinaries;
-use crate::cluster::Options;
 use crate::credentials::{Credentials, User};
 use crate::error::Error;
+use crate::options::Options;
 use crate::ports::free_port;
 use crate::process::Launch;
 

@@ -1,7 +1,10 @@
 //! The simulator: a clock, a heap of events, a cluster, operators, and somebody who looks at
 //! every write.
 
-use std::cmp::{Ordering, Reverse};
+mod controllers;
+mod event;
+
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,12 +17,13 @@ use crate::actor::Actor;
 use crate::chance::Dice;
 use crate::checks::Checks;
 use crate::history::{History, workloads_of};
-use crate::link::{Reply, Sent};
 use crate::nature::{Gate, Nature, Switches};
 use crate::operator::{Operator, Watch};
 use crate::record::{Coverage, Trace};
 use crate::scenario::Scenario;
 use crate::truth::Truth;
+use event::Due;
+pub(crate) use event::Event;
 
 /// Nanoseconds since the start of a run.
 pub(crate) type Time = u64;
@@ -29,57 +33,6 @@ pub(crate) const SECOND: Time = 1000 * MILLISECOND;
 pub(crate) const NAMESPACE: &str = "sim";
 /// The Deployment.
 pub(crate) const NAME: &str = "web";
-
-/// Something that is going to happen.
-#[derive(Debug)]
-pub(crate) enum Event {
-    /// The ReplicaSet controller and the garbage collector look.
-    Controllers,
-    /// A kubelet looks at a pod, or the ReplicaSet controller at a set again.
-    Look(Key),
-    /// A watch of an operator gets news.
-    News(u64, Watch),
-    /// A watch of pods gets news.
-    PodNews(u64),
-    /// An operator looks at its queue.
-    Alarm(u64),
-    /// A request reaches the server.
-    Arrive(u64, Box<Sent>),
-    /// An answer reaches the operator.
-    Answer(u64, Box<Reply>),
-    /// An operator starts; so many versions behind.
-    Start(u64),
-    /// A step of the scenario.
-    Step(usize),
-    /// A trouble begins.
-    Begin(usize),
-    /// A trouble ends.
-    End(usize),
-    /// The Deployment is created again.
-    Return,
-    /// A death that was due with an answer.
-    Die(u64),
-}
-
-/// An event in the heap: earlier first, then as they came.
-struct Due(Time, u64, Event);
-
-impl PartialEq for Due {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other) == Ordering::Equal
-    }
-}
-impl Eq for Due {}
-impl PartialOrd for Due {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Due {
-    fn cmp(&self, other: &Self) -> Ordering {
-        (self.0, self.1).cmp(&(other.0, other.1))
-    }
-}
 
 /// One run.
 pub(crate) struct Engine<'a> {
@@ -415,81 +368,6 @@ impl<'a> Engine<'a> {
         if !cursor.is_due && cursor.is_synced {
             cursor.is_due = true;
             self.after(delay, Event::News(id, watch));
-        }
-    }
-
-    fn run_controllers(&mut self) {
-        self.controllers_due = false;
-        if self.holds.controllers > 0 {
-            return;
-        }
-        let through = self.store.version();
-        // Nothing is compacted before these have seen it.
-        _ = self.sets.observe_sets(&self.store, through);
-        _ = self.sets.observe_pods(&self.store, through);
-        _ = self.collector.observe(&self.store, through);
-        while let Some(key) = self.sets.next_changed() {
-            self.step_set(&key);
-        }
-        let waiting: Vec<Key> = self.collector.waiting().cloned().collect();
-        for key in waiting {
-            _ = self.collector.step(&mut self.store, &key);
-        }
-        self.settle(Actor::Cluster);
-        // Everybody who reads the log has read it so far; operators read the history instead.
-        self.store.compact(through);
-    }
-
-    fn step_set(&mut self, key: &Key) {
-        if self.slow_set.as_ref() == Some(key) {
-            return self.look_at(self.now + SECOND, key.clone());
-        }
-        let step = self.sets.step(&mut self.store, key, &mut self.victims);
-        if step.refused.is_some() {
-            self.coverage.hit("pod refused");
-        }
-        if let Some(again) = step.again {
-            let time = self.time_of(again);
-            self.look_at(time.max(self.now + 1), key.clone());
-        }
-        self.settle(Actor::SetController);
-    }
-
-    fn step_pod(&mut self, key: &Key) {
-        let step = self.kubelets.step(&mut self.store, key, &mut self.nature);
-        if let Some(again) = step.again {
-            let time = self.time_of(again).max(self.now + 1);
-            self.look_at(time, key.clone());
-        }
-        self.settle(Actor::Cluster);
-    }
-
-    /// Every pod is looked at again.
-    pub(crate) fn look_at_pods(&mut self) {
-        let keys: Vec<Key> = self.store.list(Resource::Pods, None).map(Key::of).collect();
-        for key in keys {
-            self.look_at(self.now, key);
-        }
-    }
-
-    /// An object is to be looked at by then, if that is sooner than planned.
-    pub(crate) fn look_at(&mut self, time: Time, key: Key) {
-        if self.looks.get(&key).is_none_or(|planned| *planned > time) {
-            self.looks.insert(key.clone(), time);
-            self.at(time, Event::Look(key));
-        }
-    }
-
-    fn look(&mut self, key: &Key) {
-        if self.looks.get(key) != Some(&self.now) {
-            // It was looked at sooner.
-            return;
-        }
-        self.looks.remove(key);
-        match key.resource {
-            Resource::Pods => self.step_pod(key),
-            _ if self.holds.controllers == 0 => self.step_set(key),
-            _ => self.look_at(self.now + SECOND, key.clone()),
         }
     }
 }

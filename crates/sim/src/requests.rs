@@ -1,16 +1,16 @@
 //! Operators and the server: passes that send, requests that arrive, answers that come back or
 //! do not.
 
+mod server;
+
 use ::engine::next::Scheduled;
 use ::engine::pass::Refusal;
-use plan::{Action, Claim};
-use world::{Deletion, Key, Mode, Object, Preconditions, Refused, Resource, Subresource};
+use world::{Key, Mode, Subresource};
 
 use crate::actor::Actor;
-use crate::checks::Accepted;
 use crate::engine::{Engine, Event, MILLISECOND, NAMESPACE, SECOND};
 use crate::history::workloads_of;
-use crate::link::{Decided, Decision, Ended, Reply, Request, Sent, lock};
+use crate::link::{Ended, Reply, Request, Sent, lock};
 use crate::operator::{Operator, Polled, Watch};
 use crate::scenario::{Fault, WriteFault};
 
@@ -251,147 +251,6 @@ impl Engine<'_> {
         self.go_on(id);
     }
 
-    /// The server does what it is asked, and everybody looks at it.
-    fn carry_out(&mut self, id: u64, sent: &Sent) -> Reply {
-        if self.operators.contains_key(&id) {
-            self.counts.requests += 1;
-            self.counts.last_request = self.now;
-        }
-        self.trace.note(&[self.now, 5, id, u64::from(sent.request.is_write())]);
-        if let Some(code) = self.outages.last().copied() {
-            let verdict = self.checks.requests.refused(id, self.now);
-            self.checks.fail("WA-2", verdict);
-            return Err(refusal(code));
-        }
-        let key = self.key_of(&sent.request);
-        let before = key.as_ref().and_then(|key| self.store.get(key)).cloned();
-        let total_before = self.truth.total();
-        let version = self.store.version();
-        let result = self.serve(&sent.request);
-        let (now, is_ok) =
-            (self.now / MILLISECOND, result.as_ref().map(|_| ()).map_err(|refused| refused.message.clone()));
-        self.trace.say(|| format!("{now:>8} ms operator {id}: {} -> {is_ok:?}", describe(sent)));
-        self.settle(Actor::Operator(id));
-        if let Some(decision) = &sent.decision {
-            let kind = kind_of(decision);
-            match &result {
-                Ok(after) => {
-                    self.coverage.hit(kind.accepted);
-                    self.count(sent, self.store.version() > version);
-                    let after = after.first();
-                    self.check(sent, decision, before.as_ref(), after, total_before);
-                }
-                Err(refused) if refused.reason == "Conflict" => {
-                    self.coverage.hit(kind.conflict);
-                    self.tripped(id, before.as_ref(), false);
-                }
-                Err(refused) if refused.reason == "AlreadyExists" => {
-                    self.coverage.hit("collision");
-                    self.coverage.hit(kind.conflict);
-                    let there = self.named_by(&sent.request);
-                    self.checks.taken.extend(there.iter().map(|there| there.name().to_owned()));
-                    // What others took away or garbled may be in the way with good reason.
-                    let there = there.filter(|there| self.is_alone && !self.is_stripped(there, decision));
-                    self.tripped(id, there.as_ref(), true);
-                }
-                Err(_) => {}
-            }
-        } else {
-            match &sent.request {
-                Request::Create { .. } => self.coverage.hit("dry run"),
-                Request::Patch { .. } if result.is_ok() => self.coverage.hit("accepted mark"),
-                _ => {}
-            }
-        }
-        result.map_err(translate)
-    }
-
-    /// Whether a webhook took our mark off a set, and the pass that runs into it had seen it: it is
-    /// known, but cannot be told from a set of others (NS-1).
-    fn is_stripped(&self, there: &Object, decision: &Decision) -> bool {
-        self.flavour.marks_sets()
-            && there.annotation(plan::keys::FINGERPRINTS).is_none()
-            && decision.view.find(there.uid()).is_some()
-    }
-
-    /// RW-1: was it this operator's own write that it did not know of?
-    fn tripped(&mut self, id: u64, there: Option<&Object>, is_creation: bool) {
-        let owner = self.truth.workload.as_ref().map(|workload| workload.uid.as_str());
-        // A set that is not the Deployment's any more may well be known and in the way.
-        if let Some(there) = there.filter(|there| !is_creation || there.controller_uid() == owner) {
-            let verdict = self.checks.requests.tripped(id, there, is_creation);
-            self.checks.fail("RW-1", verdict);
-        }
-    }
-
-    /// The object that has the name of one that was to be created.
-    fn named_by(&self, request: &Request) -> Option<Object> {
-        let Request::Create { object, .. } = request else { return None };
-        let name = object.pointer("/metadata/name")?.as_str()?;
-        self.store.get(&Key::new(Resource::ReplicaSets, NAMESPACE, name)).cloned()
-    }
-
-    fn check(
-        &mut self,
-        sent: &Sent,
-        decision: &Decision,
-        before: Option<&Object>,
-        after: Option<&Object>,
-        total_before: i64,
-    ) {
-        let Self { truth, history, checks, is_alone, flavour, .. } = self;
-        let request = &sent.request;
-        let (is_alone, flavour) = (*is_alone, *flavour);
-        let accepted = Accepted { request, decision, before, after, total_before, truth, is_alone, flavour };
-        checks.write(&accepted, history);
-    }
-
-    fn count(&mut self, sent: &Sent, is_new: bool) {
-        self.counts.writes += u64::from(is_new);
-        match sent.request {
-            Request::Create { .. } => self.counts.creations += 1,
-            Request::Delete { .. } => self.counts.deletions += 1,
-            _ => {}
-        }
-    }
-
-    fn key_of(&self, request: &Request) -> Option<Key> {
-        match request {
-            Request::Get(resource, name) | Request::Patch { resource, name, .. } => {
-                Some(Key::new(*resource, NAMESPACE, name))
-            }
-            Request::Delete { name, .. } => Some(Key::new(Resource::ReplicaSets, NAMESPACE, name)),
-            Request::List(_) | Request::Create { .. } => None,
-        }
-    }
-
-    fn serve(&mut self, request: &Request) -> Result<Vec<Object>, Refused> {
-        match request {
-            Request::Get(resource, name) => {
-                let key = Key::new(*resource, NAMESPACE, name);
-                let found = self.store.get(&key).cloned();
-                found.map(|object| vec![object]).ok_or_else(|| Refused::not_found(*resource, name))
-            }
-            Request::List(resource) => Ok(self.store.list(*resource, Some(NAMESPACE)).cloned().collect()),
-            Request::Create { object, is_dry_run } => {
-                let object = Object::from_value(Resource::ReplicaSets, object.clone());
-                let mode = if *is_dry_run { Mode::DryRun } else { Mode::Store };
-                self.store.create(object, mode).map(|object| vec![object])
-            }
-            Request::Patch { resource, name, patch, subresource } => {
-                let key = Key::new(*resource, NAMESPACE, name);
-                self.store.patch(&key, patch, *subresource, Mode::Store).map(|object| vec![object])
-            }
-            Request::Delete { name, uid, version } => {
-                let key = Key::new(Resource::ReplicaSets, NAMESPACE, name);
-                let given = |text: &String| (!text.is_empty()).then(|| text.clone());
-                let preconditions = Preconditions { uid: given(uid), resource_version: given(version) };
-                let deletion = Deletion { preconditions, ..Deletion::default() };
-                self.store.delete(&key, &deletion).map(|object| vec![object])
-            }
-        }
-    }
-
     /// The Deployment's key.
     pub(crate) fn workload_key(&self) -> Key {
         Key::new(workloads_of(self.flavour), NAMESPACE, crate::engine::NAME)
@@ -411,52 +270,6 @@ enum Trick {
     Write(WriteFault),
 }
 
-fn describe(sent: &Sent) -> String {
-    match &sent.decision {
-        Some(decision) => match &decision.why {
-            Decided::Act(Action::WriteStatus(write)) => format!(
-                "status {:?}",
-                write
-                    .status
-                    .conditions
-                    .iter()
-                    .map(|one| (&one.kind, &one.status, &one.reason))
-                    .collect::<Vec<_>>()
-            ),
-            Decided::Act(Action::CreateReplicaSet(set)) => {
-                format!("create {} of size {}", set.name, set.size)
-            }
-            Decided::Act(action) => format!("{action:?}"),
-            Decided::Claim(claim) => format!("{claim:?}"),
-            Decided::Mark => "mark".to_owned(),
-        },
-        None => match &sent.request {
-            Request::Create { .. } => "dry run".to_owned(),
-            other => format!("{other:?}"),
-        },
-    }
-}
-
-struct Kind {
-    accepted: &'static str,
-    conflict: &'static str,
-}
-
-fn kind_of(decision: &Decision) -> Kind {
-    let (accepted, conflict) = match &decision.why {
-        Decided::Act(Action::CreateReplicaSet(_)) => ("accepted create", "conflict create"),
-        Decided::Act(Action::UpdateReplicaSet(_)) => ("accepted update", "conflict update"),
-        Decided::Act(Action::DeleteReplicaSet(_)) => ("accepted delete", "conflict delete"),
-        Decided::Act(Action::WriteStatus(_)) => ("accepted status", "conflict status"),
-        Decided::Act(Action::RollBack(_)) => ("accepted rollback", "conflict rollback"),
-        Decided::Act(Action::SetSelector(_)) => ("accepted selector", "conflict selector"),
-        Decided::Claim(Claim::Adopt(_)) => ("accepted adopt", "conflict adopt"),
-        Decided::Claim(Claim::Release(_)) => ("accepted release", "conflict release"),
-        Decided::Mark => ("accepted mark", "conflict mark"),
-    };
-    Kind { accepted, conflict }
-}
-
 /// A refusal that the server has no reason for.
 pub(crate) fn refusal(code: u16) -> Refusal {
     let reason = match code {
@@ -472,11 +285,4 @@ pub(crate) fn refusal(code: u16) -> Refusal {
     };
     let message = format!("simulated {code}");
     Refusal::new(code, reason, message)
-}
-
-fn translate(refused: Refused) -> Refusal {
-    let causes = refused.details.get("causes").and_then(serde_json::Value::as_array);
-    let mut causes = causes.into_iter().flatten().filter_map(|cause| cause.get("reason")?.as_str());
-    let namespace_terminating = causes.any(|reason| reason == "NamespaceTerminating");
-    Refusal { namespace_terminating, ..Refusal::new(refused.code, &refused.reason, refused.message) }
 }

@@ -1,5 +1,8 @@
 //! The store: every object, and the log of what became of them.
 
+mod deletion;
+mod key;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -13,7 +16,9 @@ use crate::patch::Patch;
 use crate::refusal::Refused;
 use crate::resource::Resource;
 use crate::status::Status;
-use crate::write::{self, Bindings, Deletion, Mode, Preconditions, Propagation, Subresource};
+use crate::write::{self, Bindings, Mode, Preconditions, Subresource};
+
+pub use key::Key;
 
 /// The finalizer of a foreground deletion.
 pub(crate) const FOREGROUND: &str = "foregroundDeletion";
@@ -22,31 +27,6 @@ pub(crate) const ORPHAN: &str = "orphan";
 
 /// Longest part of a `generateName` that is kept.
 const PREFIX_MAX: usize = 58;
-
-/// Which object.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key {
-    /// Its kind.
-    pub resource: Resource,
-    /// Its namespace; empty when it has none.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
-}
-
-impl Key {
-    /// Names an object.
-    #[must_use]
-    pub fn new(resource: Resource, namespace: &str, name: &str) -> Self {
-        Self { resource, namespace: namespace.to_owned(), name: name.to_owned() }
-    }
-
-    /// The name of an object.
-    #[must_use]
-    pub fn of(object: &Object) -> Self {
-        Self::new(object.resource, object.namespace(), object.name())
-    }
-}
 
 /// Every object of the cluster, and their history. Copies share what they have in common.
 #[derive(Clone)]
@@ -312,62 +292,6 @@ impl Store {
             return Ok(self.remove(key, object));
         }
         Ok(self.put(key, object, ChangeKind::Modified))
-    }
-
-    /// Deletes an object, or marks it for those who have to finish first.
-    ///
-    /// # Errors
-    /// 404, 409.
-    pub fn delete(&mut self, key: &Key, deletion: &Deletion) -> Result<Object, Refused> {
-        let stored = self.find(key)?.clone();
-        deletion.preconditions.check(&stored)?;
-        let mut object = stored.clone();
-        self.admit(Operation::Delete, Subresource::Main, deletion.mode, Some(&stored), &mut object)?;
-        let mut finalizers: Vec<&str> = object.finalizers().collect();
-        let before = finalizers.len();
-        let is_policy = |finalizer: &&str| [FOREGROUND, ORPHAN].contains(finalizer);
-        let present = finalizers.iter().copied().find(|finalizer| is_policy(finalizer));
-        finalizers.retain(|finalizer| !is_policy(finalizer));
-        finalizers.extend(match deletion.propagation {
-            None => present,
-            Some(Propagation::Background) => None,
-            Some(Propagation::Foreground) => Some(FOREGROUND),
-            Some(Propagation::Orphan) => Some(ORPHAN),
-        });
-        let grace = write::grace(&stored, deletion.grace_seconds);
-        let waits = !finalizers.is_empty() || grace > 0 || !write::is_emptied(&stored);
-        if deletion.mode == Mode::DryRun {
-            return Ok(stored);
-        }
-        if !waits {
-            return Ok(self.remove(key, object));
-        }
-        if finalizers.len() != before || !stored.is_deleting() {
-            let finalizers = Value::from(finalizers.into_iter().map(str::to_owned).collect::<Vec<_>>());
-            let is_empty = finalizers.as_array().is_some_and(Vec::is_empty);
-            object.set_metadata("finalizers", if is_empty { Value::Null } else { finalizers });
-        }
-        self.mark(&mut object, grace);
-        if object == stored {
-            return Ok(stored);
-        }
-        Ok(self.put(key, object, ChangeKind::Modified))
-    }
-
-    fn mark(&self, object: &mut Object, grace: i64) {
-        let end = self.now.checked_add(jiff::SignedDuration::from_secs(grace)).unwrap_or(self.now);
-        let left = object.metadata.get("deletionGracePeriodSeconds").and_then(Value::as_i64);
-        if !object.is_deleting() || left.is_some_and(|left| grace < left) {
-            let is_first = !object.is_deleting();
-            object.set_metadata("deletionTimestamp", write::stamp(end));
-            object.set_metadata("deletionGracePeriodSeconds", Value::from(grace));
-            if is_first && object.resource.has_generation() {
-                object.set_metadata("generation", Value::from(object.generation() + 1));
-            }
-            if is_first && object.resource == Resource::Namespaces {
-                object.status = Arc::new(json!({ "phase": "Terminating" }).into());
-            }
-        }
     }
 
     /// Gives a pod its node, as the binding subresource does.

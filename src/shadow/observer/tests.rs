@@ -1,145 +1,23 @@
 //! Whole stories, as the watches tell them.
 
+mod story;
+
 use serde_json::{Value, json};
 
 use super::*;
-use crate::metrics::Metrics;
-use crate::shadow::tally::Tally;
+use story::*;
 
-const KCM: &str = "kube-controller-manager";
-
-/// A Deployment `web` under kube-controller-manager, and what is seen of it.
-struct Story {
-    observer: Observer,
-    version: u64,
-    directory: PathBuf,
-}
-
-use std::path::PathBuf;
-
-impl Story {
-    fn new(name: &str) -> Self {
-        let directory = std::env::temp_dir().join(format!("shadow-{name}-{}", std::process::id()));
-        let tally = Tally::new("apps/v1", &Metrics::new().unwrap()).unwrap();
-        let keep = Keep::new(Some(&directory), false).unwrap();
-        let mut observer = Observer::new(Flavour::AppsV1, KCM.to_owned(), tally, keep, Reasons::default());
-        for which in Which::ALL {
-            observer.list(which, Timestamp::now(), Vec::new());
-        }
-        Self { observer, version: 100, directory }
-    }
-
-    fn tell(&mut self, which: Which, object: &Value, author: &Value, is_gone: bool) {
-        self.version += 1;
-        let mut object = object.clone();
-        object["metadata"]["resourceVersion"] = json!(self.version.to_string());
-        object["metadata"]["managedFields"] = json!([author]);
-        let signed: Signed = serde_json::from_value(object).unwrap();
-        let news = News::Object { which, at: Timestamp::now(), is_gone, object: Box::new(signed) };
-        self.observer.see(self.version, news);
-    }
-
-    fn user(&mut self, deployment: &Value) {
-        self.tell(Which::Deployments, deployment, &by("kubectl", "", "spec"), false);
-    }
-
-    fn status(&mut self, deployment: &Value) {
-        self.tell(Which::Deployments, deployment, &by(KCM, "status", "status"), false);
-    }
-
-    fn set(&mut self, set: &Value) {
-        self.tell(Which::ReplicaSets, set, &by(KCM, "", "spec"), false);
-    }
-
-    fn set_status(&mut self, set: &Value) {
-        self.tell(Which::ReplicaSets, set, &by(KCM, "status", "status"), false);
-    }
-
-    fn counts(mut self) -> Value {
-        self.observer.tick(Timestamp::now(), true);
-        let _ = std::fs::remove_dir_all(&self.directory);
-        self.observer.tally.json(1, 0)
-    }
-}
-
-/// An entry of managed fields that owns everything below one member, and annotations.
-fn by(manager: &str, subresource: &str, member: &str) -> Value {
-    let fields = json!({ format!("f:{member}"): {}, "f:metadata": {} });
-    json!({"manager": manager, "operation": "Update", "subresource": subresource, "fieldsV1": fields,
-           "time": "2026-01-01T00:00:00Z"})
-}
-
-fn template(image: &str) -> Value {
-    json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "app", "image": image}]}})
-}
-
-fn deployment(replicas: i64) -> Value {
-    json!({
-        "apiVersion": "apps/v1", "kind": "Deployment",
-        "metadata": {"name": "web", "namespace": "n", "uid": "d-1", "generation": 1},
-        "spec": {
-            "replicas": replicas, "progressDeadlineSeconds": 600, "revisionHistoryLimit": 10,
-            "selector": {"matchLabels": {"app": "web"}},
-            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}},
-            "template": template("app:v1"),
-        },
-    })
-}
-
-/// The set that kube-controller-manager makes of a Deployment; its hash is not ours.
-fn set(replicas: i64) -> Value {
-    let mut template = template("app:v1");
-    template["metadata"]["labels"]["pod-template-hash"] = json!("7d9f6b5c4");
-    json!({
-        "apiVersion": "apps/v1", "kind": "ReplicaSet",
-        "metadata": {
-            "name": "web-7d9f6b5c4", "namespace": "n", "uid": "s-1", "generation": 1,
-            "creationTimestamp": "2026-01-01T00:00:00Z",
-            "labels": {"app": "web", "pod-template-hash": "7d9f6b5c4"},
-            "annotations": {"deployment.kubernetes.io/revision": "1",
-                "deployment.kubernetes.io/desired-replicas": replicas.to_string(),
-                "deployment.kubernetes.io/max-replicas": (replicas + 1).to_string()},
-            "ownerReferences": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "d-1",
-                "controller": true, "blockOwnerDeletion": true}],
-        },
-        "spec": {"replicas": replicas, "template": template,
-            "selector": {"matchLabels": {"app": "web", "pod-template-hash": "7d9f6b5c4"}}},
-        "status": {"replicas": 0},
-    })
-}
-
-fn condition(kind: &str, status: &str, reason: &str, message: &str) -> Value {
-    let time = "2026-01-01T00:00:00Z";
-    json!({"type": kind, "status": status, "reason": reason, "message": message,
-           "lastUpdateTime": time, "lastTransitionTime": time})
-}
-
-/// The status that upstream writes right after it has created the set.
-fn created_status() -> Value {
-    json!({"conditions": [condition("Progressing", "True", "NewReplicaSetCreated",
-        "Created new replica set \"web-7d9f6b5c4\"")]})
-}
-
-/// And the next one, while no pod is there.
-fn counted_status(unavailable: i64) -> Value {
-    let mut status = created_status();
-    status["observedGeneration"] = json!(1);
-    status["unavailableReplicas"] = json!(unavailable);
-    status["terminatingReplicas"] = json!(0);
-    let available = condition(
-        "Available",
-        "False",
-        "MinimumReplicasUnavailable",
-        "Deployment does not have minimum availability.",
-    );
-    status["conditions"].as_array_mut().unwrap().push(available);
-    status
-}
-
-fn with_status(mut deployment: Value, status: Value) -> Value {
-    deployment["metadata"]["annotations"]["deployment.kubernetes.io/revision"] = json!("1");
-    deployment["status"] = status;
-    deployment
+/// What our planner would do with what this view shows.
+fn intend(view: &crate::shadow::fleet::View) -> crate::shadow::intent::Intent {
+    let circumstances = crate::shadow::intent::Circumstances {
+        flavour: Flavour::AppsV1,
+        now: Timestamp::now(),
+        terminating_replicas: true,
+        old_pods: false,
+        dry_run: None,
+        refusal: None,
+    };
+    crate::shadow::intent::intend(view, &circumstances)
 }
 
 /// Creation, write by write, as upstream makes it, each of them changed by one of these.
@@ -360,15 +238,7 @@ fn the_report_before_a_growth_is_on_the_way() {
     story.user(&known);
     let key = Key { namespace: "n".to_owned(), name: "web".to_owned() };
     let view = story.observer.fleet.newest(&key).unwrap();
-    let circumstances = crate::shadow::intent::Circumstances {
-        flavour: Flavour::AppsV1,
-        now: Timestamp::now(),
-        terminating_replicas: true,
-        old_pods: false,
-        dry_run: None,
-        refusal: None,
-    };
-    let intent = crate::shadow::intent::intend(&view, &circumstances);
+    let intent = intend(&view);
     let written = intent.actions.iter().find_map(|action| match action {
         plan::Action::WriteStatus(write) => Some(&write.status),
         _ => None,
@@ -404,15 +274,7 @@ fn a_masked_case_leads_to_the_same_plan() {
         .map(|body| Arc::new(Item { decoded: decode::replica_set(Flavour::AppsV1, &body).unwrap(), body }));
     let masked = crate::shadow::fleet::View { workload, sets: sets.collect() };
     let sizes = |view: &crate::shadow::fleet::View| {
-        let circumstances = crate::shadow::intent::Circumstances {
-            flavour: Flavour::AppsV1,
-            now: Timestamp::now(),
-            terminating_replicas: true,
-            old_pods: false,
-            dry_run: None,
-            refusal: None,
-        };
-        let intent = crate::shadow::intent::intend(view, &circumstances);
+        let intent = intend(view);
         let size = |action: &plan::Action| match action {
             plan::Action::UpdateReplicaSet(update) => Some((update.size_from, update.size_to)),
             _ => None,

@@ -1,0 +1,83 @@
+//! The ReplicaSet controller, the kubelets and the garbage collector, each when its turn comes.
+
+use world::{Key, Resource};
+
+use super::{Engine, Event, SECOND, Time};
+use crate::actor::Actor;
+
+impl Engine<'_> {
+    pub(super) fn run_controllers(&mut self) {
+        self.controllers_due = false;
+        if self.holds.controllers > 0 {
+            return;
+        }
+        let through = self.store.version();
+        // Nothing is compacted before these have seen it.
+        _ = self.sets.observe_sets(&self.store, through);
+        _ = self.sets.observe_pods(&self.store, through);
+        _ = self.collector.observe(&self.store, through);
+        while let Some(key) = self.sets.next_changed() {
+            self.step_set(&key);
+        }
+        let waiting: Vec<Key> = self.collector.waiting().cloned().collect();
+        for key in waiting {
+            _ = self.collector.step(&mut self.store, &key);
+        }
+        self.settle(Actor::Cluster);
+        // Everybody who reads the log has read it so far; operators read the history instead.
+        self.store.compact(through);
+    }
+
+    pub(super) fn step_set(&mut self, key: &Key) {
+        if self.slow_set.as_ref() == Some(key) {
+            return self.look_at(self.now + SECOND, key.clone());
+        }
+        let step = self.sets.step(&mut self.store, key, &mut self.victims);
+        if step.refused.is_some() {
+            self.coverage.hit("pod refused");
+        }
+        if let Some(again) = step.again {
+            let time = self.time_of(again);
+            self.look_at(time.max(self.now + 1), key.clone());
+        }
+        self.settle(Actor::SetController);
+    }
+
+    pub(super) fn step_pod(&mut self, key: &Key) {
+        let step = self.kubelets.step(&mut self.store, key, &mut self.nature);
+        if let Some(again) = step.again {
+            let time = self.time_of(again).max(self.now + 1);
+            self.look_at(time, key.clone());
+        }
+        self.settle(Actor::Cluster);
+    }
+
+    /// Every pod is looked at again.
+    pub(crate) fn look_at_pods(&mut self) {
+        let keys: Vec<Key> = self.store.list(Resource::Pods, None).map(Key::of).collect();
+        for key in keys {
+            self.look_at(self.now, key);
+        }
+    }
+
+    /// An object is to be looked at by then, if that is sooner than planned.
+    pub(crate) fn look_at(&mut self, time: Time, key: Key) {
+        if self.looks.get(&key).is_none_or(|planned| *planned > time) {
+            self.looks.insert(key.clone(), time);
+            self.at(time, Event::Look(key));
+        }
+    }
+
+    pub(super) fn look(&mut self, key: &Key) {
+        if self.looks.get(key) != Some(&self.now) {
+            // It was looked at sooner.
+            return;
+        }
+        self.looks.remove(key);
+        match key.resource {
+            Resource::Pods => self.step_pod(key),
+            _ if self.holds.controllers == 0 => self.step_set(key),
+            _ => self.look_at(self.now + SECOND, key.clone()),
+        }
+    }
+}
