@@ -59,7 +59,7 @@ sim-determinism: ## Play 1,000 seeds twice and compare
 mutants-check: ## Put bugs of the past back in; the simulator has to find each (ONLY=name for one)
 	@CARGO="$(CARGO)" dev/mutants/check $(if $(ONLY),--only $(ONLY)) $(MUTANTS_FLAGS)
 
-# All of them take hours; SHARD=0/10 tries every tenth. Needs cargo-mutants; docs/mutants.md has the
+# All of them take hours; SHARD=0/10 tries every tenth. Needs cargo-mutants; docs/internals/mutants.md has the
 # last result.
 .PHONY: mutants
 mutants: ## Change the planner in a thousand ways; its tests and the recorded decisions must notice
@@ -73,10 +73,10 @@ OPERATOR = "$${CARGO_TARGET_DIR:-target}/release/rollwright"
 BENCH = $(CARGO) build --quiet --release --package rollwright --bin rollwright && \
   $(CARGO) run --quiet --release --package bench -- --operator $(OPERATOR)
 
-# Flags go into BENCH_FLAGS, for example BENCH_FLAGS='--only alone'. UPDATE=1 writes docs/benchmarks.md.
+# Flags go into BENCH_FLAGS, for example BENCH_FLAGS='--only alone'. UPDATE=1 writes docs/internals/benchmarks.md.
 .PHONY: bench
 bench: ## Measure the operator beside Kubernetes' own deployment controller, in a quarter of an hour
-	@$(BENCH) $(if $(UPDATE),--update docs/benchmarks.md,) $(BENCH_FLAGS)
+	@$(BENCH) $(if $(UPDATE),--update docs/internals/benchmarks.md,) $(BENCH_FLAGS)
 
 .PHONY: bench-quick
 bench-quick: ## The same in small, in three minutes
@@ -87,7 +87,7 @@ bench-full: ## The same at length, in hours
 	@$(BENCH) --amount full $(BENCH_FLAGS)
 
 # Flags of criterion go into BENCH_FLAGS, for example BENCH_FLAGS="'at rest'".
-# UPDATE=1 writes docs/benchmarks.json. Needs valgrind.
+# UPDATE=1 writes docs/internals/benchmarks.json. Needs valgrind.
 .PHONY: bench-check
 bench-check: ## Compare what no machine's speed changes (writes, requests, bytes, instructions) with what it was
 	@tests/needs rust cc valgrind
@@ -136,11 +136,11 @@ fuzz: ## Feed every parser and the planner with what libFuzzer finds, for TIME s
 	@fuzz/run $(TIME) $(TARGETS)
 
 .PHONY: crd
-crd: ## Write the CRD and docs/api.md from the code, and the copies of chart and kustomize
+crd: ## Write the CRD and docs/reference/api.md from the code, and the copies of chart and kustomize
 	@UPDATE=1 $(CARGO) test --quiet --package rollwright-api
 	@UPDATE=1 $(CARGO) test --quiet --package rollwright --test chart renders
 
-# An hour's worth of a busy cluster in minutes; docs/shadow.md has the last result.
+# An hour's worth of a busy cluster in minutes; docs/how-to/shadow.md has the last result.
 .PHONY: shadow-churn
 shadow-churn: ## Compare our decisions with those of kube-controller-manager, 3,000 writes long
 	@SHADOW_CHURN=hour E2E_DEADLINE=1200 $(CARGO) test --package rollwright --test e2e shadow_churn::apps

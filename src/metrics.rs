@@ -2,7 +2,7 @@
 //! can be switched off.
 //!
 //! What every controller has is counted under the names that every controller uses
-//! ([`standard`]), what only we have under `rollwright_`. docs/metrics.md lists all of them.
+//! ([`standard`]), what only we have under `rollwright_`. docs/reference/metrics.md lists all of them.
 
 pub(crate) mod objects;
 pub(crate) mod standard;

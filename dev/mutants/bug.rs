@@ -7,7 +7,7 @@ use std::cell::Cell;
 
 macro_rules! bugs {
     ($($name:ident: $source:literal => $consequence:literal;)*) => {
-        /// A bug of the past. `docs/mutants.md` says which check finds each.
+        /// A bug of the past. `docs/internals/mutants.md` says which check finds each.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Bug {
             $(

@@ -1,7 +1,7 @@
 //! Bugs of the past, put back in one at a time: for each, seeds are played until a check finds it.
 //!
 //! A seed counts only if the same scenario is clean without the bug. The table goes to standard
-//! output as Markdown; the end is a failure if a bug was not found in time. docs/mutants.md has
+//! output as Markdown; the end is a failure if a bug was not found in time. docs/internals/mutants.md has
 //! the last results.
 
 use std::io::Write as _;

@@ -1,4 +1,4 @@
-//! The planner over snapshots that bytes describe, with the invariants of docs/invariants.md as
+//! The planner over snapshots that bytes describe, with the invariants of docs/internals/invariants.md as
 //! the judge.
 
 use crate::invariants;

@@ -1,4 +1,4 @@
-//! What rollouts and rest cost in requests, against docs/benchmarks.json: `make bench-check`.
+//! What rollouts and rest cost in requests, against docs/internals/benchmarks.json: `make bench-check`.
 
 use std::time::Duration;
 

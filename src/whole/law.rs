@@ -1,4 +1,4 @@
-//! What must hold after every write, whoever wrote it: SU-1 and AV-1 of `docs/invariants.md`, by
+//! What must hold after every write, whoever wrote it: SU-1 and AV-1 of `docs/internals/invariants.md`, by
 //! what the cluster itself says and not by what a pass saw; and that nobody writes who does not hold
 //! the lease.
 

@@ -23,7 +23,7 @@ use tokio::time::Instant;
 use faults::{Fault, On};
 use rig::Rig;
 
-/// The bounds of docs/reliability.md.
+/// The bounds of docs/internals/reliability.md.
 const SOON: Duration = Duration::from_secs(35);
 const HALF_OPEN: Duration = Duration::from_secs(210);
 const AN_HOUR: Duration = Duration::from_secs(3600);

@@ -1,4 +1,4 @@
-//! The same specs to both kinds: the same verdict, or a difference that `docs/migration.md` tells.
+//! The same specs to both kinds: the same verdict, or a difference that `docs/how-to/migration.md` tells.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! The table of rights in docs/security.md says what the chart grants.
+//! The table of rights in docs/how-to/security.md says what the chart grants.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ fn the_table_of_rights_is_what_the_chart_grants() {
         let role = rendered.iter().find(is_bound).unwrap_or_else(|| panic!("no {role}"));
         granted.extend(role["rules"].as_array().unwrap().iter().flat_map(of_rule));
     }
-    assert_eq!(documented(&read("docs/security.md")), granted);
+    assert_eq!(documented(&read("docs/how-to/security.md")), granted);
 }
 
 /// The rights of the page's first table. Cells that are empty say what those above them say.

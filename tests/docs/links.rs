@@ -27,7 +27,7 @@ pub(crate) fn broken(root: &Path, page: &Path) -> Vec<String> {
 /// The name of a page below `docs`, unless the index has a link to it. Runbooks have one for all.
 pub(crate) fn unlisted(root: &Path, page: &Path) -> Option<String> {
     let name = page.strip_prefix("docs").ok()?;
-    if name.starts_with("runbooks") || name == Path::new("README.md") {
+    if name.starts_with("how-to/runbooks") || name == Path::new("README.md") {
         return None;
     }
     let index = fs::read_to_string(root.join("docs/README.md")).unwrap_or_default();

@@ -46,8 +46,11 @@ const PAGES: &[&str] = &[
     "charts/rollwright",
     "docs",
     "docs/concepts",
+    "docs/how-to",
+    "docs/how-to/runbooks",
     "docs/internals",
-    "docs/runbooks",
+    "docs/reference",
+    "docs/tutorials",
 ];
 
 /// Pages mostly wait; a control plane takes hundreds of megabytes.

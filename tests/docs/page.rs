@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// A page.
 pub(crate) struct Page {
-    /// Its name as a test: `getting-started`, `runbooks/RollwrightDown`.
+    /// Its name as a test: `tutorials/getting-started`, `how-to/runbooks/RollwrightDown`.
     pub(crate) name: String,
     /// Its path in the repository.
     pub(crate) path: String,

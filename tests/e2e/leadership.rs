@@ -27,7 +27,7 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 /// After a kill: the lease has to expire, which takes 15 to 17 s. The rest is for a loaded machine.
 const TAKEOVER: Duration = Duration::from_secs(40);
 /// After an orderly end: the lease was given back. This takes fractions of a second
-/// (docs/high-availability.md). A lease that was not given back takes 13 s at least, and a loaded
+/// (docs/how-to/high-availability.md). A lease that was not given back takes 13 s at least, and a loaded
 /// machine needs some of the time between.
 const HANDOVER: Duration = Duration::from_secs(10);
 /// How long the leader is stopped.

@@ -1,4 +1,4 @@
-//! The table of faults in `docs/reliability.md`.
+//! The table of faults in `docs/internals/reliability.md`.
 
 use std::fmt;
 use std::fs;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::failure::{Failure, Outcome};
 
-const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/reliability.md");
+const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/internals/reliability.md");
 const BEGIN: &str = "<!-- faults: written by `UPDATE=1 make fault-proxy` -->";
 const END: &str = "<!-- end of faults -->";
 
@@ -63,7 +63,7 @@ pub(crate) fn publish(Findings { rows, notes }: &Findings, is_whole: bool) -> Ou
         return Ok(());
     }
     if !is_whole {
-        println!("docs/reliability.md stays as it is: not all scenarios ran and passed");
+        println!("docs/internals/reliability.md stays as it is: not all scenarios ran and passed");
         return Ok(());
     }
     let path = Path::new(DOCUMENT);

@@ -70,9 +70,9 @@ fn shown(text: &str) -> Shapes {
     shapes
 }
 
-/// What docs/metrics.md has: the rows of its tables.
+/// What docs/reference/metrics.md has: the rows of its tables.
 fn documented() -> Shapes {
-    let text = fs::read_to_string(path("docs/metrics.md")).unwrap();
+    let text = fs::read_to_string(path("docs/reference/metrics.md")).unwrap();
     let rows = text.lines().filter_map(|line| line.strip_prefix("| `"));
     let rows = rows.filter(|row| PREFIXES.iter().any(|prefix| row.starts_with(prefix)));
     rows.map(|row| {
@@ -95,10 +95,14 @@ async fn the_documentation_lists_what_there_is() {
         assert!(documented.remove(name).is_some(), "{name} is documented");
     }
     for (name, shape) in &shown {
-        assert_eq!(documented.get(name), Some(shape), "docs/metrics.md about {name}, which is there");
+        assert_eq!(
+            documented.get(name),
+            Some(shape),
+            "docs/reference/metrics.md about {name}, which is there"
+        );
     }
     for name in documented.keys() {
-        assert!(shown.contains_key(name), "docs/metrics.md has {name}, which is not there");
+        assert!(shown.contains_key(name), "docs/reference/metrics.md has {name}, which is not there");
     }
 }
 

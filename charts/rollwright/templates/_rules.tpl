@@ -1,5 +1,5 @@
 {{/* What the operator may do to Deployments and what they need, in a namespace or in all.
-     docs/security.md has the reason for each verb, and a test that none of them is idle. */}}
+     docs/how-to/security.md has the reason for each verb, and a test that none of them is idle. */}}
 {{- define "rollwright.rules" -}}
 {{- range $group := .Values.controller.apis }}
 {{- $group = first (splitList "/" $group) }}

@@ -4,7 +4,7 @@
 //! same process, under tokio's clock, which tests may pause. [`serve()`] answers on a socket, so
 //! that stock kubectl can talk to it too. It has no authentication and no authorization.
 //!
-//! What it answers is written in `docs/sandbox.md`, with what is missing. A suite compares the
+//! What it answers is written in `docs/tutorials/sandbox.md`, with what is missing. A suite compares the
 //! answers with those of a real kube-apiserver.
 
 mod answer;

@@ -1,4 +1,4 @@
-//! The exit codes: one table for the program, for `--help` and for docs/cli.md.
+//! The exit codes: one table for the program, for `--help` and for docs/reference/cli.md.
 
 use std::process::ExitCode;
 
@@ -101,13 +101,13 @@ mod tests {
         assert_eq!(numbers, [0, 1, 2, 3, 4, 5, 6]);
     }
 
-    /// docs/cli.md has the same table.
+    /// docs/reference/cli.md has the same table.
     #[test]
     fn the_page_has_the_table() {
-        let page = include_str!("../../../docs/cli.md");
+        let page = include_str!("../../../docs/reference/cli.md");
         let lines = Code::ALL.map(|code| format!("| {} | {} |\n", code.number(), code.meaning()));
         let table = format!("| code | |\n|---|---|\n{}\n", lines.concat());
-        assert!(page.contains(&table), "docs/cli.md lacks this table:\n{table}");
+        assert!(page.contains(&table), "docs/reference/cli.md lacks this table:\n{table}");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What must hold in every state and for every write. The names are those of docs/invariants.md;
+//! What must hold in every state and for every write. The names are those of docs/internals/invariants.md;
 //! AV-2 is the availability that is kept over time.
 
 use plan::{Action, Purpose, Status, Strategy, UpdateReplicaSet};
@@ -27,8 +27,9 @@ pub(crate) fn note_floor(state: &mut State, view: Option<&View>, strategy: &Stra
 }
 
 /// AV-2 is kept by what the sets report, and a set that was cut reports the pods of its earlier size
-/// for a while: of an earlier generation, or more than it has room for. A cut that counts on such a report may go too far (docs/exploration.md has the
-/// shortest way to it), so it takes the floor away until enough pods are there again.
+/// for a while: of an earlier generation, or more than it has room for. A cut that counts on such a report
+/// may go too far (docs/internals/exploration.md has the shortest way to it), so it takes the floor away
+/// until enough pods are there again.
 pub(crate) fn note_cut(state: &mut State, view: &View, action: &Action) -> bool {
     let Action::UpdateReplicaSet(update) = action else { return false };
     let counts_on_old_report = view.sets.iter().any(|set| {

@@ -1,7 +1,7 @@
 //! How long one plan takes, and what comes before it: an object is decoded at each of its events,
 //! a plan is made at each pass. Nothing is read or written.
 //!
-//! `make bench-plan` runs it; docs/benchmarks.md has the last result.
+//! `make bench-plan` runs it; docs/internals/benchmarks.md has the last result.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark")]
 

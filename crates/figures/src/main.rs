@@ -14,7 +14,7 @@ use mimalloc::MiMalloc;
 #[global_allocator]
 static ALLOCATOR: Cap<MiMalloc> = Cap::new(MiMalloc, usize::MAX);
 
-/// Measures what no machine's speed changes, and compares with docs/benchmarks.json.
+/// Measures what no machine's speed changes, and compares with docs/internals/benchmarks.json.
 #[derive(Parser)]
 #[command(name = "rollwright-figures", version)]
 struct Arguments {

@@ -13,7 +13,7 @@ const ALLOWED: f64 = 0.1;
 /// Who measures what: every section of the file has one that does.
 pub const SECTIONS: [&str; 4] = ["cache", "operator", "planner", "simulator"];
 const ABOUT: &str = "Figures that no machine's speed changes; less is better. `make bench-check` compares, \
-                     `UPDATE=1 make bench-check` writes; see docs/benchmarks.md.";
+                     `UPDATE=1 make bench-check` writes; see docs/internals/benchmarks.md.";
 
 /// Figures by name; of all of them, less is better.
 pub type Figures = BTreeMap<String, f64>;
@@ -26,10 +26,10 @@ pub struct Record {
     figures: BTreeMap<String, Figures>,
 }
 
-/// docs/benchmarks.json.
+/// docs/internals/benchmarks.json.
 #[must_use]
 pub fn path() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/benchmarks.json")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/internals/benchmarks.json")
 }
 
 /// Whether what is measured is to be recorded: `UPDATE` is set, and not to nothing.
@@ -87,7 +87,7 @@ impl Record {
         let unknown = self.figures.keys().find(|section| !SECTIONS.contains(&section.as_str()));
         match unknown {
             Some(section) => Err(Failure::Differs(format!(
-                "docs/benchmarks.json: nobody measures the section {section}; {ACCEPT}"
+                "docs/internals/benchmarks.json: nobody measures the section {section}; {ACCEPT}"
             ))),
             None => Ok(()),
         }

@@ -91,7 +91,7 @@ impl Flavour {
     }
 
     /// Whether ReplicaSets are bounded in number, and a rollback makes no pods; upstream has no
-    /// such bounds (NS-1, NS-2, AV-4 of docs/invariants.md).
+    /// such bounds (NS-1, NS-2, AV-4 of docs/internals/invariants.md).
     #[must_use]
     pub fn has_safeguards(self) -> bool {
         self == Self::Rollwright

@@ -1,5 +1,5 @@
 //! What must hold after every write, whatever goes wrong. The names are those of
-//! docs/invariants.md; each is one function, in a file by family.
+//! docs/internals/invariants.md; each is one function, in a file by family.
 //!
 //! Nothing in here asks the planner's code how many pods there may be: a mistake there would
 //! excuse itself.

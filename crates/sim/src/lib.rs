@@ -3,7 +3,7 @@
 //! One seed makes one [`Scenario`]: a Deployment, what its users do, and what goes wrong. [`run`]
 //! plays it with the production planner, executor, cache, queue and ledger over the store,
 //! ReplicaSet controller, kubelets and garbage collector of `crates/world`, by a virtual clock,
-//! and looks at every single write. docs/simulation.md tells what is modelled and what is not.
+//! and looks at every single write. docs/internals/simulation.md tells what is modelled and what is not.
 
 mod actor;
 pub mod chance;

@@ -175,7 +175,7 @@ impl Engine<'_> {
                 }
             }
             // While the watch of sets stands still or breaks, a set of ours could leave it before it
-            // was ever shown; then nobody looks for it before the next start (docs/invariants.md).
+            // was ever shown; then nobody looks for it before the next start (docs/internals/invariants.md).
             Act::Unmark(_) if self.holds.sets > 0 => {}
             Act::Unmark(which) => {
                 if let Some(key) = set(which) {

@@ -32,7 +32,7 @@ fn all_patches_apply_and_each_asks_for_its_bug() {
     let made = Command::new(root().join("dev/mutants/tree")).arg(&tree).output().unwrap();
     assert!(
         made.status.success(),
-        "{} (docs/mutants.md says how to mend it)",
+        "{} (docs/internals/mutants.md says how to mend it)",
         String::from_utf8_lossy(&made.stderr)
     );
     let known = std::fs::read_to_string(tree.join("crates/plan/src/bugs.in")).unwrap();

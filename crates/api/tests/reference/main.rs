@@ -1,4 +1,4 @@
-//! `docs/api.md`, the reference of the API, is what the definition and the planner's names make.
+//! `docs/reference/api.md`, the reference of the API, is what the definition and the planner's names make.
 //!
 //! `UPDATE=1 cargo test -p rollwright-api` writes it anew.
 
@@ -20,7 +20,7 @@ use rollwright_api::crd::{GROUP, KIND, PLURAL, SHORT_NAME, VERSION, crd};
 use rollwright_api::decode::{self, Defaults};
 use serde_json::{Value, json};
 
-const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/api.md");
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/api.md");
 
 #[test]
 fn the_page_is_what_the_code_makes() {
@@ -31,7 +31,7 @@ fn the_page_is_what_the_code_makes() {
     let stored = std::fs::read_to_string(PAGE).unwrap_or_default();
     assert!(
         stored == page,
-        "docs/api.md is not what the code makes; run `make crd` and review the difference"
+        "docs/reference/api.md is not what the code makes; run `make crd` and review the difference"
     );
 }
 

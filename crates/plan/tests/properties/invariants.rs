@@ -1,4 +1,4 @@
-//! Invariants, checked after every action of a plan. The names are those of docs/invariants.md.
+//! Invariants, checked after every action of a plan. The names are those of docs/internals/invariants.md.
 
 use plan::intstr::{Round, signed_decimal};
 use plan::keys::{DESIRED_REPLICAS, REVISION, condition, reason};

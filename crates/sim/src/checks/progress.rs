@@ -16,7 +16,7 @@ pub(super) fn starts_anew(write: &Accepted<'_>) -> Verdict {
     let is_late = |one: &plan::Condition| one.reason == reason::PROGRESS_DEADLINE_EXCEEDED;
     let view = write.view();
     // A set that is created while the one before has shown nothing yet finds the condition that
-    // it would set, with its old time, as upstream does (S9.7); docs/invariants.md has a seed.
+    // it would set, with its old time, as upstream does (S9.7); docs/internals/invariants.md has a seed.
     let before = view.workload.status.condition(condition::PROGRESSING);
     let is_inherited = write.flavour == Flavour::AppsV1
         && before.is_some_and(|before| before.reason == reason::NEW_REPLICA_SET_CREATED);
