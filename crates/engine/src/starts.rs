@@ -47,8 +47,9 @@ pub struct Turn {
     pub others: Vec<Key>,
 }
 
-/// Whether a pass over this Deployment would begin a rollout: its template is new, or came back,
-/// and no pod of it was asked for yet. A change of size waits for nobody.
+/// Whether a pass over this Deployment would begin a rollout: its template is new, or came back, no pod
+/// of it was asked for yet, and pods of another template are to go. A change of size waits for nobody, and
+/// neither does a Deployment without pods: it disturbs none.
 #[must_use]
 pub fn is_start(workload: &Workload, sets: &[ReplicaSet]) -> bool {
     let template = &workload.template.fingerprint;
@@ -57,7 +58,8 @@ pub fn is_start(workload: &Workload, sets: &[ReplicaSet]) -> bool {
         && !workload.deleting
         && !workload.paused
         && workload.rollback_to.is_none()
-        && !sets.iter().any(|set| set.size > 0 && set.carries(template))
+        && sets.iter().any(ReplicaSet::is_active)
+        && !sets.iter().any(|set| set.is_active() && set.carries(template))
 }
 
 impl Default for Starts {

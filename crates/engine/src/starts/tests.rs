@@ -134,7 +134,7 @@ fn everybody_comes_to_begin_whatever_happens_to_the_others() {
 }
 
 #[test]
-fn only_a_template_without_pods_makes_a_start() {
+fn only_a_template_without_pods_that_replaces_others_makes_a_start() {
     let edited = || {
         let mut edited = workload("web", "w", "web", 1);
         (edited.generation, edited.replicas) = (2, 3);
@@ -149,9 +149,11 @@ fn only_a_template_without_pods_makes_a_start() {
         let fingerprints = vec![edited().template.fingerprint];
         ReplicaSet { size, fingerprints, ..old() }
     };
-    assert!(is_start(&edited(), &[]), "the first template");
     assert!(is_start(&edited(), &[old()]), "another template");
     assert!(is_start(&edited(), &[old(), same(0)]), "one that comes back");
+    assert!(!is_start(&edited(), &[]), "the first template");
+    let idle = ReplicaSet { size: 0, ..old() };
+    assert!(!is_start(&edited(), &[idle, same(0)]), "no pod has to go");
     assert!(!is_start(&edited(), &[same(2)]), "a size");
     for change in [
         |workload: &mut Workload| workload.status.observed_generation = 2,
