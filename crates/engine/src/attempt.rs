@@ -16,7 +16,6 @@ use plan::{Answers, Flavour, Observed, Options, Pace, ReplicaSet, Why, Workload}
 
 use crate::index::{Key, PackedSnapshot, Snapshot};
 use crate::ledger::{self, Readiness};
-use crate::memory::Memory;
 use crate::next::Next;
 use crate::pass::{self, Outcome, Refusal};
 use crate::port::{Note, Port};
@@ -140,7 +139,7 @@ impl<P: Port> Attempt<'_, P> {
         let (engine, key) = (self.engine, self.key);
         self.port.note(Note::Begins(&workload, &sets));
         let uid = workload.uid.clone();
-        let observed = observed(engine.flavour, &mut engine.state().memory, key, workload, sets);
+        let observed = observed(engine.flavour, &mut engine.state(), key, workload, sets);
         let begun = self.port.timestamp();
         let outcome = pass::run(self, observed, begun).await;
         self.note_why(&uid, outcome.why.as_ref());
@@ -203,17 +202,19 @@ fn wait(until: Instant, reason: Reason) -> Next {
 /// What a pass starts from.
 fn observed(
     flavour: Flavour,
-    memory: &mut Memory,
+    state: &mut State,
     key: &Key,
     workload: Workload,
     sets: Vec<ReplicaSet>,
 ) -> Observed {
     // One that was labelled meanwhile is no orphan any more.
-    let mut orphans = memory.orphans(key, &workload.uid);
+    let mut orphans = state.memory.orphans(key, &workload.uid);
     orphans.retain(|name| sets.iter().all(|set| set.name != *name));
     let answers = Answers { orphans, ..Answers::default() };
-    let status_written = memory.status_written(key, &workload.uid);
-    let options = Options::new(true, Pace::Resting { flavour, written: status_written });
+    let written = state.memory.status_written(key, &workload.uid);
+    let is_hurried = state.queue.is_hurried(key);
+    let pace = if is_hurried { Pace::EachPass } else { Pace::Resting { flavour, written } };
+    let options = Options::new(true, pace);
     Observed { flavour, workload, sets, answers, options }
 }
 

@@ -60,8 +60,8 @@ impl Engine {
 
     /// A ReplicaSet left the watch (S2.4).
     pub fn set_gone(&self, namespace: &str, uid: &str, version: &str, now: Instant) {
-        let woken = self.cache().delete_set(namespace, uid, version);
-        self.wake(woken, now);
+        let woken = self.cache().set_left(namespace, uid, version);
+        self.state().queue.heed(woken, now);
     }
 
     /// A Deployment's status was seen, and who wrote it.

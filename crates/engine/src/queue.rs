@@ -7,15 +7,20 @@
 //!
 //! This is the machine alone: it waits for nothing, and is told the time with every call.
 
+mod news;
+
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, HashMap, VecDeque};
+use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet, VecDeque};
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
 use crate::waits::{Reason, Wait};
 
-/// Events of a key that follow each other more closely are a burst, which is acted upon together
-/// when it is over: while a set's status still changes, a write to the set would be refused.
+pub use news::Cause;
+
+/// Events of a key that follow each other more closely are a burst. The first one is acted upon at once,
+/// the others together when it is over. Pods that come are acted upon together from the first on: while a
+/// set's status still changes, a write to the set would be refused.
 const COALESCE: Duration = Duration::from_millis(10);
 /// A burst is acted upon so long after it began, even if it goes on.
 const BURST_MAX: Duration = Duration::from_millis(50);
@@ -58,21 +63,18 @@ pub struct Queue<K> {
     failures: HashMap<K, Failures>,
     /// Events that have come and are not acted upon yet.
     bursts: HashMap<K, Burst>,
+    /// Until when what happens to each key follows closely on what happened before.
+    lively: HashMap<K, Instant>,
+    /// When so many keys are known to be lively, those that are so no more are forgotten.
+    lively_many: usize,
     resting: HashMap<K, Rest>,
+    /// Bad news that is to be told.
+    urgent: HashSet<K>,
+    /// What is in work for bad news.
+    hurried: HashSet<K>,
     /// When the bucket is empty no more: the "theoretical arrival time" of a leaky bucket.
     bucket: Instant,
     is_closed: bool,
-}
-
-/// What happened to a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
-    /// Something, and more may follow: it is looked at when the burst of events is over.
-    Changed,
-    /// Somebody edited it and waits for it: it is looked at once, unless it rests.
-    Edited,
-    /// What it asked for is there, and nothing more is about to follow: it is looked at once.
-    Settled,
 }
 
 /// Events of one key.
@@ -109,7 +111,11 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
             timers: BinaryHeap::new(),
             failures: HashMap::new(),
             bursts: HashMap::new(),
+            lively: HashMap::new(),
+            lively_many: RESTING_MANY,
             resting: HashMap::new(),
+            urgent: HashSet::new(),
+            hurried: HashSet::new(),
             bucket: now,
             is_closed: false,
         }
@@ -118,28 +124,13 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     /// Something happened that concerns these keys.
     pub fn wake(&mut self, keys: impl IntoIterator<Item = K>, now: Instant) {
         for key in keys {
-            match self.failures.get(&key) {
-                Some(failing) if failing.count >= FAILURES_MANY => {
-                    let due = failing.due.clamp(now + COALESCE, now + HEED_AFTER);
-                    self.delay(key, due, Reason::BackingOff);
-                }
-                _ => self.gather(key, now),
-            }
-        }
-    }
-
-    /// The same, as soon as what happened makes sense of it.
-    pub fn heed(&mut self, events: impl IntoIterator<Item = (K, Cause)>, now: Instant) {
-        for (key, cause) in events {
-            if cause == Cause::Settled {
-                self.resting.remove(&key);
-            }
-            let rests = self.resting.get(&key).is_some_and(|rest| rest.least > now);
-            if cause == Cause::Changed || rests || self.failures(&key) >= FAILURES_MANY {
-                self.wake([key], now);
+            if let Some(failing) = self.failures.get(&key).filter(|failing| failing.count >= FAILURES_MANY) {
+                let due = failing.due.clamp(now + COALESCE, now + HEED_AFTER);
+                self.delay(key, due, Reason::BackingOff);
+            } else if self.is_quiet(&key, now) {
+                self.add_now(key, now);
             } else {
-                self.due.remove(&key);
-                self.add(key, now);
+                self.gather(key, now);
             }
         }
     }
@@ -151,12 +142,14 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
 
     /// Look at this key again at the end of its wait, or when something happens before.
     pub fn wait(&mut self, key: K, wait: Wait) {
+        self.hurry_again(&key);
         self.delay(key, wait.until, wait.reason);
     }
 
     /// The key's attempt failed: it comes again, later each time. Returns the delay and how
     /// often it has failed in a row.
     pub fn add_failed(&mut self, key: K, now: Instant) -> (Duration, u32) {
+        self.hurry_again(&key);
         let (due, count) = self.next_attempt(&key, now);
         self.delay(key, due, Reason::BackingOff);
         (due.saturating_duration_since(now), count)
@@ -168,8 +161,11 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     }
 
     /// The key in work has written to the cluster. What happens within the next moment is looked at
-    /// together; `others` are under way besides.
+    /// together, unless there is bad news; `others` are under way besides.
     pub fn rest(&mut self, key: &K, others: usize, now: Instant) {
+        if self.urgent.contains(key) {
+            return;
+        }
         let others = u32::try_from(others).unwrap_or(u32::MAX);
         let most = REST.saturating_add(REST_FOR_OTHERS.saturating_mul(others)).min(REST_MAX);
         let rest = Rest { least: now + REST, most: now + most };
@@ -191,6 +187,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     /// The worker is through with this key. True if it is to be worked on again at once.
     pub fn done(&mut self, key: &K) -> bool {
         self.processing.remove(key);
+        self.hurried.remove(key);
         let again = self.dirty.contains_key(key);
         if again {
             self.ready.push_back(key.clone());
@@ -278,6 +275,10 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         if self.dirty.contains_key(&key) {
             return;
         }
+        if self.urgent.contains(&key) {
+            self.add_now(key, now);
+            return;
+        }
         let known = self.bursts.get(&key).copied();
         let began = known.map_or(now, |burst| burst.began);
         let rested = self.resting.get(&key).map_or(now, |rest| rest.least);
@@ -319,6 +320,9 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         let since = self.dirty.remove(&key).unwrap_or(now);
         if self.rests_until(&key, now).is_none() {
             self.resting.remove(&key);
+        }
+        if self.urgent.remove(&key) {
+            self.hurried.insert(key.clone());
         }
         self.processing.insert(key.clone(), now);
         Some((key, now.saturating_duration_since(since)))

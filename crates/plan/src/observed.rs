@@ -41,7 +41,8 @@ pub struct Options {
 /// When a pass makes its report.
 #[derive(Clone, Copy, Debug)]
 pub enum Pace {
-    /// In the pass itself: for who looks at one pass alone, or beside a controller that knows no pace.
+    /// In the pass itself: for bad news, for who looks at one pass alone, or beside a controller that knows no
+    /// pace.
     EachPass,
     /// As the operator does it: what can wait rests after the last report, or joins the next one.
     Resting {
@@ -225,6 +226,14 @@ impl SetStatus {
         self.observed_generation >= generation
             && [self.replicas, self.ready, self.available].iter().all(|pods| *pods == size)
             && self.terminating.unwrap_or(0) == 0
+    }
+
+    /// Whether a set of this size has lost pods that it should have: fewer are ready or available than
+    /// before, when it reported this.
+    #[must_use]
+    pub fn has_lost(&self, size: i64, before: &Self) -> bool {
+        let has_lost = |before: i64, now: i64| now < before && now < size;
+        has_lost(before.ready, self.ready) || has_lost(before.available, self.available)
     }
 }
 

@@ -2,11 +2,12 @@
 
 use std::time::Instant;
 
-use plan::Workload;
+use plan::{SetStatus, Workload};
 
 use super::{Index, Key, Placed};
 use crate::packed::Packed;
 use crate::queue::Cause;
+use crate::uid::Uid;
 
 impl Index {
     /// As [`Self::apply_workload`], with the reason for which each Deployment is woken.
@@ -16,15 +17,42 @@ impl Index {
         now: Instant,
     ) -> Vec<(Key, Cause)> {
         let workload = workload.into();
-        let cause = if self.is_edit(&workload) { Cause::Edited } else { Cause::Changed };
-        self.apply_workload(workload, now).into_iter().map(|key| (key, cause)).collect()
+        let is_edit = self.is_edit(&workload);
+        let woken = self.apply_workload(workload, now);
+        let cause = |key: &Key| match is_edit {
+            true => Cause::Edited,
+            false if self.is_refuted(key) => Cause::TakenBack,
+            false => Cause::Changed,
+        };
+        woken.into_iter().map(|key| (key.clone(), cause(&key))).collect()
     }
 
     /// As [`Self::apply_set`], with the reason for which each Deployment is woken.
     pub fn set_came(&mut self, placed: impl Into<Packed<Placed>>) -> Vec<(Key, Cause)> {
+        let placed = placed.into();
+        let before = self.sets.get(&placed.head().uid).map(Packed::pods);
+        let has_lost = before.is_some_and(|(_, before)| {
+            let (size, after) = placed.pods();
+            after.has_lost(size, &before)
+        });
         let woken = self.apply_set(placed);
-        let cause = |key: &Key| if self.is_settled(key) { Cause::Settled } else { Cause::Changed };
+        let cause = |key: &Key| {
+            if has_lost || self.is_refuted(key) {
+                Cause::TakenBack
+            } else if self.is_settled(key) {
+                Cause::Settled
+            } else {
+                Cause::Advanced
+            }
+        };
         woken.into_iter().map(|key| (key.clone(), cause(&key))).collect()
+    }
+
+    /// As [`Self::delete_set`], with the reason for which each Deployment is woken.
+    pub fn set_left(&mut self, namespace: &str, uid: &str, version: &str) -> Vec<(Key, Cause)> {
+        let had_pods = self.sets.get(&Uid::from(uid)).is_some_and(|known| known.pods().1.replicas > 0);
+        let cause = if had_pods { Cause::TakenBack } else { Cause::Changed };
+        self.delete_set(namespace, uid, version).into_iter().map(|key| (key, cause)).collect()
     }
 
     /// Whether this is another generation than the one that is known: somebody has edited it.
@@ -34,11 +62,30 @@ impl Index {
         self.workloads.get(&key).is_none_or(|known| known.workload.head().generation != head.generation)
     }
 
+    /// Whether its status says that it is complete, and its sets say that it is not.
+    fn is_refuted(&self, key: &Key) -> bool {
+        let told = self.workloads.get(key).map(|known| known.workload.told());
+        let Some(told) = told.filter(|told| told.is_complete) else { return false };
+        let (mut pods, mut available) = (0_i64, 0_i64);
+        for status in self.statuses(key) {
+            pods = pods.saturating_add(status.replicas);
+            available = available.saturating_add(status.available);
+        }
+        pods != told.replicas || available < told.replicas
+    }
+
     /// Whether the controllers of all its sets have done what they were asked to do: nothing more is
     /// about to happen.
     fn is_settled(&self, key: &Key) -> bool {
         let Some(known) = self.workloads.get(key) else { return false };
         let mut owned = self.owned.get(&known.workload.head().uid).into_iter().flatten();
         owned.all(|uid| self.sets.get(uid).is_none_or(Packed::is_settled))
+    }
+
+    /// What the sets that it controls report.
+    fn statuses(&self, key: &Key) -> impl Iterator<Item = SetStatus> {
+        let owner = self.workloads.get(key).map(|known| known.workload.head().uid);
+        let owned = owner.and_then(|owner| self.owned.get(&owner)).into_iter().flatten();
+        owned.filter_map(|uid| self.sets.get(uid).map(|placed| placed.pods().1))
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use plan::selector::LabelSelector;
-use plan::{ReplicaSet, SetStatus, Workload};
+use plan::{ReplicaSet, SetStatus, Status, Workload};
 
 use super::Placed;
 use crate::packed::{Pack, Packed, Reader, packed, text};
@@ -46,6 +46,14 @@ impl Packed<Placed> {
         SetStatus::unpack(from).is_settled(generation, size)
     }
 
+    /// Its size and its status.
+    pub(super) fn pods(&self) -> (i64, SetStatus) {
+        let from = &mut self.reader();
+        read_set_head(from);
+        let (_generation, size) = (i64::unpack(from), i64::unpack(from));
+        (size, SetStatus::unpack(from))
+    }
+
     /// The set alone.
     pub(super) fn set(&self) -> ReplicaSet {
         let from = &mut self.reader();
@@ -65,6 +73,14 @@ fn read_set_head<'a>(from: &mut Reader<'a>) -> SetHead<'a> {
     }
 }
 
+/// What people were told.
+pub(super) struct Told {
+    /// That the rollout of this very generation is complete.
+    pub(super) is_complete: bool,
+    /// How many pods there should be.
+    pub(super) replicas: i64,
+}
+
 /// What a packed Deployment begins with.
 pub(crate) struct WorkloadHead<'a> {
     pub(super) uid: Uid,
@@ -78,6 +94,24 @@ pub(crate) struct WorkloadHead<'a> {
 impl Packed<Workload> {
     pub(crate) fn head(&self) -> WorkloadHead<'_> {
         read_head(&mut self.reader())
+    }
+
+    /// What its status says of its pods.
+    pub(super) fn told(&self) -> Told {
+        let from = &mut self.reader();
+        let generation = read_head(from).generation;
+        _ = Option::<LabelSelector>::unpack(from);
+        let replicas = i64::unpack(from);
+        let mut number = || i64::unpack(from);
+        let counts = Status {
+            observed_generation: number(),
+            replicas: number(),
+            updated_replicas: number(),
+            ready_replicas: number(),
+            available_replicas: number(),
+            ..Status::default()
+        };
+        Told { is_complete: counts.is_complete(replicas, generation), replicas }
     }
 
     /// Whether its selector names something, and that matches (S2.2).

@@ -200,6 +200,66 @@ fn a_deployment_is_settled_when_all_its_sets_are() {
     };
     index.apply_set(report("web-1", 11, 3));
     let came = index.set_came(report("web-2", 12, 2));
-    assert_eq!(came, [(key("web"), Cause::Changed)], "a pod of web-2 is not available");
+    assert_eq!(came, [(key("web"), Cause::Advanced)], "a pod of web-2 is not available");
     assert_eq!(index.set_came(report("web-2", 13, 3)), [(key("web"), Cause::Settled)]);
+}
+
+/// `web` with one set.
+fn single() -> Index {
+    let mut index = Index::new(Sight::Whole);
+    index.reset_workloads(None, vec![workload("web", "w", "web", 1)], Instant::now());
+    index.reset_sets(None, vec![set("web-1", Some("w"), "web", 3)]);
+    index
+}
+
+/// The set `web-1` of this size, with so many pods, ready ones and available ones.
+fn report(version: u64, size: i64, [pods, ready, available]: [i64; 3]) -> Placed {
+    let mut set = ReplicaSet::clone(&set("web-1", Some("w"), "web", version).set);
+    (set.generation, set.size, set.status.observed_generation) = (1, size, 1);
+    (set.status.replicas, set.status.ready, set.status.available) = (pods, ready, available);
+    Placed { namespace: "ns".to_owned(), set: Arc::new(set) }
+}
+
+#[test]
+fn pods_that_are_lost_are_bad_news_and_those_that_are_cut_are_not() {
+    let mut index = single();
+    let mut came =
+        |size, pods, version| index.set_came(report(version, size, pods)).pop().map(|(_, cause)| cause);
+    came(3, [3, 3, 3], 11);
+    assert_eq!(came(3, [3, 2, 2], 12), Some(Cause::TakenBack), "a pod is not ready any more");
+    assert_eq!(came(3, [3, 2, 2], 13), Some(Cause::Advanced), "and nothing else");
+    assert_eq!(came(3, [3, 3, 2], 14), Some(Cause::Advanced), "it is back");
+    assert_eq!(came(3, [3, 3, 1], 15), Some(Cause::TakenBack), "another one is not available");
+    assert_eq!(came(3, [3, 3, 3], 16), Some(Cause::Settled));
+    assert_eq!(came(1, [3, 3, 3], 17), Some(Cause::Advanced), "it is to be smaller");
+    assert_eq!(came(1, [2, 2, 2], 18), Some(Cause::Advanced), "it gets smaller");
+    assert_eq!(came(1, [0, 0, 0], 19), Some(Cause::TakenBack), "it gets too small");
+    let left = |index: &mut Index, version| index.set_left("ns", "uid-web-1", version).pop();
+    assert_eq!(left(&mut index, "20"), Some((key("web"), Cause::Changed)), "it had no pods");
+    index.set_came(report(21, 3, [3, 3, 3]));
+    assert_eq!(left(&mut index, "22"), Some((key("web"), Cause::TakenBack)));
+}
+
+#[test]
+fn a_complete_deployment_that_is_not_is_bad_news_whichever_event_comes_first() {
+    let told = |pods: i64, version: u64| {
+        let mut web = workload("web", "w", "web", version);
+        web.replicas = 3;
+        let status = &mut web.status;
+        status.observed_generation = 1;
+        (status.replicas, status.updated_replicas) = (pods, pods);
+        (status.ready_replicas, status.available_replicas) = (pods, pods);
+        web
+    };
+    let mut index = single();
+    index.workload_came(told(3, 10), Instant::now());
+    assert_eq!(index.set_came(report(11, 3, [3, 3, 3])), [(key("web"), Cause::Settled)]);
+    let smaller = index.set_came(report(12, 2, [2, 2, 2]));
+    assert_eq!(smaller, [(key("web"), Cause::TakenBack)], "somebody else made the set smaller");
+    // The status is older than what the set reports, and comes later.
+    index.workload_came(told(2, 13), Instant::now());
+    assert_eq!(index.set_came(report(14, 2, [2, 2, 2])), [(key("web"), Cause::Settled)]);
+    let came = index.workload_came(told(3, 15), Instant::now());
+    assert_eq!(came, [(key("web"), Cause::TakenBack)], "it says that it is complete");
+    assert_eq!(index.workload_came(told(2, 16), Instant::now()), [(key("web"), Cause::Changed)]);
 }

@@ -37,9 +37,10 @@ packed!(Workload {
     resource_version,
     generation,
     selector,
+    replicas,
+    status,
     created,
     annotations,
-    replicas,
     strategy,
     min_ready_seconds,
     revision_history_limit,
@@ -47,7 +48,6 @@ packed!(Workload {
     paused,
     rollback_to,
     template,
-    status,
 });
 
 packed!(TemplateSummary { fingerprint, labels, containers, images });

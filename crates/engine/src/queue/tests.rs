@@ -51,8 +51,8 @@ fn keys_come_in_order_and_once() {
     bench.advance(Duration::from_millis(1));
     bench.queue.wake([3, 2, 1, 3], bench.now);
     assert_eq!(bench.take(), Some(1));
-    assert_eq!(bench.take(), Some(2));
     assert_eq!(bench.take(), Some(3));
+    assert_eq!(bench.take(), Some(2));
     assert_eq!(bench.take(), None);
     assert!(bench.queue.is_empty());
 }
@@ -70,8 +70,45 @@ fn a_burst_makes_one_pass() {
 }
 
 #[test]
+fn the_first_event_is_acted_upon_at_once_and_those_that_follow_are_joined() {
+    let mut bench = Bench::new();
+    for _ in 0..2 {
+        bench.wake(7);
+        assert_eq!(bench.queue.take(bench.now), Some(7), "it was quiet");
+        bench.queue.done(&7);
+        bench.advance(COALESCE / 2);
+        bench.wake(7);
+        bench.advance(COALESCE / 2);
+        bench.wake(7);
+        assert_eq!(bench.queue.take(bench.now), None);
+        bench.advance(COALESCE);
+        assert_eq!(bench.queue.take(bench.now), Some(7));
+        bench.queue.done(&7);
+        bench.advance(COALESCE);
+    }
+    // Of pods, others are about to follow.
+    bench.queue.heed([(7, Cause::Advanced)], bench.now);
+    assert_eq!(bench.queue.take(bench.now), None);
+    assert_eq!(bench.queue.next_due(), Some(bench.now + COALESCE));
+}
+
+#[test]
+fn many_that_are_heard_of_are_not_kept_for_ever() {
+    let mut bench = Bench::new();
+    for key in 0..1000 {
+        bench.wake(key);
+        bench.advance(COALESCE);
+    }
+    assert!(bench.queue.lively.len() <= RESTING_MANY, "{}", bench.queue.lively.len());
+}
+
+#[test]
 fn a_burst_is_acted_upon_when_it_is_over_or_has_lasted_for_long() {
     let mut bench = Bench::new();
+    bench.wake(7);
+    assert_eq!(bench.take(), Some(7));
+    bench.queue.done(&7);
+    bench.advance(Duration::from_millis(6));
     let started = bench.now;
     bench.wake(7);
     bench.advance(Duration::from_millis(6));
@@ -109,7 +146,7 @@ fn a_key_that_has_written_rests() {
     // A pass that wrote nothing does not make it rest.
     bench.queue.done(&7);
     bench.wake(7);
-    assert_eq!(bench.queue.next_due(), Some(bench.now + COALESCE));
+    assert_eq!(bench.queue.take(bench.now), Some(7));
 }
 
 #[test]
@@ -137,7 +174,7 @@ fn a_key_may_rest_longer_while_others_are_under_way() {
 #[test]
 fn what_ends_a_burst_is_acted_upon_at_once() {
     let mut bench = Bench::new();
-    bench.wake(7);
+    bench.queue.heed([(7, Cause::Advanced)], bench.now);
     assert_eq!(bench.queue.take(bench.now), None);
     bench.queue.heed([(7, Cause::Edited)], bench.now);
     assert_eq!(bench.queue.take(bench.now), Some(7));
@@ -157,6 +194,53 @@ fn what_ends_a_burst_is_acted_upon_at_once() {
 }
 
 #[test]
+fn bad_news_waits_for_nothing() {
+    let mut bench = Bench::new();
+    bench.wake(7);
+    assert_eq!(bench.take(), Some(7));
+    bench.queue.rest(&7, 3, bench.now);
+    bench.queue.done(&7);
+    bench.queue.heed([(7, Cause::TakenBack)], bench.now);
+    assert_eq!(bench.queue.take(bench.now), Some(7), "it rested");
+    assert!(bench.queue.is_hurried(&7));
+    assert_eq!(bench.queue.rests_until(&7, bench.now), None);
+    // More of it, while the first is told.
+    bench.queue.heed([(7, Cause::TakenBack)], bench.now);
+    bench.queue.rest(&7, 3, bench.now);
+    assert!(bench.queue.done(&7));
+    assert_eq!(bench.queue.take(bench.now), Some(7), "it had written in between");
+    assert_eq!(bench.queue.rests_until(&7, bench.now), None);
+    bench.queue.rest(&7, 3, bench.now);
+    bench.queue.done(&7);
+    // Once it is told, the key rests as any other.
+    bench.queue.heed([(7, Cause::Advanced)], bench.now);
+    assert_eq!(bench.queue.next_due(), Some(bench.now + REST));
+    bench.advance(REST);
+    assert_eq!(bench.queue.take(bench.now), Some(7));
+    assert!(!bench.queue.is_hurried(&7));
+}
+
+#[test]
+fn bad_news_that_could_not_be_told_is_told_at_the_next_event() {
+    for is_behind in [true, false] {
+        let mut bench = Bench::new();
+        bench.queue.heed([(7, Cause::TakenBack)], bench.now);
+        assert_eq!(bench.queue.take(bench.now), Some(7));
+        if is_behind {
+            let until = bench.now + Duration::from_secs(30);
+            bench.queue.wait(7, Wait { until, reason: Reason::CacheBehind });
+        } else {
+            bench.queue.add_failed(7, bench.now);
+        }
+        bench.queue.done(&7);
+        assert_eq!(bench.queue.take(bench.now), None);
+        bench.queue.heed([(7, Cause::Advanced)], bench.now);
+        assert_eq!(bench.queue.take(bench.now), Some(7));
+        assert!(bench.queue.is_hurried(&7));
+    }
+}
+
+#[test]
 fn a_key_that_keeps_failing_is_not_hastened() {
     let mut bench = Bench::new();
     for _ in 0..FAILURES_MANY {
@@ -166,7 +250,7 @@ fn a_key_that_keeps_failing_is_not_hastened() {
     assert_eq!(bench.queue.take(bench.now), Some(7));
     bench.queue.add_failed(7, bench.now);
     bench.queue.done(&7);
-    bench.queue.heed([(7, Cause::Edited)], bench.now);
+    bench.queue.heed([(7, Cause::Edited), (7, Cause::TakenBack)], bench.now);
     assert_eq!(bench.queue.take(bench.now), None);
     bench.advance(HEED_AFTER);
     assert_eq!(bench.queue.take(bench.now), Some(7));
@@ -219,6 +303,7 @@ fn an_event_during_backoff_does_not_lengthen_it() {
         assert_eq!(bench.work(), Some(7));
     }
     let (delay, count) = bench.fail(7);
+    bench.advance(COALESCE);
     bench.wake(7);
     assert_eq!(bench.work(), Some(7));
     let (again, same) = bench.fail(7);
@@ -259,7 +344,7 @@ fn each_wait_has_its_reason() {
     let start = Instant::now();
     let mut queue = Queue::new(start);
     let reason = |queue: &Queue<u32>, key: u32| queue.waiting().get(&key).map(|wait| wait.reason);
-    queue.wake([1], start);
+    queue.heed([(1, Cause::Advanced)], start);
     assert_eq!(reason(&queue, 1), Some(Reason::Burst));
     queue.add_after(2, Duration::from_secs(9), start);
     assert_eq!(reason(&queue, 2), Some(Reason::Planned));
@@ -271,7 +356,7 @@ fn each_wait_has_its_reason() {
     queue.wake([5], start);
     assert_eq!(reason(&queue, 5), Some(Reason::Resting));
     // An event ends a wait, and says so.
-    queue.wake([3], start);
+    queue.heed([(3, Cause::Advanced)], start);
     assert_eq!(reason(&queue, 3), Some(Reason::Burst));
     let later = start + Duration::from_millis(100);
     while queue.take(later).is_some() {}

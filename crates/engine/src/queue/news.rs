@@ -1,0 +1,76 @@
+//! What happened to keys, and how soon it is to be acted upon.
+
+use std::hash::Hash;
+use std::time::Instant;
+
+use super::{COALESCE, FAILURES_MANY, Queue, RESTING_MANY};
+
+/// What happened to a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Something: it is looked at once if nothing happened just before, else when the burst of events is
+    /// over.
+    Changed,
+    /// Some of what it asked for is there, and more is about to follow: it is looked at when the burst of
+    /// events is over.
+    Advanced,
+    /// Somebody edited it and waits for it: it is looked at once, unless it rests.
+    Edited,
+    /// What it asked for is there, and nothing more is about to follow: it is looked at once.
+    Settled,
+    /// What it told people is not true any more: it is looked at once, and waits for nothing until that was
+    /// told.
+    TakenBack,
+}
+
+impl<K: Clone + Eq + Hash + Ord> Queue<K> {
+    /// As [`Self::wake`], as soon as what happened makes sense of it.
+    pub fn heed(&mut self, events: impl IntoIterator<Item = (K, Cause)>, now: Instant) {
+        for (key, cause) in events {
+            if matches!(cause, Cause::Settled | Cause::TakenBack) {
+                self.resting.remove(&key);
+            }
+            if cause == Cause::TakenBack {
+                self.urgent.insert(key.clone());
+            }
+            let rests = self.resting.get(&key).is_some_and(|rest| rest.least > now);
+            if cause == Cause::Changed || rests || self.failures(&key) >= FAILURES_MANY {
+                self.wake([key], now);
+            } else if cause == Cause::Advanced {
+                self.gather(key, now);
+            } else {
+                self.add_now(key, now);
+            }
+        }
+    }
+
+    /// Whether nothing has happened to this key just before. Now something has.
+    pub(super) fn is_quiet(&mut self, key: &K, now: Instant) -> bool {
+        if self.lively.len() >= self.lively_many {
+            self.lively.retain(|_, until| *until > now);
+            self.lively_many = RESTING_MANY.max(2 * self.lively.len());
+        }
+        let before = self.lively.insert(key.clone(), now + COALESCE);
+        before.is_none_or(|until| until <= now)
+            && self.resting.get(key).is_none_or(|rest| rest.least <= now)
+            && !self.bursts.contains_key(key)
+    }
+
+    pub(super) fn add_now(&mut self, key: K, now: Instant) {
+        self.due.remove(&key);
+        self.add(key, now);
+    }
+
+    /// Whether the key in work is there for bad news, which nothing may hold up.
+    #[must_use]
+    pub fn is_hurried(&self, key: &K) -> bool {
+        self.hurried.contains(key)
+    }
+
+    /// The bad news was not told yet.
+    pub(super) fn hurry_again(&mut self, key: &K) {
+        if self.hurried.contains(key) {
+            self.urgent.insert(key.clone());
+        }
+    }
+}
