@@ -115,23 +115,22 @@ impl<P: Port> Attempt<'_, P> {
     fn awaits_turn(&self, workload: &Workload, sets: &[ReplicaSet]) -> Option<Next> {
         let (settings, key, now) = (&self.engine.settings, self.key, self.port.now());
         let mut state = self.engine.state();
-        if sets.iter().all(ReplicaSet::is_served) {
-            state.starts.served(key, now);
-        }
-        if settings.rests
-            && let Some(until) = state.queue.rests_until(key, now)
-            && !sets.iter().all(ReplicaSet::is_settled)
-        {
-            return Some(wait(until, Reason::Resting));
-        }
-        if !settings.starts || !starts::is_start(workload, sets) {
-            return None;
-        }
-        let turn = state.starts.ask(key, now);
-        let woke = state.wake(turn.others, now);
+        let is_served = sets.iter().all(ReplicaSet::is_served);
+        let mut turns = if is_served { state.starts.served(key, now) } else { Vec::new() };
+        let rest = state.queue.rests_until(key, now).filter(|_| settings.rests);
+        let waits = if let Some(until) = rest.filter(|_| !sets.iter().all(ReplicaSet::is_settled)) {
+            Some(wait(until, Reason::Resting))
+        } else if settings.starts && starts::is_start(workload, sets) {
+            let turn = state.starts.ask(key, now);
+            turns.extend(turn.others);
+            (!turn.is_now).then(|| wait(now + starts::ASK_AGAIN, Reason::Queued))
+        } else {
+            None
+        };
+        let woke = state.wake(turns, now);
         drop(state);
         self.tell_if(woke);
-        (!turn.is_now).then(|| wait(now + starts::ASK_AGAIN, Reason::Queued))
+        waits
     }
 
     /// One pass, and what it means for this Deployment and for others.
@@ -233,7 +232,7 @@ impl State {
         }
         let turns = if outcome.why.as_ref().map(Why::itself) == Some(&Why::Converged) {
             self.starts.ended(key, now)
-        } else if wrote {
+        } else if outcome.writes > usize::from(outcome.wrote_status) {
             self.starts.moved(key, now)
         } else {
             Vec::new()

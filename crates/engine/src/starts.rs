@@ -2,9 +2,13 @@
 //! done than one after the other, and until then none is: so those under way are finished first.
 //!
 //! Only what keeps the cluster's controllers busy counts as under way. A rollout whose pods are all
-//! there, ready or not, makes room half a second later, so one that hangs holds nobody up, and many
-//! whose pods are slow run side by side. One whose pods are still to be made or deleted waits for a
-//! busy server: to begin more of them would keep it waiting longer. Namespaces take turns.
+//! there, ready or not, makes room: half a second later, or at once where pods have been seen to take
+//! longer than that. So one that hangs holds nobody up, and many whose pods are slow run side by side. One
+//! whose pods are still to be made or deleted waits for a busy server: to begin more of them would keep it
+//! waiting longer. How many may be under way follows from how busy it is (`limit.rs`). Namespaces take
+//! turns.
+
+mod limit;
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ops::Bound;
@@ -13,14 +17,12 @@ use std::time::{Duration, Instant};
 use plan::{ReplicaSet, Workload};
 
 use crate::index::Key;
+use limit::Limit;
 
 /// A rollout whose sets have all pods that they were asked for, for so long, waits for these.
 const STILL_AFTER: Duration = Duration::from_millis(500);
 /// A rollout for which nothing was written for so long holds nobody up, whatever it waits for.
 const STUCK_AFTER: Duration = Duration::from_secs(10);
-/// Rollouts that are under way at the same time, at most. Enough to keep a server of two cores busy: with
-/// twelve it waits at times, with 24 each rollout takes more writes.
-const UNDER_WAY_MAX: usize = 16;
 /// How often [`Starts::turns`] is to be asked, lest a rollout that hangs holds up the others.
 pub const LOOK: Duration = Duration::from_millis(250);
 /// Who waits asks again after this long, should nobody tell.
@@ -28,14 +30,36 @@ pub const ASK_AGAIN: Duration = Duration::from_secs(30);
 
 /// Who is under way, and who waits.
 pub struct Starts {
-    limit: usize,
-    /// Until when each counts as under way.
-    moving: HashMap<Key, Instant>,
+    limit: Limit,
+    /// For how long one whose pods are there is waited for: not at all, once pods turn out to be slow.
+    still_after: Duration,
+    moving: HashMap<Key, Moving>,
     /// Names in the order in which they came, by namespace.
     waiting: BTreeMap<String, VecDeque<String>>,
     is_waiting: HashSet<Key>,
     /// The namespace whose turn was last.
     last: String,
+}
+
+/// A rollout that has begun.
+struct Moving {
+    /// Until when it counts as under way.
+    until: Instant,
+    /// When it began, until its pods are there for the first time.
+    begun: Option<Instant>,
+    /// Since when its sets have had all pods that they were asked for.
+    served: Option<Instant>,
+}
+
+impl Moving {
+    fn from(now: Instant) -> Self {
+        Self { until: now + STUCK_AFTER, begun: Some(now), served: None }
+    }
+
+    /// Whether its pods may still turn out to be quick.
+    fn is_watched(&self, now: Instant) -> bool {
+        self.served.is_some_and(|since| now < since + STILL_AFTER)
+    }
 }
 
 /// Whether a rollout may begin.
@@ -64,15 +88,15 @@ pub fn is_start(workload: &Workload, sets: &[ReplicaSet]) -> bool {
 
 impl Default for Starts {
     fn default() -> Self {
-        Self::new(UNDER_WAY_MAX)
+        Self::new(Limit::default())
     }
 }
 
 impl Starts {
-    /// So many may be under way at a time; at least one.
-    fn new(limit: usize) -> Self {
+    fn new(limit: Limit) -> Self {
         Self {
-            limit: limit.max(1),
+            limit,
+            still_after: STILL_AFTER,
             moving: HashMap::new(),
             waiting: BTreeMap::new(),
             is_waiting: HashSet::new(),
@@ -83,22 +107,27 @@ impl Starts {
     /// A rollout is about to begin. If it has to wait, its turn is told by [`Turn::others`] of
     /// another call, or comes when it asks again after [`ASK_AGAIN`].
     pub fn ask(&mut self, key: &Key, now: Instant) -> Turn {
-        if !self.moving.contains_key(key) && self.is_waiting.insert(key.clone()) {
+        if !self.is_under_way(key, now) && self.is_waiting.insert(key.clone()) {
             self.waiting.entry(key.namespace.clone()).or_default().push_back(key.name.clone());
         }
         let mut others = self.turns(now);
         others.retain(|other| other != key);
-        let is_now = self.moving.contains_key(key);
-        if is_now {
-            self.moving.insert(key.clone(), now + STUCK_AFTER);
+        let begins = self.moving.get_mut(key).filter(|moving| moving.until > now);
+        let is_now = begins.is_some();
+        if let Some(moving) = begins {
+            *moving = Moving::from(now);
         }
         Turn { is_now, others }
+    }
+
+    fn is_under_way(&self, key: &Key, now: Instant) -> bool {
+        self.moving.get(key).is_some_and(|moving| moving.until > now)
     }
 
     /// How many others are under way.
     #[must_use]
     pub fn others(&self, key: &Key, now: Instant) -> usize {
-        self.moving.iter().filter(|(other, until)| *other != key && **until > now).count()
+        self.moving.iter().filter(|(other, moving)| *other != key && moving.until > now).count()
     }
 
     /// How many rollouts begin before that of a key that waits, if nobody else comes: those of its
@@ -115,40 +144,68 @@ impl Starts {
         Some(own + turns.sum::<usize>())
     }
 
-    /// Something was written for this Deployment. Tells whose turn has come.
+    /// A ReplicaSet was written for this Deployment. Tells whose turn has come.
     pub fn moved(&mut self, key: &Key, now: Instant) -> Vec<Key> {
-        if let Some(until) = self.moving.get_mut(key) {
-            *until = now + STUCK_AFTER;
+        if let Some(moving) = self.moving.get_mut(key) {
+            let is_quick = moving.is_watched(now);
+            let was_served = moving.served.take().is_some();
+            if moving.until > now {
+                moving.until = now + STUCK_AFTER;
+            }
+            if was_served {
+                self.learn(is_quick);
+            }
         }
         self.turns(now)
     }
 
-    /// Its sets were seen to have all pods that they were asked for; see [`ReplicaSet::is_served`].
-    pub fn served(&mut self, key: &Key, now: Instant) {
-        if let Some(until) = self.moving.get_mut(key) {
-            *until = (*until).min(now + STILL_AFTER);
+    /// Its sets were seen to have all pods that they were asked for; see [`ReplicaSet::is_served`]. Tells
+    /// whose turn has come.
+    pub fn served(&mut self, key: &Key, now: Instant) -> Vec<Key> {
+        let is_reached = !self.waiting.is_empty();
+        let Some(moving) = self.moving.get_mut(key) else { return Vec::new() };
+        if let Some(begun) = moving.begun.take() {
+            self.limit.served(begun, now, is_reached);
         }
+        let since = *moving.served.get_or_insert(now);
+        moving.until = moving.until.min(since + self.still_after);
+        self.turns(now)
+    }
+
+    /// The server refused a request for being busy.
+    pub fn refused(&mut self, now: Instant) {
+        self.limit.refused(now);
     }
 
     /// Its rollout is over, or it is gone. Tells whose turn has come.
     pub fn ended(&mut self, key: &Key, now: Instant) -> Vec<Key> {
-        self.moving.remove(key);
+        if let Some(moving) = self.moving.remove(key)
+            && moving.served.is_some()
+        {
+            self.learn(moving.is_watched(now));
+        }
         self.turns(now)
+    }
+
+    /// Pods that were waited for came soon, or not. Where they do, whose place is given away at once has
+    /// soon more to do, beside the one that got it.
+    fn learn(&mut self, is_quick: bool) {
+        self.still_after = if is_quick { STILL_AFTER } else { self.still_after / 2 };
     }
 
     /// Those whose turn has come: wake them. They count as under way from here on.
     pub fn turns(&mut self, now: Instant) -> Vec<Key> {
-        if self.waiting.is_empty() {
-            return Vec::new();
-        }
-        if self.moving.len() >= self.limit {
-            self.moving.retain(|_, until| *until > now);
-        }
+        let slow = |moving: &Moving| moving.until <= now && !moving.is_watched(now);
+        let gone = self.moving.extract_if(|_, moving| slow(moving));
+        let were_served = gone.filter(|(_, moving)| moving.served.is_some()).count();
+        (0..were_served).for_each(|_| self.learn(false));
+        let under_way = self.moving.values().filter(|moving| moving.until > now).count();
         let mut turns = Vec::new();
-        while self.moving.len() < self.limit {
-            let Some(key) = self.pop() else { break };
-            self.moving.insert(key.clone(), now + STUCK_AFTER);
-            turns.push(key);
+        while under_way + turns.len() < self.limit.rollouts()
+            && let Some(next) = self.pop()
+        {
+            self.moving.insert(next.clone(), Moving::from(now));
+            turns.push(next);
         }
         turns
     }

@@ -48,6 +48,9 @@ impl<P: Port> Attempt<'_, P> {
         let reply = self.port.send(request, cause).await;
         if let Err(refusal) = &reply {
             self.heed(refusal);
+            if refusal.code == 429 {
+                self.engine.state().starts.refused(self.port.now());
+            }
         }
         reply
     }

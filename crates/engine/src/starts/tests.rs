@@ -12,6 +12,11 @@ fn names(keys: &[Key]) -> Vec<String> {
     keys.iter().map(ToString::to_string).collect()
 }
 
+/// So many may be under way at a time.
+fn limited(rollouts: usize) -> Starts {
+    Starts::new(Limit::fixed(rollouts))
+}
+
 /// Asks for all of these, and tells which may begin.
 fn begun(starts: &mut Starts, keys: &[&str], now: Instant) -> Vec<String> {
     let begun = keys.iter().filter(|text| starts.ask(&key(text), now).is_now);
@@ -20,7 +25,7 @@ fn begun(starts: &mut Starts, keys: &[&str], now: Instant) -> Vec<String> {
 
 #[test]
 fn the_next_one_begins_when_one_is_over() {
-    let (mut starts, now) = (Starts::new(2), Instant::now());
+    let (mut starts, now) = (limited(2), Instant::now());
     assert_eq!(begun(&mut starts, &["a/1", "a/2", "a/3", "a/4"], now), ["a/1", "a/2"]);
     // Who is under way may go on, however often it asks.
     assert!(starts.ask(&key("a/1"), now).is_now);
@@ -33,7 +38,7 @@ fn the_next_one_begins_when_one_is_over() {
 
 #[test]
 fn namespaces_take_turns() {
-    let (mut starts, now) = (Starts::new(1), Instant::now());
+    let (mut starts, now) = (limited(1), Instant::now());
     begun(&mut starts, &["a/1", "a/2", "a/3", "a/4", "c/1", "b/1", "c/2"], now);
     let before = ["b/1", "c/1", "a/2", "c/2", "a/3", "a/4"].map(|waits| starts.before(&key(waits)));
     assert_eq!(before, [0, 1, 2, 3, 4, 5].map(Some));
@@ -47,7 +52,7 @@ fn namespaces_take_turns() {
 
 #[test]
 fn one_that_waits_for_its_pods_makes_room() {
-    let (mut starts, start) = (Starts::new(1), Instant::now());
+    let (mut starts, start) = (limited(1), Instant::now());
     let at = |millis| start + Duration::from_millis(millis);
     assert_eq!(begun(&mut starts, &["a/hangs", "a/2"], start), ["a/hangs"]);
     assert_eq!(names(&starts.moved(&key("a/hangs"), at(400))), [""; 0]);
@@ -63,7 +68,7 @@ fn one_that_waits_for_its_pods_makes_room() {
 
 #[test]
 fn one_that_waits_for_a_busy_server_is_waited_for() {
-    let (mut starts, start) = (Starts::new(1), Instant::now());
+    let (mut starts, start) = (limited(1), Instant::now());
     assert_eq!(begun(&mut starts, &["a/1", "a/2"], start), ["a/1"]);
     starts.served(&key("a/1"), start);
     let moved = start + STILL_AFTER / 2;
@@ -98,7 +103,7 @@ fn pods_that_are_there_are_served_ready_or_not() {
 
 #[test]
 fn who_waits_is_told_even_if_another_asks() {
-    let (mut starts, start) = (Starts::new(1), Instant::now());
+    let (mut starts, start) = (limited(1), Instant::now());
     begun(&mut starts, &["a/1", "a/2", "a/3"], start);
     starts.served(&key("a/1"), start);
     let turn = starts.ask(&key("a/3"), start + Duration::from_secs(2));
@@ -107,7 +112,7 @@ fn who_waits_is_told_even_if_another_asks() {
 
 #[test]
 fn who_waits_is_told_when_nothing_moves() {
-    let (mut starts, start) = (Starts::new(2), Instant::now());
+    let (mut starts, start) = (limited(2), Instant::now());
     begun(&mut starts, &["a/1", "a/2", "a/3", "b/1", "a/4"], start);
     assert_eq!(names(&starts.turns(start + STUCK_AFTER - LOOK)), [""; 0]);
     assert_eq!(names(&starts.turns(start + STUCK_AFTER)), ["b/1", "a/3"]);
@@ -118,7 +123,7 @@ fn who_waits_is_told_when_nothing_moves() {
 
 #[test]
 fn everybody_comes_to_begin_whatever_happens_to_the_others() {
-    let mut starts = Starts::new(3);
+    let mut starts = limited(3);
     let keys: Vec<Key> = (0..40).map(|n| key(&format!("{}/{n}", n % 4))).collect();
     let (mut now, mut begun) = (Instant::now(), HashSet::new());
     // Nobody ever ends, and nobody is woken: all only ask again.
@@ -166,4 +171,104 @@ fn only_a_template_without_pods_that_replaces_others_makes_a_start() {
         change(&mut changed);
         assert!(!is_start(&changed, &[old()]), "{changed:?}");
     }
+}
+
+/// A cluster that makes the first pods of so many rollouts at a time, in 100 ms each. Its pods take eight
+/// seconds to be ready.
+struct Cluster {
+    lanes: usize,
+    /// Until when each lane is busy, and with what.
+    busy: Vec<(Instant, Key)>,
+    queue: VecDeque<Key>,
+}
+
+/// How long it takes until so many rollouts that are asked for at once have their first pods, and how many
+/// were under way at most.
+fn play(mut starts: Starts, lanes: usize, rollouts: usize) -> (Duration, usize) {
+    let begin = Instant::now();
+    let mut cluster = Cluster { lanes, busy: Vec::new(), queue: VecDeque::new() };
+    let keys: Vec<Key> = (0..rollouts).map(|n| key(&format!("{}/{n}", n % 7))).collect();
+    for key in &keys {
+        let turn = starts.ask(key, begin);
+        cluster.queue.extend(turn.is_now.then(|| key.clone()));
+    }
+    let (mut now, mut done, mut most) = (begin, 0, 0);
+    while done < rollouts {
+        now += Duration::from_millis(10);
+        assert!(now < begin + Duration::from_secs(3600), "{done} of {rollouts} are done");
+        let (over, busy): (Vec<_>, _) = cluster.busy.into_iter().partition(|(until, _)| *until <= now);
+        cluster.busy = busy;
+        let mut turns = starts.turns(now);
+        for (_, key) in over {
+            done += 1;
+            turns.extend(starts.served(&key, now));
+        }
+        for key in turns {
+            assert!(starts.ask(&key, now).is_now);
+            cluster.queue.push_back(key);
+        }
+        while cluster.busy.len() < cluster.lanes
+            && let Some(next) = cluster.queue.pop_front()
+        {
+            cluster.busy.push((now + Duration::from_millis(100), next));
+        }
+        most = most.max(cluster.busy.len() + cluster.queue.len());
+    }
+    (now - begin, most)
+}
+
+#[test]
+fn a_cluster_that_does_ten_times_as_much_is_given_ten_times_as_much() {
+    let seconds = |(took, _): (Duration, usize)| took.as_secs_f64();
+    let narrow = play(Starts::default(), 16, 2000);
+    assert!(seconds(narrow) < 1.1 * seconds(play(limited(16), 16, 2000)), "{narrow:?}");
+    assert!(narrow.1 <= 64, "no long queue: {narrow:?}");
+    let wide = play(Starts::default(), 160, 2000);
+    assert!(seconds(play(limited(16), 160, 2000)) > 5.0 * seconds(wide), "{wide:?}");
+    assert!((160..=480).contains(&wide.1), "{wide:?}");
+}
+
+#[test]
+fn slow_pods_cost_no_place() {
+    let (mut starts, start) = (limited(1), Instant::now());
+    let names: Vec<String> = (0..40).map(|n| format!("a/{n}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    begun(&mut starts, &names, start);
+    let (mut now, mut turns) = (start, vec![key("a/0")]);
+    while let Some(next) = turns.pop() {
+        assert!(starts.ask(&next, now).is_now);
+        // Its pods are made, and then take their time.
+        turns.extend(starts.served(&next, now));
+        while turns.is_empty() && starts.before(&key("a/39")).is_some() {
+            now += Duration::from_millis(1);
+            turns.extend(starts.turns(now));
+        }
+    }
+    // The first ones are waited for, since their pods might have been quick.
+    assert!(now - start < 4 * STILL_AFTER, "{:?}", now - start);
+}
+
+#[test]
+fn quick_pods_are_waited_for_again() {
+    let (mut starts, start) = (limited(1), Instant::now());
+    starts.still_after = Duration::ZERO;
+    begun(&mut starts, &["a/1", "a/2", "a/3"], start);
+    assert_eq!(names(&starts.served(&key("a/1"), start)), ["a/2"]);
+    starts.moved(&key("a/1"), start + STILL_AFTER / 5);
+    assert_eq!(starts.still_after, STILL_AFTER);
+    assert_eq!(names(&starts.served(&key("a/2"), start + STILL_AFTER / 5)), [""; 0]);
+    assert_eq!(names(&starts.ended(&key("a/2"), start + STILL_AFTER / 4)), ["a/3"]);
+}
+
+#[test]
+fn a_server_that_refuses_is_given_less_and_never_nothing() {
+    let (mut starts, start) = (Starts::default(), Instant::now());
+    let at = |seconds| start + Duration::from_secs(seconds);
+    let mut limits = Vec::new();
+    for second in 0..4 {
+        // One stall refuses many.
+        (0..100).for_each(|_| starts.refused(at(second)));
+        limits.push(starts.limit.rollouts());
+    }
+    assert_eq!(limits, [8, 4, 4, 4]);
 }

@@ -1,0 +1,101 @@
+//! How many rollouts may be under way: as many as the cluster serves without taking longer for each.
+//!
+//! As congestion control does it: the number grows while a rollout gets its first pods about as soon as
+//! the quickest one did, and shrinks when it takes longer or the server refuses requests for being busy.
+//! Our own writes alone would not tell: the API server answers them long before the ReplicaSet
+//! controller, which has a queue of its own, comes to make the pods.
+
+use std::time::{Duration, Instant};
+
+/// Enough to keep a server of two cores busy: with twelve it waits at times, with 24 each rollout takes
+/// more writes.
+const START: usize = 16;
+/// A server that refuses requests gets no more than this at the least.
+const LEAST: usize = 4;
+/// A bound for what is done at once after an idle time, whatever was measured before.
+const MOST: usize = 512;
+/// What takes no longer than this is no sign of a queue: our own rest after a write is part of it.
+const TOLERANCE: Duration = Duration::from_millis(50);
+/// It grows by one for so many rollouts that are served soon, until it was too large for the first time.
+const BRISK: usize = 4;
+/// How long it is remembered what the quickest took; a little more is taken for quick then.
+const REMEMBERED: Duration = Duration::from_secs(60);
+/// The number is lowered for refusals so often at most: one stall refuses many requests.
+const BREATH: Duration = Duration::from_secs(1);
+
+/// The limit, and what it was learned from.
+#[derive(Debug)]
+pub(super) struct Limit {
+    rollouts: usize,
+    most: usize,
+    /// Whether it was too large before: then it grows by one in a round.
+    is_known: bool,
+    /// Rollouts served soon, since it grew last.
+    credit: usize,
+    /// How long the quickest took, and since when that is so.
+    quickest: Option<(Duration, Instant)>,
+    /// When it was lowered last.
+    lowered: Option<Instant>,
+}
+
+impl Default for Limit {
+    fn default() -> Self {
+        Self { rollouts: START, most: MOST, is_known: false, credit: 0, quickest: None, lowered: None }
+    }
+}
+
+impl Limit {
+    /// A fixed number, to test what depends on it.
+    #[cfg(test)]
+    pub(super) fn fixed(rollouts: usize) -> Self {
+        Self { rollouts, most: rollouts, ..Self::default() }
+    }
+
+    pub(super) fn rollouts(&self) -> usize {
+        self.rollouts
+    }
+
+    /// A rollout that began then has the first pods that it asked for. `is_reached`: whether others wait.
+    pub(super) fn served(&mut self, begun: Instant, now: Instant, is_reached: bool) {
+        let took = now.saturating_duration_since(begun);
+        if took > self.quickest(took, now) * 3 / 2 + TOLERANCE {
+            // Those that had begun before it was lowered tell of the time before.
+            if self.lowered.is_none_or(|lowered| lowered < begun) {
+                self.lower((self.rollouts * 3 / 4).max(START.min(self.rollouts)), now);
+            }
+        } else if is_reached {
+            self.grow();
+        }
+    }
+
+    /// The server refused a request for being busy.
+    pub(super) fn refused(&mut self, now: Instant) {
+        if self.lowered.is_none_or(|lowered| lowered + BREATH <= now) {
+            self.lower((self.rollouts / 2).max(LEAST.min(self.rollouts)), now);
+        }
+    }
+
+    fn quickest(&mut self, took: Duration, now: Instant) -> Duration {
+        let known = self.quickest.map_or((took, now), |(known, since)| match since + REMEMBERED <= now {
+            true => (known + known / 4, now),
+            false => (known, since),
+        });
+        let quickest = if took < known.0 { (took, now) } else { known };
+        self.quickest = Some(quickest);
+        quickest.0
+    }
+
+    fn grow(&mut self) {
+        self.credit += 1;
+        let round = if self.is_known { self.rollouts } else { BRISK };
+        if self.rollouts < self.most && self.credit >= round {
+            self.rollouts += 1;
+            self.credit = 0;
+        }
+    }
+
+    fn lower(&mut self, to: usize, now: Instant) {
+        (self.rollouts, self.is_known, self.credit) = (to, true, 0);
+        self.lowered = Some(now);
+    }
+}
