@@ -40,7 +40,7 @@ async fn up(flavour: Flavour) -> Rig {
 /// Nothing is written for an hour.
 async fn is_quiet(rig: &Rig) {
     // The last events and statuses are under way.
-    tokio::time::sleep(Duration::from_secs(5)).await;
+    tokio::time::sleep(Duration::from_secs(10)).await;
     rig.faults.take_writes();
     tokio::time::sleep(AN_HOUR).await;
     assert_eq!(rig.faults.take_writes(), [""; 0]);

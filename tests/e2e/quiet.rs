@@ -19,7 +19,7 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 /// How long nothing may be written.
 const QUIET: Duration = Duration::from_secs(60);
 /// How long before that the last write must have been.
-const SETTLED: Duration = Duration::from_secs(3);
+const SETTLED: Duration = Duration::from_secs(8);
 
 /// Not one write in a minute: neither for rollouts that are complete, nor for one that is
 /// paused, nor for one that is stuck past its deadline.

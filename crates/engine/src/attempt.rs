@@ -12,7 +12,8 @@ mod strays;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use plan::{Answers, Flavour, Observed, Options, Pace, ReplicaSet, Why, Workload};
+use jiff::Timestamp;
+use plan::{Answers, Observed, Options, Pace, ReplicaSet, Why, Workload};
 
 use crate::index::{Key, PackedSnapshot, Snapshot};
 use crate::ledger::{self, Readiness};
@@ -138,8 +139,8 @@ impl<P: Port> Attempt<'_, P> {
         let (engine, key) = (self.engine, self.key);
         self.port.note(Note::Begins(&workload, &sets));
         let uid = workload.uid.clone();
-        let observed = observed(engine.flavour, &mut engine.state(), key, workload, sets);
         let begun = self.port.timestamp();
+        let observed = self.observed(workload, sets, begun);
         let outcome = pass::run(self, observed, begun).await;
         self.note_why(&uid, outcome.why.as_ref());
         if is_through_with_pods(&outcome) {
@@ -147,9 +148,7 @@ impl<P: Port> Attempt<'_, P> {
         }
         let now = self.port.now();
         let mut state = engine.state();
-        if outcome.wrote_status {
-            state.memory.note_status_written(key, &uid, begun);
-        }
+        state.memory.note_status(key, &uid, &outcome, begun);
         let woke = state.passed(key, &outcome, now);
         let yields = state.rivalry.yields_until(key, now);
         drop(state);
@@ -159,6 +158,24 @@ impl<P: Port> Attempt<'_, P> {
             Some(until) => wait(until, Reason::Rival),
             None => Next::after(outcome, self.port.timestamp()),
         }
+    }
+
+    /// What a pass starts from that begins now.
+    fn observed(&self, workload: Workload, sets: Vec<ReplicaSet>, now: Timestamp) -> Observed {
+        let (flavour, key, uid) = (self.engine.flavour, self.key, &workload.uid);
+        let mut state = self.engine.state();
+        // One that was labelled meanwhile is no orphan any more.
+        let mut orphans = state.memory.orphans(key, uid);
+        orphans.retain(|name| sets.iter().all(|set| set.name != *name));
+        let answers = Answers { orphans, ..Answers::default() };
+        let pace = if state.queue.is_hurried(key) {
+            Pace::EachPass
+        } else {
+            let held = state.memory.status_held(key, uid).unwrap_or(now);
+            Pace::Resting { flavour, written: state.memory.status_written(key, uid), held: Some(held) }
+        };
+        let options = Options::new(true, pace);
+        Observed { flavour, workload, sets, answers, options }
     }
 
     /// Decisions, each once.
@@ -196,25 +213,6 @@ impl<P: Port> Attempt<'_, P> {
 
 fn wait(until: Instant, reason: Reason) -> Next {
     Next::Wait(Wait { until, reason })
-}
-
-/// What a pass starts from.
-fn observed(
-    flavour: Flavour,
-    state: &mut State,
-    key: &Key,
-    workload: Workload,
-    sets: Vec<ReplicaSet>,
-) -> Observed {
-    // One that was labelled meanwhile is no orphan any more.
-    let mut orphans = state.memory.orphans(key, &workload.uid);
-    orphans.retain(|name| sets.iter().all(|set| set.name != *name));
-    let answers = Answers { orphans, ..Answers::default() };
-    let written = state.memory.status_written(key, &workload.uid);
-    let is_hurried = state.queue.is_hurried(key);
-    let pace = if is_hurried { Pace::EachPass } else { Pace::Resting { flavour, written } };
-    let options = Options::new(true, pace);
-    Observed { flavour, workload, sets, answers, options }
 }
 
 /// Whether the pods of the Deployment need not be watched any more.

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use crate::pass::Refusal;
+use crate::pass::{Outcome, Refusal};
 use jiff::Timestamp;
 use plan::template::{Digest, Fingerprint};
 use plan::{DryRun, Workload};
@@ -29,6 +29,8 @@ struct Entry {
     dry_run: Option<(Fingerprint, DryRun)>,
     dry_run_fails_since: Option<Instant>,
     status_written: Option<Timestamp>,
+    /// Since when there is news for the status that waits.
+    status_held: Option<Timestamp>,
 }
 
 impl Memory {
@@ -76,9 +78,20 @@ impl Memory {
         is_news
     }
 
-    /// The status was written just now.
-    pub fn note_status_written(&mut self, key: &Key, uid: &str, now: Timestamp) {
-        self.entry(key, uid).status_written = Some(now);
+    /// A pass that began then is over.
+    pub fn note_status(&mut self, key: &Key, uid: &str, outcome: &Outcome, begun: Timestamp) {
+        let entry = self.entry(key, uid);
+        if outcome.wrote_status {
+            entry.status_written = Some(begun);
+        }
+        if outcome.wrote_status || outcome.error.is_none() {
+            entry.status_held = outcome.holds_status.then(|| entry.status_held.unwrap_or(begun));
+        }
+    }
+
+    /// Since when there is news for the status that waits.
+    pub fn status_held(&mut self, key: &Key, uid: &str) -> Option<Timestamp> {
+        self.entry(key, uid).status_held
     }
 
     /// When the status was written last.

@@ -31,6 +31,8 @@ pub struct Outcome {
     pub writes: usize,
     /// Whether one of them was of the Deployment's status.
     pub wrote_status: bool,
+    /// Whether there is news for the status that waits.
+    pub holds_status: bool,
     /// Rules from which a branch deviated on purpose.
     pub deviations: BTreeSet<&'static str>,
 }
@@ -73,12 +75,12 @@ pub async fn run<C: Cluster>(cluster: &C, observed: Observed, now: Timestamp) ->
         refused_cut: None,
     };
     let result = pass.steps().await;
-    let (error, wake, why) = match result {
-        Ok(plan) => (None, plan.wake, Some(plan.why)),
-        Err((error, why)) => (Some(error), Wake::OnChange, why),
+    let (error, wake, why, holds_status) = match result {
+        Ok(plan) => (None, plan.wake, Some(plan.why), plan.holds_status),
+        Err((error, why)) => (Some(error), Wake::OnChange, why, false),
     };
     let Pass { writes, wrote_status, deviations, .. } = pass;
-    Outcome { error, wake, why, writes, wrote_status, deviations }
+    Outcome { error, wake, why, writes, wrote_status, holds_status, deviations }
 }
 
 struct Pass<'a, C> {

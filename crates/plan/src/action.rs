@@ -84,6 +84,8 @@ pub struct Plan {
     pub wake: Wake,
     /// Why the rollout is where it is, for people.
     pub why: Why,
+    /// Whether there is news for the status that may wait, and does.
+    pub holds_status: bool,
     /// An error that no action caused, such as an unknown strategy (S3.10).
     pub error: Option<String>,
     /// Rules from which a branch deviated on purpose (docs/deviations.md).

@@ -100,8 +100,8 @@ pub(crate) fn assemble(mut decisions: Decisions<'_>, mut report: Report) -> Plan
     let actions = placed.into_iter().map(|(_, planned)| planned).collect();
     let observed = decisions.observed;
     let why = report.why.beside(&observed.workload.namespace, &observed.answers.orphans);
-    let Report { events, wake, error, if_create_refused, .. } = report;
-    Plan { actions, events, wake, why, error, deviations, if_create_refused, size_before_step }
+    let Report { events, wake, error, if_create_refused, is_held: holds_status, .. } = report;
+    Plan { actions, events, wake, why, holds_status, error, deviations, if_create_refused, size_before_step }
 }
 
 /// The warning of a rollback goes out once the writes before it are done: after a refused one, upstream has

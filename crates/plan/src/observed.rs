@@ -34,6 +34,9 @@ pub struct Options {
     pub terminating_replicas: bool,
     /// When we wrote the status last, as far as is known: one that can wait rests after that.
     pub status_written: Option<Timestamp>,
+    /// Since when there is news for the status that waits; now, if it comes with this pass. `None`: news does
+    /// not wait for more.
+    pub status_held: Option<Timestamp>,
     /// Whether a report without counters waits for the pass that brings them (our kind).
     pub joins_reports: bool,
 }
@@ -50,6 +53,8 @@ pub enum Pace {
         flavour: Flavour,
         /// When the status was written last, as far as is known.
         written: Option<Timestamp>,
+        /// Since when there is news for the status, or now; `None` if it is not to wait for more.
+        held: Option<Timestamp>,
     },
 }
 
@@ -57,11 +62,11 @@ impl Options {
     /// `terminating_replicas`: whether ReplicaSets report pods that terminate, so that the Deployment does.
     #[must_use]
     pub fn new(terminating_replicas: bool, pace: Pace) -> Self {
-        let (status_written, joins_reports) = match pace {
-            Pace::EachPass => (None, false),
-            Pace::Resting { flavour, written } => (written, flavour.has_status_extras()),
+        let (status_written, status_held, joins_reports) = match pace {
+            Pace::EachPass => (None, None, false),
+            Pace::Resting { flavour, written, held } => (written, held, flavour.has_status_extras()),
         };
-        Self { terminating_replicas, status_written, joins_reports }
+        Self { terminating_replicas, status_written, status_held, joins_reports }
     }
 }
 

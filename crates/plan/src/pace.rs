@@ -1,20 +1,21 @@
-//! A status that only counts on is written once a second at most: in a rollout each pod changes
-//! the counters several times, and each write costs the server as much as a step of the rollout.
-//! Beside a step that changes them again it waits longer. One that has no counters yet is joined with
-//! the one that has, a moment later.
+//! A status that only counts on is written once a second at most, and not before its siblings had a moment
+//! to come: in a rollout each pod changes the counters several times, and each write costs the server as
+//! much as a step of the rollout. While pods are being made or deleted, and beside a step that has them made
+//! or deleted, it waits longer, and so does one that says nothing of pods that somebody waits for. On our
+//! kind the first report of a rollout waits for its counters.
 //!
-//! What somebody waits for is written at once: that a generation has been observed, that the
-//! rollout is complete, that a condition turned, what came of a rollback. What was held back is
-//! not lost: the next plan computes it anew, and the pass comes again when it may be written.
+//! What somebody waits for is written at once: that the rollout is complete or not any more, that a
+//! condition turned, what came of a rollback, that pods were lost. What was held back is not lost: the next
+//! plan computes it anew, and the pass comes again when it may be written.
 
 use std::collections::BTreeMap;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::action::StatusWrite;
 use crate::assemble::is_followed;
 use crate::decisions::Decisions;
-use crate::observed::Observed;
+use crate::observed::{Observed, ReplicaSet};
 use crate::report::{Due, Report};
 use crate::status::Status;
 
@@ -23,6 +24,12 @@ const REST: SignedDuration = SignedDuration::from_secs(1);
 /// The same if the plan takes a step: its counters are out of date at once, and what the sets report
 /// of the step brings the next pass.
 const REST_BESIDE_STEP: SignedDuration = SignedDuration::from_secs(2);
+/// For so long a status waits for those that follow it: the pods of one step become ready together.
+const GATHER: SignedDuration = SignedDuration::from_millis(500);
+/// The same while sets have yet to make or delete pods: their controller is about to report more.
+const GATHER_IN_STEP: SignedDuration = SignedDuration::from_secs(3);
+/// The same where nothing is told that anybody waits for, such as pods that terminate.
+const GATHER_UNHEARD: SignedDuration = SignedDuration::from_secs(6);
 
 /// The report without its status write, if that may wait.
 pub(crate) fn paced(report: Report, decisions: &Decisions<'_>) -> Report {
@@ -32,27 +39,78 @@ pub(crate) fn paced(report: Report, decisions: &Decisions<'_>) -> Report {
     if is_creation_told_now(decisions) {
         return report;
     }
+    let held = |report: Report| Report { write: None, is_held: true, ..report };
     // Another pass follows at once, with counters to report.
     let is_joined = observed.options.joins_reports && is_followed(decisions, report.due);
     if is_joined && keeps_records(write, observed) && keeps_completeness(write, observed) {
-        return Report { write: None, ..report };
+        return held(report);
     }
-    // A time in the future means that the clock was set back: then nothing rests, lest it be for hours.
-    let written = observed.options.status_written.filter(|written| written <= now);
-    let rest = if is_followed(decisions, Due::AtOnce) { REST_BESIDE_STEP } else { REST };
-    let until = written.and_then(|written| written.checked_add(rest).ok()).filter(|until| until > now);
-    match until.filter(|_| may_wait(write, observed)) {
-        Some(until) => Report { write: None, wake: report.wake.or_at(until), ..report },
+    match rests_until(write, decisions).filter(|until| until > now) {
+        Some(until) => Report { wake: report.wake.or_at(until), ..held(report) },
         None => report,
     }
 }
 
+/// Until when a status may wait; `None` if it may not.
+fn rests_until(write: &StatusWrite, decisions: &Decisions<'_>) -> Option<Timestamp> {
+    let Decisions { observed, now, .. } = decisions;
+    // A time in the future means that the clock was set back: then nothing rests, lest it be for hours.
+    let past = |time: Option<Timestamp>| time.filter(|time| time <= now);
+    let since = past(observed.options.status_held);
+    let in_step = is_in_step(decisions);
+    if observed.options.joins_reports && in_step && is_first_report(write, observed) {
+        return since?.checked_add(GATHER_IN_STEP).ok();
+    }
+    if !may_wait(write, observed) {
+        return None;
+    }
+    let rest = if is_followed(decisions, Due::AtOnce) { REST_BESIDE_STEP } else { REST };
+    let gather = if in_step {
+        GATHER_IN_STEP
+    } else if is_heard(write, observed) {
+        GATHER
+    } else {
+        GATHER_UNHEARD
+    };
+    let rested = past(observed.options.status_written).and_then(|written| written.checked_add(rest).ok());
+    let gathered = since.and_then(|since| since.checked_add(gather).ok());
+    rested.max(gathered)
+}
+
+/// Whether sets have pods to make or to delete, or get them by this pass.
+fn is_in_step(decisions: &Decisions<'_>) -> bool {
+    let is_served = decisions.observed.sets.iter().all(ReplicaSet::is_served);
+    let creates = decisions.creation.as_ref().is_some_and(|creation| creation.set.size > 0);
+    !is_served || creates || is_followed(decisions, Due::AtOnce)
+}
+
+/// Whether this is the first report of a generation, with nothing in it that only this pass could tell.
+fn is_first_report(write: &StatusWrite, observed: &Observed) -> bool {
+    write.status.observed_generation != observed.workload.status.observed_generation
+        && tells_of_sets_alone(write, observed)
+        && keeps_completeness(write, observed)
+}
+
+/// Whether it counts pods that somebody may wait for: `kubectl rollout status` for those that are updated
+/// and available, an autoscaler for what is there of the size that it asked for.
+fn is_heard(write: &StatusWrite, observed: &Observed) -> bool {
+    let heard = |status: &Status| {
+        let scaled = status.replicas.min(observed.workload.replicas);
+        [status.updated_replicas, status.ready_replicas, status.available_replicas, scaled]
+    };
+    heard(&write.status) != heard(&observed.workload.status)
+}
+
 /// Whether a set is created, and only this status can say so: the next pass knows a set that nobody has
-/// told of by its revision, which is above the one in the status (S4.4). On apps/v1 the status has
-/// none.
+/// told of by its revision, which is above the one in the status, if that has one (S4.4). On apps/v1 the
+/// status never has.
 fn is_creation_told_now(decisions: &Decisions<'_>) -> bool {
     let told = decisions.observed.workload.status.ours.revision;
-    decisions.creation.as_ref().is_some_and(|creation| told.is_none_or(|told| told >= creation.revision))
+    let is_told_by_revision = decisions.observed.flavour.has_status_extras();
+    decisions
+        .creation
+        .as_ref()
+        .is_some_and(|creation| !is_told_by_revision || told.is_some_and(|told| told >= creation.revision))
 }
 
 /// Whether nothing but counters and texts changes, and the rollout goes on as it did.
@@ -74,12 +132,18 @@ fn keeps_completeness(write: &StatusWrite, observed: &Observed) -> bool {
 /// Whether the next plan can compute from the cluster all that is written.
 fn keeps_records(write: &StatusWrite, observed: &Observed) -> bool {
     let (stored, next) = (&observed.workload.status, &write.status);
-    write.revision_annotation.is_none()
+    tells_of_sets_alone(write, observed)
         && next.observed_generation == stored.observed_generation
+        && next.ours.selector == stored.ours.selector
+}
+
+/// Whether nothing is written that is known to this pass alone.
+fn tells_of_sets_alone(write: &StatusWrite, observed: &Observed) -> bool {
+    let (stored, next) = (&observed.workload.status, &write.status);
+    write.revision_annotation.is_none()
         && next.collision_count == stored.collision_count
         && next.ours.collisions == stored.ours.collisions
         && next.ours.rollback == stored.ours.rollback
-        && next.ours.selector == stored.ours.selector
 }
 
 /// What a status says yes and no to.

@@ -31,6 +31,8 @@ use crate::{pause, progress};
 pub(crate) struct Report {
     /// The one status write of the pass, if anything changed.
     pub(crate) write: Option<Box<StatusWrite>>,
+    /// Whether there is one that waits.
+    pub(crate) is_held: bool,
     /// What is said once it is made.
     pub(crate) news: Vec<Event>,
     /// When it is made.

@@ -171,3 +171,86 @@ fn a_report_that_takes_back_completeness_joins_no_other() {
     let status = written(&plan).unwrap();
     assert!(!status.is_complete(10, 1), "{status:?}");
 }
+
+/// The controller of this set has made all pods that it was asked for, or some of them.
+fn serve(world: &mut World, name: &str, pods: i64) {
+    let set = world.find_mut(name);
+    (set.status.observed_generation, set.status.replicas) = (set.generation, pods);
+}
+
+/// A Deployment of ten pods that has just been created, and its set.
+fn created() -> (World, String) {
+    let mut world = ours().that(|it| (it.replicas, it.progress_deadline_seconds) = (10, Some(600)));
+    world.observed.options.joins_reports = true;
+    world.observed.options.status_held = Some(world.now);
+    let plan = world.plan();
+    assert_eq!((written(&plan), plan.holds_status), (None, true), "{:?}", plan.actions);
+    assert_eq!(plan.wake, Wake::At(world.now + 3 * SECOND));
+    world.apply(&plan);
+    let name = world.observed.sets.first().unwrap().name.clone();
+    (world, name)
+}
+
+#[test]
+fn the_first_report_of_a_creation_waits_for_its_counters() {
+    let (mut world, name) = created();
+    for pods in [0, 4] {
+        serve(&mut world, &name, pods);
+        assert_eq!(written(&world.plan()), None, "more pods are about to be made");
+    }
+    serve(&mut world, &name, 10);
+    let plan = world.plan();
+    let status = written(&plan).unwrap();
+    assert_eq!((status.observed_generation, status.updated_replicas), (1, 10));
+    assert_eq!(status.condition(condition::PROGRESSING).unwrap().reason, "ReplicaSetUpdated");
+    world.apply(&plan);
+    assert!(!world.plan().holds_status);
+}
+
+#[test]
+fn a_first_report_waits_three_seconds_at_most() {
+    let (mut world, _) = created();
+    world.now += 3 * SECOND;
+    let plan = world.plan();
+    let status = written(&plan).unwrap();
+    assert_eq!((status.observed_generation, status.updated_replicas), (1, 0));
+    assert_eq!(status.condition(condition::PROGRESSING).unwrap().reason, "NewReplicaSetCreated");
+}
+
+#[test]
+fn how_long_a_status_waits_for_more_depends_on_what_it_tells() {
+    for flavour in BOTH {
+        let in_step = |set: &mut plan::SetStatus| set.replicas -= 1;
+        let heard = |set: &mut plan::SetStatus| set.ready -= 1;
+        let unheard = |set: &mut plan::SetStatus| set.terminating = Some(1);
+        let cases: [(fn(&mut plan::SetStatus), i64); 3] = [(in_step, 3000), (heard, 500), (unheard, 6000)];
+        for (change, millis) in cases {
+            let mut world = half_way(flavour);
+            world.observed.options.status_held = Some(world.now);
+            change(&mut world.find_mut("web-b").status);
+            let due = world.now + SignedDuration::from_millis(millis);
+            let plan = world.plan();
+            assert_eq!((written(&plan), plan.holds_status, plan.wake), (None, true, Wake::At(due)));
+            world.now = due;
+            assert!(written(&world.plan()).is_some());
+        }
+    }
+}
+
+#[test]
+fn news_that_people_wait_for_waits_for_no_more() {
+    for flavour in BOTH {
+        let mut world = half_way(flavour);
+        world.observed.options.status_held = Some(world.now);
+        world.observed.sets.retain(|set| set.name == "web-b");
+        let new = world.find_mut("web-b");
+        new.size = 10;
+        (new.status.replicas, new.status.ready, new.status.available) = (10, 10, 10);
+        assert!(written(&world.plan()).unwrap().is_complete(10, 2), "the rollout is complete");
+
+        let mut turned = half_way(flavour);
+        turned.observed.options.status_held = Some(turned.now);
+        turned.find_mut("web-a").status.available = 1;
+        assert!(written(&turned.plan()).is_some(), "a condition turns");
+    }
+}

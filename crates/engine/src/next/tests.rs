@@ -7,6 +7,7 @@ fn outcome(error: Option<PassError>, wake: Wake) -> Outcome {
         why: None,
         writes: 0,
         wrote_status: false,
+        holds_status: false,
         deviations: std::collections::BTreeSet::new(),
     }
 }
