@@ -174,6 +174,8 @@ impl Sink<Unread> for Workloads {
         if let Ok(workload) = &decoded {
             let sighting = Sighting::new(workload, object.status_writer.take());
             self.0.controller.engine.saw_status(&key, sighting, clock::now());
+            let template = object.body.pointer("/spec/template").unwrap_or(&Value::Null);
+            self.0.controller.engine.saw_template(&key, workload, template);
         }
         self.0.quarantine.judge(&object, decoded.as_ref().err());
         Some(match decoded {

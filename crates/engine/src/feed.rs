@@ -3,11 +3,13 @@
 use std::time::Instant;
 
 use plan::Workload;
+use serde_json::Value;
 
 use crate::index::{Key, Listed, Placed};
 use crate::packed::Packed;
 use crate::rivalry::Sighting;
 use crate::state::Engine;
+use crate::templates::Text;
 use crate::territory::Ticket;
 
 impl Engine {
@@ -62,6 +64,12 @@ impl Engine {
     pub fn set_gone(&self, namespace: &str, uid: &str, version: &str, now: Instant) {
         let woken = self.cache().set_left(namespace, uid, version);
         self.state().queue.heed(woken, now);
+    }
+
+    /// A Deployment was seen with its template, which the cache does not keep.
+    pub fn saw_template(&self, key: &Key, workload: &Workload, template: &Value) {
+        let text = Text::of(workload, template);
+        self.state().templates.saw(key, workload, text);
     }
 
     /// A Deployment's status was seen, and who wrote it.

@@ -20,6 +20,7 @@ pub mod queue;
 pub mod rivalry;
 pub mod starts;
 mod state;
+pub mod templates;
 pub mod territory;
 mod uid;
 pub mod waits;

@@ -14,6 +14,7 @@ use crate::patience::Patience;
 use crate::queue::Queue;
 use crate::rivalry::Rivalry;
 use crate::starts::Starts;
+use crate::templates::Templates;
 
 /// What becomes of orphans that match a selector and lack our label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,6 +52,8 @@ pub struct State {
     pub ledger: Ledger,
     /// What is remembered from one pass to the next.
     pub memory: Memory,
+    /// Templates that are about to be needed.
+    pub templates: Templates,
     /// Whose turn it is to begin a rollout.
     pub starts: Starts,
     /// Who else writes our statuses.
@@ -77,6 +80,7 @@ impl Engine {
             queue: Queue::new(now),
             ledger: Ledger::default(),
             memory: Memory::default(),
+            templates: Templates::default(),
             starts: Starts::default(),
             rivalry: Rivalry::new(settings.force),
             patience: Patience::default(),
@@ -137,6 +141,7 @@ impl Engine {
     pub(crate) fn forget(&self, key: &Key, now: Instant) -> bool {
         let mut state = self.state();
         state.memory.forget(key);
+        state.templates.forget(key);
         state.rivalry.forget(key);
         state.ledger.clear(key);
         let turns = state.starts.ended(key, now);

@@ -111,13 +111,18 @@ impl<P: Port> Attempt<'_, P> {
 
     /// The template of the Deployment, if it is still the one that is planned for.
     async fn template(&self, workload: &Workload) -> Result<Value, Refusal> {
+        let is_its =
+            |template: &Value| self.engine.flavour.fingerprint(template) == workload.template.fingerprint;
+        // A generation has one spec, so this is the template of the snapshot.
+        let kept = self.engine.state().templates.of(self.key, workload);
+        if let Some(template) = kept.and_then(|text| text.read()).filter(is_its) {
+            return Ok(template);
+        }
         let Some(live) = self.get(Kind::Deployment, &self.key.name).await? else {
             return Err(Refusal::new(404, "NotFound", format!("deployment {} not found", self.key)));
         };
         let template = live.template();
-        let is_the_same = live.metadata("uid") == workload.uid
-            && self.engine.flavour.fingerprint(template) == workload.template.fingerprint;
-        if is_the_same {
+        if live.metadata("uid") == workload.uid && is_its(template) {
             Ok(template.clone())
         } else {
             Err(Refusal::conflict(format!("the template of {} has just been changed", self.key)))

@@ -1,0 +1,122 @@
+//! Templates that the watch has just brought, for the passes that are about to need them.
+//!
+//! The cache keeps none, and a template is needed once, when its ReplicaSet is created. One is kept while
+//! its generation has not been reported: as long as its Deployment is queued, waits for its turn, or begins.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use plan::Workload;
+use serde_json::Value;
+
+use crate::index::Key;
+
+/// As much text is kept, in all. What has no room is read from the server when it is needed.
+const BYTES_MAX: usize = 4 << 20;
+
+/// By Deployment.
+#[derive(Default)]
+pub struct Templates {
+    kept: HashMap<Key, Kept>,
+    bytes: usize,
+}
+
+struct Kept {
+    uid: String,
+    generation: i64,
+    text: Text,
+}
+
+/// A template as text: as a tree it takes several times as much.
+#[derive(Clone, Debug)]
+pub struct Text(Arc<[u8]>);
+
+impl Text {
+    /// That of a Deployment whose generation has not been reported.
+    #[must_use]
+    pub fn of(workload: &Workload, template: &Value) -> Option<Self> {
+        let is_needed = workload.status.observed_generation < workload.generation && !workload.deleting;
+        let text = is_needed.then(|| serde_json::to_vec(template).ok())?;
+        text.map(|text| Self(text.into()))
+    }
+
+    /// As it was.
+    #[must_use]
+    pub fn read(&self) -> Option<Value> {
+        serde_json::from_slice(&self.0).ok()
+    }
+}
+
+impl Templates {
+    /// A Deployment was seen, with this template if it may be needed.
+    pub fn saw(&mut self, key: &Key, workload: &Workload, text: Option<Text>) {
+        self.forget(key);
+        let Some(text) = text.filter(|text| self.bytes + text.0.len() <= BYTES_MAX) else { return };
+        self.bytes += text.0.len();
+        let (uid, generation) = (workload.uid.clone(), workload.generation);
+        self.kept.insert(key.clone(), Kept { uid, generation, text });
+    }
+
+    /// The template of this very object in this very generation.
+    #[must_use]
+    pub fn of(&self, key: &Key, workload: &Workload) -> Option<Text> {
+        let kept = self.kept.get(key)?;
+        let is_it = kept.uid == workload.uid && kept.generation == workload.generation;
+        is_it.then(|| kept.text.clone())
+    }
+
+    /// It is needed no more.
+    pub fn forget(&mut self, key: &Key) {
+        if let Some(kept) = self.kept.remove(key) {
+            self.bytes -= kept.text.0.len();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::index::tests::{key, workload};
+
+    fn saw(templates: &mut Templates, name: &str, workload: &Workload, template: &Value) {
+        templates.saw(&key(name), workload, Text::of(workload, template));
+    }
+
+    fn kept(templates: &Templates, name: &str, workload: &Workload) -> Option<Value> {
+        templates.of(&key(name), workload)?.read()
+    }
+
+    #[test]
+    fn a_template_is_kept_until_its_generation_is_reported() {
+        let mut templates = Templates::default();
+        let mut web = workload("web", "w", "web", 1);
+        let template = json!({ "spec": { "containers": [] } });
+        saw(&mut templates, "web", &web, &template);
+        assert_eq!(kept(&templates, "web", &web), Some(template.clone()));
+        let other = Workload { generation: 2, ..web.clone() };
+        assert_eq!(kept(&templates, "web", &other), None, "another generation");
+        let anew = Workload { uid: "v".to_owned(), ..web.clone() };
+        assert_eq!(kept(&templates, "web", &anew), None, "another object");
+        web.status.observed_generation = 1;
+        saw(&mut templates, "web", &web, &template);
+        assert_eq!((kept(&templates, "web", &web), templates.bytes), (None, 0));
+    }
+
+    #[test]
+    fn no_more_is_kept_than_there_is_room_for() {
+        let mut templates = Templates::default();
+        let web = workload("web", "w", "web", 1);
+        let large = Value::from("x".repeat(BYTES_MAX / 3));
+        for name in ["a", "b", "c", "d"] {
+            saw(&mut templates, name, &web, &large);
+        }
+        let all = |templates: &Templates| ["a", "b", "c", "d"].map(|it| kept(templates, it, &web).is_some());
+        assert_eq!(all(&templates), [true, true, false, false]);
+        templates.forget(&key("a"));
+        saw(&mut templates, "d", &web, &large);
+        assert_eq!(all(&templates), [false, true, false, true]);
+        assert!(templates.bytes <= BYTES_MAX);
+    }
+}
