@@ -118,7 +118,9 @@ impl<P: Port> Attempt<'_, P> {
         let mut state = self.engine.state();
         let is_served = sets.iter().all(ReplicaSet::is_served);
         let mut turns = if is_served { state.starts.served(key, now) } else { Vec::new() };
-        let rest = state.queue.rests_until(key, now).filter(|_| settings.rests);
+        // Bad news may come again after a write: the status was refused, say.
+        let may_rest = settings.rests && !state.queue.is_hurried(key);
+        let rest = state.queue.rests_until(key, now).filter(|_| may_rest);
         let waits = if let Some(until) = rest.filter(|_| !sets.iter().all(ReplicaSet::is_settled)) {
             Some(wait(until, Reason::Resting))
         } else if settings.starts && starts::is_start(workload, sets) {
