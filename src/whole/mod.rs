@@ -10,6 +10,7 @@
 mod faults;
 mod figures;
 mod law;
+mod news;
 mod rig;
 mod shards;
 mod takeover;

@@ -7,7 +7,9 @@ use std::time::Duration;
 use apiserver::{ApiServer, Shared};
 use clap::Parser as _;
 use kube::Api;
-use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams};
+use kube::api::{
+    ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams,
+};
 use kube::client::ClientBuilder;
 use plan::Flavour;
 use plan::keys::MANAGED_LABEL;
@@ -275,6 +277,34 @@ impl Rig {
             let name = set.metadata.name.unwrap();
             sets.patch(&name, &PatchParams::default(), &Patch::Merge(&patch)).await.unwrap();
         }
+    }
+
+    /// So many pods of a Deployment go at once.
+    pub(super) async fn delete_pods(&self, name: &str, count: usize) {
+        let pods: Api<k8s_openapi::api::core::v1::Pod> = Api::default_namespaced(self.client.clone());
+        let all = pods.list(&ListParams::default().labels(&format!("app={name}"))).await.unwrap();
+        let living = all.items.into_iter().filter(|pod| pod.metadata.deletion_timestamp.is_none());
+        for pod in living.take(count) {
+            pods.delete(&pod.metadata.name.unwrap(), &DeleteParams::default()).await.unwrap();
+        }
+    }
+
+    /// How many pods are ready, as the sets of a Deployment report.
+    pub(super) fn ready_in_sets(&self, name: &str) -> i64 {
+        self.cluster.act(|cluster| {
+            let sets = cluster.store.list(Resource::ReplicaSets, None);
+            let ours = sets.filter(|set| set.metadata["labels"]["app"] == name);
+            ours.map(|set| set.status_number("readyReplicas").unwrap_or(0)).sum()
+        })
+    }
+
+    /// What an annotation says on each set of a Deployment.
+    pub(super) fn annotation_of_sets(&self, name: &str, annotation: &str) -> Vec<Option<String>> {
+        self.cluster.act(|cluster| {
+            let sets = cluster.store.list(Resource::ReplicaSets, None);
+            let ours = sets.filter(|set| set.metadata["labels"]["app"] == name);
+            ours.map(|set| set.metadata["annotations"][annotation].as_str().map(str::to_owned)).collect()
+        })
     }
 
     /// What our label says on each set of a Deployment.
