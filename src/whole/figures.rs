@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use figures::record::{self, Figures};
 use plan::Flavour;
+use serde_json::json;
 
 use super::rig::Rig;
 use super::{AN_HOUR, BOTH, SOON, up};
@@ -20,6 +21,7 @@ async fn requests_are_as_recorded() {
     let mut figures = Figures::new();
     for flavour in BOTH {
         rollouts(flavour, &mut figures).await;
+        slow_pods(flavour, &mut figures).await;
         rest(flavour, &mut figures).await;
     }
     match record::settle(&record::path(), "operator", &figures, record::is_update()) {
@@ -53,6 +55,33 @@ async fn rollouts(flavour: Flavour, figures: &mut Figures) {
     each("writes, events apart", writes.len() - events - dry_runs);
     each("events", events);
     each("reads and dry runs", usize::try_from(rig.faults.reads() - reads).unwrap() + dry_runs);
+}
+
+/// What is done to one Deployment after another of few pods that are ready after eight seconds, and gone
+/// after three.
+async fn slow_pods(flavour: Flavour, figures: &mut Figures) {
+    let rig = Rig::with_pods(flavour, Duration::from_secs(8), Duration::from_secs(3));
+    for pods in [2, 5] {
+        let name = format!("web-{pods}");
+        for operation in ["create", "roll out", "scale"] {
+            match operation {
+                "create" => rig.create(&name, pods, "app:v1").await,
+                "scale" => rig.patch(&name, json!({ "spec": { "replicas": 2 * pods } })).await,
+                _ => rig.set_image(&name, "app:v2").await,
+            }
+            rig.settle(&name, Duration::from_secs(120)).await;
+            tokio::time::sleep(AFTERMATH).await;
+            let writes = rig.faults.take_writes();
+            let events = writes.iter().filter(|write| write.contains("/events")).count();
+            let api = api(flavour);
+            let mut each = |what: &str, count: usize| {
+                let text = format!("{operation}, {pods} pods ready after 8 s, {api}: {what}");
+                figures.insert(text, number(count));
+            };
+            each("writes, events apart", writes.len() - events);
+            each("events", events);
+        }
+    }
 }
 
 async fn rest(flavour: Flavour, figures: &mut Figures) {

@@ -104,13 +104,24 @@ impl Rig {
         rig
     }
 
+    /// The same, with pods that take so long to become ready and to end.
+    pub(super) fn with_pods(flavour: Flavour, ready_after: Duration, terminate_after: Duration) -> Self {
+        let mut rig = Self::without_operator_and_with_pods(flavour, ready_after, terminate_after);
+        rig.operator = Some(start(flavour, &rig.faults, false));
+        rig
+    }
+
     /// With nobody who would do anything.
     pub(super) fn without_operator(flavour: Flavour) -> Self {
-        let policy = Conventions {
-            ready_after: READY_AFTER,
-            terminate_after: TERMINATE_AFTER,
-            ..Conventions::default()
-        };
+        Self::without_operator_and_with_pods(flavour, READY_AFTER, TERMINATE_AFTER)
+    }
+
+    fn without_operator_and_with_pods(
+        flavour: Flavour,
+        ready_after: Duration,
+        terminate_after: Duration,
+    ) -> Self {
+        let policy = Conventions { ready_after, terminate_after, ..Conventions::default() };
         let cluster =
             apiserver::embed_at(clock::timestamp(), api::crd::crd(None).unwrap(), Box::new(policy)).unwrap();
         tokio::spawn(apiserver::live(cluster.clone()));
