@@ -64,8 +64,12 @@ fn rests_until(write: &StatusWrite, decisions: &Decisions<'_>) -> Option<Timesta
     if !may_wait(write, observed) {
         return None;
     }
-    let rest = if is_followed(decisions, Due::AtOnce) { REST_BESIDE_STEP } else { REST };
-    let gather = if in_step {
+    let takes_step = is_followed(decisions, Due::AtOnce);
+    let rest = if takes_step { REST_BESIDE_STEP } else { REST };
+    let gather = if takes_step {
+        // It may have waited since before the step, whose counters come in a moment.
+        GATHER_UNHEARD
+    } else if in_step {
         GATHER_IN_STEP
     } else if is_heard(write, observed) {
         GATHER

@@ -254,3 +254,17 @@ fn news_that_people_wait_for_waits_for_no_more() {
         assert!(written(&turned.plan()).is_some(), "a condition turns");
     }
 }
+
+#[test]
+fn what_waits_already_goes_on_to_wait_beside_a_step() {
+    for flavour in BOTH {
+        let mut world = half_way(flavour);
+        world.observed.options.status_held = Some(world.now - 4 * SECOND);
+        // Four more are available: as many of the old ones are cut.
+        let new = &mut world.find_mut("web-b").status;
+        (new.ready, new.available) = (7, 6);
+        let plan = world.plan();
+        assert!(plan.actions.iter().any(|planned| matches!(planned.action, Action::UpdateReplicaSet(_))));
+        assert_eq!((written(&plan), plan.wake), (None, Wake::At(world.now + 2 * SECOND)));
+    }
+}
