@@ -223,7 +223,7 @@ fn how_long_a_status_waits_for_more_depends_on_what_it_tells() {
         let in_step = |set: &mut plan::SetStatus| set.replicas -= 1;
         let heard = |set: &mut plan::SetStatus| set.ready -= 1;
         let unheard = |set: &mut plan::SetStatus| set.terminating = Some(1);
-        let cases: [(fn(&mut plan::SetStatus), i64); 3] = [(in_step, 3000), (heard, 500), (unheard, 6000)];
+        let cases = [(in_step as fn(&mut _), 3000), (heard, 500), (unheard, 6000)];
         for (change, millis) in cases {
             let mut world = half_way(flavour);
             world.observed.options.status_held = Some(world.now);
