@@ -18,6 +18,7 @@ use http::{HeaderMap, Request, Response};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Bytes;
 use kube::client::Body;
+use plan::durations::RETRY_AFTER_MAX;
 use tokio::time::{Instant, Sleep};
 use tower::{BoxError, Layer, Service};
 
@@ -25,8 +26,6 @@ use crate::health::Pulse;
 
 /// No answer of the server begins later than this, nor pauses for longer, unless it is a watch.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// What a server asks for beyond this is not heeded: it might have been a mistake.
-const REST_MAX: Duration = Duration::from_secs(120);
 
 tokio::task_local! {
     /// How long the server asked the work under way to stay away.
@@ -49,7 +48,7 @@ pub(crate) fn asked_wait(status: http::StatusCode, headers: &HeaderMap) -> Optio
     let is_busy = matches!(status.as_u16(), 429 | 503);
     let header = headers.get(RETRY_AFTER).filter(|_| is_busy)?;
     let seconds = header.to_str().ok()?.parse().ok()?;
-    Some(Duration::from_secs(seconds).min(REST_MAX))
+    Some(Duration::from_secs(seconds).min(RETRY_AFTER_MAX))
 }
 
 fn hear(status: http::StatusCode, headers: &HeaderMap) {

@@ -152,7 +152,7 @@ impl Queue {
     /// How many keys wait for each reason.
     pub(crate) fn waiting(&self) -> [(Reason, usize); Reason::ALL.len()] {
         self.read(|state| {
-            let waiting = state.queue.waiting();
+            let waiting = state.waits(clock::now());
             Reason::ALL.map(|reason| (reason, waiting.values().filter(|wait| wait.reason == reason).count()))
         })
     }

@@ -6,9 +6,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::{Settings, starts};
+use engine::Settings;
 use kube::Config;
 use lease::Timings;
+use plan::durations::TURNS_LOOK;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -307,7 +308,7 @@ async fn resync(controller: Arc<Controller>) {
 /// Rollouts that wait begin when those under way wait for their pods.
 async fn tell_turns(controller: Arc<Controller>) {
     loop {
-        tokio::time::sleep(starts::LOOK).await;
+        tokio::time::sleep(TURNS_LOOK).await;
         if controller.engine.tell_turns(clock::now()) {
             controller.queue.nudge();
         }

@@ -92,7 +92,7 @@ impl crate::queue::Queue {
                 json!({"deployment": key.to_string(), "forSeconds": seconds})
             });
             let in_work: Vec<_> = in_work.collect();
-            let mut due: Vec<_> = queue.waiting().into_iter().collect();
+            let mut due: Vec<_> = state.waits(now).into_iter().collect();
             due.sort_unstable_by_key(|(key, wait)| (wait.until, *key));
             let listed = due.iter().take(LISTED_MAX).map(|(key, wait)| {
                 json!({

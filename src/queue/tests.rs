@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use engine::index::{Index, Sight};
+use engine::waits::Wait;
 use plan::Flavour;
 
 use super::*;
@@ -12,6 +13,10 @@ fn queue() -> Queue {
 
 fn key(number: u32) -> Key {
     Key { namespace: "ns".to_owned(), name: number.to_string() }
+}
+
+fn deadline_in(seconds: u64) -> Wait {
+    Wait { until: clock::now() + Duration::from_secs(seconds), reason: Reason::Deadline }
 }
 
 async fn pop(queue: &Queue) -> Option<u32> {
@@ -32,7 +37,7 @@ async fn a_key_is_waited_for() {
     assert_eq!(pop_now(&queue).await, None, "in work");
     assert_eq!(queue.schedule(&key(7), &Next::Nothing), Scheduled::Fine);
     assert_eq!(pop_now(&queue).await, Some(7));
-    queue.schedule(&key(7), &Next::After(Duration::from_secs(60)));
+    queue.schedule(&key(7), &Next::After(deadline_in(60)));
     assert_eq!(pop_now(&queue).await, None);
     assert_eq!(pop(&queue).await, Some(7));
 }
@@ -53,7 +58,7 @@ async fn a_closed_queue_ends_its_workers() {
 async fn somebody_watches_the_clock_while_others_work() {
     let queue = std::sync::Arc::new(queue());
     queue.wake([1].map(key));
-    queue.engine.state().queue.add_after(key(2), Duration::from_secs(1), clock::now());
+    queue.engine.state().queue.wait(key(2), deadline_in(1));
     assert_eq!(pop_now(&queue).await, Some(1));
     let second = tokio::spawn({
         let queue = queue.clone();

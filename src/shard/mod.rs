@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use engine::namespaces::{HANDOVER, Namespaces, Sighting};
+use engine::namespaces::{Namespaces, Sighting};
 use engine::pass::Refusal;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -24,6 +24,7 @@ use kube::core::PartialObjectMeta;
 use kube::runtime::watcher;
 use kube::{Api, ResourceExt as _};
 use plan::Map;
+use plan::durations::HANDOVER;
 use tokio::sync::{Notify, watch as signal};
 use tokio::task::JoinSet;
 use tracing::{error, info};

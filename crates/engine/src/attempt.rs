@@ -13,16 +13,17 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use plan::durations::{ASK_AGAIN, CACHE_PATIENCE, CACHE_PATIENCE_WITHOUT_WATCH};
 use plan::{Answers, Observed, Options, Pace, ReplicaSet, Why, Workload};
 
 use crate::index::{Key, PackedSnapshot, Snapshot};
-use crate::ledger::{self, Readiness};
+use crate::ledger::Readiness;
 use crate::next::Next;
 use crate::pass::{self, Outcome, Refusal};
 use crate::port::{Note, Port};
 use crate::starts;
 use crate::state::{Engine, State};
-use crate::waits::{Reason, Wait};
+use crate::waits::{Facts, Standing};
 
 pub(crate) use orphans::Listings;
 
@@ -56,17 +57,15 @@ impl<P: Port> Attempt<'_, P> {
             return Ok(next);
         }
         self.settle_doubt().await?;
-        let is_overdue = match self.readiness() {
-            Readiness::Ready => false,
-            Readiness::Overdue => true,
-            Readiness::Wait(until) => {
-                self.port.note(Note::CacheBehind);
-                return Ok(wait(until, Reason::CacheBehind));
-            }
-        };
+        let now = self.port.now();
+        let cache = self.readiness(now);
+        if let Some(next) = next(Facts { cache, ..Facts::at(now) }) {
+            self.port.note(Note::CacheBehind);
+            return Ok(next);
+        }
         self.settle_strays().await?;
         self.look_for_orphans().await?;
-        let seen = if is_overdue {
+        let seen = if cache == Readiness::Overdue {
             // The ledger keeps its entry: the cache is as old as it was, and the next pass must not
             // plan from it either. A set of ours that it does not show would not be counted.
             self.port.note(Note::ReadsLive);
@@ -80,8 +79,8 @@ impl<P: Port> Attempt<'_, P> {
             self.forget();
             return Ok(Next::Nothing);
         };
-        if let Some(next) = self.awaits_turn(&workload, &sets) {
-            return Ok(next);
+        if let Standing::Wait(wait) = self.awaits_turn(&workload, &sets) {
+            return Ok(Next::Wait(wait));
         }
         Ok(self.pass(workload, sets).await)
     }
@@ -97,43 +96,41 @@ impl<P: Port> Attempt<'_, P> {
             return Some(Next::Nothing);
         }
         let (mut state, now) = (self.engine.state(), self.port.now());
-        if let Some(until) = state.patience.waits_until(self.key, now) {
-            return Some(wait(until, Reason::ServerBusy));
-        }
-        state.rivalry.yields_until(self.key, now).map(|until| wait(until, Reason::Rival))
+        let spared_until = state.patience.waits_until(self.key, now);
+        let rival_until = state.rivalry.yields_until(self.key, now);
+        next(Facts { spared_until, rival_until, ..Facts::at(now) })
     }
 
     /// Whether the cache shows what was written before (S14.4).
-    fn readiness(&self) -> Readiness {
+    fn readiness(&self, now: Instant) -> Readiness {
         let is_broken = self.port.is_watch_broken();
-        let patience = if is_broken { ledger::PATIENCE_WITHOUT_WATCH } else { ledger::PATIENCE };
-        let now = self.port.now();
+        let patience = if is_broken { CACHE_PATIENCE_WITHOUT_WATCH } else { CACHE_PATIENCE };
         let mut state = self.engine.state();
         state.ledger.check(patience, self.key, &self.engine.cache(), now)
     }
 
     /// What keeps a pass from beginning, now that it is known what there is.
-    fn awaits_turn(&self, workload: &Workload, sets: &[ReplicaSet]) -> Option<Next> {
+    fn awaits_turn(&self, workload: &Workload, sets: &[ReplicaSet]) -> Standing {
         let (settings, key, now) = (&self.engine.settings, self.key, self.port.now());
         let mut state = self.engine.state();
         let is_served = sets.iter().all(ReplicaSet::is_served);
         let mut turns = if is_served { state.starts.served(key, now) } else { Vec::new() };
         // Bad news may come again after a write: the status was refused, say.
         let may_rest = settings.rests && !state.queue.is_hurried(key);
-        let rest = state.queue.rests_until(key, now).filter(|_| may_rest);
-        let waits = if let Some(until) = rest.filter(|_| !sets.iter().all(ReplicaSet::is_settled)) {
-            Some(wait(until, Reason::Resting))
-        } else if settings.starts && starts::is_start(workload, sets) {
+        let rests_until = state.queue.rests_until(key, now).filter(|_| may_rest);
+        let is_settled = sets.iter().all(ReplicaSet::is_settled);
+        let facts = Facts { rests_until, is_settled, ..Facts::at(now) };
+        let mut standing = facts.standing();
+        if standing == Standing::Now && settings.starts && starts::is_start(workload, sets) {
             let turn = state.starts.ask(key, now);
             turns.extend(turn.others);
-            (!turn.is_now).then(|| wait(now + starts::ASK_AGAIN, Reason::Queued))
-        } else {
-            None
-        };
+            let queued_until = (!turn.is_now).then_some(now + ASK_AGAIN);
+            standing = Facts { queued_until, ..facts }.standing();
+        }
         let woke = state.wake(turns, now);
         drop(state);
         self.tell_if(woke);
-        waits
+        standing
     }
 
     /// One pass, and what it means for this Deployment and for others.
@@ -152,14 +149,12 @@ impl<P: Port> Attempt<'_, P> {
         let mut state = engine.state();
         state.memory.note_status(key, &uid, &outcome, begun);
         let woke = state.passed(key, &outcome, now);
-        let yields = state.rivalry.yields_until(key, now);
+        let rival_until = state.rivalry.yields_until(key, now);
         drop(state);
         self.tell_if(woke);
         self.port.note(Note::Ended(&outcome));
-        match yields {
-            Some(until) => wait(until, Reason::Rival),
-            None => Next::after(outcome, self.port.timestamp()),
-        }
+        next(Facts { rival_until, ..Facts::at(now) })
+            .unwrap_or_else(|| Next::after(outcome, self.port.timestamp(), self.port.now()))
     }
 
     /// What a pass starts from that begins now.
@@ -213,8 +208,12 @@ impl<P: Port> Attempt<'_, P> {
     }
 }
 
-fn wait(until: Instant, reason: Reason) -> Next {
-    Next::Wait(Wait { until, reason })
+/// What keeps a key for which this is known.
+fn next(facts: Facts) -> Option<Next> {
+    match facts.standing() {
+        Standing::Now => None,
+        Standing::Wait(wait) => Some(Next::Wait(wait)),
+    }
 }
 
 /// Whether the pods of the Deployment need not be watched any more.

@@ -99,7 +99,7 @@ impl Engine {
     }
 
     /// Rollouts that wait begin when those under way wait for their pods; to be called every
-    /// [`starts::LOOK`](crate::starts::LOOK). Says whether any does.
+    /// [`TURNS_LOOK`](plan::durations::TURNS_LOOK). Says whether any does.
     pub fn tell_turns(&self, now: Instant) -> bool {
         let mut state = self.state();
         let turns = state.starts.turns(now);

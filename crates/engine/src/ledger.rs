@@ -12,11 +12,6 @@ use std::time::{Duration, Instant};
 
 use crate::index::{Index, Key};
 
-/// After so long the cache is believed no more, and a live read takes its place.
-pub const PATIENCE: Duration = Duration::from_secs(30);
-/// The same while a watch is known to be broken: it will not show anything soon.
-pub const PATIENCE_WITHOUT_WATCH: Duration = Duration::from_millis(500);
-
 /// What one flavour's passes wrote and the cache may not show yet.
 #[derive(Default)]
 pub struct Ledger {

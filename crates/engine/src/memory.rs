@@ -2,17 +2,15 @@
 //! changes no decision.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::pass::{Outcome, Refusal};
 use jiff::Timestamp;
+use plan::durations::DRY_RUN_PATIENCE;
 use plan::template::{Digest, Fingerprint};
 use plan::{DryRun, Workload};
 
 use crate::index::Key;
-
-/// How long a dry run may fail for reasons that may pass before it counts as refused.
-const DRY_RUN_PATIENCE: Duration = Duration::from_secs(30);
 
 /// By Deployment, in one flavour.
 #[derive(Default)]

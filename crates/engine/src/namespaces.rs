@@ -5,11 +5,9 @@
 //! change. One that was created with our labels never was anybody else's, and is ours at once.
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-/// How long a namespace that joins is left alone. A shard writes for 5 s after it last looked at the
-/// namespace, and waits for an answer 5 s longer; the rest is for what is under way in the server.
-pub const HANDOVER: Duration = Duration::from_secs(15);
+use plan::durations::HANDOVER;
 
 /// A namespace as a list or a watch shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]

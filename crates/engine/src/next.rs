@@ -6,20 +6,18 @@ use std::time::{Duration, Instant};
 use crate::pass::{Outcome, PassError};
 use jiff::Timestamp;
 use plan::Wake;
+use plan::durations::DEADLINE_AGAIN;
 
 use crate::queue::Queue;
 use crate::waits::{Reason, Wait};
-
-/// Delay of [`Wake::Again`], asked for within the last second before a deadline.
-const AGAIN: Duration = Duration::from_millis(100);
 
 /// When a key comes again, if nothing happens before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Next {
     /// When something happens.
     Nothing,
-    /// After this time.
-    After(Duration),
+    /// The pass went well. At this time, for this reason.
+    After(Wait),
     /// After its backoff.
     Failed(PassError),
     /// When what it waits for is there, or at the end of the wait. Nothing was done.
@@ -42,18 +40,19 @@ pub enum Scheduled {
 }
 
 impl Next {
-    /// What follows from the outcome of a pass that ended now.
+    /// What follows from the outcome of a pass that ended now, by both clocks.
     #[must_use]
-    pub fn after(outcome: Outcome, now: Timestamp) -> Self {
-        match (outcome.error, outcome.wake) {
-            (Some(error), _) => Self::Failed(error),
-            (None, Wake::OnChange) => Self::Nothing,
-            (None, Wake::Again) => Self::After(AGAIN),
-            (None, Wake::At(time)) => {
-                let delay = time.duration_since(now);
-                Self::After(Duration::try_from(delay).unwrap_or(AGAIN))
-            }
-        }
+    pub fn after(outcome: Outcome, timestamp: Timestamp, now: Instant) -> Self {
+        let reason = match (outcome.error, outcome.wake) {
+            (Some(error), _) => return Self::Failed(error),
+            (None, Wake::OnChange) => return Self::Nothing,
+            (None, Wake::Again | Wake::Deadline(_)) => Reason::Deadline,
+            (None, Wake::StatusPaced(_)) => Reason::StatusPaced,
+            (None, Wake::NamesTaken(_)) => Reason::NamesTaken,
+        };
+        let delay = outcome.wake.time().map(|time| time.duration_since(timestamp));
+        let delay = delay.and_then(|delay| Duration::try_from(delay).ok()).unwrap_or(DEADLINE_AGAIN);
+        Self::After(Wait { until: now + delay, reason })
     }
 
     /// Tells the queue.
@@ -68,9 +67,9 @@ impl Next {
                 queue.forget(key);
                 Scheduled::Fine
             }
-            Self::After(delay) => {
+            Self::After(wait) => {
                 queue.forget(key);
-                queue.add_after(key.clone(), *delay, now);
+                queue.wait(key.clone(), *wait);
                 Scheduled::Fine
             }
             Self::Wait(wait) => {

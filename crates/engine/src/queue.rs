@@ -14,39 +14,22 @@ use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet, VecDeque};
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
+use plan::durations::{
+    BACKOFF_BASE, BACKOFF_MAX, BUCKET_DEBT_MAX, BUCKET_INTERVAL, BURST_MAX, COALESCE, HEED_AFTER, REST,
+    REST_FOR_OTHERS, REST_MAX,
+};
+
 use crate::waits::{Reason, Wait};
 
 pub use news::Cause;
 
-/// Events of a key that follow each other more closely are a burst. The first one is acted upon at once,
-/// the others together when it is over. Pods that come are acted upon together from the first on: while a
-/// set's status still changes, a write to the set would be refused.
-const COALESCE: Duration = Duration::from_millis(10);
-/// A burst is acted upon so long after it began, even if it goes on.
-const BURST_MAX: Duration = Duration::from_millis(50);
-/// A key that has just written rests so long: what it wrote comes back as events, and pods that it
-/// asked for come one by one.
-const REST: Duration = Duration::from_millis(50);
-/// If others are under way too, the server is busy, and who waits for all pods of a step loses nothing:
-/// for each of them a key may rest so much longer, see [`Queue::rests_until`].
-const REST_MAX: Duration = Duration::from_secs(1);
-const REST_FOR_OTHERS: Duration = Duration::from_millis(100);
 /// When so many keys are known to rest, those that rest no more are forgotten.
 const RESTING_MANY: usize = 64;
-/// Delay after the first failure of a key; doubled with each further one (S14.1).
-const BACKOFF_BASE: Duration = Duration::from_millis(5);
-/// Longest delay between two attempts.
-const BACKOFF_MAX: Duration = Duration::from_secs(120);
 /// From this many failures in a row on (that is, delays from 640 ms), an event does not wake a
 /// key at once but after [`HEED_AFTER`], or at the end of its delay if that is sooner.
 const FAILURES_MANY: u32 = 8;
-const HEED_AFTER: Duration = Duration::from_secs(1);
-/// Retries of all keys together: one each 100 ms once a burst of 100 is used up (S14.1).
-const BUCKET_INTERVAL: Duration = Duration::from_millis(100);
+/// Retries of all keys together: one each [`BUCKET_INTERVAL`] once this many are used up (S14.1).
 const BUCKET_BURST: u32 = 100;
-/// No retry waits longer than this for the others: after an outage that failed thousands of
-/// passes, all are tried within that time.
-const BUCKET_DEBT_MAX: Duration = Duration::from_secs(30);
 
 /// A queue of keys; see the module.
 pub struct Queue<K> {
@@ -133,11 +116,6 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
                 self.gather(key, now);
             }
         }
-    }
-
-    /// Look at this key again after a while, or when something happens before.
-    pub fn add_after(&mut self, key: K, delay: Duration, now: Instant) {
-        self.delay(key, now + delay, Reason::Planned);
     }
 
     /// Look at this key again at the end of its wait, or when something happens before.

@@ -8,18 +8,16 @@
 mod writer;
 
 use std::collections::HashMap;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use plan::durations::{RIVAL_SILENCE, RIVAL_WINDOW};
 use plan::{Status, Workload};
 
 use crate::index::Key;
 pub use writer::{FIELD_MANAGER, ManagedFields, Writer};
 
-/// How many of our writes one manager may undo within [`WINDOW`] until it counts as a rival.
+/// How many of our writes one manager may undo within [`RIVAL_WINDOW`] until it counts as a rival.
 const UNDONE_MAX: usize = 3;
-const WINDOW: Duration = Duration::from_secs(60);
-/// How long a rival must have written nothing until we come back.
-pub(crate) const SILENCE: Duration = Duration::from_secs(60);
 
 /// Reason of the event on the Deployment, and of the refusal that ends the pass.
 pub const RIVAL_CONTROLLER: &str = "RivalController";
@@ -127,7 +125,7 @@ impl Rivalry {
         let manager = entry.undone_by(counters)?;
         entry.written = None;
         entry.undone.push((manager.clone(), now));
-        entry.undone.retain(|(_, at)| now.duration_since(*at) < WINDOW);
+        entry.undone.retain(|(_, at)| now.duration_since(*at) < RIVAL_WINDOW);
         if entry.undone.iter().filter(|(by, _)| *by == manager).count() < UNDONE_MAX {
             return None;
         }
@@ -141,7 +139,7 @@ impl Rivalry {
     pub fn yields_until(&mut self, key: &Key, now: Instant) -> Option<Instant> {
         let entry = self.entries.get_mut(key)?;
         let rival = entry.rival.take()?;
-        let until = rival.heard + SILENCE;
+        let until = rival.heard + RIVAL_SILENCE;
         if now < until {
             entry.rival = Some(rival);
             return Some(until);

@@ -14,19 +14,11 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ops::Bound;
 use std::time::{Duration, Instant};
 
+use plan::durations::{STILL_AFTER, STUCK_AFTER};
 use plan::{ReplicaSet, Workload};
 
 use crate::index::Key;
 use limit::Limit;
-
-/// A rollout whose sets have all pods that they were asked for, for so long, waits for these.
-const STILL_AFTER: Duration = Duration::from_millis(500);
-/// A rollout for which nothing was written for so long holds nobody up, whatever it waits for.
-const STUCK_AFTER: Duration = Duration::from_secs(10);
-/// How often [`Starts::turns`] is to be asked, lest a rollout that hangs holds up the others.
-pub const LOOK: Duration = Duration::from_millis(250);
-/// Who waits asks again after this long, should nobody tell.
-pub const ASK_AGAIN: Duration = Duration::from_secs(30);
 
 /// Who is under way, and who waits.
 pub struct Starts {
@@ -105,7 +97,7 @@ impl Starts {
     }
 
     /// A rollout is about to begin. If it has to wait, its turn is told by [`Turn::others`] of
-    /// another call, or comes when it asks again after [`ASK_AGAIN`].
+    /// another call, or comes when it asks again after [`ASK_AGAIN`](plan::durations::ASK_AGAIN).
     pub fn ask(&mut self, key: &Key, now: Instant) -> Turn {
         if !self.is_under_way(key, now) && self.is_waiting.insert(key.clone()) {
             self.waiting.entry(key.namespace.clone()).or_default().push_back(key.name.clone());

@@ -1,5 +1,6 @@
 //! Everything that an operator process knows of one API, behind two locks: the cache, and the rest.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -15,6 +16,7 @@ use crate::queue::Queue;
 use crate::rivalry::Rivalry;
 use crate::starts::Starts;
 use crate::templates::Templates;
+use crate::waits::{Facts, Standing, Wait};
 
 /// What becomes of orphans that match a selector and lack our label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,6 +152,17 @@ impl Engine {
 }
 
 impl State {
+    /// What each key waits for that waits now.
+    #[must_use]
+    pub fn waits(&self, now: Instant) -> BTreeMap<&Key, Wait> {
+        let standing = |due| Facts { due: Some(due), ..Facts::at(now) }.standing();
+        let waits = self.queue.waiting().into_iter().filter_map(|(key, due)| match standing(due) {
+            Standing::Now => None,
+            Standing::Wait(wait) => Some((key, wait)),
+        });
+        waits.collect()
+    }
+
     /// Wakes keys; says whether there were any.
     pub(crate) fn wake(&mut self, keys: Vec<Key>, now: Instant) -> bool {
         let is_any = !keys.is_empty();

@@ -1,7 +1,9 @@
-//! Why a key is not worked on at this moment, and until when.
+//! Whether a key may be worked on now; and if not, what it waits for, and until when.
 
 use std::fmt;
 use std::time::Instant;
+
+use crate::ledger::Readiness;
 
 /// What a key waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -20,13 +22,17 @@ pub enum Reason {
     ServerBusy,
     /// The silence of another controller that writes the same status.
     Rival,
-    /// A time that the planner named: a deadline, `minReadySeconds`, or a status that may come later.
-    Planned,
+    /// The next try with a name for its ReplicaSet: all are taken (NS-1).
+    NamesTaken,
+    /// The time when a status may be written that was held back.
+    StatusPaced,
+    /// The end of its progress deadline.
+    Deadline,
 }
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Burst,
         Self::CacheBehind,
         Self::Resting,
@@ -34,7 +40,9 @@ impl Reason {
         Self::BackingOff,
         Self::ServerBusy,
         Self::Rival,
-        Self::Planned,
+        Self::NamesTaken,
+        Self::StatusPaced,
+        Self::Deadline,
     ];
 
     /// Its name in metrics and on the debug page.
@@ -48,7 +56,9 @@ impl Reason {
             Self::BackingOff => "backing_off",
             Self::ServerBusy => "server_busy",
             Self::Rival => "rival",
-            Self::Planned => "planned",
+            Self::NamesTaken => "names_taken",
+            Self::StatusPaced => "status_paced",
+            Self::Deadline => "deadline",
         }
     }
 }
@@ -67,3 +77,74 @@ pub struct Wait {
     /// What it waits for.
     pub reason: Reason,
 }
+
+/// Whether a key may be worked on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Nothing keeps it.
+    Now,
+    /// Not now.
+    Wait(Wait),
+}
+
+/// What is known at a moment of what may keep a key. The ladder learns it bit by bit; what it does not
+/// know yet keeps nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Facts {
+    /// The moment.
+    pub now: Instant,
+    /// What the queue has it wait for: a burst, its rest, its backoff, or a time that its last attempt named.
+    pub due: Option<Wait>,
+    /// Until when the server asked to be spared.
+    pub spared_until: Option<Instant>,
+    /// Until when it is left to another controller.
+    pub rival_until: Option<Instant>,
+    /// Whether the cache shows its last write.
+    pub cache: Readiness,
+    /// Until when it may rest after its last write.
+    pub rests_until: Option<Instant>,
+    /// Whether all that it waits for is there, so that there is no use in resting.
+    pub is_settled: bool,
+    /// When it asks again for its turn to begin a rollout, if it would begin one and has no turn.
+    pub queued_until: Option<Instant>,
+}
+
+impl Facts {
+    /// Nothing is known.
+    #[must_use]
+    pub fn at(now: Instant) -> Self {
+        Self {
+            now,
+            due: None,
+            spared_until: None,
+            rival_until: None,
+            cache: Readiness::Ready,
+            rests_until: None,
+            is_settled: false,
+            queued_until: None,
+        }
+    }
+
+    /// May this key be worked on now? Where several reasons keep it, the first in the order of the ladder is
+    /// named: the others are looked at again when it ends.
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        let behind = match self.cache {
+            Readiness::Wait(until) => Some(until),
+            Readiness::Ready | Readiness::Overdue => None,
+        };
+        let reasons = [
+            (Reason::ServerBusy, self.spared_until),
+            (Reason::Rival, self.rival_until),
+            (Reason::CacheBehind, behind),
+            (Reason::Resting, self.rests_until.filter(|_| !self.is_settled)),
+            (Reason::Queued, self.queued_until),
+        ];
+        let waits = reasons.into_iter().map(|(reason, until)| until.map(|until| Wait { until, reason }));
+        let mut waits = std::iter::once(self.due).chain(waits).flatten();
+        waits.find(|wait| wait.until > self.now).map_or(Standing::Now, Standing::Wait)
+    }
+}
+
+#[cfg(test)]
+mod tests;

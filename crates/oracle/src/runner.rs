@@ -55,10 +55,10 @@ fn observe(case: &Case, store: &Store<'_>, is_first: bool) -> Result<Observed, S
 }
 
 fn report(store: &Store<'_>, outcome: &Outcome, now: Timestamp) -> Value {
-    let requeue = match outcome.wake {
-        Wake::OnChange => Value::Null,
-        Wake::Again => json!(0),
-        Wake::At(time) => json!(time.duration_since(now).as_secs_f64()),
+    let requeue = match (outcome.wake, outcome.wake.time()) {
+        (Wake::Again, _) => json!(0),
+        (_, Some(time)) => json!(time.duration_since(now).as_secs_f64()),
+        (_, None) => Value::Null,
     };
     let (writes, events) = store.take_log();
     json!({

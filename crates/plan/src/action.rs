@@ -244,17 +244,30 @@ pub enum Wake {
     OnChange,
     /// Soon, at the queue's own rate: the deadline is less than a second away (S9.15).
     Again,
-    /// At this time: one second after the deadline (S9.15).
-    At(Timestamp),
+    /// At this time, one second after the deadline (S9.15).
+    Deadline(Timestamp),
+    /// At this time, when a status may be written that was held back.
+    StatusPaced(Timestamp),
+    /// At this time, when the last of the names that are taken is tried again (NS-1).
+    NamesTaken(Timestamp),
 }
 
 impl Wake {
-    /// This, or a time if that comes first.
-    pub(crate) fn or_at(self, time: Timestamp) -> Self {
+    /// The time, if there is one.
+    #[must_use]
+    pub fn time(self) -> Option<Timestamp> {
         match self {
-            Self::OnChange => Self::At(time),
-            Self::At(other) => Self::At(other.min(time)),
-            Self::Again => self,
+            Self::OnChange | Self::Again => None,
+            Self::Deadline(time) | Self::StatusPaced(time) | Self::NamesTaken(time) => Some(time),
+        }
+    }
+
+    /// This, or another one that has a time, if that comes first.
+    pub(crate) fn or(self, other: Self) -> Self {
+        match (self, self.time(), other.time()) {
+            (Self::OnChange, ..) => other,
+            (_, Some(own), Some(others)) if others < own => other,
+            _ => self,
         }
     }
 }

@@ -1,19 +1,17 @@
 //! The name of the new ReplicaSet is taken: another one is tried, and on our kind not for ever
 //! (S4.15, NS-1).
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::action::Event;
 use crate::conditions::{Condition, whole_seconds};
+use crate::durations::NAMES_HELD;
 use crate::keys::{condition, reason};
 use crate::observed::{Observed, Workload};
 use crate::status::{CollisionRecord, Status};
 
 /// How many other names are tried for one template.
 const RETRIES_MAX: i64 = 3;
-/// How long nothing is created once they are used up. Then the last name is tried again: the
-/// set that has it may have gone.
-const HOLD: SignedDuration = SignedDuration::from_secs(300);
 
 /// Notes that `name` is taken: the next pass tries another one, up to the limit. Returns what is
 /// to be said of it.
@@ -27,7 +25,7 @@ pub(crate) fn note(observed: &Observed, status: &mut Status, name: &str, now: Ti
         "The name {name} is taken by a ReplicaSet that was not made for this template, and so were \
          {RETRIES_MAX} others. It is tried again every {} minutes; delete that ReplicaSet, or change \
          spec.template",
-        HOLD.as_mins()
+        NAMES_HELD.as_secs() / 60
     );
     let reached = Condition::new(
         condition::COLLISION_LIMIT_REACHED,
@@ -76,6 +74,6 @@ pub(crate) fn names(observed: &Observed, now: Timestamp) -> Names {
 /// written by another clock or by somebody else, and holds nothing up.
 fn held_until(known: &CollisionRecord, now: Timestamp) -> Option<Timestamp> {
     let last: Timestamp = known.time.parse().ok()?;
-    let until = last.checked_add(HOLD).ok()?;
+    let until = last.checked_add(NAMES_HELD).ok()?;
     (last <= now && now < until).then_some(until)
 }

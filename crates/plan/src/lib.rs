@@ -16,6 +16,7 @@ mod conditions;
 mod counters;
 mod creation;
 mod decisions;
+pub mod durations;
 pub mod equality;
 mod fenceposts;
 mod flavour;

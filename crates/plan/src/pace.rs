@@ -10,26 +10,17 @@
 
 use std::collections::BTreeMap;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
-use crate::action::StatusWrite;
+use crate::action::{StatusWrite, Wake};
 use crate::assemble::is_followed;
 use crate::decisions::Decisions;
+use crate::durations::{
+    STATUS_GATHERS, STATUS_GATHERS_IN_STEP, STATUS_GATHERS_UNHEARD, STATUS_REST, STATUS_REST_BESIDE_STEP,
+};
 use crate::observed::{Observed, ReplicaSet};
 use crate::report::{Due, Report};
 use crate::status::Status;
-
-/// A status that can wait is written so long after the one before.
-const REST: SignedDuration = SignedDuration::from_secs(1);
-/// The same if the plan takes a step: its counters are out of date at once, and what the sets report
-/// of the step brings the next pass.
-const REST_BESIDE_STEP: SignedDuration = SignedDuration::from_secs(2);
-/// For so long a status waits for those that follow it: the pods of one step become ready together.
-const GATHER: SignedDuration = SignedDuration::from_millis(500);
-/// The same while sets have yet to make or delete pods: their controller is about to report more.
-const GATHER_IN_STEP: SignedDuration = SignedDuration::from_secs(3);
-/// The same where nothing is told that anybody waits for, such as pods that terminate.
-const GATHER_UNHEARD: SignedDuration = SignedDuration::from_secs(6);
 
 /// The report without its status write, if that may wait.
 pub(crate) fn paced(report: Report, decisions: &Decisions<'_>) -> Report {
@@ -46,7 +37,7 @@ pub(crate) fn paced(report: Report, decisions: &Decisions<'_>) -> Report {
         return held(report);
     }
     match rests_until(write, decisions).filter(|until| until > now) {
-        Some(until) => Report { wake: report.wake.or_at(until), ..held(report) },
+        Some(until) => Report { wake: report.wake.or(Wake::StatusPaced(until)), ..held(report) },
         None => report,
     }
 }
@@ -59,22 +50,22 @@ fn rests_until(write: &StatusWrite, decisions: &Decisions<'_>) -> Option<Timesta
     let since = past(observed.options.status_held);
     let in_step = is_in_step(decisions);
     if observed.options.joins_reports && in_step && is_first_report(write, observed) {
-        return since?.checked_add(GATHER_IN_STEP).ok();
+        return since?.checked_add(STATUS_GATHERS_IN_STEP).ok();
     }
     if !may_wait(write, observed) {
         return None;
     }
     let takes_step = is_followed(decisions, Due::AtOnce);
-    let rest = if takes_step { REST_BESIDE_STEP } else { REST };
+    let rest = if takes_step { STATUS_REST_BESIDE_STEP } else { STATUS_REST };
     let gather = if takes_step {
         // It may have waited since before the step, whose counters come in a moment.
-        GATHER_UNHEARD
+        STATUS_GATHERS_UNHEARD
     } else if in_step {
-        GATHER_IN_STEP
+        STATUS_GATHERS_IN_STEP
     } else if is_heard(write, observed) {
-        GATHER
+        STATUS_GATHERS
     } else {
-        GATHER_UNHEARD
+        STATUS_GATHERS_UNHEARD
     };
     let rested = past(observed.options.status_written).and_then(|written| written.checked_add(rest).ok());
     let gathered = since.and_then(|since| since.checked_add(gather).ok());

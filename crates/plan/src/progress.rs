@@ -4,6 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::action::Wake;
 use crate::conditions::{Condition, Edit};
+use crate::durations::DEADLINE_MARGIN;
 use crate::keys::{condition, reason};
 use crate::observed::Workload;
 use crate::status::Status;
@@ -97,9 +98,9 @@ impl Status {
             return Wake::OnChange;
         }
         let Some(end) = after_deadline(condition, deadline) else { return Wake::OnChange };
-        if end.duration_since(now) < SignedDuration::from_secs(1) {
+        if !end.checked_sub(DEADLINE_MARGIN).is_ok_and(|last| now <= last) {
             return Wake::Again;
         }
-        end.checked_add(SignedDuration::from_secs(1)).map_or(Wake::OnChange, Wake::At)
+        end.checked_add(DEADLINE_MARGIN).map_or(Wake::OnChange, Wake::Deadline)
     }
 }

@@ -259,7 +259,8 @@ fn rolling_out(decisions: &Decisions<'_>, told: Told<'_>) -> Report {
     let report = finished(decisions, told, computed, why);
     // S9.15: a write wakes by itself.
     let wake = if report.write.is_some() { Wake::OnChange } else { wake };
-    let wake = if let Because::NamesTaken(until) = aim.because { wake.or_at(until) } else { wake };
+    let wake =
+        if let Because::NamesTaken(until) = aim.because { wake.or(Wake::NamesTaken(until)) } else { wake };
     Report { wake, ..report }
 }
 

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::action::{Ask, Event, RollBack};
 use crate::aim::{Aim, Because};
 use crate::conditions::{Condition, Edit, whole_seconds};
+use crate::durations::ROLLBACK_REPEATED_WITHIN;
 use crate::keys::{CHANGE_CAUSE, FINGERPRINTS, Map, condition, is_never_copied, reason};
 use crate::observed::{Observed, ReplicaSet, Workload};
 use crate::revision::{self, Revision, Wanted};
@@ -15,10 +16,9 @@ use crate::sets::Sets;
 use crate::status::{RecentRollback, RollbackRecord};
 use crate::template::without_hash_label;
 
-/// How many rollbacks are carried out within [`REPEAT_WINDOW_SECONDS`] when nobody writes a
+/// How many rollbacks are carried out within [`ROLLBACK_REPEATED_WITHIN`] when nobody writes a
 /// template that was not there before; then a `rollbackTo` was left in a repository.
 const REPEATS_MAX: usize = 3;
-const REPEAT_WINDOW_SECONDS: i64 = 600;
 
 /// What becomes of `spec.rollbackTo`.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +62,7 @@ pub(crate) fn request(observed: &Observed, sets: &Sets<'_>, now: Timestamp) -> R
     let message = format!(
         "spec.rollbackTo was carried out {REPEATS_MAX} times within {} minutes while the same templates came \
          back each time; remove spec.rollbackTo from the manifest, or apply a new spec.template",
-        REPEAT_WINDOW_SECONDS / 60
+        ROLLBACK_REPEATED_WITHIN.as_secs() / 60
     );
     let news = (!still).then(|| {
         let (time, result) = (whole_seconds(now).to_string(), "Refused".to_owned());
@@ -93,8 +93,8 @@ fn recent(workload: &Workload, set: Option<&ReplicaSet>, now: Timestamp) -> Vec<
         return Vec::new();
     }
     let is_recent = |entry: &&RecentRollback| {
-        let age = entry.time.parse::<Timestamp>().map(|time| now.duration_since(time));
-        age.is_ok_and(|age| age < SignedDuration::from_secs(REPEAT_WINDOW_SECONDS))
+        let end = entry.time.parse::<Timestamp>().and_then(|time| time.checked_add(ROLLBACK_REPEATED_WITHIN));
+        end.is_ok_and(|end| now < end)
     };
     record.recent.iter().filter(is_recent).cloned().collect()
 }

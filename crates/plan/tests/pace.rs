@@ -49,7 +49,7 @@ fn a_status_that_only_counts_on_waits_and_comes() {
         world.find_mut("web-b").status.ready -= 1;
         let plan = plan_at_rest(&mut world);
         assert_eq!(written(&plan), None, "{:?}", plan.actions);
-        assert_eq!(plan.wake, Wake::At(until(&world)));
+        assert_eq!(plan.wake, Wake::StatusPaced(until(&world)));
         // When it may be written, it is.
         world.now = until(&world);
         assert_eq!(written(&world.plan()).unwrap().ready_replicas, 12);
@@ -67,7 +67,7 @@ fn beside_a_step_a_status_waits_for_what_becomes_of_it() {
         let plan = world.plan();
         assert!(plan.actions.iter().any(|planned| matches!(planned.action, Action::UpdateReplicaSet(_))));
         assert_eq!(written(&plan), None, "{:?}", plan.actions);
-        assert_eq!(plan.wake, Wake::At(world.now + SECOND));
+        assert_eq!(plan.wake, Wake::StatusPaced(world.now + SECOND));
         world.now += SECOND;
         assert_eq!(written(&world.plan()).unwrap().available_replicas, 12);
     }
@@ -104,7 +104,7 @@ fn a_deadline_is_not_missed_because_a_status_waits() {
     world.find_mut("web-b").status.ready -= 1;
     let plan = plan_at_rest(&mut world);
     // The deadline is later than the end of the rest.
-    assert_eq!(plan.wake, Wake::At(until(&world)));
+    assert_eq!(plan.wake, Wake::StatusPaced(until(&world)));
 }
 
 #[test]

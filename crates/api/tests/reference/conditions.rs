@@ -63,6 +63,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
             reason::HASH_COLLISION,
             reason::ROLLBACK_REPEATED,
             reason::SELECTING_ALL,
+            reason::NEWER_SPEC,
         ],
         "somebody has to do something; see [ecosystem.md](ecosystem.md)",
     ),

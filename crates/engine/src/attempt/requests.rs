@@ -2,13 +2,14 @@
 //! answer is noted where the next pass needs it.
 
 use api::encode;
+use plan::durations::RIVAL_SILENCE;
 use plan::{Action, Ask, Claim, DryRun, Event, NewReplicaSet, ReplicaSet, StatusWrite, Target, Workload};
 use serde_json::Value;
 
 use super::{Attempt, live};
 use crate::pass::{Answer, Cluster, Owner, Refusal};
 use crate::port::{Cause, Kind, Note, Object, Patch, Port, Reply, Request};
-use crate::rivalry::{Counters, RIVAL_CONTROLLER, Rival, SILENCE};
+use crate::rivalry::{Counters, RIVAL_CONTROLLER, Rival};
 
 impl<P: Port> Attempt<'_, P> {
     fn patch(&self, kind: Kind, name: &str, patch: Patch, of_status: bool) -> Request {
@@ -71,7 +72,7 @@ impl<P: Port> Attempt<'_, P> {
 
     /// Says that we give way, and why the pass ends here.
     fn give_way(&self, workload: &Workload, rival: &Rival) -> Refusal {
-        let (manager, seconds) = (&rival.manager, SILENCE.as_secs());
+        let (manager, seconds) = (&rival.manager, RIVAL_SILENCE.as_secs());
         let message = format!(
             "\"{manager}\" keeps undoing our status counters: this Deployment is left to it until it has \
              been silent for {seconds} s. Only one controller may run; with --force we give way to nobody"

@@ -1,3 +1,5 @@
+use plan::durations::{CACHE_PATIENCE, CACHE_PATIENCE_WITHOUT_WATCH};
+
 use super::*;
 use crate::index::Sight;
 use crate::index::tests::{key, set, workload};
@@ -10,20 +12,20 @@ fn index() -> Index {
 }
 
 fn is_waiting(ledger: &mut Ledger, index: &Index, now: Instant) -> bool {
-    matches!(ledger.check(PATIENCE, &key("web"), index, now), Readiness::Wait(_))
+    matches!(ledger.check(CACHE_PATIENCE, &key("web"), index, now), Readiness::Wait(_))
 }
 
 #[test]
 fn a_write_is_waited_for_until_its_kind_shows_it() {
     let (mut index, mut ledger) = (index(), Ledger::default());
     let now = Instant::now();
-    assert_eq!(ledger.check(PATIENCE, &key("web"), &index, now), Readiness::Ready);
+    assert_eq!(ledger.check(CACHE_PATIENCE, &key("web"), &index, now), Readiness::Ready);
     ledger.wrote_set(&key("web"), "20", now);
     index.apply_workload(workload("web", "w", "web", 30), Instant::now());
     assert!(is_waiting(&mut ledger, &index, now), "versions of another kind say nothing");
-    assert_eq!(ledger.check(PATIENCE, &key("api"), &index, now), Readiness::Ready);
+    assert_eq!(ledger.check(CACHE_PATIENCE, &key("api"), &index, now), Readiness::Ready);
     index.apply_set(set("other", None, "other", 21));
-    assert_eq!(ledger.check(PATIENCE, &key("web"), &index, now), Readiness::Ready);
+    assert_eq!(ledger.check(CACHE_PATIENCE, &key("web"), &index, now), Readiness::Ready);
 }
 
 #[test]
@@ -32,7 +34,7 @@ fn a_write_that_changed_nothing_is_not_waited_for() {
     let now = Instant::now();
     ledger.wrote_workload(&key("web"), "10", now);
     ledger.wrote_set(&key("web"), "11", now);
-    assert_eq!(ledger.check(PATIENCE, &key("web"), &index, now), Readiness::Ready);
+    assert_eq!(ledger.check(CACHE_PATIENCE, &key("web"), &index, now), Readiness::Ready);
 }
 
 #[test]
@@ -42,7 +44,7 @@ fn a_deletion_is_waited_for() {
     ledger.deleted_set(&key("web"), "uid-web-1", now);
     assert!(is_waiting(&mut ledger, &index, now));
     index.delete_set("ns", "uid-web-1", "22");
-    assert_eq!(ledger.check(PATIENCE, &key("web"), &index, now), Readiness::Ready);
+    assert_eq!(ledger.check(CACHE_PATIENCE, &key("web"), &index, now), Readiness::Ready);
 }
 
 #[test]
@@ -50,10 +52,10 @@ fn patience_ends() {
     let (index, mut ledger) = (index(), Ledger::default());
     let now = Instant::now();
     ledger.wrote_set(&key("web"), "20", now);
-    let now = now + PATIENCE;
-    assert_eq!(ledger.check(PATIENCE, &key("web"), &index, now), Readiness::Overdue);
+    let now = now + CACHE_PATIENCE;
+    assert_eq!(ledger.check(CACHE_PATIENCE, &key("web"), &index, now), Readiness::Overdue);
     ledger.clear(&key("web"));
-    assert_eq!(ledger.check(PATIENCE, &key("web"), &index, now), Readiness::Ready);
+    assert_eq!(ledger.check(CACHE_PATIENCE, &key("web"), &index, now), Readiness::Ready);
 }
 
 #[test]
@@ -61,7 +63,7 @@ fn versions_that_are_no_numbers_are_not_waited_for() {
     let (index, mut ledger) = (index(), Ledger::default());
     let now = Instant::now();
     ledger.wrote_set(&key("web"), "blue", now);
-    assert_eq!(ledger.check(PATIENCE, &key("web"), &index, now), Readiness::Ready);
+    assert_eq!(ledger.check(CACHE_PATIENCE, &key("web"), &index, now), Readiness::Ready);
 }
 
 #[test]
@@ -70,10 +72,10 @@ fn patience_ends_sooner_when_a_watch_is_broken() {
     let start = Instant::now();
     ledger.wrote_workload(&key("web"), "20", start);
     let check = |ledger: &mut Ledger, patience, now| ledger.check(patience, &key("web"), &index, now);
-    let soon = start + PATIENCE_WITHOUT_WATCH;
-    assert_eq!(check(&mut ledger, PATIENCE_WITHOUT_WATCH, start), Readiness::Wait(soon));
-    assert_eq!(check(&mut ledger, PATIENCE, soon), Readiness::Wait(start + PATIENCE));
-    assert_eq!(check(&mut ledger, PATIENCE_WITHOUT_WATCH, soon), Readiness::Overdue);
+    let soon = start + CACHE_PATIENCE_WITHOUT_WATCH;
+    assert_eq!(check(&mut ledger, CACHE_PATIENCE_WITHOUT_WATCH, start), Readiness::Wait(soon));
+    assert_eq!(check(&mut ledger, CACHE_PATIENCE, soon), Readiness::Wait(start + CACHE_PATIENCE));
+    assert_eq!(check(&mut ledger, CACHE_PATIENCE_WITHOUT_WATCH, soon), Readiness::Overdue);
 }
 
 #[test]
@@ -87,7 +89,7 @@ fn a_write_of_which_nobody_knows_is_looked_at_and_then_waited_for() {
     assert_eq!(ledger.in_doubt(&key("web")), None);
     assert!(is_waiting(&mut ledger, &index, now), "the cache lacks what was found");
     index.apply_set(set("web-2", Some("w"), "web", 40));
-    assert_eq!(ledger.check(PATIENCE, &key("web"), &index, now), Readiness::Ready);
+    assert_eq!(ledger.check(CACHE_PATIENCE, &key("web"), &index, now), Readiness::Ready);
 }
 
 #[test]
@@ -96,7 +98,7 @@ fn a_write_that_was_not_carried_out_is_not_waited_for() {
     let now = Instant::now();
     ledger.doubts(&key("web"), "web-2", now);
     ledger.settled(&key("web"), None, now);
-    assert_eq!(ledger.check(PATIENCE, &key("web"), &index, now), Readiness::Ready);
+    assert_eq!(ledger.check(CACHE_PATIENCE, &key("web"), &index, now), Readiness::Ready);
 }
 
 /// What was written last may be gone again before anything shows it; a list begun later shows that.

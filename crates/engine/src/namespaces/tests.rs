@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use super::*;
 
 fn seen(name: &str, version: u64, is_selected: bool) -> Sighting {

@@ -18,18 +18,28 @@ fn error(retry: bool) -> PassError {
 
 #[test]
 fn an_error_counts_more_than_a_wish() {
-    let now = Timestamp::UNIX_EPOCH;
-    assert_eq!(Next::after(outcome(Some(error(true)), Wake::Again), now), Next::Failed(error(true)));
-    assert_eq!(Next::after(outcome(None, Wake::OnChange), now), Next::Nothing);
-    assert_eq!(Next::after(outcome(None, Wake::Again), now), Next::After(AGAIN));
+    let now = Instant::now();
+    let after = |error, wake| Next::after(outcome(error, wake), Timestamp::UNIX_EPOCH, now);
+    assert_eq!(after(Some(error(true)), Wake::Again), Next::Failed(error(true)));
+    assert_eq!(after(None, Wake::OnChange), Next::Nothing);
+    let soon = Wait { until: now + DEADLINE_AGAIN, reason: Reason::Deadline };
+    assert_eq!(after(None, Wake::Again), Next::After(soon));
 }
 
 #[test]
-fn a_time_that_has_passed_is_soon() {
-    let now = Timestamp::UNIX_EPOCH;
-    let at = |seconds| Wake::At(now + jiff::SignedDuration::from_secs(seconds));
-    assert_eq!(Next::after(outcome(None, at(5)), now), Next::After(Duration::from_secs(5)));
-    assert_eq!(Next::after(outcome(None, at(-5)), now), Next::After(AGAIN));
+fn a_time_has_its_reason_and_is_soon_once_it_has_passed() {
+    let (now, timestamp) = (Instant::now(), Timestamp::UNIX_EPOCH);
+    let wakes: [(fn(Timestamp) -> Wake, Reason); 3] = [
+        (Wake::Deadline, Reason::Deadline),
+        (Wake::StatusPaced, Reason::StatusPaced),
+        (Wake::NamesTaken, Reason::NamesTaken),
+    ];
+    for (wake, reason) in wakes {
+        let at = |seconds| wake(timestamp + jiff::SignedDuration::from_secs(seconds));
+        let after = |seconds| Next::after(outcome(None, at(seconds)), timestamp, now);
+        assert_eq!(after(5), Next::After(Wait { until: now + Duration::from_secs(5), reason }));
+        assert_eq!(after(-5), Next::After(Wait { until: now + DEADLINE_AGAIN, reason }));
+    }
 }
 
 #[test]

@@ -270,7 +270,7 @@ fn a_key_in_work_comes_again_afterwards() {
 #[test]
 fn an_event_overtakes_a_delay() {
     let mut bench = Bench::new();
-    bench.queue.add_after(7, Duration::from_secs(600), bench.now);
+    bench.queue.wait(7, Wait { until: bench.now + Duration::from_secs(600), reason: Reason::Deadline });
     assert_eq!(bench.take(), None);
     bench.wake(7);
     assert_eq!(bench.take(), Some(7));
@@ -346,8 +346,8 @@ fn each_wait_has_its_reason() {
     let reason = |queue: &Queue<u32>, key: u32| queue.waiting().get(&key).map(|wait| wait.reason);
     queue.heed([(1, Cause::Advanced)], start);
     assert_eq!(reason(&queue, 1), Some(Reason::Burst));
-    queue.add_after(2, Duration::from_secs(9), start);
-    assert_eq!(reason(&queue, 2), Some(Reason::Planned));
+    queue.wait(2, Wait { until: start + Duration::from_secs(9), reason: Reason::Deadline });
+    assert_eq!(reason(&queue, 2), Some(Reason::Deadline));
     queue.wait(3, Wait { until: start + Duration::from_secs(9), reason: Reason::Queued });
     assert_eq!(reason(&queue, 3), Some(Reason::Queued));
     queue.add_failed(4, start);

@@ -78,7 +78,7 @@ fn slow_or_divided_foes_are_repaired() {
     let mut fight = Fight::new();
     for _ in 0..6 {
         assert_eq!(fight.round("other"), None);
-        fight.now += WINDOW / 2;
+        fight.now += RIVAL_WINDOW / 2;
     }
     let mut fight = Fight::new();
     for manager in ["a", "b", "c", "a", "b", "c"] {
@@ -125,23 +125,23 @@ fn silence_ends_it_and_one_more_undoing_begins_it_anew() {
     let mut fight = Fight::new();
     while fight.round("other").is_none() {}
     for _ in 0..5 {
-        fight.now += SILENCE * 2 / 3;
+        fight.now += RIVAL_SILENCE * 2 / 3;
         fight.foreign("other");
         assert!(fight.yields(), "it is still heard of");
     }
-    fight.now += SILENCE * 2 / 3;
+    fight.now += RIVAL_SILENCE * 2 / 3;
     // A change of the spec is not a word of the rival's.
     let writer = fight.version;
     let version = fight.next();
     fight.saw(Sighting { version, ..sighting(writer, 77, "other") });
     assert!(fight.yields());
-    fight.now += SILENCE / 3;
+    fight.now += RIVAL_SILENCE / 3;
     assert!(!fight.yields());
     assert_eq!(fight.round("other").as_deref(), Some("other"));
     assert!(fight.yields());
-    fight.now += SILENCE;
+    fight.now += RIVAL_SILENCE;
     assert!(!fight.yields());
-    fight.now += WINDOW;
+    fight.now += RIVAL_WINDOW;
     assert_eq!(fight.round("other"), None, "all is forgiven");
 }
 

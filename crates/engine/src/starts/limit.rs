@@ -7,6 +7,8 @@
 
 use std::time::{Duration, Instant};
 
+use plan::durations::{SLOTS_BREATH, SLOTS_REMEMBERED, SLOTS_TOLERANCE};
+
 /// Enough to keep a server of two cores busy: with twelve it waits at times, with 24 each rollout takes
 /// more writes.
 const START: usize = 16;
@@ -14,14 +16,8 @@ const START: usize = 16;
 const LEAST: usize = 4;
 /// A bound for what is done at once after an idle time, whatever was measured before.
 const MOST: usize = 512;
-/// What takes no longer than this is no sign of a queue: our own rest after a write is part of it.
-const TOLERANCE: Duration = Duration::from_millis(50);
 /// It grows by one for so many rollouts that are served soon, until it was too large for the first time.
 const BRISK: usize = 4;
-/// How long it is remembered what the quickest took; a little more is taken for quick then.
-const REMEMBERED: Duration = Duration::from_secs(60);
-/// The number is lowered for refusals so often at most: one stall refuses many requests.
-const BREATH: Duration = Duration::from_secs(1);
 
 /// The limit, and what it was learned from.
 #[derive(Debug)]
@@ -58,7 +54,7 @@ impl Limit {
     /// A rollout that began then has the first pods that it asked for. `is_reached`: whether others wait.
     pub(super) fn served(&mut self, begun: Instant, now: Instant, is_reached: bool) {
         let took = now.saturating_duration_since(begun);
-        if took > self.quickest(took, now) * 3 / 2 + TOLERANCE {
+        if took > self.quickest(took, now) * 3 / 2 + SLOTS_TOLERANCE {
             // Those that had begun before it was lowered tell of the time before.
             if self.lowered.is_none_or(|lowered| lowered < begun) {
                 self.lower((self.rollouts * 3 / 4).max(START.min(self.rollouts)), now);
@@ -70,16 +66,17 @@ impl Limit {
 
     /// The server refused a request for being busy.
     pub(super) fn refused(&mut self, now: Instant) {
-        if self.lowered.is_none_or(|lowered| lowered + BREATH <= now) {
+        if self.lowered.is_none_or(|lowered| lowered + SLOTS_BREATH <= now) {
             self.lower((self.rollouts / 2).max(LEAST.min(self.rollouts)), now);
         }
     }
 
     fn quickest(&mut self, took: Duration, now: Instant) -> Duration {
-        let known = self.quickest.map_or((took, now), |(known, since)| match since + REMEMBERED <= now {
-            true => (known + known / 4, now),
-            false => (known, since),
-        });
+        let known =
+            self.quickest.map_or((took, now), |(known, since)| match since + SLOTS_REMEMBERED <= now {
+                true => (known + known / 4, now),
+                false => (known, since),
+            });
         let quickest = if took < known.0 { (took, now) } else { known };
         self.quickest = Some(quickest);
         quickest.0

@@ -1,4 +1,7 @@
+use std::time::Duration;
+
 use plan::SetFailure;
+use plan::durations::{ASK_AGAIN, TURNS_LOOK};
 
 use super::*;
 use crate::index::tests::{set, workload};
@@ -74,7 +77,7 @@ fn one_that_waits_for_a_busy_server_is_waited_for() {
     let moved = start + STILL_AFTER / 2;
     // Its next pods are not there yet.
     assert_eq!(names(&starts.moved(&key("a/1"), moved)), [""; 0]);
-    assert_eq!(names(&starts.turns(moved + STUCK_AFTER - LOOK)), [""; 0]);
+    assert_eq!(names(&starts.turns(moved + STUCK_AFTER - TURNS_LOOK)), [""; 0]);
     assert_eq!(names(&starts.turns(moved + STUCK_AFTER)), ["a/2"]);
 }
 
@@ -114,7 +117,7 @@ fn who_waits_is_told_even_if_another_asks() {
 fn who_waits_is_told_when_nothing_moves() {
     let (mut starts, start) = (limited(2), Instant::now());
     begun(&mut starts, &["a/1", "a/2", "a/3", "b/1", "a/4"], start);
-    assert_eq!(names(&starts.turns(start + STUCK_AFTER - LOOK)), [""; 0]);
+    assert_eq!(names(&starts.turns(start + STUCK_AFTER - TURNS_LOOK)), [""; 0]);
     assert_eq!(names(&starts.turns(start + STUCK_AFTER)), ["b/1", "a/3"]);
     assert_eq!(starts.others(&key("a/3"), start + STUCK_AFTER), 1);
     assert_eq!(names(&starts.turns(start + 2 * STUCK_AFTER)), ["a/4"]);

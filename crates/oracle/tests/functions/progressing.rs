@@ -50,10 +50,10 @@ pub(crate) fn requeue(input: &Value) -> Answer {
     let deadline = snapshot::workload(input).progress_deadline_seconds;
     let wake = deadline
         .map_or(Wake::OnChange, |deadline| status.wake_after((replicas, generation), deadline, now(input)));
-    match wake {
-        Wake::OnChange => json!({ "returned": -1, "requeueAfterSeconds": null }),
-        Wake::Again => json!({ "returned": 0, "requeueAfterSeconds": 0 }),
-        Wake::At(time) => {
+    match (wake, wake.time()) {
+        (Wake::Again, _) => json!({ "returned": 0, "requeueAfterSeconds": 0 }),
+        (_, None) => json!({ "returned": -1, "requeueAfterSeconds": null }),
+        (_, Some(time)) => {
             let delay = time.duration_since(now(input)).as_secs_f64();
             json!({ "returned": delay - 1.0, "requeueAfterSeconds": delay })
         }

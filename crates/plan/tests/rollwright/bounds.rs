@@ -62,7 +62,12 @@ fn three_other_names_are_tried_and_no_more() {
     let before = world.observed.sets.clone();
     for _ in 0..3 {
         let plan = world.plan();
-        assert_eq!(plan.wake, Wake::At("2026-04-01T12:05:00Z".parse().unwrap()), "{:?}", plan.actions);
+        assert_eq!(
+            plan.wake,
+            Wake::NamesTaken("2026-04-01T12:05:00Z".parse().unwrap()),
+            "{:?}",
+            plan.actions
+        );
         assert!(plan.why.to_string().contains("names"), "{}", plan.why);
         world.apply(&plan);
     }

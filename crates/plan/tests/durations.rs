@@ -1,0 +1,123 @@
+//! Every duration of planner and engine stands in one file, and in docs/reference/durations.md.
+//!
+//! `UPDATE=1 cargo test -p plan --test durations` writes the page anew.
+
+#![allow(clippy::unwrap_used, reason = "a test")]
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use plan::durations::ALL;
+
+const HEAD: &str = "# Durations
+
+<!-- Made from crates/plan/src/durations.rs: UPDATE=1 cargo test -p plan --test durations -->
+
+How long the operator waits, and for what. None of these can be set. [metrics.md](metrics.md#why-a-deployment-waits)
+says by which of them a Deployment waits at the moment.
+
+| name in the source | value | |
+|---|---|---|
+";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// In the largest unit that needs no fraction.
+fn shown(value: Duration) -> String {
+    match value.as_millis() {
+        millis if millis % 60_000 == 0 => format!("{} min", millis / 60_000),
+        millis if millis % 1000 == 0 => format!("{} s", millis / 1000),
+        millis => format!("{millis} ms"),
+    }
+}
+
+#[test]
+fn the_page_has_them_all() {
+    let mut page = HEAD.to_owned();
+    for (name, value, sentence) in ALL {
+        writeln!(page, "| `{name}` | {} | {} |", shown(*value), sentence.trim()).unwrap();
+    }
+    let path = root().join("docs/reference/durations.md");
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    let stored = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(
+        stored, page,
+        "docs/reference/durations.md is not up to date: UPDATE=1 cargo test -p plan --test durations"
+    );
+}
+
+#[test]
+fn each_has_a_sentence() {
+    for (name, value, sentence) in ALL {
+        assert!(*value > Duration::ZERO, "{name}");
+        assert!(sentence.len() > 20 && sentence.ends_with('.'), "{name}: {sentence}");
+    }
+}
+
+/// The sources of a folder; tests aside, which may wait as long as they like.
+fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if name.ends_with(".rs") && !["tests.rs", "durations.rs"].contains(&name) {
+            found.push(path);
+        }
+    }
+}
+
+/// Lines that make a duration out of a number, or give one a name.
+fn durations(text: &str) -> Vec<&str> {
+    let (code, _tests) = text.split_once("#[cfg(test)]\nmod tests {").unwrap_or((text, ""));
+    let is_number =
+        |rest: &str| rest.split_once('(').is_some_and(|(_, of)| of.starts_with(|c: char| c.is_ascii_digit()));
+    let is_made = |line: &str| line.split("Duration::from_").skip(1).any(is_number);
+    let is_named = |line: &str| {
+        let Some((_, rest)) = line.split_once("const ") else { return false };
+        let (name, kind) = rest.split_once(':').unwrap_or((rest, ""));
+        let units = ["SECONDS", "SECS", "MILLIS", "MINUTES"];
+        kind.split('=').next().is_some_and(|kind| kind.contains("Duration"))
+            || units.iter().any(|unit| name.ends_with(unit))
+    };
+    let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+    lines.filter(|line| is_made(line) || is_named(line)).collect()
+}
+
+#[test]
+fn none_stands_elsewhere() {
+    let mut files = Vec::new();
+    for folder in ["crates/plan/src", "crates/engine/src"] {
+        sources(&root().join(folder), &mut files);
+    }
+    assert!(files.len() > 60, "{} files", files.len());
+    for path in files {
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(
+            durations(&text),
+            [""; 0],
+            "{}: its place is crates/plan/src/durations.rs",
+            path.display()
+        );
+    }
+}
+
+#[test]
+fn a_planted_duration_is_found() {
+    let planted = [
+        "const REST: Duration = OTHER;",
+        "pub const PATIENCE_SECONDS: i64 = 600;",
+        "    let until = now + SignedDuration::from_secs(1);",
+        "    wait(std::time::Duration::from_millis(5_000)).await;",
+    ];
+    for line in planted {
+        assert_eq!(durations(line), [line]);
+    }
+    let fine = "/// `Duration::from_secs(1)`\nSignedDuration::from_secs(deadline)\nconst MAX: usize = 3;\n#[cfg(test)]\nmod tests {\n    Duration::from_secs(3)";
+    assert_eq!(durations(fine), [""; 0]);
+}
