@@ -1,14 +1,17 @@
-//! What the controller would do next, step by step: its planner, over a snapshot that every step
+//! What the controller would do next, step by step: the engine's passes, over a snapshot that every step
 //! changes as the cluster would, with pods that become ready.
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use api::decode::{self, Defaults};
+use engine::pass::{Answer, Cluster, Outcome, Owner, Refusal};
+use futures::FutureExt as _;
 use plan::keys::REVISION;
 use plan::template::without_hash_label;
 use plan::{
-    Action, Answers, Ask, Claim, DryRun, NewReplicaSet, Observed, Options, Pace, Pod, ReplicaSet, RollBack,
-    SetStatus, Step, UpdateReplicaSet, Why,
+    Action, Answers, Ask, Claim, DryRun, Event, NewReplicaSet, Observed, Options, Pace, Pod, ReplicaSet,
+    RollBack, SetStatus, UpdateReplicaSet, Why, Workload,
 };
 use serde_json::Value;
 
@@ -16,8 +19,6 @@ use crate::cluster::Deployment;
 
 /// More steps than any rollout takes that ends: one per pod, up and down, of the largest we show.
 const STEPS_MAX: usize = 10_000;
-/// As many questions as a pass may ask.
-const QUESTIONS_MAX: usize = 12;
 
 /// A ReplicaSet that a step shows: name, revision and size.
 pub(crate) type Size = (String, i64, i64);
@@ -76,7 +77,12 @@ struct World<'a> {
     pods: Option<Vec<Pod>>,
     version: u64,
     now: jiff::Timestamp,
+    /// The most pods that are asked for, and the fewest that are available, in the pass under way.
+    bounds: Option<(i64, i64)>,
 }
+
+/// The cluster that the passes are made over.
+struct Imagined<'a>(Mutex<World<'a>>);
 
 /// Plays the rollout of a Deployment to its end.
 ///
@@ -87,9 +93,9 @@ pub(crate) fn project(
     sets: &[Value],
     now: jiff::Timestamp,
 ) -> Result<Projection, String> {
-    let mut world = World::new(deployment, sets, None, now)?;
+    let world = World::new(deployment, sets, None, now)?;
     let (strategy, replicas) = (world.observed.workload.strategy.clone(), world.observed.workload.replicas);
-    let (rows, end) = world.play()?;
+    let (rows, end) = Imagined(Mutex::new(world)).play()?;
     Ok(Projection {
         rows,
         end,
@@ -109,7 +115,48 @@ pub(crate) fn why(
     now: jiff::Timestamp,
 ) -> Result<Why, String> {
     let pods = pods.iter().map(decode::pod).collect();
-    Ok(World::new(deployment, sets, Some(pods), now)?.plan()?.why)
+    let world = World::new(deployment, sets, Some(pods), now)?;
+    let Outcome { why, error, .. } = Imagined(Mutex::new(world)).pass()?;
+    why.ok_or_else(|| error.map_or_else(String::new, |error| error.message))
+}
+
+impl<'a> Imagined<'a> {
+    fn play(&self) -> Result<(Vec<Row>, Why), String> {
+        let mut rows = vec![self.world().row()];
+        for _ in 0..STEPS_MAX {
+            self.world().bounds = None;
+            let Outcome { error, writes, why, .. } = self.pass()?;
+            // What has moved is tried again, as the controller does it.
+            if let Some(error) = error.filter(|_| writes == 0) {
+                return Err(error.message);
+            }
+            let mut world = self.world();
+            let row = world.row();
+            let (most, least) = world.bounds.unwrap_or((row.pods, row.available));
+            let row = Row { pods: most.max(row.pods), available: least.min(row.available), ..row };
+            if rows.last().is_none_or(|last| last.sizes != row.sizes) {
+                rows.push(row);
+            }
+            let has_moved = world.pods_become_ready();
+            if writes == 0 && !has_moved {
+                return Ok((rows, why.unwrap_or_default()));
+            }
+        }
+        Err(format!("no end after {STEPS_MAX} steps"))
+    }
+
+    fn pass(&self) -> Result<Outcome, String> {
+        let (observed, now) = {
+            let world = self.world();
+            (world.observed.clone(), world.now)
+        };
+        let pass = engine::pass::run(self, observed, now).now_or_never();
+        pass.ok_or_else(|| "the pass waits for something; this is a bug".to_owned())
+    }
+
+    fn world(&self) -> MutexGuard<'_, World<'a>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 impl<'a> World<'a> {
     fn new(
@@ -138,56 +185,17 @@ impl<'a> World<'a> {
             pods,
             version: 0,
             now,
+            bounds: None,
         })
     }
 
-    fn play(&mut self) -> Result<(Vec<Row>, Why), String> {
-        let mut rows = vec![self.row()];
-        for _ in 0..STEPS_MAX {
-            let plan = self.plan()?;
-            if let Some(error) = plan.error {
-                return Err(error);
-            }
-            let is_still = plan.actions.is_empty();
-            let (mut most, mut least) = (i64::MIN, i64::MAX);
-            for planned in &plan.actions {
-                self.act(&planned.action)?;
-                let row = self.row();
-                (most, least) = (most.max(row.pods), least.min(row.available));
-            }
-            let row = self.row();
-            let row = Row { pods: most.max(row.pods), available: least.min(row.available), ..row };
-            if rows.last().is_none_or(|last| last.sizes != row.sizes) {
-                rows.push(row);
-            }
-            let has_moved = self.pods_become_ready();
-            if is_still && !has_moved {
-                return Ok((rows, plan.why));
-            }
-        }
-        Err(format!("no end after {STEPS_MAX} steps"))
-    }
-
-    fn plan(&mut self) -> Result<plan::Plan, String> {
-        self.observed.answers = Answers::default();
-        for _ in 0..QUESTIONS_MAX {
-            match plan::plan(&self.observed, self.now) {
-                Step::Act(plan) => return Ok(*plan),
-                Step::Claim(claims) => self.claim(&claims),
-                Step::Ask(ask) => self.answer(&ask),
-            }
-        }
-        Err("the planner has not come to an end; this is a bug".to_owned())
-    }
-
-    fn answer(&mut self, ask: &Ask) {
-        let answers = &mut self.observed.answers;
+    fn answer(&self, ask: &Ask) -> Answer {
         match ask {
-            Ask::Template => answers.template = Some(self.template.clone()),
-            Ask::DryRun(_) => answers.dry_run = Some(DryRun::Refused),
+            Ask::Template => Answer::Template(self.template.clone()),
+            Ask::DryRun(_) => Answer::DryRun(DryRun::Refused),
             Ask::SetTemplate { uid, .. } => {
                 let template = self.templates.get(uid).cloned().unwrap_or(Value::Null);
-                answers.set_template = Some((uid.clone(), template));
+                Answer::SetTemplate(uid.clone(), template)
             }
             Ask::Pods => {
                 let running = self.observed.sets.iter().filter(|set| set.status.replicas > 0);
@@ -195,24 +203,22 @@ impl<'a> World<'a> {
                     controller_uid: Some(set.uid.clone()),
                     phase: "Running".to_owned(),
                 };
-                answers.pods = Some(self.pods.clone().unwrap_or_else(|| running.map(pod).collect()));
+                Answer::Pods(self.pods.clone().unwrap_or_else(|| running.map(pod).collect()))
             }
         }
     }
 
-    fn claim(&mut self, claims: &[Claim]) {
-        for claim in claims {
-            let (target, owner) = match claim {
-                Claim::Adopt(target) => (target, Some(self.observed.workload.uid.clone())),
-                Claim::Release(target) => (target, None),
-            };
-            for set in self.observed.sets.iter_mut().filter(|set| set.uid == target.uid) {
-                set.controller_uid.clone_from(&owner);
-            }
+    fn claim(&mut self, claim: &Claim) {
+        let (target, owner) = match claim {
+            Claim::Adopt(target) => (target, Some(self.observed.workload.uid.clone())),
+            Claim::Release(target) => (target, None),
+        };
+        for set in self.observed.sets.iter_mut().filter(|set| set.uid == target.uid) {
+            set.controller_uid.clone_from(&owner);
         }
     }
 
-    fn act(&mut self, action: &Action) -> Result<(), String> {
+    fn act(&mut self, action: &Action) -> Result<(), Refusal> {
         self.version += 1;
         match action {
             Action::SetSelector(selector) => self.observed.workload.selector = Some(selector.clone()),
@@ -231,9 +237,10 @@ impl<'a> World<'a> {
         Ok(())
     }
 
-    fn create(&mut self, new: &NewReplicaSet) -> Result<(), String> {
+    fn create(&mut self, new: &NewReplicaSet) -> Result<(), Refusal> {
         if self.observed.sets.iter().any(|set| set.name == new.name) {
-            return Err(format!("the name {} is taken by a ReplicaSet of another template", new.name));
+            let message = format!("the name {} is taken by a ReplicaSet of another template", new.name);
+            return Err(Refusal::new(409, "AlreadyExists", message));
         }
         let flavour = self.observed.flavour;
         let uid = format!("projected-{}", self.version);
@@ -275,14 +282,15 @@ impl<'a> World<'a> {
 
     /// The template of a revision takes the Deployment's place: a projection ends here, and the
     /// next begins when it is there.
-    fn roll_back(&mut self, write: &RollBack) -> Result<(), String> {
+    fn roll_back(&mut self, write: &RollBack) -> Result<(), Refusal> {
         match &write.template {
             None => {
                 self.observed.workload.rollback_to = None;
                 Ok(())
             }
             Some(_) => {
-                Err("a rollback is asked for: its template is put back first, then it rolls out".to_owned())
+                let message = "a rollback is asked for: its template is put back first, then it rolls out";
+                Err(Refusal::new(0, "", message.to_owned()))
             }
         }
     }
@@ -322,88 +330,36 @@ impl<'a> World<'a> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use plan::Flavour;
-    use serde_json::json;
-
-    use super::*;
-
-    fn template(image: &str) -> Value {
-        json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "app", "image": image}]}})
+impl Cluster for Imagined<'_> {
+    async fn owner(&self, workload: &Workload) -> Result<Option<Owner>, Refusal> {
+        Ok(Some(Owner { uid: workload.uid.clone(), deleting: workload.deleting }))
     }
 
-    fn deployment(flavour: Flavour, replicas: i64, strategy: &Value) -> Deployment {
-        let body = json!({
-            "metadata": {"name": "web", "namespace": "x", "uid": "d", "resourceVersion": "1", "generation": 2},
-            "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}, "strategy": strategy,
-                     "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600, "template": template("app:2")},
-        });
-        Deployment { flavour, body }
+    async fn claim(&self, _: &Workload, claim: &Claim) -> Result<String, Refusal> {
+        let mut world = self.world();
+        world.claim(claim);
+        Ok(world.version.to_string())
     }
 
-    fn old_set(size: i64) -> Value {
-        let mut template = template("app:1");
-        template["metadata"]["labels"]["pod-template-hash"] = json!("1");
-        json!({
-            "metadata": {"name": "web-1", "namespace": "x", "uid": "s1", "resourceVersion": "1", "generation": 1,
-                         "creationTimestamp": "2026-01-01T00:00:00Z",
-                         "labels": {"app": "web", "pod-template-hash": "1", "rollwright.dev/managed": "true"},
-                         "annotations": {REVISION: "1"},
-                         "ownerReferences": [{"uid": "d", "controller": true, "kind": "Deployment"}]},
-            "spec": {"replicas": size, "template": template},
-            "status": {"replicas": size, "readyReplicas": size, "availableReplicas": size, "observedGeneration": 1},
-        })
+    async fn ask(&self, _: &Workload, ask: &Ask) -> Result<Answer, Refusal> {
+        Ok(self.world().answer(ask))
     }
 
-    fn rolling(surge: i64, unavailable: i64) -> Value {
-        json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}})
+    async fn replica_set(&self, _: &Workload, name: &str) -> Result<Option<ReplicaSet>, Refusal> {
+        Ok(self.world().observed.sets.iter().find(|set| set.name == name).cloned())
     }
 
-    fn projected(flavour: Flavour, strategy: &Value) -> Projection {
-        let now = "2026-01-02T00:00:00Z".parse().unwrap_or_default();
-        project(&deployment(flavour, 4, strategy), &[old_set(4)], now)
-            .unwrap_or_else(|error| unreachable!("{error}"))
+    async fn act(&self, _: &Workload, action: &Action) -> Result<Option<String>, Refusal> {
+        let mut world = self.world();
+        world.act(action)?;
+        let row = world.row();
+        let (most, least) = world.bounds.unwrap_or((row.pods, row.available));
+        world.bounds = Some((most.max(row.pods), least.min(row.available)));
+        Ok(None)
     }
 
-    #[test]
-    fn a_rolling_update_reaches_its_limits_and_not_more() {
-        for flavour in [Flavour::Rollwright, Flavour::AppsV1] {
-            for (surge, unavailable) in [(1, 0), (0, 1), (1, 1), (2, 2)] {
-                let projection = projected(flavour, &rolling(surge, unavailable));
-                assert_eq!((projection.floor, projection.ceiling), (4 - unavailable, 4 + surge));
-                assert_eq!(projection.lowest(), projection.floor, "{projection:?}");
-                assert_eq!(projection.highest(), projection.ceiling, "{projection:?}");
-                let last = projection.rows.last().map(|row| row.sizes.iter().map(|size| size.2).collect());
-                assert_eq!(last, Some(vec![0, 4]), "{projection:?}");
-                assert_eq!(projection.end, Why::Converged);
-            }
-        }
-    }
-
-    #[test]
-    fn recreate_goes_through_nothing() {
-        let projection = projected(Flavour::Rollwright, &json!({"type": "Recreate"}));
-        let pods: Vec<i64> = projection.rows.iter().map(|row| row.pods).collect();
-        assert_eq!(pods, [4, 0, 4]);
-        assert_eq!(projection.lowest(), 0);
-    }
-
-    #[test]
-    fn a_paused_one_stands_still() {
-        let mut paused = deployment(Flavour::Rollwright, 4, &rolling(1, 1));
-        paused.body["spec"]["paused"] = json!(true);
-        let projection = project(&paused, &[old_set(4)], jiff::Timestamp::UNIX_EPOCH);
-        let projection = projection.unwrap_or_else(|error| unreachable!("{error}"));
-        assert_eq!(projection.rows.len(), 1, "{projection:?}");
-        assert_eq!(projection.end, Why::Paused);
-    }
-
-    #[test]
-    fn the_first_rollout_begins_with_nothing() {
-        let fresh = deployment(Flavour::AppsV1, 3, &rolling(1, 1));
-        let projection = project(&fresh, &[], jiff::Timestamp::UNIX_EPOCH);
-        let projection = projection.unwrap_or_else(|error| unreachable!("{error}"));
-        assert_eq!(projection.rows.iter().map(|row| row.pods).collect::<Vec<_>>(), [0, 3]);
-    }
+    fn record(&self, _: &Workload, _: &Event) {}
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,7 +15,7 @@ const ALLOWED: [(&str, &str); 10] = [
     ("crates/oracle/src/runner.rs", "recorded cases begin after the ladder"),
     ("crates/explore/src/door.rs", "exploration visits every state of a pass"),
     ("src/shadow/intent.rs", "shadow makes a pass over what it has seen, and sends nothing"),
-    ("crates/cli/src/projection.rs", "the what-if of the command line"),
+    ("crates/cli/src/projection.rs", "the what-if of the command line makes passes over an imagined cluster"),
     ("crates/figures/src/main.rs", "counts the planner's instructions"),
     ("crates/figures/src/snapshots.rs", "checks what they are counted of"),
     ("fuzz/src/pass.rs", "random input for the planner alone"),

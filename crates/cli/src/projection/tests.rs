@@ -1,0 +1,82 @@
+use plan::Flavour;
+use serde_json::json;
+
+use super::*;
+
+fn template(image: &str) -> Value {
+    json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "app", "image": image}]}})
+}
+
+fn deployment(flavour: Flavour, replicas: i64, strategy: &Value) -> Deployment {
+    let body = json!({
+        "metadata": {"name": "web", "namespace": "x", "uid": "d", "resourceVersion": "1", "generation": 2},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}, "strategy": strategy,
+                 "revisionHistoryLimit": 10, "progressDeadlineSeconds": 600, "template": template("app:2")},
+    });
+    Deployment { flavour, body }
+}
+
+fn old_set(size: i64) -> Value {
+    let mut template = template("app:1");
+    template["metadata"]["labels"]["pod-template-hash"] = json!("1");
+    json!({
+        "metadata": {"name": "web-1", "namespace": "x", "uid": "s1", "resourceVersion": "1", "generation": 1,
+                     "creationTimestamp": "2026-01-01T00:00:00Z",
+                     "labels": {"app": "web", "pod-template-hash": "1", "rollwright.dev/managed": "true"},
+                     "annotations": {REVISION: "1"},
+                     "ownerReferences": [{"uid": "d", "controller": true, "kind": "Deployment"}]},
+        "spec": {"replicas": size, "template": template},
+        "status": {"replicas": size, "readyReplicas": size, "availableReplicas": size, "observedGeneration": 1},
+    })
+}
+
+fn rolling(surge: i64, unavailable: i64) -> Value {
+    json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}})
+}
+
+fn projected(flavour: Flavour, strategy: &Value) -> Projection {
+    let now = "2026-01-02T00:00:00Z".parse().unwrap_or_default();
+    project(&deployment(flavour, 4, strategy), &[old_set(4)], now)
+        .unwrap_or_else(|error| unreachable!("{error}"))
+}
+
+#[test]
+fn a_rolling_update_reaches_its_limits_and_not_more() {
+    for flavour in [Flavour::Rollwright, Flavour::AppsV1] {
+        for (surge, unavailable) in [(1, 0), (0, 1), (1, 1), (2, 2)] {
+            let projection = projected(flavour, &rolling(surge, unavailable));
+            assert_eq!((projection.floor, projection.ceiling), (4 - unavailable, 4 + surge));
+            assert_eq!(projection.lowest(), projection.floor, "{projection:?}");
+            assert_eq!(projection.highest(), projection.ceiling, "{projection:?}");
+            let last = projection.rows.last().map(|row| row.sizes.iter().map(|size| size.2).collect());
+            assert_eq!(last, Some(vec![0, 4]), "{projection:?}");
+            assert_eq!(projection.end, Why::Converged);
+        }
+    }
+}
+
+#[test]
+fn recreate_goes_through_nothing() {
+    let projection = projected(Flavour::Rollwright, &json!({"type": "Recreate"}));
+    let pods: Vec<i64> = projection.rows.iter().map(|row| row.pods).collect();
+    assert_eq!(pods, [4, 0, 4]);
+    assert_eq!(projection.lowest(), 0);
+}
+
+#[test]
+fn a_paused_one_stands_still() {
+    let mut paused = deployment(Flavour::Rollwright, 4, &rolling(1, 1));
+    paused.body["spec"]["paused"] = json!(true);
+    let projection = project(&paused, &[old_set(4)], jiff::Timestamp::UNIX_EPOCH);
+    let projection = projection.unwrap_or_else(|error| unreachable!("{error}"));
+    assert_eq!(projection.rows.len(), 1, "{projection:?}");
+    assert_eq!(projection.end, Why::Paused);
+}
+
+#[test]
+fn the_first_rollout_begins_with_nothing() {
+    let fresh = deployment(Flavour::AppsV1, 3, &rolling(1, 1));
+    let projection = project(&fresh, &[], jiff::Timestamp::UNIX_EPOCH);
+    let projection = projection.unwrap_or_else(|error| unreachable!("{error}"));
+    assert_eq!(projection.rows.iter().map(|row| row.pods).collect::<Vec<_>>(), [0, 3]);
+}
