@@ -90,7 +90,7 @@ fn follow<S: Sink<Unread>>(
         Some(namespace) => Api::namespaced_with(watch.client.clone(), namespace, &kind),
         None => Api::all_with(watch.client.clone(), &kind),
     };
-    watch::watch(api, watch::config(labels), Some(watch.pulse.clone()), orders, sink)
+    watch::watch(api, watch::config(labels), watch.pulse.clone(), orders, sink)
 }
 
 /// Waits until all caches have been filled.

@@ -131,8 +131,8 @@ fn failed(config: &Config, error: &kube::Error) -> ClientError {
 pub(crate) struct WatchClients {
     /// One pair for the whole cluster, or one for each namespace.
     pub(crate) pairs: Vec<WatchPair>,
-    /// For those of single Deployments.
-    pub(crate) pods: Client,
+    /// For those of single Deployments, which share it.
+    pub(crate) pods: WatchClient,
 }
 
 /// The watches that fill a cache, or its part that is one namespace.
@@ -143,7 +143,7 @@ pub(crate) struct WatchPair {
     pub(crate) sets: WatchClient,
 }
 
-/// A client that one watch has for itself, with its pulse.
+/// A client for a watch, with its pulse.
 pub(crate) struct WatchClient {
     pub(crate) client: Client,
     pub(crate) pulse: Arc<Pulse>,
@@ -161,15 +161,10 @@ impl WatchClient {
     /// With connections of its own.
     pub(crate) fn new(dial: Dial<'_>) -> Result<Self, ClientError> {
         let pulse = Arc::new(Pulse::new());
-        let lifeline = Lifeline::of_watch(watch::SILENCE_MAX, Some(pulse.clone()));
+        let lifeline = Lifeline::of_watch(watch::SILENCE_MAX, pulse.clone());
         let client = dial(&lifeline)?;
         Ok(Self { client, pulse })
     }
-}
-
-/// For a watch that nobody counts on.
-pub(crate) fn watching(dial: Dial<'_>) -> Result<Client, ClientError> {
-    dial(&Lifeline::of_watch(watch::SILENCE_MAX, None))
 }
 
 impl WatchClients {
@@ -186,7 +181,7 @@ impl WatchClients {
             let pair = |name: &String| WatchPair::new(dial, Some(name.clone()));
             namespaces.iter().map(pair).collect::<Result<_, _>>()?
         };
-        Ok(Self { pairs, pods: watching(dial)? })
+        Ok(Self { pairs, pods: WatchClient::new(dial)? })
     }
 }
 

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch as signal;
 use tracing::{debug, info, warn};
 
+use crate::client::WatchClient;
 use crate::clock;
 use crate::leadership::Announcer;
 use crate::live::FIELD_MANAGER;
@@ -93,11 +94,12 @@ impl Election {
     }
 
     /// Listens to the Lease until the task is dropped. Only a hint: without it, it is read in time.
-    pub(crate) fn listen(&self, client: Client) -> impl Future<Output = ()> + use<> {
+    pub(crate) fn listen(&self, watch: WatchClient) -> impl Future<Output = ()> + use<> {
+        let WatchClient { client, pulse } = watch;
         let api = Api::namespaced_with(client, &self.seat.namespace, &Kind::Lease);
         let config = watch::config(None).fields(&format!("metadata.name={}", self.seat.name));
         let sink = Listener { shown: self.shown.clone(), metrics: self.metrics.clone() };
-        watch::watch(api, config, None, Orders::none(), sink)
+        watch::watch(api, config, pulse, Orders::none(), sink)
     }
 
     /// Runs for the lease, and keeps it, until `stop`; then gives it back.

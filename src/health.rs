@@ -15,11 +15,16 @@ use crate::metrics::Metrics;
 pub(crate) struct Pulse {
     last: Mutex<Instant>,
     is_broken: AtomicBool,
+    spared_until: Mutex<Option<Instant>>,
 }
 
 impl Pulse {
     pub(crate) fn new() -> Self {
-        Self { last: Mutex::new(Instant::now()), is_broken: AtomicBool::new(false) }
+        Self {
+            last: Mutex::new(Instant::now()),
+            is_broken: AtomicBool::new(false),
+            spared_until: Mutex::default(),
+        }
     }
 
     /// It is alive now.
@@ -44,6 +49,18 @@ impl Pulse {
 
     pub(crate) fn is_broken(&self) -> bool {
         self.is_broken.load(Ordering::SeqCst)
+    }
+
+    /// The server asked to be spared for this long.
+    pub(crate) fn spare(&self, asked: Duration) {
+        let mut until = self.spared_until.lock().unwrap_or_else(PoisonError::into_inner);
+        *until = (*until).max(Some(Instant::now() + asked));
+    }
+
+    /// For how long the server still wants to be spared.
+    pub(crate) fn rest(&self) -> Duration {
+        let until = *self.spared_until.lock().unwrap_or_else(PoisonError::into_inner);
+        until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()))
     }
 }
 

@@ -6,7 +6,6 @@
 //! and dead: without this a watch would wait for ever. And of `Retry-After` the client keeps
 //! nothing.
 
-use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -27,35 +26,12 @@ use crate::health::Pulse;
 /// No answer of the server begins later than this, nor pauses for longer, unless it is a watch.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-tokio::task_local! {
-    /// How long the server asked the work under way to stay away.
-    static REST: Cell<Option<Duration>>;
-}
-
-/// Does some work, and lets it hear what the server asks for; see [`rest`].
-pub(crate) async fn listening<T>(work: impl Future<Output = T>) -> T {
-    REST.scope(Cell::new(None), work).await
-}
-
-/// How long the server has asked the caller's work to stay away since this was asked last
-/// (`Retry-After` of a 429 or 503).
-pub(crate) fn rest() -> Option<Duration> {
-    REST.try_with(Cell::take).ok().flatten()
-}
-
 /// How long a response asks the client to stay away (`Retry-After` of a 429 or 503).
 pub(crate) fn asked_wait(status: http::StatusCode, headers: &HeaderMap) -> Option<Duration> {
     let is_busy = matches!(status.as_u16(), 429 | 503);
     let header = headers.get(RETRY_AFTER).filter(|_| is_busy)?;
     let seconds = header.to_str().ok()?.parse().ok()?;
     Some(Duration::from_secs(seconds).min(RETRY_AFTER_MAX))
-}
-
-fn hear(status: http::StatusCode, headers: &HeaderMap) {
-    if let Some(asked) = asked_wait(status, headers) {
-        // Outside of work that listens, nobody minds.
-        let _ = REST.try_with(|rest| rest.set(rest.get().max(Some(asked))));
-    }
 }
 
 /// The layer.
@@ -73,8 +49,21 @@ impl Lifeline {
     }
 
     /// For a watch that may be silent for so long, and its lists.
-    pub(crate) fn of_watch(silence: Duration, pulse: Option<Arc<Pulse>>) -> Self {
-        Self { pulse, silence: Some(silence) }
+    pub(crate) fn of_watch(silence: Duration, pulse: Arc<Pulse>) -> Self {
+        Self { pulse: Some(pulse), silence: Some(silence) }
+    }
+
+    /// What an answer shows before its body.
+    fn answered(&self, status: http::StatusCode, headers: &HeaderMap) {
+        let Some(pulse) = &self.pulse else { return };
+        pulse.beat();
+        if status.is_success() {
+            pulse.recovered();
+        }
+        // kube's watcher shows nobody the headers.
+        if let Some(asked) = asked_wait(status, headers) {
+            pulse.spare(asked);
+        }
     }
 
     fn beat(&self) {
@@ -126,11 +115,7 @@ where
                 Some(_) => tokio::time::timeout(PATIENCE, answer).await.map_err(|_| silent(PATIENCE))?,
             };
             let answer = answer.map_err(Into::into)?;
-            lifeline.beat();
-            if let Some(pulse) = lifeline.pulse.as_ref().filter(|_| answer.status().is_success()) {
-                pulse.recovered();
-            }
-            hear(answer.status(), answer.headers());
+            lifeline.answered(answer.status(), answer.headers());
             Ok(answer.map(|body| Listened::new(body, lifeline, silence)))
         })
     }

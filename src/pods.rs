@@ -13,6 +13,7 @@ use tokio::sync::watch as signal;
 use tokio::task::AbortHandle;
 use tracing::debug;
 
+use crate::client::WatchClient;
 use crate::controller::Controller;
 use crate::index::Key;
 use crate::object::{Kind, Object};
@@ -96,10 +97,12 @@ fn start(controller: &Arc<Controller>, key: &Key, uid: &str, selector: String) -
     debug!(%key, selector, "pods are watched");
     let pods = Arc::new(Mutex::new(HashMap::new()));
     let (sender, synced) = signal::channel(false);
-    let api = Api::namespaced_with(controller.watches.pods.clone(), &key.namespace, &Kind::Pod);
+    let WatchClient { client, pulse } = &controller.watches.pods;
+    let api = Api::namespaced_with(client.clone(), &key.namespace, &Kind::Pod);
     let sink = Pods { controller: controller.clone(), key: key.clone(), pods: pods.clone(), synced: sender };
-    let task = tokio::spawn(watch::watch(api, watch::config(Some(&selector)), None, Orders::none(), sink))
-        .abort_handle();
+    let task =
+        tokio::spawn(watch::watch(api, watch::config(Some(&selector)), pulse.clone(), Orders::none(), sink))
+            .abort_handle();
     PodWatch { uid: uid.to_owned(), selector, pods, synced, task }
 }
 

@@ -14,7 +14,6 @@ use tracing::{debug, warn};
 
 use crate::clock;
 use crate::health::Pulse;
-use crate::lifeline::{listening, rest};
 use crate::metrics::Metrics;
 use crate::object::Object;
 use crate::renewal::Orders;
@@ -66,20 +65,7 @@ pub(crate) fn config(labels: Option<&str>) -> watcher::Config {
 pub(crate) async fn watch<O, S>(
     api: Api<O>,
     config: watcher::Config,
-    pulse: Option<Arc<Pulse>>,
-    orders: Orders,
-    sink: S,
-) where
-    O: kube::Resource + Clone + Debug + DeserializeOwned + Send + 'static,
-    S: Sink<O>,
-{
-    listening(follow(api, config, pulse, orders, sink)).await;
-}
-
-async fn follow<O, S>(
-    api: Api<O>,
-    config: watcher::Config,
-    pulse: Option<Arc<Pulse>>,
+    pulse: Arc<Pulse>,
     mut orders: Orders,
     sink: S,
 ) where
@@ -108,9 +94,7 @@ async fn follow<O, S>(
         };
         let Some(event) = event else { return };
         // An attempt that failed is a sign of life too: this task moves.
-        if let Some(pulse) = &pulse {
-            pulse.beat();
-        }
+        pulse.beat();
         match event {
             Ok(Event::Init) => {
                 listed = Vec::new();
@@ -133,15 +117,13 @@ async fn follow<O, S>(
                 sink.delete(&object);
             }
             Err(error) => {
-                if let Some(pulse) = &pulse {
-                    pulse.fell_ill();
-                }
+                pulse.fell_ill();
                 if well_since.elapsed() > WELL_AFTER {
                     failures = 0;
                 }
                 failures += 1;
                 sink.failed(&error, failures);
-                pause(delay(&error, failures), &mut orders).await;
+                pause(delay(&error, failures), &pulse, &mut orders).await;
                 if needs_a_new_list(&error) {
                     events = start(&mut orders);
                 }
@@ -153,8 +135,8 @@ async fn follow<O, S>(
 
 /// Waits before the next attempt: what the server asks for in any case, and the rest unless somebody
 /// needs a list.
-async fn pause(delay: Duration, orders: &mut Orders) {
-    let asked = rest().unwrap_or_default().min(BACKOFF_MAX);
+async fn pause(delay: Duration, pulse: &Pulse, orders: &mut Orders) {
+    let asked = pulse.rest().min(BACKOFF_MAX);
     tokio::time::sleep(asked).await;
     tokio::select! {
         () = tokio::time::sleep(delay.saturating_sub(asked)) => {}

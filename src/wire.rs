@@ -21,7 +21,7 @@ use crate::admin::tls::{Tls, TlsError};
 use crate::admin::{self, Pages};
 use crate::args::{Bind, MetricsAuth, RunArguments};
 use crate::caches;
-use crate::client::{self, ClientError, Dial, WatchClients};
+use crate::client::{self, ClientError, Dial, WatchClient, WatchClients};
 use crate::clock;
 use crate::controller::Controller;
 use crate::election::{self, Election, Seat};
@@ -144,7 +144,7 @@ pub(crate) fn run_for_leader(
     let (announcer, leadership) = Leadership::elected();
     // A client of its own: what else is under way never holds up a renewal.
     let election = Election::new(seat, timings, client::client(dial)?, metrics, announcer);
-    tasks.spawn(election.listen(client::watching(dial)?));
+    tasks.spawn(election.listen(WatchClient::new(dial)?));
     let (stop, is_stopped) = watch::channel(election::Stop::No);
     let task = tokio::spawn(election.run(is_stopped));
     Ok((leadership, Candidacy { stop, task }))

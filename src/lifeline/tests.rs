@@ -65,7 +65,7 @@ async fn drain(answer: Response<Listened<UnsyncBoxBody<Bytes, Infallible>>>) -> 
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_never_begins_is_given_up() {
-    let lifeline = Lifeline::of_watch(SILENCE, None);
+    let lifeline = Lifeline::of_watch(SILENCE, Arc::new(Pulse::new()));
     for uri in [WATCH, LIST] {
         let started = Instant::now();
         let answer = ask(&lifeline, uri, std::future::pending());
@@ -80,7 +80,7 @@ async fn an_answer_that_never_begins_is_given_up() {
 
 #[tokio::test(start_paused = true)]
 async fn a_silent_watch_ends_and_a_talkative_one_does_not() {
-    let lifeline = Lifeline::of_watch(SILENCE, None);
+    let lifeline = Lifeline::of_watch(SILENCE, Arc::new(Pulse::new()));
     for (uri, silence) in [(WATCH, SILENCE), (LIST, PATIENCE)] {
         let every = Duration::from_secs(20);
         let answer = ask(&lifeline, uri, async move { talkative(20, every) }).await.unwrap();
@@ -91,7 +91,7 @@ async fn a_silent_watch_ends_and_a_talkative_one_does_not() {
 #[tokio::test(start_paused = true)]
 async fn whatever_comes_is_a_sign_of_life() {
     let pulse = Arc::new(Pulse::new());
-    let lifeline = Lifeline::of_watch(SILENCE, Some(pulse.clone()));
+    let lifeline = Lifeline::of_watch(SILENCE, pulse.clone());
     tokio::time::advance(Duration::from_secs(60)).await;
     let answer = ask(&lifeline, WATCH, async { talkative(2, Duration::from_secs(10)) }).await.unwrap();
     assert_eq!(pulse.age(), Duration::ZERO);
@@ -102,7 +102,7 @@ async fn whatever_comes_is_a_sign_of_life() {
 #[tokio::test]
 async fn a_watch_is_broken_until_the_server_lets_it_in_again() {
     let pulse = Arc::new(Pulse::new());
-    let lifeline = Lifeline::of_watch(SILENCE, Some(pulse.clone()));
+    let lifeline = Lifeline::of_watch(SILENCE, pulse.clone());
     pulse.fell_ill();
     assert!(ask(&lifeline, WATCH, async { refusing(503, "1") }).await.is_ok());
     assert!(pulse.is_broken());
@@ -110,22 +110,19 @@ async fn a_watch_is_broken_until_the_server_lets_it_in_again() {
     assert!(!pulse.is_broken());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn hears_how_long_to_stay_away() {
     let heard = async |code, text| {
-        listening(async {
-            let _ = ask(&Lifeline::of_requests(), LIST, async move { refusing(code, text) }).await;
-            rest()
-        })
-        .await
+        let pulse = Arc::new(Pulse::new());
+        let lifeline = Lifeline::of_watch(SILENCE, pulse.clone());
+        let _ = ask(&lifeline, LIST, async move { refusing(code, text) }).await;
+        pulse.rest()
     };
-    let seconds = |seconds| Some(Duration::from_secs(seconds));
+    let seconds = Duration::from_secs;
     assert_eq!(heard(429, "3").await, seconds(3));
     assert_eq!(heard(503, "7").await, seconds(7));
     assert_eq!(heard(429, "86400").await, seconds(120));
-    assert_eq!(heard(500, "3").await, None);
-    assert_eq!(heard(429, "Wed, 21 Oct 2026 07:28:00 GMT").await, None);
-    assert_eq!(heard(429, "\u{2d}1").await, None);
-    // What was heard is told once, and nobody has to listen.
-    assert_eq!(rest(), None);
+    assert_eq!(heard(500, "3").await, Duration::ZERO);
+    assert_eq!(heard(429, "Wed, 21 Oct 2026 07:28:00 GMT").await, Duration::ZERO);
+    assert_eq!(heard(429, "\u{2d}1").await, Duration::ZERO);
 }

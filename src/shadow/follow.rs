@@ -171,7 +171,7 @@ pub(crate) fn start(
         let labels = flavour.set_labels().filter(|_| which == Which::ReplicaSets);
         let labels = labels.map(|(key, value)| format!("{key}={value}"));
         let feed = Feed { which, metrics: metrics.clone(), news: news.clone() };
-        let pulse = Some(own.pulse.clone());
+        let pulse = own.pulse.clone();
         tasks.spawn(watch::watch(api, watch::config(labels.as_deref()), pulse, Orders::none(), feed));
     }
 }

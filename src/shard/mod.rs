@@ -104,7 +104,7 @@ impl Shard {
         let members = Arc::new(members);
         let api = Api::<PartialObjectMeta<Object>>::all_with(self.watch.client.clone(), &Kind::Namespace);
         let sink = Listener { shard: self.clone(), members: members.clone() };
-        let pulse = Some(self.watch.pulse.clone());
+        let pulse = self.watch.pulse.clone();
         tasks.spawn(watch::watch(api, watch::config(None), pulse, Orders::none(), sink));
         tasks.spawn(self.clone().settle(members));
     }
