@@ -11,6 +11,7 @@ mod faults;
 mod figures;
 mod law;
 mod news;
+mod queueing;
 mod rig;
 mod shards;
 mod takeover;

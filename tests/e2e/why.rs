@@ -2,12 +2,13 @@
 
 use cluster::kubelet::NEVER_READY;
 use cluster::webhook::{Registration, Verdict, Webhook};
-use cluster::{NotYet, Tool};
+use cluster::{Component, NotYet, Tool};
 use serde_json::{Value, json};
 
 use crate::command_line::{run, tool};
-use crate::failure::{Failure, Outcome, ensure, until};
+use crate::failure::{Failure, Outcome, ensure, same, until};
 use crate::manifest::Manifest;
+use crate::objects::Deployment;
 use crate::scenario::{Scenario, scenarios};
 use crate::world::World;
 
@@ -18,10 +19,14 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     both what_takes_its_time,
     own both nobody_in_charge,
     own both many_that_wait_for_their_turn,
+    own both those_that_wait_long_say_so,
 ];
 
 /// Changed at once, so that most wait for their turn.
 const MANY: usize = 200;
+/// More than twice as many as may be under way: the last ones wait for longer than ten seconds, if nothing
+/// happens to those before them.
+const SOME: usize = 36;
 
 /// Asks until the answer is this cause with this exit code, and what it says contains this text.
 async fn is(world: &World, name: &str, cause: &str, code: i64, text: &str) -> Outcome {
@@ -205,4 +210,40 @@ async fn many_that_wait_for_their_turn(world: World) -> Outcome {
         world.set_image(&name(number), "app:v3").await?;
     }
     is(&world, &name(MANY - 1), "NoController", 1, "does not run, or does not see it").await
+}
+
+/// Rollouts whose ReplicaSets nobody looks after keep their slots for ten seconds. One that waits for longer says
+/// so (our kind), and nobody who waits for it hears that it is done.
+async fn those_that_wait_long_say_so(world: World) -> Outcome {
+    let name = |number: usize| format!("web-{number:02}");
+    for number in 0..SOME {
+        world.create(&Manifest::new(&name(number), 1)).await?;
+    }
+    for number in 0..SOME {
+        world.complete(&name(number)).await?;
+    }
+    world.stage.cluster.freeze(Component::ControllerManager);
+    for number in 0..SOME {
+        world.set_image(&name(number), "app:v2").await?;
+    }
+    let last = name(SOME - 1);
+    if world.flavour.is_ours() {
+        let is_queued = |it: &Deployment| it.condition("Reconciling").reason == "Queued";
+        let queued = world.wait_until(&last, "the status of one that waits", is_queued).await?;
+        same("Progressing", queued.progressing(), ("Unknown".to_owned(), "Queued".to_owned()))?;
+        same("Ready", queued.condition("Ready").status, "False".to_owned())?;
+        ensure(!queued.is_observed(), "a generation that is not observed", queued.summary())?;
+        is(&world, &last, "Queued", 3, "waiting for its turn").await?;
+    } else {
+        let resource = format!("deployment/{last}");
+        let status = ["rollout", "status", &resource, "--timeout=12s"];
+        let output = world.kubectl.output(&status, "").await?;
+        ensure(!output.success, "no success while it waits", &output)?;
+        ensure(output.stdout.contains("spec update to be observed"), "what kubectl waits for", &output)?;
+        same("Progressing", world.get(&last).await?.progressing().1, "NewReplicaSetAvailable".to_owned())?;
+    }
+    world.stage.cluster.thaw(Component::ControllerManager);
+    let done = world.complete(&last).await?;
+    ensure(done.is_observed() && done.image() == "app:v2", "its own rollout", done.summary())?;
+    same("Reconciling", done.condition("Reconciling").status, String::new())
 }

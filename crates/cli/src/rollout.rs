@@ -169,10 +169,11 @@ pub fn is_queued(deployment: &Value) -> bool {
 
 /// What the operator says of a rollout that others go before: `waiting for its turn: ...`.
 pub(crate) fn queued(status: &DeploymentStatus) -> Option<&str> {
-    let progressing = status.condition(condition::PROGRESSING)?;
-    let is_queued =
-        progressing.status == ConditionStatus::Unknown && progressing.reason.as_deref() == Some(QUEUED);
-    is_queued.then(|| progressing.message.as_deref().unwrap_or("waiting for its turn").trim_end_matches('.'))
+    // Without a deadline there is no condition Progressing.
+    let conditions = [condition::PROGRESSING, condition::RECONCILING].map(|kind| status.condition(kind));
+    let is_said = |condition: &&Condition| condition.reason.as_deref() == Some(QUEUED);
+    let said = conditions.into_iter().flatten().find(is_said)?;
+    Some(said.message.as_deref().unwrap_or("waiting for its turn").trim_end_matches('.'))
 }
 
 /// Why the operator refuses the rollback that the spec asks for, if it does (S10).

@@ -12,8 +12,8 @@ const QUIET: Duration = Duration::from_secs(15);
 /// A controller that is known to be alive may be slow, or may have just begun to lead.
 pub(crate) const IDLE: Duration = Duration::from_secs(60);
 
-/// The cause of a rollout that waits for its turn, and the reason by which an operator may say so itself.
-pub(crate) const QUEUED: &str = "Queued";
+/// The cause of a rollout that waits for its turn, and the reason by which an operator says so itself.
+pub(crate) use plan::keys::reason::QUEUED;
 
 /// What the Leases of the controller say together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,16 +14,16 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use plan::durations::{ASK_AGAIN, CACHE_PATIENCE, CACHE_PATIENCE_WITHOUT_WATCH};
-use plan::{Answers, Observed, Options, Pace, ReplicaSet, Why, Workload};
+use plan::{Action, Answers, Observed, Options, Pace, ReplicaSet, StatusWrite, Why, Workload};
 
 use crate::index::{Key, PackedSnapshot, Snapshot};
 use crate::ledger::Readiness;
 use crate::next::Next;
-use crate::pass::{self, Outcome, Refusal};
+use crate::pass::{self, Cluster as _, Outcome, Refusal};
 use crate::port::{Note, Port};
 use crate::starts;
 use crate::state::{Engine, State};
-use crate::waits::{Facts, Standing};
+use crate::waits::{Facts, Reason, Standing, Wait};
 
 pub(crate) use orphans::Listings;
 
@@ -80,7 +80,7 @@ impl<P: Port> Attempt<'_, P> {
             return Ok(Next::Nothing);
         };
         if let Standing::Wait(wait) = self.awaits_turn(&workload, &sets) {
-            return Ok(Next::Wait(wait));
+            return self.waits(wait, &workload).await;
         }
         Ok(self.pass(workload, sets).await)
     }
@@ -127,10 +127,33 @@ impl<P: Port> Attempt<'_, P> {
             let queued_until = (!turn.is_now).then_some(now + ASK_AGAIN);
             standing = Facts { queued_until, ..facts }.standing();
         }
+        // One that rests may still be queued.
+        if standing == Standing::Now {
+            state.queued.ended(key);
+        }
         let woke = state.wake(turns, now);
         drop(state);
         self.tell_if(woke);
         standing
+    }
+
+    /// Says in the status of a rollout that has waited for its turn for long that it waits.
+    async fn waits(&self, wait: Wait, workload: &Workload) -> Result<Next, Refusal> {
+        let (flavour, now) = (self.engine.flavour, self.port.now());
+        if wait.reason != Reason::Queued || !flavour.has_status_extras() {
+            return Ok(Next::Wait(wait));
+        }
+        let Some(time) = self.engine.state().queued.waits(self.key, now) else {
+            return Ok(Next::Wait(wait));
+        };
+        if time > now {
+            return Ok(Next::Wait(Wait { until: wait.until.min(time), ..wait }));
+        }
+        if let Some(write) = StatusWrite::queued(flavour, workload, self.port.timestamp()) {
+            self.act(workload, &Action::WriteStatus(Box::new(write))).await?;
+        }
+        self.engine.state().queued.told(self.key);
+        Ok(Next::Wait(wait))
     }
 
     /// One pass, and what it means for this Deployment and for others.

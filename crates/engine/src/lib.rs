@@ -17,6 +17,7 @@ pub mod pass;
 pub mod patience;
 pub mod port;
 pub mod queue;
+mod queued;
 pub mod rivalry;
 pub mod starts;
 mod state;

@@ -13,6 +13,7 @@ use crate::memory::Memory;
 use crate::next::{Next, Scheduled};
 use crate::patience::Patience;
 use crate::queue::Queue;
+use crate::queued::Queued;
 use crate::rivalry::Rivalry;
 use crate::starts::Starts;
 use crate::templates::Templates;
@@ -58,6 +59,8 @@ pub struct State {
     pub templates: Templates,
     /// Whose turn it is to begin a rollout.
     pub starts: Starts,
+    /// Whose status is to say that it waits for its turn.
+    pub(crate) queued: Queued,
     /// Who else writes our statuses.
     pub rivalry: Rivalry,
     /// Whom the server has asked to come later.
@@ -84,6 +87,7 @@ impl Engine {
             memory: Memory::default(),
             templates: Templates::default(),
             starts: Starts::default(),
+            queued: Queued::default(),
             rivalry: Rivalry::new(settings.force),
             patience: Patience::default(),
         };
@@ -146,6 +150,7 @@ impl Engine {
         state.templates.forget(key);
         state.rivalry.forget(key);
         state.ledger.clear(key);
+        state.queued.ended(key);
         let turns = state.starts.ended(key, now);
         state.wake(turns, now)
     }

@@ -87,6 +87,10 @@ durations! {
     TURNS_LOOK = Duration::from_millis(250);
     /// A rollout that waits for a slot asks again after this long, should nothing requeue it.
     ASK_AGAIN = Duration::from_secs(30);
+    /// A rollout that has waited for a slot for this long says so in its status (our kind).
+    QUEUED_TOLD_AFTER = Duration::from_secs(10);
+    /// The shortest time between two such writes, of all Deployments together.
+    QUEUED_TELLING_INTERVAL = Duration::from_millis(200);
     /// Another controller that undoes our status three times within this time is left the Deployment.
     RIVAL_WINDOW = Duration::from_secs(60);
     /// The Deployment is left to that controller until it has written nothing for this long.

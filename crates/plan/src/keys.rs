@@ -105,6 +105,8 @@ pub mod reason {
     pub const ROLLOUT_COMPLETE: &str = "RolloutComplete";
     /// Something is still to come (our kind).
     pub const ROLLOUT_IN_PROGRESS: &str = "RolloutInProgress";
+    /// The rollout waits for its turn to begin (our kind).
+    pub const QUEUED: &str = "Queued";
     /// No old ReplicaSet is without pods (our kind).
     pub const NO_IDLE_REPLICA_SET: &str = "NoIdleReplicaSet";
 }

@@ -84,6 +84,11 @@ impl<'a> Standing<'a> {
         }
     }
 
+    /// The rollout waits for its turn.
+    pub(crate) fn queued(words: &'a dyn fmt::Display) -> Self {
+        Self::reconciling(reason::QUEUED, words)
+    }
+
     /// Nothing is done about a Deployment without a selector.
     pub(crate) fn selecting_all(why: &'a dyn fmt::Display) -> Self {
         Self::stalled(reason::SELECTING_ALL, Message::Of(why))

@@ -34,6 +34,7 @@ mod pace;
 mod pause;
 mod progress;
 pub mod quantity;
+mod queued;
 mod recreate;
 mod report;
 pub mod revision;

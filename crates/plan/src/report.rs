@@ -24,7 +24,7 @@ use crate::sets::{Sets, total};
 use crate::status::Status;
 use crate::upkeep::Upkeep;
 use crate::why::Why;
-use crate::{pause, progress};
+use crate::{pause, progress, queued};
 
 /// What a pass reports.
 #[derive(Debug, Default)]
@@ -77,7 +77,7 @@ pub(crate) struct Opening<'a> {
     events: Vec<Event>,
 }
 
-/// Pause (S13.1), refused rollback, and the declared set (S4.4), in this order.
+/// The end of a wait, pause (S13.1), refused rollback, and the declared set (S4.4), in this order.
 pub(crate) fn opening<'a>(
     observed: &'a Observed,
     sets: &Sets<'_>,
@@ -88,6 +88,7 @@ pub(crate) fn opening<'a>(
 ) -> Opening<'a> {
     let mut status = Cow::Borrowed(&observed.workload.status);
     let mut events = Vec::new();
+    fold(&mut status, queued::over(&observed.workload.status));
     let pause = match aim.because {
         Because::LacksSelector(_) | Because::SelectsAll | Because::Deleting => None,
         _ => pause::noted(&observed.workload, now),

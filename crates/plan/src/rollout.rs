@@ -77,8 +77,8 @@ fn of_status(workload: &Workload, write: &StatusWrite) -> Option<Turn> {
         return None;
     }
     match after {
-        // Nothing was left to roll out when it was paused.
-        reason::NEW_REPLICA_SET_AVAILABLE if was_paused(before) && is_through(stored, workload.replicas) => {
+        // Nothing was left to roll out when it was paused or queued.
+        reason::NEW_REPLICA_SET_AVAILABLE if was_held(before) && is_through(stored, workload.replicas) => {
             None
         }
         reason::NEW_REPLICA_SET_AVAILABLE => Some(Turn::Completed),
@@ -100,13 +100,13 @@ fn takes_up_again(workload: &Workload, update: &UpdateReplicaSet) -> bool {
 fn is_under_way(stored: &Status) -> bool {
     match reason_of(stored) {
         None | Some(reason::NEW_REPLICA_SET_AVAILABLE | reason::PROGRESS_DEADLINE_EXCEEDED) => false,
-        paused if was_paused(paused) => !is_through(stored, stored.replicas),
+        held if was_held(held) => !is_through(stored, stored.replicas),
         Some(_) => true,
     }
 }
 
-fn was_paused(reason: Option<&str>) -> bool {
-    matches!(reason, Some(reason::DEPLOYMENT_PAUSED | reason::DEPLOYMENT_RESUMED))
+fn was_held(reason: Option<&str>) -> bool {
+    matches!(reason, Some(reason::DEPLOYMENT_PAUSED | reason::DEPLOYMENT_RESUMED | reason::QUEUED))
 }
 
 fn is_through(stored: &Status, replicas: i64) -> bool {

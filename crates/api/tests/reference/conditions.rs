@@ -51,7 +51,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
     ours(
         condition::RECONCILING,
         "True",
-        &[reason::ROLLOUT_IN_PROGRESS, reason::DEPLOYMENT_PAUSED],
+        &[reason::ROLLOUT_IN_PROGRESS, reason::DEPLOYMENT_PAUSED, reason::QUEUED],
         "the rollout is not complete; the message says what it waits for",
     ),
     ours(
@@ -90,6 +90,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
     both(condition::PROGRESSING, "True", &[reason::NEW_REPLICA_SET_AVAILABLE], "the rollout is complete"),
     both(condition::PROGRESSING, "Unknown", &[reason::DEPLOYMENT_PAUSED], "`spec.paused` is set"),
     both(condition::PROGRESSING, "Unknown", &[reason::DEPLOYMENT_RESUMED], "it was, until now"),
+    ours(
+        condition::PROGRESSING,
+        "Unknown",
+        &[reason::QUEUED],
+        "the rollout has waited for its turn for more than 10 s; its deadline has not begun",
+    ),
     both(
         condition::PROGRESSING,
         "False",

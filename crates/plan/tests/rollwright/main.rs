@@ -6,6 +6,7 @@ mod bounds;
 mod creating;
 mod finding;
 mod kstatus;
+mod queueing;
 mod recreating;
 mod reporting;
 mod rolling_back;

@@ -1,0 +1,70 @@
+//! Which rollouts have waited for their turn for so long that their status is to say so, a few at a time.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use plan::durations::{QUEUED_TELLING_INTERVAL, QUEUED_TOLD_AFTER};
+
+use crate::index::Key;
+
+/// Whose status is to say that it waits, and when.
+#[derive(Default)]
+pub(crate) struct Queued {
+    entries: HashMap<Key, Telling>,
+    /// When the next one that comes to be told may be.
+    next: Option<Instant>,
+    /// When the last one was.
+    last: Option<Instant>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Telling {
+    /// It has not waited long enough before then.
+    Early(Instant),
+    /// It has; this is its place among those that are told one by one.
+    Due(Instant),
+    /// Its status says so.
+    Told,
+}
+
+impl Queued {
+    /// The rollout waits. Says when its status may be written, which may be now: then it counts as written,
+    /// whatever comes of it. `None` if that has been done.
+    pub(crate) fn waits(&mut self, key: &Key, now: Instant) -> Option<Instant> {
+        let telling = self.entries.entry(key.clone()).or_insert(Telling::Early(now + QUEUED_TOLD_AFTER));
+        if let Telling::Early(time) = *telling
+            && time <= now
+        {
+            let place = self.next.map_or(now, |next| next.max(now));
+            self.next = Some(place + QUEUED_TELLING_INTERVAL);
+            *telling = Telling::Due(place);
+        }
+        let time = match *telling {
+            Telling::Told => return None,
+            Telling::Early(time) => return Some(time),
+            // Whoever comes late must not meet the next one.
+            Telling::Due(place) => self.last.map_or(place, |last| place.max(last + QUEUED_TELLING_INTERVAL)),
+        };
+        if time <= now {
+            self.last = Some(now);
+            // Should the write fail, it gets another place.
+            *telling = Telling::Early(now);
+        }
+        Some(time)
+    }
+
+    /// Its status says that it waits.
+    pub(crate) fn told(&mut self, key: &Key) {
+        if let Some(telling) = self.entries.get_mut(key) {
+            *telling = Telling::Told;
+        }
+    }
+
+    /// It waits no more.
+    pub(crate) fn ended(&mut self, key: &Key) {
+        self.entries.remove(key);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,75 @@
+//! Rollouts that wait for their turn for long say so, a few at a time, and are done all the same.
+
+use jiff::Timestamp;
+
+use super::*;
+
+const MANY: usize = 48;
+/// Three times as many as may be under way, so that a third waits for those before it twice.
+const LAST: std::ops::Range<usize> = 32..MANY;
+
+fn name(number: usize) -> String {
+    format!("web-{number:02}")
+}
+
+/// Status and reason of a condition.
+async fn condition(rig: &Rig, name: &str, kind: &str) -> Option<(String, String)> {
+    let object = rig.object(name).await;
+    let conditions = object.pointer("/status/conditions")?.as_array()?.iter();
+    let mut of_kind = conditions.filter(|condition| condition["type"] == kind);
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    of_kind.next().map(|found| (text(&found["status"]), text(&found["reason"])))
+}
+
+/// When the statuses of the last ones were written.
+fn statuses(rig: &Rig) -> Vec<Timestamp> {
+    let of_last =
+        |line: &&String| LAST.into_iter().any(|number| line.ends_with(&format!("{}/status", name(number))));
+    let writes = rig.faults.take_writes();
+    writes.iter().filter(of_last).map(|line| line.split(' ').next().unwrap().parse().unwrap()).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_that_wait_long_say_so() {
+    for flavour in BOTH {
+        let rig = Rig::new(flavour);
+        for number in 0..MANY {
+            rig.create(&name(number), 1, "app:v1").await;
+        }
+        for number in 0..MANY {
+            rig.settle(&name(number), SOON).await;
+        }
+        tokio::time::sleep(SOON).await;
+        // The first two thirds begin, and get no further for a minute.
+        rig.faults.arm(On::Write("replicasets"), Fault::RefuseFor(429, 60), 32);
+        rig.faults.take_writes();
+        for number in 0..MANY {
+            rig.set_image(&name(number), "app:v2").await;
+        }
+        tokio::time::sleep(Duration::from_secs(9)).await;
+        assert_eq!(statuses(&rig), [], "nothing is said before ten seconds have passed");
+        tokio::time::sleep(Duration::from_secs(9)).await;
+        let told = statuses(&rig);
+        if flavour == Flavour::AppsV1 {
+            assert_eq!(told, []);
+        } else {
+            assert_eq!(told.len(), LAST.len(), "each once: {told:?}");
+            assert!(
+                told.windows(2).all(|pair| pair[1].duration_since(pair[0]).as_millis() >= 200),
+                "{told:?}"
+            );
+            let queued = |status: &str| Some((status.to_owned(), "Queued".to_owned()));
+            for number in LAST {
+                assert_eq!(condition(&rig, &name(number), "Progressing").await, queued("Unknown"));
+                assert_eq!(condition(&rig, &name(number), "Reconciling").await, queued("True"));
+                let object = rig.object(&name(number)).await;
+                assert_eq!(object["status"]["observedGeneration"], 1);
+            }
+        }
+        for number in (0..MANY).rev() {
+            rig.settle(&name(number), Duration::from_secs(90)).await;
+            assert_eq!(condition(&rig, &name(number), "Reconciling").await, None);
+        }
+        is_quiet(&rig).await;
+    }
+}
