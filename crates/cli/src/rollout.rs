@@ -170,9 +170,12 @@ pub fn is_queued(deployment: &Value) -> bool {
 /// What the operator says of a rollout that others go before: `waiting for its turn: ...`.
 pub(crate) fn queued(status: &DeploymentStatus) -> Option<&str> {
     // Without a deadline there is no condition Progressing.
-    let conditions = [condition::PROGRESSING, condition::RECONCILING].map(|kind| status.condition(kind));
-    let is_said = |condition: &&Condition| condition.reason.as_deref() == Some(QUEUED);
-    let said = conditions.into_iter().flatten().find(is_said)?;
+    let places =
+        [(condition::PROGRESSING, ConditionStatus::Unknown), (condition::RECONCILING, ConditionStatus::True)];
+    let said = places.into_iter().find_map(|(kind, holds)| {
+        let found = status.condition(kind)?;
+        (found.status == holds && found.reason.as_deref() == Some(QUEUED)).then_some(found)
+    })?;
     Some(said.message.as_deref().unwrap_or("waiting for its turn").trim_end_matches('.'))
 }
 
@@ -282,6 +285,9 @@ mod tests {
         assert_eq!(phase(&queued).0, Phase::Progressing);
         queued["status"]["conditions"][0]["status"] = json!("True");
         assert_eq!(phase(&queued).0, Phase::Complete);
+        // Without a deadline only this one is there.
+        queued["status"]["conditions"][0]["type"] = json!("Reconciling");
+        assert_eq!(phase(&queued), (Phase::Progressing, words.to_owned()));
     }
 
     #[test]
