@@ -80,7 +80,7 @@ impl Shared {
                 continue;
             }
             armed.seen = armed.seen.saturating_add(1);
-            if armed.seen > armed.rule.skip && armed.met < armed.rule.times {
+            if armed.rule.meets(armed.seen) && armed.met < armed.rule.times {
                 armed.met += 1;
                 return Some(armed.rule.fault.clone());
             }
