@@ -203,14 +203,15 @@ impl Cluster {
     }
 
     /// Starts Kubernetes' deployment controller in a process of its own, beside the other
-    /// controllers.
+    /// controllers. It reaches the API server by this kubeconfig.
     ///
     /// # Errors
     /// If it cannot be started, or no port is free.
-    pub fn deployment_controller(&self, limits: Limits) -> Result<Companion, Error> {
+    pub fn deployment_controller(&self, limits: Limits, kubeconfig: &Path) -> Result<Companion, Error> {
         let port = Ports::free()?.controller_manager;
+        let Self { binaries, layout, credentials, .. } = self;
         let Launch { name, program, arguments, log } =
-            launches::deployment_controller(&self.binaries, &self.layout, port, &self.credentials, limits);
+            launches::deployment_controller(binaries, layout, port, credentials, limits, kubeconfig);
         Companion::start(name, &program, arguments, log)
     }
 

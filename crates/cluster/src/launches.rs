@@ -160,7 +160,9 @@ pub(crate) fn controller_manager(
     if deployment_controller {
         controllers.push("deployment-controller");
     }
-    let flags = controller_flags(credentials, ports.controller_manager, &controllers, Limits::Lifted);
+    let kubeconfig = credentials.kubeconfig(User::ControllerManager);
+    let port = ports.controller_manager;
+    let flags = controller_flags(credentials, &kubeconfig, port, &controllers, Limits::Lifted);
     Launch {
         name: "kube-controller-manager",
         program: binaries.controller_manager.clone(),
@@ -176,23 +178,25 @@ pub(crate) fn deployment_controller(
     port: u16,
     credentials: &Credentials,
     limits: Limits,
+    kubeconfig: &Path,
 ) -> Launch {
     Launch {
         name: "deployment-controller",
         program: binaries.controller_manager.clone(),
-        arguments: controller_flags(credentials, port, &["deployment-controller"], limits),
+        arguments: controller_flags(credentials, kubeconfig, port, &["deployment-controller"], limits),
         log: layout.log("deployment-controller"),
     }
 }
 
 fn controller_flags(
     credentials: &Credentials,
+    kubeconfig: &Path,
     port: u16,
     controllers: &[&str],
     limits: Limits,
 ) -> Vec<String> {
     let mut flags = vec![
-        format!("--kubeconfig={}", credentials.kubeconfig(User::ControllerManager).display()),
+        format!("--kubeconfig={}", kubeconfig.display()),
         format!("--controllers={}", controllers.join(",")),
         // Each controller then acts under its own name and its own rights,
         // as in a real cluster, which the audit log shows.
