@@ -73,18 +73,18 @@ OPERATOR = "$${CARGO_TARGET_DIR:-target}/release/rollwright"
 BENCH = $(CARGO) build --quiet --release --package rollwright --bin rollwright && \
   $(CARGO) run --quiet --release --package bench -- --operator $(OPERATOR)
 
-# Flags go into BENCH_FLAGS, for example BENCH_FLAGS='--only alone'. UPDATE=1 writes docs/internals/benchmarks.md.
+# Flags go into BENCH_FLAGS, for example BENCH_FLAGS='--only 500x2-8s'. UPDATE=1 writes docs/internals/benchmarks.md.
 .PHONY: bench
-bench: ## Measure the operator beside Kubernetes' own deployment controller, in a quarter of an hour
+bench: ## Measure the operator beside Kubernetes' own deployment controller, in an hour
 	@$(BENCH) $(if $(UPDATE),--update docs/internals/benchmarks.md,) $(BENCH_FLAGS)
 
 .PHONY: bench-quick
-bench-quick: ## The same in small, in three minutes
+bench-quick: ## The same in small, in four minutes
 	@$(BENCH) --amount quick $(BENCH_FLAGS)
 
 .PHONY: bench-full
-bench-full: ## The same at length, in hours
-	@$(BENCH) --amount full $(BENCH_FLAGS)
+bench-full: ## The whole matrix, in most of a day; all figures go to docs/internals/benchmarks/ by date
+	@$(BENCH) --amount full --csv docs/internals/benchmarks $(BENCH_FLAGS)
 
 # Flags of criterion go into BENCH_FLAGS, for example BENCH_FLAGS="'at rest'".
 # UPDATE=1 writes docs/internals/benchmarks.json. Needs valgrind.

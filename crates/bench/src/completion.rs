@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use futures::{StreamExt as _, pin_mut};
+use jiff::Timestamp;
 use kube::Api;
 use kube::api::DynamicObject;
 use kube::runtime::watcher;
@@ -20,6 +21,8 @@ pub(crate) struct Edit {
     pub(crate) name: String,
     pub(crate) generation: i64,
     pub(crate) sent: Instant,
+    /// The same on the clock of the audit log.
+    pub(crate) sent_at: Timestamp,
 }
 
 /// The newest generation that was complete, and when that was seen first.

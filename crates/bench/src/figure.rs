@@ -5,77 +5,99 @@ use std::time::Duration;
 use crate::round::{Phase, Round};
 use crate::scenario::Operation;
 
-/// What is told of one operation.
+/// What is told of one operation, or of some together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Figure {
-    /// Seconds from an edit to its being complete, by percentile.
-    Time(Percentile),
     /// Seconds from the first edit until all are complete.
     All,
-    /// Milliseconds of processor time per Deployment.
-    Cpu,
+    /// Seconds from an edit to its being complete, by percentile.
+    Time(Percentile),
+    /// Seconds from an edit to its first new pod, by percentile.
+    FirstPod(Percentile),
     /// Write requests per Deployment, events apart.
     Writes,
     /// Event writes per Deployment.
     Events,
+    /// Both.
+    WritesAndEvents,
+    /// Reads per Deployment, but for watches.
+    Reads,
+    /// Dry runs per Deployment.
+    DryRuns,
     /// Answers 409 per Deployment.
     Conflicts,
-    /// Milliseconds from news of a ReplicaSet to the write that follows from it.
-    Reaction(Percentile),
+    /// Milliseconds of the controller's processor time per Deployment.
+    Cpu,
+    /// The same of the API server.
+    ServerCpu,
+    /// Of both together.
+    BothCpu,
 }
 
 /// A share of all, in percent, that were as quick or quicker.
 pub(crate) type Percentile = usize;
 
 impl Figure {
-    pub(crate) const ALL: [Self; 10] = [
-        Self::Time(50),
-        Self::Time(90),
-        Self::Time(99),
+    /// In the order of the tables.
+    pub(crate) const ALL: [Self; 12] = [
         Self::All,
-        Self::Reaction(50),
-        Self::Reaction(99),
+        Self::Time(50),
+        Self::Time(99),
+        Self::FirstPod(50),
         Self::Writes,
         Self::Events,
+        Self::WritesAndEvents,
+        Self::Reads,
+        Self::DryRuns,
         Self::Conflicts,
         Self::Cpu,
+        Self::ServerCpu,
     ];
 
     pub(crate) fn name(self) -> String {
         match self {
-            Self::Time(percentile) => format!("time to complete, p{percentile} (s)"),
             Self::All => "all complete (s)".to_owned(),
-            Self::Cpu => "CPU each (ms)".to_owned(),
+            Self::Time(percentile) => format!("time to complete, p{percentile} (s)"),
+            Self::FirstPod(percentile) => format!("first new pod, p{percentile} (s)"),
             Self::Writes => "writes each, events apart".to_owned(),
             Self::Events => "event writes each".to_owned(),
+            Self::WritesAndEvents => "writes with events each".to_owned(),
+            Self::Reads => "reads each".to_owned(),
+            Self::DryRuns => "dry runs each".to_owned(),
             Self::Conflicts => "conflicts (409) each".to_owned(),
-            Self::Reaction(percentile) => format!("reaction, p{percentile} (ms)"),
+            Self::Cpu => "CPU of the controller each (ms)".to_owned(),
+            Self::ServerCpu => "CPU of kube-apiserver each (ms)".to_owned(),
+            Self::BothCpu => "CPU of both each (ms)".to_owned(),
         }
     }
 
-    /// Of all phases of a round with this operation; none if it was not done, or shows nothing.
-    pub(crate) fn of(self, round: &Round, operation: Operation) -> Option<f64> {
-        let phases: Vec<&Phase> = round.phases.iter().filter(|phase| phase.operation == operation).collect();
-        if phases.is_empty() {
-            return None;
-        }
-        let each = |count: u64| ratio(count, (phases.len() * round.deployments) as u64);
-        let sum = |count: fn(&Phase) -> u64| each(phases.iter().map(|phase| count(phase)).sum());
+    /// Of all these operations in a round together; none if there was none of them, or it shows nothing.
+    pub(crate) fn of(self, round: &Round, operations: &[Operation]) -> Option<f64> {
+        let phases = round.phases.iter().filter(|phase| operations.contains(&phase.operation));
+        let phases: Vec<&Phase> = phases.collect();
+        let each = |count: fn(&Phase) -> u64| {
+            let sum = phases.iter().map(|phase| count(phase)).sum();
+            ratio(sum, (phases.len() * round.deployments) as u64)
+        };
         match self {
-            Self::Time(share) => percentile(phases.iter().flat_map(|phase| &phase.times), share),
             Self::All => percentile(phases.iter().map(|phase| &phase.all), 50),
-            Self::Cpu => {
-                sum(|phase| u64::try_from(phase.cpu.as_micros()).unwrap_or(u64::MAX)).map(|cpu| cpu / 1000.0)
-            }
-            Self::Writes => sum(|phase| phase.writes.total()),
-            Self::Events => sum(|phase| phase.writes.events),
-            Self::Conflicts => sum(|phase| phase.writes.conflicts),
-            Self::Reaction(share) => {
-                let reactions = phases.iter().flat_map(|phase| &phase.writes.reactions);
-                percentile(reactions, share).map(|seconds| seconds * 1000.0)
-            }
+            Self::Time(share) => percentile(phases.iter().flat_map(|phase| &phase.times), share),
+            Self::FirstPod(share) => percentile(phases.iter().flat_map(|phase| &phase.first_pods), share),
+            Self::Writes => each(|phase| phase.traffic.writes()),
+            Self::Events => each(|phase| phase.traffic.events),
+            Self::WritesAndEvents => each(|phase| phase.traffic.writes() + phase.traffic.events),
+            Self::Reads => each(|phase| phase.traffic.reads),
+            Self::DryRuns => each(|phase| phase.traffic.dry_runs),
+            Self::Conflicts => each(|phase| phase.traffic.conflicts),
+            Self::Cpu => each(|phase| microseconds(phase.cpu)).map(|cpu| cpu / 1000.0),
+            Self::ServerCpu => each(|phase| microseconds(phase.server_cpu)).map(|cpu| cpu / 1000.0),
+            Self::BothCpu => each(|phase| microseconds(phase.cpu + phase.server_cpu)).map(|cpu| cpu / 1000.0),
         }
     }
+}
+
+fn microseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
 #[allow(clippy::cast_precision_loss, reason = "counts of requests are far below 2^53")]
@@ -84,7 +106,7 @@ fn ratio(count: u64, of: u64) -> Option<f64> {
 }
 
 /// In seconds; the nearest rank.
-fn percentile<'a>(times: impl Iterator<Item = &'a Duration>, share: Percentile) -> Option<f64> {
+pub(crate) fn percentile<'a>(times: impl Iterator<Item = &'a Duration>, share: Percentile) -> Option<f64> {
     let mut times: Vec<&Duration> = times.collect();
     times.sort();
     let rank = (times.len() * share).div_ceil(100).max(1);

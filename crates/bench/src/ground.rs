@@ -1,24 +1,34 @@
 //! The control plane that everything is measured on.
 
+use std::fs;
+
+use cluster::kubelet::KubeletOptions;
 use cluster::{Cluster, Options, User};
 use serde_json::json;
 
 use crate::failure::Failure;
+use crate::scenario::Pods;
 
-const CRD: &str = include_str!("../../../crds/deployments.rollwright.dev.yaml");
+/// Read when it is needed, so that another definition can be tried without building anything.
+const CRD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../crds/deployments.rollwright.dev.yaml");
 
-/// Starts one without a deployment controller, with our kind installed. The operator may do
-/// everything: what rights it has does not change what it costs.
-pub(crate) async fn start() -> Result<Cluster, Failure> {
+/// Starts one without a deployment controller, with our kind installed and pods that take so long. The
+/// operator may do everything: what rights it has does not change what it costs.
+pub(crate) async fn start(pods: Pods) -> Result<Cluster, Failure> {
+    let Pods { ready_after, gone_after } = pods;
     let mut options = Options::unique("bench");
-    options.manifests = vec![CRD.to_owned(), rights()];
+    options.manifests = manifests()?;
+    // For whoever wants to know what the server does: see docs/internals/benchmarks.md.
+    options.apiserver_flags = vec!["--profiling=true".to_owned()];
+    options.kubelet =
+        Some(KubeletOptions { ready_after, terminate_after: gone_after, ..KubeletOptions::default() });
     Ok(Cluster::start(options).await?)
 }
 
 /// The same without kubelet and with room for a hundred thousand objects.
 pub(crate) async fn start_large() -> Result<Cluster, Failure> {
     let mut options = Options::unique("bench");
-    options.manifests = vec![CRD.to_owned(), rights()];
+    options.manifests = manifests()?;
     options.kubelet = None;
     options.etcd_flags = vec![
         "--quota-backend-bytes=8589934592".to_owned(),
@@ -34,13 +44,21 @@ pub(crate) async fn end<T: Send + 'static>(running: T) -> Result<(), Failure> {
     ended.map_err(|error| Failure::Other(error.to_string()))
 }
 
-fn rights() -> String {
-    json!({
+/// Stops a cluster and removes what it leaves: the audit logs of an hour would fill a disk.
+pub(crate) async fn clear(cluster: Cluster) -> Result<(), Failure> {
+    let directory = cluster.directory().to_owned();
+    end(cluster).await?;
+    fs::remove_dir_all(&directory).map_err(Failure::io(format!("removing {}", directory.display())))
+}
+
+fn manifests() -> Result<Vec<String>, Failure> {
+    let crd = fs::read_to_string(CRD).map_err(Failure::io(format!("reading {CRD}")))?;
+    let rights = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRoleBinding",
         "metadata": {"name": "rollwright-bench"},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": User::Operator.name()}],
-    })
-    .to_string()
+    });
+    Ok(vec![crd, rights.to_string()])
 }

@@ -48,7 +48,7 @@ pub(crate) async fn measure(
         let cluster = ground::start_large().await?;
         cluster.stop(Component::ControllerManager)?;
         let fleet = Fleet::new(&cluster, side, deployments).await?;
-        let controller = side.start(&cluster, operator, Limits::Lifted)?;
+        let controller = side.start(&cluster, operator, Limits::Lifted, &side.kubeconfig(&cluster))?;
         let measured = one(&cluster, side, controller.pid(), &fleet).await;
         ground::end(controller).await?;
         ground::end(cluster).await?;

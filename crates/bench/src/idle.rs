@@ -70,7 +70,7 @@ pub(crate) async fn measure(
         for side in sides {
             revision += 1;
             let since = Timestamp::now();
-            let controller = side.start(&cluster, operator, Limits::Lifted)?;
+            let controller = side.start(&cluster, operator, Limits::Lifted, &side.kubeconfig(&cluster))?;
             let measured = one(&cluster, side, &controller, since, &fleet, revision).await;
             ground::end(controller).await?;
             found.take(side, deployments, measured)?;
@@ -87,7 +87,7 @@ pub(crate) async fn measure(
 /// would have written otherwise shows: it is among the writes of its start-up.
 async fn settle(cluster: &Cluster, side: Side, operator: &Path, deployments: usize) -> Result<(), Failure> {
     let since = Timestamp::now();
-    let controller = side.start(cluster, operator, Limits::Lifted)?;
+    let controller = side.start(cluster, operator, Limits::Lifted, &side.kubeconfig(cluster))?;
     tokio::time::sleep(START).await;
     loop {
         calm(cluster, side, controller.pid()).await?;

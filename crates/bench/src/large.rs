@@ -18,8 +18,8 @@ pub(crate) struct Sizes<'a> {
     pub(crate) growth: &'a [usize],
 }
 
-pub(crate) const QUICK: Sizes<'static> = Sizes { idle: &[], growth: &[] };
-pub(crate) const STANDARD: Sizes<'static> = Sizes { idle: &[1_000], growth: &[] };
+/// Of runs that have other things to show.
+pub(crate) const NONE: Sizes<'static> = Sizes { idle: &[], growth: &[] };
 pub(crate) const FULL: Sizes<'static> = Sizes { idle: &[1_000, 5_000, 10_000], growth: &[1_000, 5_000] };
 
 /// What a cache may need, in MiB and as a share of what Kubernetes' controller needs.

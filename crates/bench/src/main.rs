@@ -1,8 +1,9 @@
-//! `rollwright-bench`: the operator beside Kubernetes' own deployment controller, on one API server
-//! with the same ReplicaSet controller and the same fake kubelet, in turns.
+//! `rollwright-bench`: the operator beside Kubernetes' own deployment controller, in turns, each round on a
+//! fresh control plane with the same ReplicaSet controller and the same fake kubelet.
 
 mod calm;
 mod completion;
+mod csv;
 mod failure;
 mod figure;
 mod fleet;
@@ -13,13 +14,16 @@ mod idle;
 mod large;
 mod machine;
 mod manifest;
+mod news;
 mod played;
 mod report;
 mod round;
 mod scenario;
 mod side;
+mod surcharge;
 mod target;
 mod traffic;
+mod trouble;
 mod usage;
 
 use std::error::Error as _;
@@ -30,8 +34,10 @@ use std::time::Instant;
 use clap::builder::RangedU64ValueParser;
 use clap::{Parser, ValueEnum};
 
+use crate::csv::Csv;
 use crate::failure::Failure;
 use crate::large::{Large, Sizes};
+use crate::news::News;
 use crate::played::Played;
 use crate::scenario::Scenario;
 use crate::side::Side;
@@ -40,10 +46,10 @@ use crate::side::Side;
 #[derive(Parser)]
 #[command(name = "rollwright-bench", version)]
 struct Arguments {
-    /// How much: three minutes, fifteen, or hours.
+    /// How much: four minutes, an hour, or most of a day.
     #[arg(long, value_enum, default_value = "standard")]
     amount: Amount,
-    /// Only the scenarios of these names.
+    /// Only the scenarios of these names, such as `500x2-8s`, `news`, `surcharge` and `idle`.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
     /// How often each side plays each scenario, instead of what the amount says.
@@ -58,6 +64,9 @@ struct Arguments {
     /// Write the tables into this file too, between its marks.
     #[arg(long, value_name = "FILE")]
     update: Option<PathBuf>,
+    /// Write all figures into a file in this directory too, named by the date.
+    #[arg(long, value_name = "DIRECTORY")]
+    csv: Option<PathBuf>,
     /// The operator, a release build.
     #[arg(long, value_name = "FILE")]
     operator: PathBuf,
@@ -75,18 +84,17 @@ enum Amount {
 }
 
 impl Amount {
-    fn scenarios(self) -> &'static [Scenario] {
+    fn scenarios(self) -> Vec<Scenario> {
         match self {
-            Self::Quick => &scenario::QUICK,
-            Self::Standard => &scenario::STANDARD,
-            Self::Full => &scenario::FULL,
+            Self::Quick => scenario::quick(),
+            Self::Standard => scenario::standard(),
+            Self::Full => scenario::full(),
         }
     }
 
     fn sizes(self) -> Sizes<'static> {
         match self {
-            Self::Quick => large::QUICK,
-            Self::Standard => large::STANDARD,
+            Self::Quick | Self::Standard => large::NONE,
             Self::Full => large::FULL,
         }
     }
@@ -118,28 +126,37 @@ async fn run(arguments: &Arguments) -> Result<String, Failure> {
     let operator = arguments.operator.canonicalize();
     let operator =
         operator.map_err(Failure::io(format!("finding the operator, {}", arguments.operator.display())))?;
-    let cluster = ground::start().await?;
+    let mut csv = arguments.csv.as_deref().map(Csv::create).transpose()?.unwrap_or_default();
     let mut played = Vec::new();
-    for scenario in arguments.amount.scenarios().iter().filter(|scenario| wanted(scenario.name)) {
-        let rounds = arguments.rounds.unwrap_or(scenario.rounds);
-        let scenario = Scenario { rounds, ..*scenario };
-        played.push(Played::play(&cluster, &operator, scenario, &arguments.sides).await?);
+    for scenario in arguments.amount.scenarios().into_iter().filter(|scenario| wanted(&scenario.name())) {
+        let scenario = Scenario { rounds: arguments.rounds.unwrap_or(scenario.rounds), ..scenario };
+        played.push(Played::play(&operator, scenario, &arguments.sides, &mut csv).await?);
     }
-    ground::end(cluster).await?;
+    // Neither fits into four minutes, so there they have to be named.
+    let extra = |name: &str| {
+        wanted(name) && (!arguments.only.is_empty() || !matches!(arguments.amount, Amount::Quick))
+    };
+    let mut news = None;
+    if extra(news::NAME) {
+        let rounds = arguments.rounds.unwrap_or(news::ROUNDS);
+        news = Some(News::measure(&operator, rounds, &arguments.sides, &mut csv).await?);
+    }
+    let surcharge = if extra(surcharge::NAME) { surcharge::measure().await? } else { String::new() };
     let sizes = match arguments.sizes.as_slice() {
         [] => arguments.amount.sizes(),
         sizes => Sizes { idle: sizes, growth: sizes },
     };
     let large = Large::measure(&operator, sizes, &arguments.sides, wanted).await?;
-    let mut verdicts = target::judge(&played);
+    let mut verdicts = target::judge(&played, news.as_ref());
     verdicts.extend(large.verdicts());
     let mut text = format!("{}\n", report::targets(&verdicts));
     for played in &played {
-        text.push_str(&format!("{}\n", report::scenario(played)));
-        if played.scenario.name == scenario::FLEET.name {
-            text.push_str(&format!("{}\n", report::writes(played)));
-        }
+        text.push_str(&format!("{}\n{}\n", report::scenario(played), report::writes(played)));
     }
+    if let Some(news) = &news {
+        text.push_str(&format!("{}\n", news.report()));
+    }
+    text.push_str(&surcharge);
     text.push_str(&large.report());
     let text = format!("{}\n\n{}\n", machine::describe(&load, started.elapsed()), text.trim_end());
     if let Some(file) = &arguments.update {

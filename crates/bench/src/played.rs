@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
-use cluster::Cluster;
-
+use crate::csv::Csv;
 use crate::failure::Failure;
 use crate::figure::Figure;
 use crate::round::{self, Round};
@@ -21,32 +20,28 @@ pub(crate) struct Played {
 impl Played {
     /// Plays all rounds, the sides in turns (A B C A B C).
     pub(crate) async fn play(
-        cluster: &Cluster,
         operator: &Path,
         scenario: Scenario,
         sides: &[Side],
+        csv: &mut Csv,
     ) -> Result<Self, Failure> {
-        let mut rounds = Vec::new();
+        let (name, mut rounds) = (scenario.name(), Vec::new());
         for number in 1..=scenario.rounds {
             for side in sides {
                 let started = Instant::now();
-                let round = round::play(cluster, operator, &scenario, *side).await?;
+                let round = round::play(operator, &scenario, *side).await?;
                 let seconds = started.elapsed().as_secs();
-                eprintln!(
-                    "{}: round {number} of {}, {}: {seconds} s",
-                    scenario.name,
-                    scenario.rounds,
-                    side.name()
-                );
+                eprintln!("{name}: round {number} of {}, {}: {seconds} s", scenario.rounds, side.name());
+                csv.add(&name, number, &round)?;
                 rounds.push(round);
             }
         }
         Ok(Self { scenario, rounds })
     }
 
-    /// A figure of one side, by round.
-    pub(crate) fn values(&self, side: Side, operation: Operation, figure: Figure) -> Vec<f64> {
-        self.of(side).filter_map(|round| figure.of(round, operation)).collect()
+    /// A figure of one side, by round, of these operations together.
+    pub(crate) fn values(&self, side: Side, operations: &[Operation], figure: Figure) -> Vec<f64> {
+        self.of(side).filter_map(|round| figure.of(round, operations)).collect()
     }
 
     /// The rounds of one side.
@@ -54,20 +49,20 @@ impl Played {
         self.rounds.iter().filter(move |round| round.side == side)
     }
 
-    /// Writes per rollout of one side by verb and resource, in all rounds together.
-    pub(crate) fn writes_by_kind(&self, side: Side) -> BTreeMap<String, f64> {
+    /// Writes per Deployment of one side by verb and resource, in all rounds together.
+    pub(crate) fn writes_by_kind(&self, side: Side, operation: Operation) -> BTreeMap<String, f64> {
         let mut counts = BTreeMap::<String, u64>::new();
-        let mut rollouts = 0;
+        let mut edits = 0;
         for round in self.of(side) {
-            for phase in round.phases.iter().filter(|phase| phase.operation == Operation::Roll) {
-                rollouts += round.deployments;
-                for (kind, count) in &phase.writes.by_kind {
+            for phase in round.phases.iter().filter(|phase| phase.operation == operation) {
+                edits += round.deployments;
+                for (kind, count) in &phase.traffic.by_kind {
                     *counts.entry(kind.clone()).or_default() += count;
                 }
             }
         }
         #[allow(clippy::cast_precision_loss, reason = "counts of requests are far below 2^53")]
-        let each = |count: u64| count as f64 / rollouts.max(1) as f64;
+        let each = |count: u64| count as f64 / edits.max(1) as f64;
         counts.into_iter().map(|(kind, count)| (kind, each(count))).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! The tables, in Markdown.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,6 @@ use std::path::Path;
 use crate::failure::Failure;
 use crate::figure::{Figure, Ratio, median};
 use crate::played::Played;
-use crate::scenario::Operation;
 use crate::side::Side;
 use crate::target::{Outcome, Verdict};
 
@@ -49,16 +48,12 @@ fn outcome(outcome: &Outcome) -> String {
 pub(crate) fn scenario(played: &Played) -> String {
     let scenario = &played.scenario;
     let mut text =
-        format!("### {}\n\n{}; rounds per side: {}.\n\n", scenario.name, scenario.about, scenario.rounds);
+        format!("### {}\n\n{}; rounds per side: {}.\n\n", scenario.name(), scenario.about(), scenario.rounds);
     text.push_str("| | Kubernetes | Rollwright | ratio | on apps/v1 | ratio |\n|---|---|---|---|---|---|\n");
-    let operations: BTreeSet<Operation> = scenario.operations.iter().copied().collect();
-    for operation in operations {
+    for operation in scenario.operations {
         for figure in Figure::ALL {
-            let values = Side::ALL.map(|side| played.values(side, operation, figure));
-            // Of the others the most important ones will do.
-            let is_wanted =
-                operation == Operation::Roll || matches!(figure, Figure::All | Figure::Writes | Figure::Cpu);
-            if is_wanted && values.iter().any(|values| values.iter().any(|value| *value > 0.0)) {
+            let values = Side::ALL.map(|side| played.values(side, &[*operation], figure));
+            if values.iter().flatten().any(|value| *value > 0.0) {
                 text.push_str(&row(&format!("{}: {}", operation.name(), figure.name()), &values));
             }
         }
@@ -73,18 +68,19 @@ pub(crate) fn scenario(played: &Played) -> String {
     text
 }
 
-/// Which writes a rollout is made of.
+/// Which writes the operations of a scenario are made of.
 pub(crate) fn writes(played: &Played) -> String {
-    let counts = Side::ALL.map(|side| played.writes_by_kind(side));
-    let kinds: BTreeSet<&String> = counts.iter().flat_map(|counts| counts.keys()).collect();
-    let mut text =
-        "| writes per rollout | Kubernetes | Rollwright | on apps/v1 |\n|---|---|---|---|\n".to_owned();
-    for kind in kinds {
-        let of = |counts: &std::collections::BTreeMap<String, f64>| {
-            counts.get(kind).map_or(NONE.to_owned(), |count| format!("{count:.2}"))
-        };
-        let [upstream, ours, apps] = counts.each_ref().map(of);
-        let _ = writeln!(text, "| {kind} | {upstream} | {ours} | {apps} |");
+    let mut text = "| writes each | Kubernetes | Rollwright | on apps/v1 |\n|---|---|---|---|\n".to_owned();
+    for operation in played.scenario.operations {
+        let counts = Side::ALL.map(|side| played.writes_by_kind(side, *operation));
+        let kinds: BTreeSet<&String> = counts.iter().flat_map(BTreeMap::keys).collect();
+        for kind in kinds {
+            let of = |counts: &BTreeMap<String, f64>| {
+                counts.get(kind).map_or(NONE.to_owned(), |count| format!("{count:.2}"))
+            };
+            let [upstream, ours, apps] = counts.each_ref().map(of);
+            let _ = writeln!(text, "| {}: {kind} | {upstream} | {ours} | {apps} |", operation.name());
+        }
     }
     text
 }

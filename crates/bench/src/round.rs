@@ -1,32 +1,32 @@
-//! One side plays one scenario, from an empty namespace to an empty namespace.
+//! One side plays one scenario, on a control plane of its own.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use cluster::{Cluster, Companion, User};
+use cluster::{Cluster, Companion, Component, User};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Pod;
-use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
-use kube::{Api, Client};
+use kube::Api;
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::Value;
 
 use crate::completion::{Completions, Edit};
 use crate::failure::Failure;
-use crate::manifest;
-use crate::scenario::{Operation, Pace, Scenario};
+use crate::scenario::{Operation, Pace, Scenario, Trouble};
 use crate::side::Side;
-use crate::traffic::{Log, Writes};
+use crate::traffic::{Log, Traffic};
+use crate::trouble::Way;
 use crate::usage::{self, Usage};
+use crate::{ground, manifest, trouble};
 
 /// Edits that are on their way at the same time.
 const PARALLEL: usize = 32;
 /// Of one operation on all Deployments.
-const DEADLINE: Duration = Duration::from_secs(300);
+const DEADLINE: Duration = Duration::from_secs(900);
 /// What comes after the last Deployment is complete, events above all, belongs to the operation too.
 /// Ours tell of a step when none has followed it for two seconds.
 const SETTLE: Duration = Duration::from_millis(2500);
-/// No events come after a deletion, nor of a Deployment without pods.
+/// No events come of a Deployment without pods.
 const SETTLE_SOON: Duration = Duration::from_millis(500);
 /// Of a sequence, in which every edit has to find quiet.
 const BETWEEN: Duration = Duration::from_millis(200);
@@ -35,14 +35,17 @@ const BETWEEN: Duration = Duration::from_millis(200);
 #[derive(Clone, Debug)]
 pub(crate) struct Phase {
     pub(crate) operation: Operation,
-    /// For each Deployment, from sending the edit to seeing it complete, the shortest first. Of a
-    /// deletion only one: until the last pod is gone.
+    /// For each Deployment, from sending the edit to seeing it complete.
     pub(crate) times: Vec<Duration>,
+    /// For each Deployment, from sending the edit to its first new pod.
+    pub(crate) first_pods: Vec<Duration>,
     /// From the first edit until all are complete.
     pub(crate) all: Duration,
     /// Processor time of the controller, what follows included.
     pub(crate) cpu: Duration,
-    pub(crate) writes: Writes,
+    /// The same of the API server.
+    pub(crate) server_cpu: Duration,
+    pub(crate) traffic: Traffic,
 }
 
 /// A whole round.
@@ -53,7 +56,7 @@ pub(crate) struct Round {
     /// From starting the process until it has seen to a Deployment that was there before.
     pub(crate) start_up: Duration,
     pub(crate) phases: Vec<Phase>,
-    /// At the end.
+    /// Of the controller, at the end.
     pub(crate) usage: Usage,
 }
 
@@ -63,7 +66,6 @@ struct Ground<'a> {
     scenario: &'a Scenario,
     side: Side,
     namespace: String,
-    client: Client,
     deployments: Api<DynamicObject>,
     completions: Completions,
 }
@@ -73,56 +75,58 @@ struct Done {
     operation: Operation,
     since: Timestamp,
     until: Timestamp,
+    edits: Vec<Edit>,
     times: Vec<Duration>,
     all: Duration,
     cpu: Duration,
+    server_cpu: Duration,
 }
 
+/// All edits of an operation, and how long each took.
+type Edited = (Vec<Edit>, Vec<Duration>);
+
 /// Plays a scenario.
-pub(crate) async fn play(
-    cluster: &Cluster,
-    operator: &Path,
-    scenario: &Scenario,
-    side: Side,
-) -> Result<Round, Failure> {
-    if let Some(kubelet) = cluster.kubelet() {
-        kubelet.configure(|options| options.ready_after = scenario.ready_after);
-    }
-    let ground = Ground::new(cluster, scenario, side).await?;
-    let (mut controller, start_up) = ground.start(operator).await?;
+pub(crate) async fn play(operator: &Path, scenario: &Scenario, side: Side) -> Result<Round, Failure> {
+    let cluster = ground::start(scenario.pods).await?;
+    let way = trouble::way(&cluster, side, scenario.trouble).await?;
+    let ground = Ground::new(&cluster, scenario, side).await?;
+    let (mut controller, start_up) = ground.start(operator, &way).await?;
     let mut done = Vec::new();
     for (index, operation) in scenario.operations.iter().enumerate() {
         done.push(ground.operate(*operation, index, &controller).await?);
         controller.check()?;
     }
     let usage = usage::of(controller.pid())?;
-    drop(controller);
-    let log = Log::read(&cluster.audit_log(), side, &ground.namespace)?;
-    let phases = done.into_iter().map(|done| done.with_writes(&log)).collect();
+    ground::end(controller).await?;
+    let log = Log::read(&cluster.audit_log(), way.user, &ground.namespace)?;
+    let phases = done.into_iter().map(|done| done.with_traffic(&log)).collect();
+    drop(ground);
+    ground::clear(cluster).await?;
     Ok(Round { side, deployments: scenario.deployments, start_up, phases, usage })
 }
 
 impl Done {
-    fn with_writes(self, log: &Log) -> Phase {
-        let Self { operation, since, until, times, all, cpu } = self;
-        Phase { operation, times, all, cpu, writes: log.between(since, until) }
+    fn with_traffic(self, log: &Log) -> Phase {
+        let Self { operation, since, until, edits, times, all, cpu, server_cpu } = self;
+        let (first_pods, traffic) = (log.first_pods(&edits, until), log.between(since, until));
+        Phase { operation, times, first_pods, all, cpu, server_cpu, traffic }
     }
 }
 
 impl<'a> Ground<'a> {
     async fn new(cluster: &'a Cluster, scenario: &'a Scenario, side: Side) -> Result<Self, Failure> {
-        let namespace = cluster.create_namespace(&format!("{}-{}", scenario.name, side.short())).await?;
+        let namespace = cluster.create_namespace(side.short()).await?;
         let client = cluster.client(User::Admin).await?;
-        let deployments = Api::namespaced_with(client.clone(), &namespace, &side.resource());
+        let deployments = Api::namespaced_with(client, &namespace, &side.resource());
         let completions = Completions::follow(deployments.clone());
-        Ok(Self { cluster, scenario, side, namespace, client, deployments, completions })
+        Ok(Self { cluster, scenario, side, namespace, deployments, completions })
     }
 
     /// Starts the controller and waits until it has seen to a Deployment without pods.
-    async fn start(&self, operator: &Path) -> Result<(Companion, Duration), Failure> {
+    async fn start(&self, operator: &Path, way: &Way) -> Result<(Companion, Duration), Failure> {
         let probe = self.create("start-up", 0).await?;
         let started = Instant::now();
-        let controller = self.side.start(self.cluster, operator, self.scenario.limits)?;
+        let controller = self.side.start(self.cluster, operator, self.scenario.limits, &way.kubeconfig)?;
         let probe = Edit { sent: started, ..probe };
         let times = self.completions.wait(&[probe], DEADLINE).await?;
         self.deployments.delete("start-up", &DeleteParams::background()).await?;
@@ -136,34 +140,46 @@ impl<'a> Ground<'a> {
         index: usize,
         controller: &Companion,
     ) -> Result<Done, Failure> {
+        let server = self.cluster.pid(Component::ApiServer).unwrap_or_default();
+        let cpu_of = |pid| usage::of(pid).map(|usage| usage.cpu);
         let (since, started) = (Timestamp::now(), Instant::now());
-        let before = usage::of(controller.pid())?;
-        let mut times = match (operation, self.scenario.pace) {
-            (Operation::Delete, _) => self.delete_all().await?,
-            (_, Pace::AllAtOnce) => self.edit_all(operation, index).await?,
-            (_, Pace::OneByOne) => self.edit_one_by_one(operation, index).await?,
+        let (before, server_before) = (cpu_of(controller.pid())?, cpu_of(server)?);
+        let acting = async {
+            let edited = match self.scenario.pace {
+                Pace::AllAtOnce => self.edit_all(operation, index).await,
+                Pace::OneByOne => self.edit_one_by_one(operation, index).await,
+            };
+            edited.map(|(edits, times)| (edits, times, started.elapsed()))
         };
-        let all = started.elapsed();
-        times.sort();
-        tokio::time::sleep(if operation == Operation::Delete { SETTLE_SOON } else { SETTLE }).await;
-        let cpu = usage::of(controller.pid())?.cpu.saturating_sub(before.cpu);
-        Ok(Done { operation, since, until: Timestamp::now(), times, all, cpu })
+        let stalling = async {
+            if self.scenario.trouble == Trouble::Stalling {
+                trouble::stall(self.cluster).await;
+            }
+        };
+        let (acted, ()) = tokio::join!(acting, stalling);
+        let (edits, times, all) = acted?;
+        tokio::time::sleep(SETTLE).await;
+        let cpu = cpu_of(controller.pid())?.saturating_sub(before);
+        let server_cpu = cpu_of(server)?.saturating_sub(server_before);
+        Ok(Done { operation, since, until: Timestamp::now(), edits, times, all, cpu, server_cpu })
     }
 
-    async fn edit_all(&self, operation: Operation, index: usize) -> Result<Vec<Duration>, Failure> {
+    async fn edit_all(&self, operation: Operation, index: usize) -> Result<Edited, Failure> {
         let edits = (0..self.scenario.deployments).map(|number| self.edit(operation, index, number));
         let edits: Vec<Edit> = stream::iter(edits).buffer_unordered(PARALLEL).try_collect().await?;
-        self.completions.wait(&edits, DEADLINE).await
+        let times = self.completions.wait(&edits, DEADLINE).await?;
+        Ok((edits, times))
     }
 
-    async fn edit_one_by_one(&self, operation: Operation, index: usize) -> Result<Vec<Duration>, Failure> {
-        let mut times = Vec::new();
+    async fn edit_one_by_one(&self, operation: Operation, index: usize) -> Result<Edited, Failure> {
+        let (mut edits, mut times) = (Vec::new(), Vec::new());
         for number in 0..self.scenario.deployments {
             let edit = self.edit(operation, index, number).await?;
-            times.extend(self.completions.wait(&[edit], DEADLINE).await?);
+            times.extend(self.completions.wait(std::slice::from_ref(&edit), DEADLINE).await?);
+            edits.push(edit);
             tokio::time::sleep(BETWEEN).await;
         }
-        Ok(times)
+        Ok((edits, times))
     }
 
     /// One edit of one Deployment; `index` is the number of the operation.
@@ -174,37 +190,19 @@ impl<'a> Ground<'a> {
             Operation::Roll => self.patch(name, &manifest::template(index + 1)).await,
             Operation::RollBack => self.patch(name, &manifest::template(1)).await,
             Operation::Scale => self.patch(name, &manifest::size(self.scenario.replicas * 2)).await,
-            Operation::Delete => Err(Failure::Other("a deletion is no edit".to_owned())),
         }
     }
 
     async fn create(&self, name: &str, replicas: i64) -> Result<Edit, Failure> {
         let object = serde_json::from_value(manifest::deployment(self.side, name, replicas))?;
-        let sent = Instant::now();
+        let (sent, sent_at) = (Instant::now(), Timestamp::now());
         let made = self.deployments.create(&PostParams::default(), &object).await?;
-        Ok(Edit { name: name.to_owned(), generation: made.metadata.generation.unwrap_or(1), sent })
+        Ok(Edit { name: name.to_owned(), generation: made.metadata.generation.unwrap_or(1), sent, sent_at })
     }
 
     async fn patch(&self, name: String, patch: &Value) -> Result<Edit, Failure> {
-        let sent = Instant::now();
+        let (sent, sent_at) = (Instant::now(), Timestamp::now());
         let made = self.deployments.patch(&name, &PatchParams::default(), &Patch::Merge(patch)).await?;
-        Ok(Edit { name, generation: made.metadata.generation.unwrap_or(1), sent })
-    }
-
-    async fn delete_all(&self) -> Result<Vec<Duration>, Failure> {
-        let started = Instant::now();
-        let names = (0..self.scenario.deployments).map(|number| format!("web-{number}"));
-        stream::iter(names)
-            .map(|name| async move { self.deployments.delete(&name, &DeleteParams::background()).await })
-            .buffer_unordered(PARALLEL)
-            .try_collect::<Vec<_>>()
-            .await?;
-        let pods: Api<Pod> = Api::namespaced(self.client.clone(), &self.namespace);
-        cluster::wait_for("deletion of all pods", DEADLINE, async || {
-            let left = pods.list_metadata(&ListParams::default().limit(1)).await?.items.len();
-            if left == 0 { Ok(()) } else { Err(cluster::NotYet("pods are left".to_owned())) }
-        })
-        .await?;
-        Ok(vec![started.elapsed()])
+        Ok(Edit { name, generation: made.metadata.generation.unwrap_or(1), sent, sent_at })
     }
 }
