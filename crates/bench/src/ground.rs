@@ -16,10 +16,7 @@ const CRD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../crds/deployments.r
 /// operator may do everything: what rights it has does not change what it costs.
 pub(crate) async fn start(pods: Pods) -> Result<Cluster, Failure> {
     let Pods { ready_after, gone_after } = pods;
-    let mut options = Options::unique("bench");
-    options.manifests = manifests()?;
-    // For whoever wants to know what the server does: see docs/internals/benchmarks.md.
-    options.apiserver_flags = vec!["--profiling=true".to_owned()];
+    let mut options = options()?;
     options.kubelet =
         Some(KubeletOptions { ready_after, terminate_after: gone_after, ..KubeletOptions::default() });
     Ok(Cluster::start(options).await?)
@@ -27,8 +24,7 @@ pub(crate) async fn start(pods: Pods) -> Result<Cluster, Failure> {
 
 /// The same without kubelet and with room for a hundred thousand objects.
 pub(crate) async fn start_large() -> Result<Cluster, Failure> {
-    let mut options = Options::unique("bench");
-    options.manifests = manifests()?;
+    let mut options = options()?;
     options.kubelet = None;
     options.etcd_flags = vec![
         "--quota-backend-bytes=8589934592".to_owned(),
@@ -51,7 +47,7 @@ pub(crate) async fn clear(cluster: Cluster) -> Result<(), Failure> {
     fs::remove_dir_all(&directory).map_err(Failure::io(format!("removing {}", directory.display())))
 }
 
-fn manifests() -> Result<Vec<String>, Failure> {
+fn options() -> Result<Options, Failure> {
     let crd = fs::read_to_string(CRD).map_err(Failure::io(format!("reading {CRD}")))?;
     let rights = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1",
@@ -60,5 +56,9 @@ fn manifests() -> Result<Vec<String>, Failure> {
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"},
         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": User::Operator.name()}],
     });
-    Ok(vec![crd, rights.to_string()])
+    let mut options = Options::unique("bench");
+    options.manifests = vec![crd, rights.to_string()];
+    // For whoever wants to know what the server does: see docs/internals/benchmarks.md.
+    options.apiserver_flags = vec!["--profiling=true".to_owned()];
+    Ok(options)
 }

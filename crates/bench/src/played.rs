@@ -66,3 +66,37 @@ impl Played {
         counts.into_iter().map(|(kind, count)| (kind, each(count))).collect()
     }
 }
+
+#[cfg(test)]
+impl Played {
+    /// One round per side of a scenario; operation number n of a side takes n times as many seconds as
+    /// `seconds` says, and as many writes of a kind of its own.
+    pub(crate) fn made_up(scenario: Scenario, seconds: [(Side, u64); 3]) -> Self {
+        use std::time::Duration;
+
+        let phase = |operation, side: Side, seconds: u64| round::Phase {
+            operation,
+            times: vec![Duration::from_secs(seconds); scenario.deployments],
+            first_pods: vec![Duration::from_secs(seconds); scenario.deployments],
+            all: Duration::from_secs(seconds),
+            cpu: Duration::from_secs(seconds),
+            server_cpu: Duration::from_secs(10),
+            traffic: crate::traffic::Traffic {
+                by_kind: [(format!("patch {}", side.short()), seconds * scenario.deployments as u64)].into(),
+                ..Default::default()
+            },
+        };
+        let phases = |side, seconds| {
+            let operations = scenario.operations.iter().copied().zip(1..);
+            operations.map(|(operation, number)| phase(operation, side, number * seconds)).collect()
+        };
+        let round = |(side, seconds)| Round {
+            side,
+            deployments: scenario.deployments,
+            start_up: Duration::from_secs(1),
+            phases: phases(side, seconds),
+            usage: crate::usage::Usage::default(),
+        };
+        Self { scenario, rounds: seconds.map(round).into() }
+    }
+}

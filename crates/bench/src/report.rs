@@ -115,3 +115,31 @@ fn number(value: f64) -> String {
 pub(crate) fn mebibytes(bytes: u64) -> f64 {
     bytes as f64 / f64::from(1 << 20)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_has_its_rows() {
+        let scenario = crate::scenario::quick()[1];
+        let sides = [(Side::Upstream, 10), (Side::OurKind, 20), (Side::AppsV1, 5)];
+        let played = Played::made_up(scenario, sides);
+        let text = super::scenario(&played);
+        for part in [
+            "### 50x2-8s\n",
+            "pods ready after 8 s and gone after 3 s; rounds per side: 1.",
+            "| create: all complete (s) | 10.0 | 20.0 | 2.00 | 5.00 | 0.50 |\n",
+            "| scale: first new pod, p50 (s) | 30.0 | 60.0 | 2.00 | 15.0 | 0.50 |\n",
+            "| roll out: CPU of kube-apiserver each (ms) | 200 | 200 | 1.00 | 200 | 1.00 |\n",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(!text.contains("dry runs"), "{text}");
+        assert!(
+            writes(&played).contains("| roll out: patch apps | – | – | 10.00 |\n"),
+            "{}",
+            writes(&played)
+        );
+    }
+}

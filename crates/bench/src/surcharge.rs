@@ -17,7 +17,7 @@ use crate::{ground, manifest, usage};
 pub(crate) const NAME: &str = "surcharge";
 const DEPLOYMENTS: usize = 50;
 /// Requests of each sort to each Deployment, but for creations.
-const TIMES: usize = 40;
+const TIMES: usize = 20;
 /// Each sort is sent so often, the kinds in turns.
 const ROUNDS: usize = 3;
 /// Requests that are on their way at the same time: more would measure queues.

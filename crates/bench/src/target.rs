@@ -227,4 +227,30 @@ mod tests {
             assert_eq!(targets.count(), expected, "{}", scenario.name());
         }
     }
+
+    #[test]
+    fn a_target_is_missed_if_one_operation_misses_it() {
+        let scenario = crate::scenario::standard()[1];
+        assert!(is_burst(&scenario));
+        let sides = [(Side::Upstream, 100), (Side::OurKind, 109), (Side::AppsV1, 50)];
+        let verdicts = judge(&[Played::made_up(scenario, sides)], None);
+        let of = |what: &str| verdicts.iter().find(|verdict| verdict.what.ends_with(what)).unwrap();
+        let Verdict { what, target, results: [ours, apps] } = of("all complete");
+        assert_eq!(what, "500x2-0.1s: all complete");
+        assert_eq!(target, "create ≤ 1.1 × (apps/v1 1), roll out ≤ 1 ×, roll back ≤ 1 ×, scale ≤ 1 ×");
+        let text = "create 1.1 ×, roll out **1.1 ×**, roll back **1.1 ×**, scale **1.1 ×**";
+        assert_eq!(*ours, Outcome::NotMet(text.to_owned()));
+        assert!(matches!(apps, Outcome::Met(_)), "{apps:?}");
+        let Verdict { results: [ours, apps], .. } = of("CPU of controller and kube-apiserver");
+        assert_eq!(*ours, Outcome::NotMet("**1.09 ×**".to_owned()));
+        assert_eq!(*apps, Outcome::Met("0.52 ×".to_owned()));
+    }
+
+    #[test]
+    fn trouble_is_measured_and_not_judged() {
+        let troubled = |scenario: &Scenario| scenario.trouble != crate::scenario::Trouble::None;
+        let scenario = crate::scenario::full().into_iter().find(troubled).unwrap();
+        let sides = Side::ALL.map(|side| (side, 1));
+        assert!(judge(&[Played::made_up(scenario, sides)], None).is_empty());
+    }
 }
