@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use cluster::KUBERNETES_VERSION;
+use cluster::Release;
 use jiff::Timestamp;
 
 /// The load averages of one, five and fifteen minutes.
@@ -20,8 +20,9 @@ pub(crate) fn describe(before: &str, took: Duration) -> String {
     let model = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
     let model = model.map_or("unknown", |(_, model)| model);
     let seconds = took.as_secs();
+    let kubernetes = Release::selected().map_or("unknown", Release::version);
     format!(
-        "{date}, Kubernetes {KUBERNETES_VERSION}, {cores} cores ({model}) that server, kubelet and controllers share; \
+        "{date}, Kubernetes {kubernetes}, {cores} cores ({model}) that server, kubelet and controllers share; \
          load before: {before}; {seconds} s in all."
     )
 }

@@ -1,21 +1,14 @@
 #!/bin/sh
-# Builds the real control plane from Go modules, once, into a cache outside target/.
-# Usage: build.sh OUTDIR BINARY...
+# Builds a program from Go modules, once, into a cache outside target/. src/recipe.rs says how each is built.
+# Usage: build.sh CACHE FILE DIRECTORY MODULES PACKAGE TAGS FLAGS; FILE is relative to CACHE, DIRECTORY to ..
 set -eu
-out=$1; shift
-cd "$(dirname "$0")"
-version=v1.36.2
-helm_version=v4.3.1
-promtool_version=3.15.0
-v=k8s.io/component-base/version
-flags="-s -w -X $v.gitVersion=$version -X $v.gitMajor=1 -X $v.gitMinor=36 -X $v.gitCommit=modules -X $v.gitTreeState=clean"
-helm_flags="-s -w -X helm.sh/helm/v4/internal/version.version=$helm_version"
-promtool_flags="-s -w -X github.com/prometheus/common/version.Version=$promtool_version"
-mkdir -p "$out"
+cache=$1 file=$1/$2 directory=$3 modules=$4 package=$5 tags=$6 flags=$7
+cd "$(dirname "$0")/../$directory"
+mkdir -p "$(dirname "$file")"
 
-# Two builds of the same binary would only slow each other down. A directory is
+# Two builds at a time would only slow each other down. A directory is
 # the one lock every POSIX system has; a lock whose owner is gone is taken over.
-lock="$out/.lock"
+lock="$cache/.lock"
 until mkdir "$lock" 2>/dev/null; do
   owner=$(cat "$lock/pid" 2>/dev/null || echo unknown)
   if [ "$owner" != unknown ] && ! kill -0 "$owner" 2>/dev/null; then
@@ -28,21 +21,8 @@ echo $$ >"$lock/pid"
 trap 'rm -rf "$lock"' EXIT
 trap 'exit 1' INT TERM
 
-for binary in "$@"; do
-  [ -x "$out/$binary" ] && continue
-  tags=
-  case $binary in
-    helm) module=../go-helm package=helm.sh/helm/v4/cmd/helm ldflags=$helm_flags ;;
-    # The very module that helm waits by.
-    kstatus) module=../go-helm package=./kstatus ldflags="-s -w" ;;
-    actionlint) module=../go-actionlint package=github.com/rhysd/actionlint/cmd/actionlint ldflags="-s -w" ;;
-    # Rules are tested without service discovery, whose clients of clouds are large.
-    promtool) module=../go-promtool package=github.com/prometheus/prometheus/cmd/promtool
-              ldflags=$promtool_flags tags=remove_all_sd ;;
-    *) module=. package=./$binary ldflags=$flags ;;
-  esac
-  echo "building $binary (once, cached in $out)" >&2
-  (cd "$module" && CGO_ENABLED=0 GOFLAGS='-mod=readonly -trimpath -buildvcs=false' \
-    go build -tags "$tags" -ldflags "$ldflags" -o "$out/.$binary.$$" "$package")
-  mv "$out/.$binary.$$" "$out/$binary"
-done
+[ ! -x "$file" ] || exit 0
+echo "building $(basename "$file") (once, cached in $(dirname "$file"))" >&2
+CGO_ENABLED=0 GOFLAGS='-mod=readonly -trimpath -buildvcs=false' \
+  go build -modfile "$modules" -tags "$tags" -ldflags "$flags" -o "$file.$$" "$package"
+mv "$file.$$" "$file"

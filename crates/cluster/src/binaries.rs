@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::error::Error;
-
-/// Kubernetes version of the binaries we build ourselves.
-pub const KUBERNETES_VERSION: &str = "v1.36.2";
+use crate::recipe::{Recipe, Release};
 
 /// Oldest minor version of a `kubectl` on `PATH` that is used; kubectl supports
 /// servers one minor version newer than itself.
@@ -65,15 +63,17 @@ impl Binary {
     /// Path of the program, building it first if it has to be.
     ///
     /// Looks in `$KUBEBUILDER_ASSETS`, then (kubectl and helm only) on `PATH`,
-    /// then in the cache. Only a build takes noticeable time: minutes.
+    /// then in the cache, for the program of the selected [`Release`]. Only a build takes noticeable
+    /// time: minutes.
     pub fn locate(self) -> Result<PathBuf, Error> {
         if let Some(found) = self.in_assets().or_else(|| self.on_path()) {
             return Ok(found);
         }
-        let directory = cache_directory(self)?;
-        let cached = directory.join(self.name());
+        let (cache, recipe) = (self.cache()?, self.recipe()?);
+        let file = self.file(&recipe);
+        let cached = cache.join(&file);
         if !cached.is_file() {
-            self.build(&directory)?;
+            self.build(&cache, &file, &recipe)?;
         }
         Ok(cached)
     }
@@ -83,7 +83,8 @@ impl Binary {
     /// Looks where [`Binary::locate`] does; a kubectl on `PATH` that is older than our control plane
     /// would like is better than none.
     pub fn find(self) -> Option<PathBuf> {
-        let cached = || Some(cache_directory(self).ok()?.join(self.name())).filter(|path| path.is_file());
+        let cached = || Some(self.cache().ok()?.join(self.file(&self.recipe().ok()?)));
+        let cached = || cached().filter(|path| path.is_file());
         let older = || self.all_on_path().find(|path| self != Self::Kubectl || kubectl_minor(path).is_some());
         self.in_assets().or_else(|| self.on_path()).or_else(cached).or_else(older)
     }
@@ -108,7 +109,26 @@ impl Binary {
             .filter(|path| path.is_file())
     }
 
-    fn build(self, directory: &Path) -> Result<(), Error> {
+    fn recipe(self) -> Result<Recipe, Error> {
+        Ok(Recipe::new(self, Release::selected()?))
+    }
+
+    /// The program, relative to the cache.
+    fn file(self, recipe: &Recipe) -> PathBuf {
+        Path::new(&recipe.cache_name(self.name())).join(self.name())
+    }
+
+    fn cache(self) -> Result<PathBuf, Error> {
+        let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
+        env::var_os("XDG_CACHE_HOME")
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+            .or_else(home)
+            .map(|cache| cache.join("rollwright"))
+            .ok_or(Error::MissingBinary { binary: self.name() })
+    }
+
+    fn build(self, cache: &Path, file: &Path, recipe: &Recipe) -> Result<(), Error> {
         let go = Command::new("go").arg("version").stdout(Stdio::null()).stderr(Stdio::null()).status();
         if !go.is_ok_and(|status| status.success()) {
             return Err(Error::MissingBinary { binary: self.name() });
@@ -116,9 +136,8 @@ impl Binary {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("go").join("build.sh");
         // Standard output belongs to the caller's caller (`eval "$(... up)"`).
         let status = Command::new("sh")
-            .arg(&script)
-            .arg(directory)
-            .arg(self.name())
+            .args([script.as_path(), cache, file])
+            .args([recipe.directory, recipe.modules.0, recipe.package, recipe.tags, &recipe.linker_flags])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .status()
@@ -143,16 +162,6 @@ impl ControlPlaneBinaries {
             controller_manager: Binary::KubeControllerManager.locate()?,
         })
     }
-}
-
-fn cache_directory(binary: Binary) -> Result<PathBuf, Error> {
-    let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
-    env::var_os("XDG_CACHE_HOME")
-        .filter(|value| !value.is_empty())
-        .map(PathBuf::from)
-        .or_else(home)
-        .map(|cache| cache.join("rollwright").join(format!("controlplane-{KUBERNETES_VERSION}")))
-        .ok_or(Error::MissingBinary { binary: binary.name() })
 }
 
 /// Some systems put a stub named kubectl on `PATH`: it counts only if it answers.

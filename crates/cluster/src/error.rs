@@ -15,6 +15,14 @@ pub enum Error {
         /// Name of the binary that is missing.
         binary: &'static str,
     },
+    /// The environment asks for a release of Kubernetes that we do not build.
+    #[error("KUBERNETES={asked}: say one of {known}")]
+    UnknownRelease {
+        /// The value of the variable.
+        asked: String,
+        /// The values that it may have.
+        known: String,
+    },
     /// The Go build of a binary failed; its output went to standard error.
     #[error("building {binary} with {script} failed; see the output above")]
     Build {

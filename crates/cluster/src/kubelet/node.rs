@@ -24,6 +24,7 @@ pub(super) async fn register(client: &kube::Client) -> Result<(), Error> {
         Err(error) => return Err(error.into()),
     }
     let capacity = json!({"cpu": "10k", "memory": "100Ti", "ephemeral-storage": "100Ti", "pods": "100k"});
+    let version = client.apiserver_version().await?.git_version;
     let now = timestamp(jiff::Timestamp::now());
     let patch = json!({
         // Without this the taint "not ready" of new nodes would stay.
@@ -36,7 +37,7 @@ pub(super) async fn register(client: &kube::Client) -> Result<(), Error> {
                 "lastHeartbeatTime": now, "lastTransitionTime": now,
             }],
             "nodeInfo": {
-                "kubeletVersion": "v1.36.2", "operatingSystem": "linux", "architecture": "amd64",
+                "kubeletVersion": version, "operatingSystem": "linux", "architecture": "amd64",
                 "bootID": "", "machineID": "", "systemUUID": "", "kernelVersion": "fake", "osImage": "fake",
                 "containerRuntimeVersion": "fake://1", "kubeProxyVersion": "",
             },
