@@ -13,3 +13,4 @@ mod messages;
 mod selector;
 mod suite;
 mod verdicts;
+mod versions;

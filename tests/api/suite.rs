@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use api::crd;
-use cluster::{Cluster, NotYet, Options, Tool, User, wait_for};
+use cluster::{Cluster, NotYet, Options, RELEASES, Release, Tool, User, wait_for};
 use kube::Client;
 use serde_json::{Deserializer, Value, json};
 use tokio::sync::Mutex;
@@ -16,9 +16,15 @@ use tokio::sync::Mutex;
 const GATES: &str = "--feature-gates=ClusterTrustBundle=true,ClusterTrustBundleProjection=true,\
     PodCertificateRequest=true,GenericWorkload=true,ContainerStopSignals=true,\
     CrossNamespaceVolumeDataSource=true";
+/// Those that only the reference knows.
+const NEW_GATES: &str = ",AtomicWriteVolumeUserFields=true,EmptyDirVolumeMode=true,EvictionRequestAPI=true,\
+    GRPCContainerProbeTLS=true,H2CContainerProbe=true,VolumeBindMountOptions=true";
 
 /// The cluster lives as long as a test holds it: a static would never be dropped.
 static CLUSTER: Mutex<Weak<Cluster>> = Mutex::const_new(Weak::new());
+
+/// The definition in the repository.
+pub(crate) const CRD: &str = "crds/deployments.rollwright.dev.yaml";
 
 /// The two kinds that are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +48,7 @@ impl Flavour {
 
 /// A namespace of the shared cluster.
 pub(crate) struct Suite {
-    cluster: Arc<Cluster>,
+    pub(crate) cluster: Arc<Cluster>,
     pub(crate) client: Client,
     pub(crate) kubectl: Tool,
     pub(crate) namespace: String,
@@ -54,34 +60,51 @@ pub(crate) async fn suite() -> Suite {
     let cluster = match shared.upgrade() {
         Some(cluster) => cluster,
         None => {
-            let cluster = Arc::new(start().await);
+            let cluster = Arc::new(start(&fs::read_to_string(path(CRD)).unwrap()).await);
             *shared = Arc::downgrade(&cluster);
             cluster
         }
     };
     drop(shared);
-    let client = cluster.client(User::Admin).await.unwrap();
-    let namespace = cluster.create_namespace("api").await.unwrap();
-    let kubectl = cluster.kubectl(User::Admin).unwrap().in_namespace(&namespace);
-    Suite { cluster, client, kubectl, namespace }
+    Suite::on(cluster).await
 }
 
-async fn start() -> Cluster {
+/// A cluster for one test, with a definition of its own.
+pub(crate) async fn suite_with(definition: &Value) -> Suite {
+    Suite::on(Arc::new(start(&definition.to_string()).await)).await
+}
+
+/// Whether the server is of the release whose pod fields the definition in `crds/` has.
+pub(crate) fn is_reference() -> bool {
+    Release::selected().unwrap() == RELEASES[0]
+}
+
+async fn start(definition: &str) -> Cluster {
     let mut options = Options::unique("api");
     options.kubelet = None;
     options.apiserver_flags =
-        ["--allow-privileged=true", "--runtime-config=api/all=true", GATES].map(str::to_owned).to_vec();
+        vec!["--allow-privileged=true".to_owned(), "--runtime-config=api/all=true".to_owned(), gates()];
     let cluster = Cluster::start(options).await.unwrap();
     let kubectl = cluster.kubectl(User::Admin).unwrap();
-    kubectl.run(&["apply", "-f", &path("crds")]).await.unwrap();
-    wait_for("the CRD being established", Duration::from_secs(20), async || {
+    kubectl.apply(definition).await.unwrap();
+    established(&kubectl).await;
+    cluster
+}
+
+fn gates() -> String {
+    let new = if is_reference() { NEW_GATES } else { "" };
+    format!("{GATES}{new}")
+}
+
+/// Waits until the definition is served.
+async fn established(kubectl: &Tool) {
+    wait_for("the CRD being established", Duration::from_secs(60), async || {
         let condition = "--for=condition=Established";
         kubectl.run(&["wait", condition, "--timeout=10s", &format!("crd/{}", crd::CRD_NAME)]).await?;
         kubectl.run(&["get", &format!("{}.{}", crd::PLURAL, crd::GROUP)]).await.map_err(NotYet::from)
     })
     .await
     .unwrap();
-    cluster
 }
 
 /// A path in the repository.
@@ -121,6 +144,14 @@ pub(crate) fn template(object: &Value) -> Value {
 }
 
 impl Suite {
+    /// A new namespace of a cluster.
+    async fn on(cluster: Arc<Cluster>) -> Self {
+        let client = cluster.client(User::Admin).await.unwrap();
+        let namespace = cluster.create_namespace("api").await.unwrap();
+        let kubectl = cluster.kubectl(User::Admin).unwrap().in_namespace(&namespace);
+        Self { cluster, client, kubectl, namespace }
+    }
+
     /// A Deployment of this kind.
     pub(crate) fn deployment(flavour: Flavour, name: &str, spec: &Value) -> Value {
         json!({

@@ -324,20 +324,20 @@ fn owners(owners: Option<&Value>, found: &mut Vec<Cause>) {
     const PATH: &str = "metadata.ownerReferences";
     let Some(all) = owners.and_then(Value::as_array) else { return };
     let mut first: Option<String> = None;
-    for owner in all {
+    for (index, owner) in all.iter().enumerate() {
         let field = |name: &str| owner.get(name).and_then(Value::as_str).unwrap_or_default();
-        if field("apiVersion").rsplit('/').next().unwrap_or_default().is_empty() {
-            let value = json!(field("apiVersion"));
-            found.push(Cause::invalid(format!("{PATH}.apiVersion"), &value, "version must not be empty"));
-        }
-        for name in ["kind", "name", "uid"] {
+        let at = format!("{PATH}[{index}]");
+        for name in ["apiVersion", "kind", "name", "uid"] {
             if field(name).is_empty() {
-                found.push(Cause::invalid(format!("{PATH}.{name}"), &json!(""), "must not be empty"));
+                found.push(Cause::required(format!("{at}.{name}"), "must not be empty"));
+            } else if name == "apiVersion" && !is_group_version(field(name)) {
+                let why = "must be <group>/<version> or <version>";
+                found.push(Cause::invalid(format!("{at}.{name}"), &json!(field(name)), why));
             }
         }
         if (field("apiVersion"), field("kind")) == ("v1", "Event") {
             let why = "/v1, Kind=Event is disallowed from being an owner";
-            found.push(Cause::invalid_shown(PATH, &owner_form(owner), why));
+            found.push(Cause::invalid_shown(at, &owner_form(owner), why));
         }
         if owner.get("controller") == Some(&Value::Bool(true)) {
             let name = format!("{}/{}", field("kind"), field("name"));
@@ -354,6 +354,12 @@ fn owners(owners: Option<&Value>, found: &mut Vec<Cause>) {
             }
         }
     }
+}
+
+/// Whether a text has at most one slash, and a version after it.
+fn is_group_version(text: &str) -> bool {
+    let version = text.split_once('/').map_or(text, |(_, version)| version);
+    !version.is_empty() && !version.contains('/')
 }
 
 /// An owner reference as the server's type writes it, in its order.

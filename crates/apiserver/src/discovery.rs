@@ -7,7 +7,7 @@ use crate::definition;
 use crate::member::put;
 
 /// Kubernetes version that the answers follow.
-pub(crate) const VERSION: &str = "v1.36.2";
+pub(crate) const VERSION: &str = world::KUBERNETES;
 
 /// Groups, in the order in which clients prefer them; the core group is not among them.
 const GROUPS: [&str; 4] = ["apps", "coordination.k8s.io", "apiextensions.k8s.io", "rollwright.dev"];
@@ -68,8 +68,9 @@ fn without_nulls(members: &mut Value) {
 
 /// `/version`.
 pub(crate) fn version() -> Value {
+    let minor = VERSION.split('.').nth(1);
     json!({
-        "major": "1", "minor": "36", "gitVersion": VERSION, "gitCommit": "sandbox", "gitTreeState": "clean",
+        "major": "1", "minor": minor, "gitVersion": VERSION, "gitCommit": "sandbox", "gitTreeState": "clean",
         "buildDate": "1970-01-01T00:00:00Z", "goVersion": "none", "compiler": "rustc", "platform": "sandbox",
     })
 }

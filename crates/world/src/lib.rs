@@ -47,3 +47,6 @@ pub use resource::Resource;
 pub use status::{Phase, PodState, Status};
 pub use store::{Key, Store};
 pub use write::{Deletion, Mode, Preconditions, Propagation, Subresource};
+
+/// The release of Kubernetes that the cluster behaves as, and states.
+pub const KUBERNETES: &str = "v1.37.2";

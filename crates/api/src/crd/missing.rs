@@ -12,9 +12,17 @@ use super::{VERSION, template_schema};
 /// Empty if either document cannot be read: there is nothing to warn of then.
 #[must_use]
 pub fn missing_pod_fields(installed_crd: &Value, openapi: &Value) -> Vec<String> {
+    template_schema(openapi)
+        .map(|current| missing_template_fields(installed_crd, &current))
+        .unwrap_or_default()
+}
+
+/// The same against the schema of a pod template, as [`template_schema`] makes it.
+#[must_use]
+pub fn missing_template_fields(installed_crd: &Value, template: &Value) -> Vec<String> {
     let mut missing = Vec::new();
-    if let (Some(installed), Ok(current)) = (installed_template(installed_crd), template_schema(openapi)) {
-        compare(installed, &current, "spec.template", &mut missing);
+    if let Some(installed) = installed_template(installed_crd) {
+        compare(installed, template, "spec.template", &mut missing);
     }
     missing
 }

@@ -20,7 +20,7 @@ use crate::Deployment;
 use finish::Nulls;
 
 pub use kustomize::{kustomize_openapi, kustomize_text};
-pub use missing::missing_pod_fields;
+pub use missing::{missing_pod_fields, missing_template_fields};
 pub use template::template_schema;
 pub use yaml::to_yaml;
 

@@ -36,7 +36,7 @@ impl Kubelets {
                 "allocatable": capacity,
                 "conditions": [heartbeat("True", "KubeletReady", &stamp(store.now()))],
                 "nodeInfo": {
-                    "kubeletVersion": "v1.36.2", "operatingSystem": "linux", "architecture": "amd64",
+                    "kubeletVersion": crate::KUBERNETES, "operatingSystem": "linux", "architecture": "amd64",
                     "bootID": "", "machineID": "", "systemUUID": "", "kernelVersion": "fake",
                     "osImage": "fake", "containerRuntimeVersion": "fake://1", "kubeProxyVersion": "",
                 },
