@@ -34,6 +34,16 @@ e2e-soak: ## Run the end-to-end scenarios N times, and find those that fail now 
 older-library: ## Run an operator that was built against the oldest supported Kubernetes library
 	@$(RUN) older-library
 
+# Builds that control plane once, besides the one of `make test`.
+.PHONY: older-kubernetes
+older-kubernetes: ## Run the tests that a real server answers on Kubernetes 1.36
+	@$(RUN) older-kubernetes
+
+# Another build too, of a commit in the history, so a shallow clone does not do.
+.PHONY: upgrade-test
+upgrade-test: ## Change from the release before to this one and back, in the middle of rollouts
+	@$(RUN) upgrade
+
 # Flags of the test program go into FAULTS, for example FAULTS=watches::cut.
 .PHONY: fault-proxy
 fault-proxy: ## Run the operator through faults on a real API server; takes a quarter of an hour

@@ -80,6 +80,7 @@ mod stock_kubectl;
 mod suite;
 mod trace;
 mod transcript;
+mod upgrade;
 mod watch;
 mod webhooks;
 mod why;
@@ -98,6 +99,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     port::SCENARIOS,
     interruptions::SCENARIOS,
     older_library::SCENARIOS,
+    upgrade::SCENARIOS,
     leadership::SCENARIOS,
     shards::SCENARIOS,
     handover::SCENARIOS,
@@ -129,8 +131,11 @@ const SCENARIOS: &[&[Scenario]] = &[
 
 fn main() -> ExitCode {
     let mut arguments = Arguments::from_args();
-    if std::env::var_os(older_library::PROGRAM).is_none() {
-        arguments.skip.push("older_library".to_owned());
+    for (variable, scenarios) in [(older_library::PROGRAM, "older_library"), (upgrade::PROGRAM, "upgrade::")]
+    {
+        if std::env::var_os(variable).is_none() {
+            arguments.skip.push(scenarios.to_owned());
+        }
     }
     match suite::run(arguments, SCENARIOS) {
         Ok(conclusion) => conclusion.exit_code(),

@@ -12,7 +12,8 @@ use crate::failure::{Failure, Outcome, until};
 use crate::flavour::Flavour;
 use crate::operator::Operator;
 
-const CRD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/crds/deployments.rollwright.dev.yaml");
+/// The definition that is installed.
+pub(crate) const CRD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/crds/deployments.rollwright.dev.yaml");
 const ESTABLISHED: Duration = Duration::from_secs(30);
 
 /// Who is in charge of Deployments.
