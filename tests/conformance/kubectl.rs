@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use cluster::{RELEASES, Release};
 use serde_json::{Value, json};
 
 use crate::talk::{Scenario, Talk, scenario};
@@ -125,11 +126,15 @@ async fn columns_of_what_else_there_is(talk: &mut Talk<'_>) {
         &["get", "configmaps", "c"],
         &["get", "events"],
         &["get", "events", "-o", "wide"],
-        &["get", "nodes"],
-        &["get", "nodes", "-o", "wide"],
-        &["get", "crd"],
     ] {
         table(talk, kind).await;
+    }
+    // The world has the columns of the reference, and nodes state its version.
+    if Release::selected().unwrap() == RELEASES[0] {
+        for kind in ["nodes", "crd"] {
+            table(talk, &["get", kind]).await;
+            table(talk, &["get", kind, "-o", "wide"]).await;
+        }
     }
     let namespace = talk.namespace.clone();
     table(talk, &["get", "namespace", &namespace]).await;

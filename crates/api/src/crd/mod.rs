@@ -79,6 +79,15 @@ pub fn crd(openapi: Option<&Value>) -> Result<Value, SchemaError> {
         Some(openapi) => template_schema(openapi)?,
         None => embedded_template()?,
     };
+    with_template(template)
+}
+
+/// The same with the schema of a pod template that [`template_schema`] made before.
+///
+/// # Errors
+///
+/// If the definition cannot be written as JSON, which a test excludes.
+pub fn with_template(template: Value) -> Result<Value, SchemaError> {
     let mut definition = serde_json::to_value(Deployment::crd())?;
     if let Some(root) = definition.pointer_mut(ROOT) {
         complete(root, template);

@@ -12,7 +12,16 @@ pub(super) const LEASE: [Column; 3] = [("Name", "string", 0), ("Holder", "string
 pub(super) const CONFIG_MAP: [Column; 3] =
     [("Name", "string", 0), ("Data", "string", 0), ("Age", "string", 0)];
 pub(super) const SERVICE_ACCOUNT: [Column; 2] = [("Name", "string", 0), ("Age", "string", 0)];
-pub(super) const DEFINITION: [Column; 2] = [("Name", "string", 0), ("Created At", "date", 0)];
+pub(super) const DEFINITION: [Column; 8] = [
+    ("Name", "string", 0),
+    ("Scope", "string", 0),
+    ("Versions", "string", 0),
+    ("Created At", "date", 0),
+    ("Group", "string", 1),
+    ("Kind", "string", 1),
+    ("ShortNames", "string", 1),
+    ("Established", "boolean", 1),
+];
 pub(super) const SERVICE: [Column; 7] = [
     ("Name", "string", 0),
     ("Type", "string", 0),
@@ -36,11 +45,34 @@ pub(super) fn cells(object: &Object, now: Timestamp) -> Vec<Value> {
             vec![name, json!(size("data") + size("binaryData")), age]
         }
         Resource::Services => service(object, name, age),
-        Resource::CustomResourceDefinitions => {
-            vec![name, json!(text(&object.metadata, "/creationTimestamp"))]
-        }
+        Resource::CustomResourceDefinitions => definition(object, name),
         _ => vec![name, age],
     }
+}
+
+fn definition(object: &Object, name: Value) -> Vec<Value> {
+    let is = |value: &Value, field: &str| value.get(field) == Some(&Value::Bool(true));
+    let served = list(&object.spec, "/versions").iter().filter(|version| is(version, "served"));
+    let mut versions: Vec<_> = served
+        .map(|version| {
+            format!("{}{}", text(version, "/name"), if is(version, "storage") { "(storage)" } else { "" })
+        })
+        .collect();
+    versions.sort();
+    let short = list(&object.spec, "/names/shortNames").iter().filter_map(Value::as_str);
+    let is_established = list(&object.status, "/conditions")
+        .iter()
+        .any(|condition| (text(condition, "/type"), text(condition, "/status")) == ("Established", "True"));
+    vec![
+        name,
+        json!(text(&object.spec, "/scope")),
+        json!(versions.join(",")),
+        json!(text(&object.metadata, "/creationTimestamp")),
+        json!(text(&object.spec, "/group")),
+        json!(text(&object.spec, "/names/kind")),
+        json!(short.collect::<Vec<_>>().join(",")),
+        json!(is_established),
+    ]
 }
 
 fn service(object: &Object, name: Value, age: Value) -> Vec<Value> {
