@@ -103,10 +103,8 @@ async fn status_is_stored_as_written() {
 async fn generated_files_come_from_the_server() {
     let suite = suite().await;
     let openapi = suite.document(crd::OPENAPI_PATH).await;
-    let template = crd::template_schema(&openapi).unwrap();
     let definitions = crd::kustomize_openapi(&suite.document(crd::OPENAPI_V2_PATH).await).unwrap();
     if is_reference() {
-        golden("crates/api/src/crd/pod-template.schema.json", &template.to_string());
         golden(CRD, &crd::to_yaml(&crd::crd(Some(&openapi)).unwrap()));
         golden("deploy/kustomize-openapi.json", &crd::kustomize_text(&definitions));
     }
