@@ -74,8 +74,8 @@ pub(crate) fn created(
     Announcement { revision, edit, is_early }
 }
 
-fn progressing(reason: &str, message: String, now: Timestamp) -> Condition {
-    Condition::new(condition::PROGRESSING, "True", reason, message, now)
+fn progressing(reason: &str, message: String, now: Timestamp) -> Box<Condition> {
+    Box::new(Condition::new(condition::PROGRESSING, "True", reason, message, now))
 }
 
 /// On our kind the revision is a field of the status.

@@ -87,13 +87,13 @@ pub(crate) fn assemble(mut decisions: Decisions<'_>, mut report: Report) -> Plan
         placed.push((row_of(&decisions, set), Planned { action: Action::UpdateReplicaSet(update), events }));
     }
     let due = Row::from(report.due);
-    placed.extend(selector(&decisions).map(|planned| (Row::Selector, planned)));
-    placed.extend(status(&mut report).map(|planned| (due, planned)));
-    placed.extend(deletions(&decisions, decisions.history.before_creation()).map(|it| (Row::Room, it)));
-    placed.extend(creation(&mut decisions).map(|planned| (Row::Creation, planned)));
-    placed.extend(deletions(&decisions, decisions.history.afterwards()).map(|it| (Row::Deletions, it)));
-    placed.extend(mark(&decisions).map(|planned| (Row::Mark, planned)));
-    placed.extend(rollback(&mut decisions).map(|planned| (Row::RollBack, planned)));
+    place(&mut placed, Row::Selector, selector(&decisions));
+    place(&mut placed, due, status(&mut report));
+    place(&mut placed, Row::Room, deletions(&decisions, decisions.history.before_creation()));
+    place(&mut placed, Row::Creation, creation(&mut decisions));
+    place(&mut placed, Row::Deletions, deletions(&decisions, decisions.history.afterwards()));
+    place(&mut placed, Row::Mark, mark(&decisions));
+    place(&mut placed, Row::RollBack, rollback(&mut decisions));
     // Stable: within a row the rules have their order.
     placed.sort_by_key(|(row, _)| *row);
     warn(&mut placed, &mut report);
@@ -102,6 +102,13 @@ pub(crate) fn assemble(mut decisions: Decisions<'_>, mut report: Report) -> Plan
     let why = report.why.beside(&observed.workload.namespace, &observed.answers.orphans);
     let Report { events, wake, error, if_create_refused, is_held: holds_status, .. } = report;
     Plan { actions, events, wake, why, holds_status, error, deviations, if_create_refused, size_before_step }
+}
+
+/// Mostly there is nothing to place, and a loop over nothing moves nothing.
+fn place(placed: &mut Vec<(Row, Planned)>, row: Row, writes: impl IntoIterator<Item = Planned>) {
+    for planned in writes {
+        placed.push((row, planned));
+    }
 }
 
 /// The warning of a rollback goes out once the writes before it are done: after a refused one, upstream has

@@ -1,12 +1,10 @@
 //! Conditions and their setter (S9.7, S9.8).
 
-use std::borrow::Cow;
-
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::keys::{condition, reason};
-use crate::status::Status;
+use crate::status::InHand;
 
 /// One entry of `status.conditions`.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -69,23 +67,23 @@ pub(crate) fn says(conditions: &[Condition], kind: &str, status: &str, reason: &
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Edit {
     /// As [`Condition::set_in`] does it.
-    Set(Condition),
+    Set(Box<Condition>),
     /// As of now, even if it says what it said before.
-    Renew(Condition),
+    Renew(Box<Condition>),
     /// The condition of this type goes.
     Drop(&'static str),
 }
 
 impl Edit {
     /// Only a status that changes is copied.
-    pub(crate) fn apply(self, status: &mut Cow<'_, Status>) {
+    pub(crate) fn apply(self, status: &mut InHand<'_>) {
         match self {
             Self::Set(new) if says(&status.conditions, &new.kind, &new.status, &new.reason) => {}
-            Self::Set(new) => new.set_in(&mut status.to_mut().conditions),
+            Self::Set(new) => new.set_in(&mut status.edit().conditions),
             Self::Renew(new) => {
-                let conditions = &mut status.to_mut().conditions;
+                let conditions = &mut status.edit().conditions;
                 conditions.retain(|old| old.kind != new.kind);
-                conditions.push(new);
+                conditions.push(*new);
             }
             Self::Drop(kind) => drop_condition(status, kind),
         }
@@ -93,14 +91,14 @@ impl Edit {
 }
 
 /// Takes a condition out, if it is there: only then is the status copied.
-pub(crate) fn drop_condition(status: &mut Cow<'_, Status>, kind: &str) {
+pub(crate) fn drop_condition(status: &mut InHand<'_>, kind: &str) {
     if status.condition(kind).is_some() {
-        status.to_mut().conditions.retain(|entry| entry.kind != kind);
+        status.edit().conditions.retain(|entry| entry.kind != kind);
     }
 }
 
 /// Available, always present after a status was computed (S9.8).
-pub(crate) fn refresh_available(status: &mut Cow<'_, Status>, available: bool, now: Timestamp) {
+pub(crate) fn refresh_available(status: &mut InHand<'_>, available: bool, now: Timestamp) {
     let (value, reason, message) = if available {
         ("True", reason::MINIMUM_REPLICAS_AVAILABLE, "Deployment has minimum availability.")
     } else {
@@ -109,7 +107,7 @@ pub(crate) fn refresh_available(status: &mut Cow<'_, Status>, available: bool, n
     // Most passes change nothing: then nothing is made.
     if !says(&status.conditions, condition::AVAILABLE, value, reason) {
         let new = Condition::new(condition::AVAILABLE, value, reason, message.to_owned(), now);
-        new.set_in(&mut status.to_mut().conditions);
+        new.set_in(&mut status.edit().conditions);
     }
 }
 

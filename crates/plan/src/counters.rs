@@ -1,6 +1,5 @@
 //! The counters of a status, computed from the sets (S9.1–S9.6, S9.14).
 
-use std::borrow::Cow;
 use std::fmt::{self, Write as _};
 
 use jiff::Timestamp;
@@ -9,7 +8,7 @@ use crate::conditions::{Condition, Edit, refresh_available};
 use crate::keys::condition;
 use crate::observed::{Observed, SetStatus};
 use crate::sets::Sets;
-use crate::status::{Counts, Status};
+use crate::status::{Counts, InHand};
 
 /// What the counters are computed from, beside the sets.
 #[derive(Clone, Copy)]
@@ -28,11 +27,11 @@ pub(crate) struct Tally<'a> {
 /// Counters and the condition Available, computed from the sets (S9.1–S9.8).
 ///
 /// The status in hand is copied only if something of it changes.
-pub(crate) fn calculate<'a>(tally: Tally<'_>, in_hand: &Cow<'a, Status>) -> Cow<'a, Status> {
+pub(crate) fn calculate<'a>(tally: Tally<'_>, in_hand: &InHand<'a>) -> InHand<'a> {
     let mut status = in_hand.clone();
     let counts = counts(tally);
     if status.counts() != counts {
-        status.to_mut().set_counts(counts);
+        status.edit().set_counts(counts);
     }
     if tally.observed.flavour.has_status_extras() {
         tell_ours(tally, counts, &mut status);
@@ -74,7 +73,7 @@ fn terminating(tally: Tally<'_>) -> Option<i64> {
 }
 
 /// The status fields of our kind. Texts are compared before they are made: mostly they stand there.
-fn tell_ours(tally: Tally<'_>, counts: Counts, status: &mut Cow<'_, Status>) {
+fn tell_ours(tally: Tally<'_>, counts: Counts, status: &mut InHand<'_>) {
     let workload = &tally.observed.workload;
     let (containers, images) = (&workload.template.containers, &workload.template.images);
     let ready = format_args!("{}/{}", counts.ready_replicas, workload.replicas);
@@ -82,11 +81,11 @@ fn tell_ours(tally: Tally<'_>, counts: Counts, status: &mut Cow<'_, Status>) {
     let scale_replicas = Some(counts.replicas.min(workload.replicas));
     let known = &status.ours;
     if known.revision != revision || known.scale_replicas != scale_replicas {
-        let ours = &mut status.to_mut().ours;
+        let ours = &mut status.edit().ours;
         (ours.revision, ours.scale_replicas) = (revision, scale_replicas);
     }
     if !status.ours.ready.as_ref().is_some_and(|known| reads(known, &ready)) {
-        status.to_mut().ours.ready = Some(ready.to_string());
+        status.edit().ours.ready = Some(ready.to_string());
     }
     let knows_selector = match (&status.ours.selector, &workload.selector) {
         (Some(known), Some(selector)) => reads(known, selector),
@@ -94,13 +93,13 @@ fn tell_ours(tally: Tally<'_>, counts: Counts, status: &mut Cow<'_, Status>) {
         _ => false,
     };
     if !knows_selector {
-        status.to_mut().ours.selector = workload.selector.as_ref().map(ToString::to_string);
+        status.edit().ours.selector = workload.selector.as_ref().map(ToString::to_string);
     }
     if status.ours.containers.as_ref() != Some(containers) {
-        status.to_mut().ours.containers = Some(containers.clone());
+        status.edit().ours.containers = Some(containers.clone());
     }
     if status.ours.images.as_ref() != Some(images) {
-        status.to_mut().ours.images = Some(images.clone());
+        status.edit().ours.images = Some(images.clone());
     }
 }
 
@@ -125,7 +124,7 @@ pub(crate) fn replica_failure(sets: &Sets<'_>) -> Edit {
     let of_declared = sets.declared().and_then(|set| set.status.failure.as_ref());
     let of_any = || sets.all.iter().find_map(|set| set.status.failure.as_ref());
     let Some(failure) = of_declared.or_else(of_any) else { return Edit::Drop(condition::REPLICA_FAILURE) };
-    Edit::Set(Condition {
+    Edit::Set(Box::new(Condition {
         kind: condition::REPLICA_FAILURE.to_owned(),
         status: failure.status.clone(),
         reason: failure.reason.clone(),
@@ -133,5 +132,5 @@ pub(crate) fn replica_failure(sets: &Sets<'_>) -> Edit {
         last_update_time: failure.last_transition_time,
         last_transition_time: failure.last_transition_time,
         extra: serde_json::Map::new(),
-    })
+    }))
 }

@@ -177,13 +177,13 @@ impl Deletions {
         }
         let message = "There are more ReplicaSets than spec.revisionHistoryLimit, those with a size and \
                        5 more, and none of them can be deleted: they still have pods, or their status is not up to date.";
-        Edit::Set(Condition::new(
+        Edit::Set(Box::new(Condition::new(
             condition::REVISION_LIMIT_REACHED,
             "True",
             reason::NO_IDLE_REPLICA_SET,
             message.to_owned(),
             now,
-        ))
+        )))
     }
 }
 

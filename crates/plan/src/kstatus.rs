@@ -5,7 +5,6 @@
 //! they hold, as kstatus wants it of conditions that are a bad sign. They follow from the rest of
 //! the status and never cost a write: they travel in those that are made anyway.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use jiff::Timestamp;
@@ -13,7 +12,7 @@ use jiff::Timestamp;
 use crate::conditions::{Condition, drop_condition, says};
 use crate::keys::{condition, reason};
 use crate::observed::Workload;
-use crate::status::Status;
+use crate::status::{InHand, Status};
 
 /// Where the rollout stands, with the words for it.
 pub(crate) struct Standing<'a> {
@@ -120,7 +119,7 @@ impl<'a> Standing<'a> {
 
     /// Sets the conditions. Where status and reason stay, so does the message: another one is no
     /// reason to write.
-    pub(crate) fn note(&self, of: &mut Cow<'_, Status>, now: Timestamp) {
+    pub(crate) fn note(&self, of: &mut InHand<'_>, now: Timestamp) {
         self.put(of, condition::READY, self.kind == Kind::Ready, now);
         for (name, kind) in [(condition::RECONCILING, Kind::Reconciling), (condition::STALLED, Kind::Stalled)]
         {
@@ -133,12 +132,12 @@ impl<'a> Standing<'a> {
     }
 
     /// In its old place, so that the order of conditions stays as it was.
-    fn put(&self, of: &mut Cow<'_, Status>, kind: &str, holds: bool, now: Timestamp) {
+    fn put(&self, of: &mut InHand<'_>, kind: &str, holds: bool, now: Timestamp) {
         let status = if holds { "True" } else { "False" };
         if says(&of.conditions, kind, status, self.reason) {
             return;
         }
-        let conditions = &mut of.to_mut().conditions;
+        let conditions = &mut of.edit().conditions;
         let mut new = Condition::new(kind, status, self.reason, self.message.to_string(), now);
         match conditions.iter_mut().find(|entry| entry.kind == kind) {
             Some(old) => {

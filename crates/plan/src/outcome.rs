@@ -1,6 +1,5 @@
 //! What follows from a refused action (S4.15, S6.13, S11.6, S14).
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
@@ -12,7 +11,7 @@ use crate::conditions::Condition;
 use crate::keys::{condition, reason};
 use crate::kstatus::Standing;
 use crate::observed::{Observed, ReplicaSet};
-use crate::status::Status;
+use crate::status::{InHand, Status};
 
 /// Why an action was refused.
 #[derive(Clone, Debug)]
@@ -234,7 +233,7 @@ fn after_taken(observed: &Observed, plan: &Plan, name: &str, set: &ReplicaSet, n
     let mut status = plan.if_create_refused.as_deref().cloned().unwrap_or_default();
     let events = collision::note(observed, &mut status, name, now);
     let text = format!("{}: {name}", Failure::NameTaken(None));
-    let actions = vec![write(stands(observed, status, (&text, false), now))];
+    let actions = vec![write(stands(observed, &status, (&text, false), now))];
     Aftermath { actions, events, ..Aftermath::end(Verdict::Retry(text)) }
 }
 
@@ -257,7 +256,7 @@ fn after_refused_create(
         let failed = Condition::new(condition::PROGRESSING, "False", reason, message.clone(), now);
         failed.set_in(&mut status.conditions);
     }
-    let status = stands(observed, status, (&message, is_final), now);
+    let status = stands(observed, &status, (&message, is_final), now);
     let actions = if status == workload.status { Vec::new() } else { vec![write(status)] };
     let events = vec![Event::warning(reason::REPLICA_SET_CREATE_ERROR, message)];
     Aftermath { actions, events, ..Aftermath::end(Verdict::Retry(text.clone())) }
@@ -277,16 +276,16 @@ fn forget_other(status: &mut Status, name: &str) {
 
 /// The status with what it says of the rollout as a whole (our kind), after the server refused
 /// the new set; `true` means for good.
-fn stands(observed: &Observed, status: Status, refusal: (&dyn Display, bool), now: Timestamp) -> Status {
-    let mut status = Cow::Owned(status);
+fn stands(observed: &Observed, status: &Status, refusal: (&dyn Display, bool), now: Timestamp) -> Status {
+    let mut in_hand = InHand::new(status);
     if observed.flavour.has_status_extras() {
-        let standing = Standing::of_refusal(&status, &observed.workload, refusal, now);
-        standing.note(&mut status, now);
-        if *status != observed.workload.status {
-            standing.reword(&mut status.to_mut().conditions);
+        let standing = Standing::of_refusal(status, &observed.workload, refusal, now);
+        standing.note(&mut in_hand, now);
+        if *in_hand != observed.workload.status {
+            standing.reword(&mut in_hand.edit().conditions);
         }
     }
-    status.into_owned()
+    *in_hand.into_box()
 }
 
 /// A status write in the place of the one that was planned; the revision stays as it is.

@@ -20,5 +20,5 @@ pub(crate) fn noted(workload: &Workload, now: Timestamp) -> Option<Edit> {
         (false, _) => return None,
     };
     let condition = Condition::new(condition::PROGRESSING, "Unknown", reason, message.to_owned(), now);
-    Some(Edit::Set(condition))
+    Some(Edit::Set(Box::new(condition)))
 }

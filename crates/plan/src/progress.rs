@@ -39,7 +39,8 @@ fn estimate(
         return None;
     }
     let condition = |status: &str, reason: &str, message: &str| {
-        Condition::new(condition::PROGRESSING, status, reason, format!("{} {message}", subject()), now)
+        let message = format!("{} {message}", subject());
+        Box::new(Condition::new(condition::PROGRESSING, status, reason, message, now))
     };
     if new.is_complete(workload.replicas, workload.generation) {
         let reason = reason::NEW_REPLICA_SET_AVAILABLE;

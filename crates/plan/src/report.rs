@@ -1,8 +1,6 @@
 //! What a pass reports: the status with its conditions, why the rollout is where it is, and when to look
 //! again (S4.4, S9, S13.1). All edits of conditions are folded here, since their order shows.
 
-use std::borrow::Cow;
-
 use jiff::Timestamp;
 
 use crate::action::{Event, StatusWrite, Wake};
@@ -21,7 +19,7 @@ use crate::revision::Revision;
 use crate::rollback::Request;
 use crate::rollout;
 use crate::sets::{Sets, total};
-use crate::status::Status;
+use crate::status::{InHand, Status};
 use crate::upkeep::Upkeep;
 use crate::why::Why;
 use crate::{pause, progress, queued};
@@ -67,7 +65,7 @@ pub(crate) enum Due {
 /// conditions edited.
 #[derive(Debug)]
 pub(crate) struct Opening<'a> {
-    status: Cow<'a, Status>,
+    status: InHand<'a>,
     /// apps/v1: the revision annotation, where it is another one.
     revision: Option<String>,
     /// Whether it is told at once that the Deployment was paused or resumed.
@@ -86,7 +84,7 @@ pub(crate) fn opening<'a>(
     request: Request,
     now: Timestamp,
 ) -> Opening<'a> {
-    let mut status = Cow::Borrowed(&observed.workload.status);
+    let mut status = InHand::new(&observed.workload.status);
     let mut events = Vec::new();
     fold(&mut status, queued::over(&observed.workload.status));
     let pause = match aim.because {
@@ -102,7 +100,7 @@ pub(crate) fn opening<'a>(
         if let Request::Refused(refusal) = request
             && let Some((record, event)) = refusal.news
         {
-            status.to_mut().ours.rollback = Some(record);
+            status.edit().ours.rollback = Some(record);
             events.push(event);
         }
     }
@@ -112,7 +110,7 @@ pub(crate) fn opening<'a>(
     Opening { status, revision, is_turned, is_early: is_early || is_turned, events }
 }
 
-fn fold(status: &mut Cow<'_, Status>, edits: impl IntoIterator<Item = Edit>) {
+fn fold(status: &mut InHand<'_>, edits: impl IntoIterator<Item = Edit>) {
     edits.into_iter().for_each(|edit| edit.apply(status));
 }
 
@@ -138,7 +136,7 @@ pub(crate) fn report(decisions: &Decisions<'_>, mut opening: Opening<'_>) -> Rep
 
 /// The status in hand once the declared set is there, without counters.
 struct Told<'a> {
-    status: Cow<'a, Status>,
+    status: InHand<'a>,
     revision: Option<String>,
     if_create_refused: Option<Box<Status>>,
     /// Before what the status is due, if it says something early.
@@ -160,7 +158,7 @@ fn told<'a>(decisions: &Decisions<'_>, opening: Opening<'a>) -> Told<'a> {
     let mut if_create_refused = None;
     let mut deviations = Vec::new();
     if let Some(creation) = creation {
-        if_create_refused = Some(Box::new(refused(decisions, &status)));
+        if_create_refused = Some(refused(decisions, &status));
         if observed.flavour.has_safeguards() {
             fold(&mut status, [names_are_over]);
         }
@@ -179,12 +177,12 @@ fn told<'a>(decisions: &Decisions<'_>, opening: Opening<'a>) -> Told<'a> {
 
 /// The status if the server refuses the set. On our kind it is about the current generation too: for a
 /// reader of `observedGeneration`, an older one is never final.
-fn refused(decisions: &Decisions<'_>, in_hand: &Status) -> Status {
+fn refused(decisions: &Decisions<'_>, in_hand: &InHand<'_>) -> Box<Status> {
     if !decisions.observed.flavour.has_status_extras() {
-        return in_hand.clone();
+        return in_hand.clone().into_box();
     }
     let tally = Tally { total: total(&decisions.sets.counted), revision: None, ..tally(decisions) };
-    counters::calculate(tally, &Cow::Borrowed(in_hand)).into_owned()
+    counters::calculate(tally, in_hand).into_box()
 }
 
 fn tally<'a>(decisions: &'a Decisions<'_>) -> Tally<'a> {
@@ -210,7 +208,7 @@ fn selecting_all(decisions: &Decisions<'_>, opening: Opening<'_>) -> Report {
     if status.observed_generation >= generation {
         return Report { why, events, ..Report::default() };
     }
-    status.to_mut().observed_generation = generation;
+    status.edit().observed_generation = generation;
     let (write, news) = written(decisions, status, None, &why);
     Report { write, news, why, events, ..Report::default() }
 }
@@ -223,7 +221,7 @@ fn rolled_back(decisions: &Decisions<'_>, told: Told<'_>) -> Report {
     let Some(rollback) = &decisions.rollback else { return Report { why, ..Report::default() } };
     let mut due = due.unwrap_or(Due::WithDeclared);
     if let Some(record) = &rollback.record {
-        status.to_mut().ours.rollback = Some(record.clone());
+        status.edit().ours.rollback = Some(record.clone());
         due = Due::Last;
     }
     let (write, mut news) = written(decisions, status, revision, &why);
@@ -295,9 +293,9 @@ fn explained(decisions: &Decisions<'_>, status: &Status) -> Why {
 }
 
 /// The one status write: of what was computed, or of what is to be told before sets are changed.
-fn finished(decisions: &Decisions<'_>, told: Told<'_>, computed: Cow<'_, Status>, why: Why) -> Report {
+fn finished(decisions: &Decisions<'_>, told: Told<'_>, computed: InHand<'_>, why: Why) -> Report {
     let Told { status, revision, if_create_refused, due: early, mut deviations } = told;
-    if decisions.creation.is_some() && early.is_some() && computed != status {
+    if decisions.creation.is_some() && early.is_some() && *computed != *status {
         // Upstream writes twice from one copy of the object, and trips over itself.
         deviations.push("S4.5");
     }
@@ -336,7 +334,7 @@ fn keeps_counters(observed: &Observed, in_hand: &Status) -> bool {
 /// A status as it is written, and what is said then; nothing, if it is as it stands.
 fn written(
     decisions: &Decisions<'_>,
-    mut status: Cow<'_, Status>,
+    mut status: InHand<'_>,
     revision: Option<String>,
     why: &Why,
 ) -> (Option<Box<StatusWrite>>, Vec<Event>) {
@@ -349,16 +347,13 @@ fn written(
     if let Some(standing) = &standing {
         standing.note(&mut status, decisions.now);
     }
-    // Mostly it is not even a copy.
-    let is_stored =
-        std::ptr::eq(&raw const *status, &raw const workload.status) || *status == workload.status;
-    if is_stored && revision.is_none() {
+    if status.is_stored() && revision.is_none() {
         return (None, Vec::new());
     }
     if let Some(standing) = standing {
-        standing.reword(&mut status.to_mut().conditions);
+        standing.reword(&mut status.edit().conditions);
     }
-    let write = StatusWrite { status: status.into_owned(), revision_annotation: revision };
+    let write = StatusWrite { status: *status.into_box(), revision_annotation: revision };
     let name = decisions.declared_name();
     let news = if has_extras { rollout::events(workload, &write, name, why) } else { Vec::new() };
     (Some(Box::new(write)), news)

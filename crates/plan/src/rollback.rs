@@ -80,7 +80,7 @@ impl Request {
         match self {
             Self::None => Some(Edit::Drop(condition::ROLLBACK_REFUSED)),
             Self::Granted(_) => None,
-            Self::Refused(refusal) => Some(Edit::Set(refusal.condition.clone())),
+            Self::Refused(refusal) => Some(Edit::Set(Box::new(refusal.condition.clone()))),
         }
     }
 }

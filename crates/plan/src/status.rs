@@ -1,5 +1,7 @@
 //! The status of a Deployment (S9.1–S9.6); `counters.rs` computes it, `crates/api` reads and writes it.
 
+use std::ops::Deref;
+
 use crate::conditions::Condition;
 
 /// `status`. Counts are pods unless said otherwise.
@@ -97,6 +99,41 @@ pub struct RecentRollback {
     pub from: String,
     /// Fingerprint of the template that was put back.
     pub to: String,
+}
+
+/// The status that a pass works with: the stored one, copied once something of it changes. It is a
+/// [`std::borrow::Cow`] that is cheap to move, since each stage hands it to the next one.
+#[derive(Clone, Debug)]
+pub(crate) struct InHand<'a> {
+    stored: &'a Status,
+    edited: Option<Box<Status>>,
+}
+
+impl<'a> InHand<'a> {
+    pub(crate) fn new(stored: &'a Status) -> Self {
+        Self { stored, edited: None }
+    }
+
+    pub(crate) fn edit(&mut self) -> &mut Status {
+        self.edited.get_or_insert_with(|| Box::new(self.stored.clone()))
+    }
+
+    /// Whether it says what is stored; mostly it is not even a copy.
+    pub(crate) fn is_stored(&self) -> bool {
+        self.edited.as_ref().is_none_or(|edited| **edited == *self.stored)
+    }
+
+    pub(crate) fn into_box(self) -> Box<Status> {
+        self.edited.unwrap_or_else(|| Box::new(self.stored.clone()))
+    }
+}
+
+impl Deref for InHand<'_> {
+    type Target = Status;
+
+    fn deref(&self) -> &Status {
+        self.edited.as_deref().unwrap_or(self.stored)
+    }
 }
 
 impl Status {
