@@ -60,7 +60,7 @@ pub(crate) enum Manner {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Because {
     /// The selector is missing; the template's labels become it (S1.2, our kind).
-    LacksSelector(LabelSelector),
+    LacksSelector(Box<LabelSelector>),
     /// The selector is empty (S2.10).
     SelectsAll,
     /// The Deployment is being deleted (S3.5).

@@ -33,7 +33,7 @@ pub(crate) fn found(
     if aim.looks_once() && upkeep.is_needed() {
         return Announcement::default();
     }
-    let revision = annotated(observed, || upkeep.revision(set).unwrap_or_default().to_owned());
+    let revision = annotated(observed, || upkeep.revision(set).unwrap_or_default());
     let has_deadline = observed.workload.progress_deadline_seconds.is_some();
     let is_first = status.condition(condition::PROGRESSING).is_none();
     // On our kind: the time of the rollout before does not count for this one.
@@ -79,12 +79,16 @@ fn progressing(reason: &str, message: String, now: Timestamp) -> Box<Condition> 
 }
 
 /// On our kind the revision is a field of the status.
-fn annotated(observed: &Observed, revision: impl FnOnce() -> String) -> Option<String> {
+fn annotated<T: AsRef<str> + Into<String>>(
+    observed: &Observed,
+    revision: impl FnOnce() -> T,
+) -> Option<String> {
     if !observed.flavour.goes_by_annotations() {
         return None;
     }
     let stored = observed.workload.annotations.get(REVISION).map_or("", String::as_str);
-    Some(revision()).filter(|revision| stored != revision)
+    let revision = revision();
+    (stored != revision.as_ref()).then(|| revision.into())
 }
 
 /// Whether the status was last written when another set, or none, was the declared one (our kind, which

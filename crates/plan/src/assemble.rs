@@ -4,10 +4,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::action::{Action, Plan, Planned, Target};
+use crate::action::{Action, Event, Plan, Planned, Target};
 use crate::aim::Because;
 use crate::decisions::Decisions;
+use crate::history::{Deletions, History};
 use crate::report::{Due, Report};
+use crate::rollback::Rollback;
+use crate::sets::Sets;
 use crate::sizes::Resize;
 use crate::writes::{SetWrite, scaled, update};
 
@@ -78,97 +81,106 @@ fn row_of(decisions: &Decisions<'_>, set: usize) -> Row {
     }
 }
 
+/// The actions of a plan, with the row of each.
+#[derive(Default)]
+struct Table {
+    rows: Vec<Row>,
+    actions: Vec<Planned>,
+}
+
+impl Table {
+    /// Behind what is in its row already: there the rules have their order.
+    fn put(&mut self, row: Row, action: Action, events: Vec<Event>) {
+        let place = self.rows.partition_point(|other| *other <= row);
+        self.rows.insert(place, row);
+        self.actions.insert(place, Planned { action, events });
+    }
+
+    fn delete(&mut self, row: Row, deletions: Option<&Deletions>, sets: &Sets<'_>) {
+        let indices = deletions.map_or(&[][..], |deletions| &deletions.sets);
+        for set in indices.iter().filter_map(|index| sets.get(*index)) {
+            self.put(row, Action::DeleteReplicaSet(Target::of(set)), Vec::new());
+        }
+    }
+}
+
 /// The plan: each write in its place.
-pub(crate) fn assemble(mut decisions: Decisions<'_>, mut report: Report) -> Plan {
+pub(crate) fn assemble(mut decisions: Decisions<'_>, mut report: Report) -> Box<Plan> {
     let deviations = deviations(&decisions, &report);
     let size_before_step = decisions.size_before_step();
-    let mut placed: Vec<(Row, Planned)> = Vec::new();
-    for SetWrite { set, update, events, .. } in std::mem::take(&mut decisions.writes) {
-        placed.push((row_of(&decisions, set), Planned { action: Action::UpdateReplicaSet(update), events }));
-    }
-    let due = Row::from(report.due);
-    place(&mut placed, Row::Selector, selector(&decisions));
-    place(&mut placed, due, status(&mut report));
-    place(&mut placed, Row::Room, deletions(&decisions, decisions.history.before_creation()));
-    place(&mut placed, Row::Creation, creation(&mut decisions));
-    place(&mut placed, Row::Deletions, deletions(&decisions, decisions.history.afterwards()));
-    place(&mut placed, Row::Mark, mark(&decisions));
-    place(&mut placed, Row::RollBack, rollback(&mut decisions));
-    // Stable: within a row the rules have their order.
-    placed.sort_by_key(|(row, _)| *row);
-    warn(&mut placed, &mut report);
-    let actions = placed.into_iter().map(|(_, planned)| planned).collect();
+    let actions = actions(&mut decisions, &mut report);
     let observed = decisions.observed;
     let why = report.why.beside(&observed.workload.namespace, &observed.answers.orphans);
     let Report { events, wake, error, if_create_refused, is_held: holds_status, .. } = report;
-    Plan { actions, events, wake, why, holds_status, error, deviations, if_create_refused, size_before_step }
+    Box::new(Plan {
+        actions,
+        events,
+        wake,
+        why,
+        holds_status,
+        error,
+        deviations,
+        if_create_refused,
+        size_before_step,
+    })
 }
 
-/// Mostly there is nothing to place, and a loop over nothing moves nothing.
-fn place(placed: &mut Vec<(Row, Planned)>, row: Row, writes: impl IntoIterator<Item = Planned>) {
-    for planned in writes {
-        placed.push((row, planned));
+fn actions(decisions: &mut Decisions<'_>, report: &mut Report) -> Vec<Planned> {
+    let mut table = Table::default();
+    for SetWrite { set, update, events, .. } in std::mem::take(&mut decisions.writes) {
+        table.put(row_of(decisions, set), Action::UpdateReplicaSet(update), events);
     }
-}
-
-/// The warning of a rollback goes out once the writes before it are done: after a refused one, upstream has
-/// not looked for the revision yet (S10.6).
-fn warn(placed: &mut [(Row, Planned)], report: &mut Report) {
-    let Some(warning) = report.warning.take() else { return };
-    let before = placed.iter_mut().take_while(|(row, _)| *row != Row::RollBack).last();
-    before.map_or(&mut report.events, |(_, planned)| &mut planned.events).push(warning);
-}
-
-fn silent(action: Action) -> Planned {
-    Planned { action, events: Vec::new() }
-}
-
-fn selector(decisions: &Decisions<'_>) -> Option<Planned> {
-    match &decisions.aim.because {
-        Because::LacksSelector(selector) => Some(silent(Action::SetSelector(selector.clone()))),
-        _ => None,
+    if let Because::LacksSelector(selector) = &decisions.aim.because {
+        table.put(Row::Selector, Action::SetSelector((**selector).clone()), Vec::new());
     }
+    if let Some(write) = report.write.take() {
+        table.put(report.due.into(), Action::WriteStatus(write), std::mem::take(&mut report.news));
+    }
+    let History { room, surplus, spare } = decisions.history;
+    table.delete(Row::Room, room.as_ref(), decisions.sets);
+    table.delete(Row::Deletions, Some(surplus), decisions.sets);
+    table.delete(Row::Deletions, spare.as_ref(), decisions.sets);
+    if let Some(creation) = decisions.creation.take() {
+        let set = creation.set;
+        let event = (set.size > 0).then(|| scaled(&set.name, 0, set.size));
+        table.put(Row::Creation, Action::CreateReplicaSet(Box::new(set)), event.into_iter().collect());
+    }
+    if let Some(rollback) = decisions.rollback.take() {
+        roll_back(&mut table, *rollback, decisions.sets, report);
+    }
+    table.actions
 }
 
-fn status(report: &mut Report) -> Option<Planned> {
-    let action = Action::WriteStatus(report.write.take()?);
-    Some(Planned { action, events: std::mem::take(&mut report.news) })
-}
-
-fn creation(decisions: &mut Decisions<'_>) -> Option<Planned> {
-    let set = decisions.creation.take()?.set;
-    let event = (set.size > 0).then(|| scaled(&set.name, 0, set.size));
-    Some(Planned { action: Action::CreateReplicaSet(Box::new(set)), events: event.into_iter().collect() })
-}
-
-fn deletions(decisions: &Decisions<'_>, sets: impl Iterator<Item = usize>) -> impl Iterator<Item = Planned> {
-    let sets = sets.filter_map(|set| decisions.sets.get(set));
-    sets.map(|set| silent(Action::DeleteReplicaSet(Target::of(set))))
-}
-
-fn mark(decisions: &Decisions<'_>) -> Option<Planned> {
-    let (set, annotations) = decisions.rollback.as_ref()?.mark.clone()?;
-    Some(silent(Action::UpdateReplicaSet(update(decisions.sets.get(set)?, annotations))))
-}
-
-fn rollback(decisions: &mut Decisions<'_>) -> Option<Planned> {
-    let rollback = decisions.rollback.take()?;
-    let events = rollback.done.into_iter().collect();
-    Some(Planned { action: Action::RollBack(Box::new(rollback.write)), events })
+fn roll_back(table: &mut Table, rollback: Rollback, sets: &Sets<'_>, report: &mut Report) {
+    let Rollback { write, done, warning, mark, .. } = rollback;
+    if let Some((set, annotations)) = mark
+        && let Some(set) = sets.get(set)
+    {
+        table.put(Row::Mark, Action::UpdateReplicaSet(update(set, annotations)), Vec::new());
+    }
+    // The warning goes out once the writes before it are done: after a refused one, upstream has not looked
+    // for the revision yet (S10.6).
+    let before = table.rows.partition_point(|row| *row < Row::RollBack);
+    let before = before.checked_sub(1).and_then(|last| table.actions.get_mut(last));
+    let warning = warning.filter(|_| !report.is_warned);
+    before.map_or(&mut report.events, |planned| &mut planned.events).extend(warning);
+    table.put(Row::RollBack, Action::RollBack(Box::new(write)), done.into_iter().collect());
 }
 
 /// All rules from which the pass deviates on purpose.
 fn deviations(decisions: &Decisions<'_>, report: &Report) -> BTreeSet<&'static str> {
     let Decisions { aim, upkeep, moves, creation, rollback, history, .. } = decisions;
     let mut all = BTreeSet::new();
-    for rules in [&upkeep.deviations, &moves.deviations, &report.deviations] {
-        all.extend(rules);
-    }
+    // One loop for all: mostly there is nothing to add.
+    let mut add = |rules: &[&'static str]| rules.iter().for_each(|rule| _ = all.insert(*rule));
+    add(&upkeep.deviations);
     for deletions in history.room.iter().chain([&history.surplus]).chain(&history.spare) {
-        all.extend(&deletions.deviations);
+        add(&deletions.deviations);
     }
-    all.extend(aim.deviation);
-    all.extend(creation.as_ref().and_then(|creation| creation.deviation));
-    all.extend(rollback.as_ref().and_then(|rollback| rollback.deviation));
+    let created = creation.as_ref().and_then(|creation| creation.deviation);
+    let rolled_back = rollback.as_ref().and_then(|rollback| rollback.deviation);
+    for rule in [aim.deviation, moves.deviation, created, rolled_back, report.deviation] {
+        add(rule.as_slice());
+    }
     all
 }

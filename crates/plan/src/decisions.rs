@@ -18,15 +18,15 @@ use crate::writes::SetWrite;
 pub(crate) struct Decisions<'a> {
     pub(crate) observed: &'a Observed,
     pub(crate) now: Timestamp,
-    pub(crate) sets: Sets<'a>,
-    pub(crate) aim: Aim,
-    pub(crate) upkeep: Upkeep,
-    pub(crate) moves: Moves,
+    pub(crate) sets: &'a Sets<'a>,
+    pub(crate) aim: &'a Aim,
+    pub(crate) upkeep: &'a Upkeep,
+    pub(crate) moves: &'a Moves,
     pub(crate) creation: Option<Box<Creation>>,
     pub(crate) rollback: Option<Box<Rollback>>,
     /// What upkeep and moves write to sets.
     pub(crate) writes: Vec<SetWrite>,
-    pub(crate) history: History,
+    pub(crate) history: &'a History,
 }
 
 impl Decisions<'_> {
@@ -43,7 +43,7 @@ impl Decisions<'_> {
 
     /// Its revision.
     pub(crate) fn revision(&self) -> Option<Revision> {
-        creation::revision(&self.sets, &self.upkeep, self.creation.as_deref())
+        creation::revision(self.sets, self.upkeep, self.creation.as_deref())
     }
 
     /// The sum of sizes before any of them changes, if the running set does (S6.5).
@@ -60,7 +60,7 @@ impl Decisions<'_> {
     /// The sum of sizes that the status is told by (S9.3). What a step changes is not folded into the status
     /// of the same step, so the last step of the pass does not count.
     pub(crate) fn total_told(&self) -> i64 {
-        let Moves { up, cuts, up_again, .. } = &self.moves;
+        let Moves { up, cuts, up_again, .. } = self.moves;
         let cuts: &[Resize] = if up_again.is_some() { cuts } else { &[] };
         let change: i64 = up.iter().chain(cuts).map(|step| step.difference()).sum();
         self.total() + change

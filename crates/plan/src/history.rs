@@ -27,19 +27,6 @@ pub(crate) struct History {
     pub(crate) spare: Option<Deletions>,
 }
 
-impl History {
-    /// Indices of the sets that go before one is created.
-    pub(crate) fn before_creation(&self) -> impl Iterator<Item = usize> {
-        self.room.iter().flat_map(|room| &room.sets).copied()
-    }
-
-    /// Indices of the sets that go when sizes are done.
-    pub(crate) fn afterwards(&self) -> impl Iterator<Item = usize> {
-        let spare = self.spare.iter().flat_map(|spare| &spare.sets);
-        self.surplus.sets.iter().chain(spare).copied()
-    }
-}
-
 /// Some sets that go.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Deletions {
@@ -67,10 +54,10 @@ pub(crate) struct Scene<'a> {
 
 /// The sets that go: to make room for a new one, because a rollout is complete, and because there are
 /// too many although none completes.
-pub(crate) fn history(scene: Scene<'_>, aim: &Aim, moves: &Moves) -> History {
+pub(crate) fn history(scene: &Scene<'_>, aim: &Aim, moves: &Moves) -> History {
     // The room is made before anything else is done.
-    let before = Scene { creation: None, writes: &[], ..scene };
-    let room = scene.created.and_then(|_| make_room(before, &[]));
+    let before = || Scene { creation: None, writes: &[], ..*scene };
+    let room = scene.created.and_then(|_| make_room(&before(), &[]));
     let mut gone = room.as_ref().map_or_else(Vec::new, |room| room.sets.clone());
     let surplus = if is_over(&scene.observed.workload, aim, moves) {
         clean_up(scene, &gone)
@@ -93,7 +80,7 @@ fn is_over(workload: &Workload, aim: &Aim, moves: &Moves) -> bool {
 }
 
 /// Idle old sets beyond the limit, the lowest revisions first (S11.2–S11.6).
-fn clean_up(scene: Scene<'_>, gone: &[usize]) -> Deletions {
+fn clean_up(scene: &Scene<'_>, gone: &[usize]) -> Deletions {
     let surplus = surplus(&scene.observed.workload, scene.sets, gone);
     if surplus == 0 {
         return Deletions::default();
@@ -115,7 +102,7 @@ fn clean_up(scene: Scene<'_>, gone: &[usize]) -> Deletions {
 /// Keeps the number of sets bounded although no rollout completes (NS-2): at the cap the lowest
 /// revisions among idle old sets go, before one more is created. The one that a rollback asks
 /// for stays, and the new set is never refused. Upstream has no such bound.
-fn make_room(scene: Scene<'_>, gone: &[usize]) -> Option<Deletions> {
+fn make_room(scene: &Scene<'_>, gone: &[usize]) -> Option<Deletions> {
     if !scene.observed.flavour.has_safeguards() {
         return None;
     }

@@ -96,7 +96,7 @@ use writes::writes;
 #[must_use]
 pub fn plan(observed: &Observed, now: Timestamp) -> Step {
     match decide(observed, now) {
-        Ok(plan) => Step::Act(Box::new(plan)),
+        Ok(plan) => Step::Act(plan),
         Err(step) => step,
     }
 }
@@ -105,7 +105,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Step {
 ///
 /// # Errors
 /// With the claims or the question that come first.
-fn decide(observed: &Observed, now: Timestamp) -> Result<Plan, Step> {
+fn decide(observed: &Observed, now: Timestamp) -> Result<Box<Plan>, Step> {
     let sets = identify(observed)?;
     let rulings = judge(&sets);
     let request = request(observed, &sets, now);
@@ -119,7 +119,8 @@ fn decide(observed: &Observed, now: Timestamp) -> Result<Plan, Step> {
     let revision = || creation::revision(&sets, &upkeep, creation.as_deref());
     let rollback = rollback(observed, &sets, &aim, revision, now)?;
     let writes = writes(observed, &sets, &upkeep, &moves);
-    let history = history(Scene::new(observed, &sets, &upkeep, creation.as_deref(), &writes), &aim, &moves);
+    let history = history(&Scene::new(observed, &sets, &upkeep, creation.as_deref(), &writes), &aim, &moves);
+    let (sets, aim, upkeep, moves, history) = (&sets, &aim, &upkeep, &moves, &history);
     let decisions =
         Decisions { observed, now, sets, aim, upkeep, moves, creation, rollback, writes, history };
     let report = paced(report(&decisions, opening), &decisions);
@@ -189,7 +190,8 @@ fn without_selector(observed: &Observed) -> Because {
     labels.remove(keys::HASH_LABEL);
     let is_absent = workload.selector.is_none();
     if observed.flavour.is_custom_resource() && is_absent && !labels.is_empty() && !workload.deleting {
-        Because::LacksSelector(LabelSelector { match_labels: labels, ..LabelSelector::default() })
+        let selector = LabelSelector { match_labels: labels, ..LabelSelector::default() };
+        Because::LacksSelector(Box::new(selector))
     } else {
         Because::SelectsAll
     }

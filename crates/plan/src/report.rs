@@ -42,9 +42,9 @@ pub(crate) struct Report {
     pub(crate) error: Option<String>,
     /// Events that do not depend on a write.
     pub(crate) events: Vec<Event>,
-    /// One that waits for whatever comes before the rollback.
-    pub(crate) warning: Option<Event>,
-    pub(crate) deviations: Vec<&'static str>,
+    /// Whether `news` has the warning of the rollback. Otherwise it waits for whatever comes before that.
+    pub(crate) is_warned: bool,
+    pub(crate) deviation: Option<&'static str>,
 }
 
 /// When a status is written: what waits for nothing is told before it can fail to be.
@@ -115,13 +115,13 @@ fn fold(status: &mut InHand<'_>, edits: impl IntoIterator<Item = Edit>) {
 }
 
 /// The report of a pass.
-pub(crate) fn report(decisions: &Decisions<'_>, mut opening: Opening<'_>) -> Report {
-    let events = std::mem::take(&mut opening.events);
-    let report = match &decisions.aim.because {
+pub(crate) fn report(decisions: &Decisions<'_>, opening: Opening<'_>) -> Report {
+    match &decisions.aim.because {
         Because::LacksSelector(_) => Report { why: Why::Stepping, ..Report::default() },
         Because::SelectsAll => selecting_all(decisions, opening),
         Because::Unfit(error) => {
-            Report { why: Why::Blocked(error.clone()), error: Some(error.clone()), ..Report::default() }
+            let (why, error, events) = (Why::Blocked(error.clone()), Some(error.clone()), opening.events);
+            Report { why, error, events, ..Report::default() }
         }
         Because::RollingBack(_) => rolled_back(decisions, told(decisions, opening)),
         Because::Deleting => counted(decisions, told(decisions, opening), Why::Deleting),
@@ -130,8 +130,7 @@ pub(crate) fn report(decisions: &Decisions<'_>, mut opening: Opening<'_>) -> Rep
         Because::OldPodsRun | Because::NamesTaken(_) | Because::RollingOut => {
             rolling_out(decisions, told(decisions, opening))
         }
-    };
-    Report { events: events.into_iter().chain(report.events).collect(), ..report }
+    }
 }
 
 /// The status in hand once the declared set is there, without counters.
@@ -141,22 +140,23 @@ struct Told<'a> {
     if_create_refused: Option<Box<Status>>,
     /// Before what the status is due, if it says something early.
     due: Option<Due>,
-    deviations: Vec<&'static str>,
+    events: Vec<Event>,
+    deviation: Option<&'static str>,
 }
 
 /// The opening, and what is to be said of names, of room, and of a set that is created.
 fn told<'a>(decisions: &Decisions<'_>, opening: Opening<'a>) -> Told<'a> {
     let Decisions { observed, now, aim, creation, history, .. } = decisions;
-    let Opening { mut status, mut revision, is_turned, mut is_early, .. } = opening;
+    let Opening { mut status, mut revision, is_turned, mut is_early, events } = opening;
     let names_are_over = Edit::Drop(condition::COLLISION_LIMIT_REACHED);
     let has_name = decisions.sets.declared.is_some() || collision::names(observed, *now) == Names::Free;
-    if aim.needs_declared(&decisions.moves) && has_name && observed.flavour.has_safeguards() {
+    if aim.needs_declared(decisions.moves) && has_name && observed.flavour.has_safeguards() {
         fold(&mut status, [names_are_over.clone()]);
     }
     let edit = |deletions: &Deletions| deletions.edit(*now);
     fold(&mut status, history.room.as_ref().map(edit));
     let mut if_create_refused = None;
-    let mut deviations = Vec::new();
+    let mut deviation = None;
     if let Some(creation) = creation {
         if_create_refused = Some(refused(decisions, &status));
         if observed.flavour.has_safeguards() {
@@ -167,12 +167,12 @@ fn told<'a>(decisions: &Decisions<'_>, opening: Opening<'a>) -> Told<'a> {
         revision = created.revision;
         is_early |= created.is_early;
         // Upstream's second status write of the pass conflicts with its first.
-        deviations.extend(is_turned.then_some("S4.5"));
+        deviation = is_turned.then_some("S4.5");
     }
     fold(&mut status, history.spare.as_ref().map(edit));
     // What the status says of a set that is created is true only once the set is there.
     let early = if is_turned && creation.is_none() { Due::AtOnce } else { Due::WithDeclared };
-    Told { status, revision, if_create_refused, due: is_early.then_some(early), deviations }
+    Told { status, revision, if_create_refused, due: is_early.then_some(early), events, deviation }
 }
 
 /// The status if the server refuses the set. On our kind it is about the current generation too: for a
@@ -190,7 +190,7 @@ fn tally<'a>(decisions: &'a Decisions<'_>) -> Tally<'a> {
     let extras = decisions.observed.flavour.has_status_extras();
     Tally {
         observed: decisions.observed,
-        sets: &decisions.sets,
+        sets: decisions.sets,
         total: decisions.total_told(),
         revision: if extras { decisions.revision().and_then(Revision::number) } else { None },
         floor: decisions.aim.floor,
@@ -216,32 +216,30 @@ fn selecting_all(decisions: &Decisions<'_>, opening: Opening<'_>) -> Report {
 /// Nothing is counted in a pass that rolls back. On our kind the record is written after the template is
 /// back; on apps/v1 the status comes before it.
 fn rolled_back(decisions: &Decisions<'_>, told: Told<'_>) -> Report {
-    let Told { mut status, revision, if_create_refused, due, deviations } = told;
+    let Told { mut status, revision, if_create_refused, due, events, deviation } = told;
     let why = Why::RollingBack;
-    let Some(rollback) = &decisions.rollback else { return Report { why, ..Report::default() } };
+    let Some(rollback) = &decisions.rollback else { return Report { why, events, ..Report::default() } };
     let mut due = due.unwrap_or(Due::WithDeclared);
     if let Some(record) = &rollback.record {
         status.edit().ours.rollback = Some(record.clone());
         due = Due::Last;
     }
     let (write, mut news) = written(decisions, status, revision, &why);
-    let mut warning = rollback.warning.clone();
     // The warning goes out once all that comes before the rollback is done (S10.6): here this.
-    if write.is_some() && due != Due::Last && !is_followed(decisions, due) {
-        news.extend(warning.take());
-    }
-    Report { write, news, due, if_create_refused, why, warning, deviations, ..Report::default() }
+    let is_warned = write.is_some() && due != Due::Last && !is_followed(decisions, due);
+    news.extend(rollback.warning.clone().filter(|_| is_warned));
+    Report { write, news, due, if_create_refused, why, is_warned, events, deviation, ..Report::default() }
 }
 
 /// Counters and Available only (S9.16, S3.11): neither an estimate nor ReplicaFailure (S13.2).
 fn counted(decisions: &Decisions<'_>, told: Told<'_>, why: Why) -> Report {
     let computed = counters::calculate(tally(decisions), &told.status);
-    finished(decisions, told, computed, why)
+    finished(decisions, told, computed, (why, Wake::OnChange))
 }
 
 /// The status of a pass of a strategy (S9.9–S9.15, S7.7).
 fn rolling_out(decisions: &Decisions<'_>, told: Told<'_>) -> Report {
-    let Decisions { observed, now, aim, .. } = decisions;
+    let Decisions { observed, now, .. } = decisions;
     let workload = &observed.workload;
     let mut computed = counters::calculate(tally(decisions), &told.status);
     let subject = || match decisions.declared_name() {
@@ -250,17 +248,12 @@ fn rolling_out(decisions: &Decisions<'_>, told: Told<'_>) -> Report {
     };
     let progressing = progress::estimated(workload, &told.status, &computed, subject, *now);
     fold(&mut computed, progressing);
-    fold(&mut computed, [counters::replica_failure(&decisions.sets)]);
+    fold(&mut computed, [counters::replica_failure(decisions.sets)]);
     let why = explained(decisions, &computed);
     let wake = workload.progress_deadline_seconds.map_or(Wake::OnChange, |deadline| {
         computed.wake_after((workload.replicas, workload.generation), deadline, *now)
     });
-    let report = finished(decisions, told, computed, why);
-    // S9.15: a write wakes by itself.
-    let wake = if report.write.is_some() { Wake::OnChange } else { wake };
-    let wake =
-        if let Because::NamesTaken(until) = aim.because { wake.or(Wake::NamesTaken(until)) } else { wake };
-    Report { wake, ..report }
+    finished(decisions, told, computed, (why, wake))
 }
 
 /// Why the rollout is where it is.
@@ -293,11 +286,16 @@ fn explained(decisions: &Decisions<'_>, status: &Status) -> Why {
 }
 
 /// The one status write: of what was computed, or of what is to be told before sets are changed.
-fn finished(decisions: &Decisions<'_>, told: Told<'_>, computed: InHand<'_>, why: Why) -> Report {
-    let Told { status, revision, if_create_refused, due: early, mut deviations } = told;
+fn finished(
+    decisions: &Decisions<'_>,
+    told: Told<'_>,
+    computed: InHand<'_>,
+    (why, wake): (Why, Wake),
+) -> Report {
+    let Told { status, revision, if_create_refused, due: early, events, mut deviation } = told;
     if decisions.creation.is_some() && early.is_some() && *computed != *status {
         // Upstream writes twice from one copy of the object, and trips over itself.
-        deviations.push("S4.5");
+        deviation = Some("S4.5");
     }
     let is_counted = !is_deferred(decisions, early) || !keeps_counters(decisions.observed, &status);
     let chosen = if is_counted { computed } else { status };
@@ -306,7 +304,14 @@ fn finished(decisions: &Decisions<'_>, told: Told<'_>, computed: InHand<'_>, why
     // A cut may be refused; what is true of the growth is told first.
     let due = early.unwrap_or(if is_between { Due::BeforeCuts } else { Due::Last });
     let (write, news) = written(decisions, chosen, revision, &why);
-    Report { write, news, due, if_create_refused, why, deviations, ..Report::default() }
+    // S9.15: a write wakes by itself.
+    let wake = if write.is_some() { Wake::OnChange } else { wake };
+    let wake = if let Because::NamesTaken(until) = decisions.aim.because {
+        wake.or(Wake::NamesTaken(until))
+    } else {
+        wake
+    };
+    Report { write, news, due, if_create_refused, why, wake, events, deviation, ..Report::default() }
 }
 
 /// Whether sets are changed after the status, so that its counters are left to the next pass, which sees

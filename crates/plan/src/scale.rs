@@ -41,7 +41,7 @@ pub(crate) fn scale(sets: &[Counted], aim: &Aim) -> Moves {
         [only] if size(*only) == aim.total && matches!(aim.because, Because::Scaling) => {
             // S8.12: upstream leaves the stale annotation, and sees a scaling event for ever.
             let shares = vec![Resize::new(*only, aim.total, aim.total)];
-            Moves { shares, deviations: vec!["S8.12"], ..Moves::default() }
+            Moves { shares, deviation: Some("S8.12"), ..Moves::default() }
         }
         [only] => Moves { shares: to_total(*only), ..Moves::default() },
         // S8.4
@@ -86,12 +86,12 @@ fn share_out(sets: &[Counted], aim: &Aim, mut active: Vec<usize>) -> Moves {
     }
     let mut sizes: Vec<(usize, i64)> = Vec::with_capacity(active.len());
     let mut added = 0;
-    let mut deviations = Vec::new();
+    let mut deviation = None;
     for index in active {
         let base = sets.get(index).map_or(0, |set| set.base);
         if i32::try_from(size(index).saturating_mul(aim.cap)).is_err() {
             // Upstream's product overflows.
-            deviations.push("S8.7");
+            deviation = Some("S8.7");
         }
         let share = proportion(fraction(size(index), base, aim.total, maximum), add, added);
         sizes.push((index, size(index).saturating_add(share)));
@@ -102,7 +102,7 @@ fn share_out(sets: &[Counted], aim: &Aim, mut active: Vec<usize>) -> Moves {
     }
     // S8.8: annotations are brought up to date at an equal size too.
     let shares = sizes.into_iter().map(|(index, to)| Resize::new(index, size(index), to)).collect();
-    Moves { shares, deviations, ..Moves::default() }
+    Moves { shares, deviation, ..Moves::default() }
 }
 
 /// The part of the remaining difference that a set takes (S8.7).

@@ -15,8 +15,8 @@ pub(crate) struct Moves {
     pub(crate) shares: Vec<Resize>,
     /// Whether the cuts ended at a status that is behind its set (S6.10).
     pub(crate) lags: bool,
-    /// Rules from which a size deviates on purpose.
-    pub(crate) deviations: Vec<&'static str>,
+    /// The rule from which a size deviates on purpose.
+    pub(crate) deviation: Option<&'static str>,
 }
 
 /// One size of one set after another. Where both are the same, only what is written beside the size is
