@@ -38,12 +38,13 @@ impl IntOrPercent {
             Self::Text(text) => text,
         };
         let percent = percentage(text).ok_or_else(|| NotAPercentage(text.clone()))?;
-        let product = i128::from(percent) * i128::from(total);
+        // A product that does not fit is far out of bounds anyway.
+        let product = percent.saturating_mul(total);
         let quotient = match round {
-            Round::Up => product.div_euclid(100) + i128::from(product.rem_euclid(100) != 0),
+            Round::Up => product.div_euclid(100) + i64::from(product.rem_euclid(100) != 0),
             Round::Down => product.div_euclid(100),
         };
-        Ok(i64::try_from(quotient).unwrap_or(if quotient < 0 { min } else { max }).clamp(min, max))
+        Ok(quotient.clamp(min, max))
     }
 }
 
@@ -56,9 +57,34 @@ fn percentage(text: &str) -> Option<i64> {
 /// A signed decimal of ASCII digits, as Go's `strconv.ParseInt(text, 10, 64)` takes it.
 #[must_use]
 pub fn signed_decimal(text: &str) -> Option<i64> {
-    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
-    if unsigned.is_empty() || !unsigned.bytes().all(|b| b.is_ascii_digit()) {
-        return None;
-    }
     text.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_has_digits_and_at_most_a_sign() {
+        for (text, number) in [("0", 0), ("007", 7), ("+5", 5), ("-5", -5), ("-0", 0)] {
+            assert_eq!(signed_decimal(text), Some(number), "{text:?}");
+        }
+        assert_eq!(signed_decimal(&i64::MIN.to_string()), Some(i64::MIN));
+        for wrong in ["", "+", "-", "+-5", " 5", "5 ", "5_0", "0x5", "5.0", "٣", "9223372036854775808"] {
+            assert_eq!(signed_decimal(wrong), None, "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_percentage_is_rounded_and_stays_within_32_bits() {
+        let of = |text: &str, total, round| IntOrPercent::Text(text.to_owned()).of(total, round);
+        assert_eq!((of("25%", 10, Round::Up), of("25%", 10, Round::Down)), (Ok(3), Ok(2)));
+        assert_eq!((of("-25%", 10, Round::Up), of("-25%", 10, Round::Down)), (Ok(-2), Ok(-3)));
+        let (min, max) = (i64::from(i32::MIN), i64::from(i32::MAX));
+        for round in [Round::Up, Round::Down] {
+            assert_eq!(of("9223372036854775807%", max, round), Ok(max));
+            assert_eq!(of("-9223372036854775808%", max, round), Ok(min));
+            assert_eq!(of("100%", max, round), Ok(max));
+        }
+    }
 }

@@ -109,10 +109,10 @@ pub fn scaled_under(annotated_max: Option<i64>, reported: i64) -> i64 {
 /// An unsigned decimal up to the largest replica count (S8.2).
 #[must_use]
 pub fn replica_count(text: &str) -> Option<i64> {
-    if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
+    if text.starts_with('+') {
         return None;
     }
-    text.parse::<i64>().ok().filter(|count| *count <= i64::from(i32::MAX))
+    text.parse::<u32>().ok().map(i64::from).filter(|count| *count <= i64::from(i32::MAX))
 }
 
 #[cfg(test)]
