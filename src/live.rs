@@ -11,7 +11,7 @@ use engine::port::{self, Cause, Labels, Note, Port, Reply, Request};
 use jiff::Timestamp;
 use kube::api::{DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
 use kube::core::request::Error as Malformed;
-use plan::keys::{MANAGED_LABEL, MANAGED_VALUE};
+use plan::keys::{MANAGED_LABEL, MANAGED_VALUE, reason};
 use plan::{Action, Claim, Workload};
 use serde::Deserialize;
 use serde_json::Value;
@@ -294,6 +294,10 @@ impl Port for Live<'_> {
             Note::Acted(workload, action, result) => self.acted(workload, action, result),
             Note::Claimed(claim) => self.claimed(claim),
             Note::Event(workload, event) => {
+                if event.reason == reason::NEWER_SPEC {
+                    metrics.newer_specs.with_label_values(&[controller.flavour.api_version()]).inc();
+                    warn!(%key, message = event.message, "left as it is: this operator is too old");
+                }
                 controller.events.record(About::workload(controller.flavour, workload), event.clone());
             }
             Note::LabelRestored(set) => {

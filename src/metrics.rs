@@ -65,6 +65,8 @@ pub(crate) struct Metrics {
     pub(crate) ledger_overdue: IntCounter,
     /// Times that we gave way to another controller, by flavour.
     pub(crate) rivalries: IntCounterVec,
+    /// Deployments that were left as they are, since this operator is too old for them, by flavour.
+    pub(crate) newer_specs: IntCounterVec,
     /// ReplicaSets that got our label back.
     pub(crate) relabelled: IntCounter,
     /// Orphans that could be adopted and are not labelled.
@@ -120,6 +122,12 @@ impl Metrics {
                 "Deployments left to another controller that kept undoing our status.",
                 &["api"],
             )?,
+            newer_specs: counters(
+                r,
+                "newer_specs_total",
+                "Times that a Deployment was found to hold what this operator is too old for.",
+                &["api"],
+            )?,
             relabelled: counter(r, "relabelled_replicasets_total", "ReplicaSets that got their label back.")?,
             orphans_reported: counter(
                 r,
@@ -159,6 +167,7 @@ impl Metrics {
         }
         self.rollout_seconds.with_label_values(&[api]);
         self.rivalries.with_label_values(&[api]);
+        self.newer_specs.with_label_values(&[api]);
     }
 
     /// Registers a further counter.

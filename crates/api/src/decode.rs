@@ -83,7 +83,7 @@ pub fn workload<'a>(
     let Parts { metadata, spec, status } = object.into();
     let metadata = Metadata::read(metadata)?;
     let template = spec.get(TEMPLATE).unwrap_or(&Value::Null);
-    let spec = self::spec(spec)?;
+    let (spec, unknown_field) = known_spec(spec)?;
     let default = |value: i64| (defaults == Defaults::Apply).then_some(value);
     let limited = |number: Option<i32>, or: i64| {
         number.map(i64::from).or(default(or)).filter(|value| *value != UNLIMITED)
@@ -111,6 +111,7 @@ pub fn workload<'a>(
         progress_deadline_seconds: limited(spec.progress_deadline_seconds, 600),
         paused: spec.paused.unwrap_or(false),
         rollback_to,
+        unknown_field: unknown_field.filter(|_| flavour.is_custom_resource()),
         template: summary(flavour, template),
         status: self::status(status)?.into(),
     })
@@ -121,10 +122,24 @@ pub fn workload<'a>(
 /// # Errors
 /// When a field has a value that cannot mean anything.
 pub fn spec(spec: &Value) -> Result<DeploymentSpec, Rejected> {
+    known_spec(spec).map(|(spec, _)| spec)
+}
+
+/// As [`spec`], with the path of the first field that the types do not have.
+fn known_spec(spec: &Value) -> Result<(DeploymentSpec, Option<String>), Rejected> {
     let members = spec.as_object().into_iter().flatten().filter(|(name, _)| *name != TEMPLATE);
     let members = members.map(|(name, value)| (name.as_str(), value));
     let members = members.chain(iter::once((TEMPLATE, &Value::Null)));
-    read("spec", MapDeserializer::new(members))
+    let mut unknown = None;
+    let noted = |path: serde_ignored::Path<'_>| {
+        // An optional field on the way shows as `?`.
+        unknown.get_or_insert_with(|| format!("spec.{path}").replace(".?", ""));
+    };
+    let mut track = serde_path_to_error::Track::new();
+    let members = serde_path_to_error::Deserializer::new(MapDeserializer::new(members), &mut track);
+    let read = serde_ignored::deserialize(members, noted);
+    let read = read.map_err(|error| rejected("spec", &track.path(), &error))?;
+    Ok((read, unknown))
 }
 
 /// Reads the `status` of a Deployment of either API.
@@ -140,11 +155,13 @@ fn read<'de, T: Deserialize<'de>>(
     at: &str,
     value: impl Deserializer<'de, Error = serde_json::Error>,
 ) -> Result<T, Rejected> {
-    serde_path_to_error::deserialize(value).map_err(|error| {
-        let path = error.path().to_string();
-        let field = if path == "." { at.to_owned() } else { format!("{at}.{path}") };
-        Rejected { field, problem: error.into_inner().to_string() }
-    })
+    serde_path_to_error::deserialize(value).map_err(|error| rejected(at, error.path(), error.inner()))
+}
+
+fn rejected(at: &str, path: &serde_path_to_error::Path, problem: &impl ToString) -> Rejected {
+    let path = path.to_string();
+    let field = if path == "." { at.to_owned() } else { format!("{at}.{path}") };
+    Rejected { field, problem: problem.to_string() }
 }
 
 /// What is kept of a template.

@@ -60,6 +60,23 @@ fn errors_name_the_field() {
     assert_eq!(decode::status(&json!("none")).unwrap_err().field, "status");
 }
 
+/// The definition may be newer than the program: what the API server keeps, the program may not know.
+#[test]
+fn the_first_unknown_field_of_a_spec_is_noted() {
+    let unknown = |flavour, spec: Value| {
+        decode::workload(flavour, &json!({ "spec": spec }), Defaults::of(flavour)).unwrap().unknown_field
+    };
+    let ours = |spec| unknown(Flavour::Rollwright, spec);
+    assert_eq!(ours(json!({"failurePolicy": {"action": "Revert"}})).as_deref(), Some("spec.failurePolicy"));
+    let steps =
+        json!({"replicas": 3, "strategy": {"rollingUpdate": {"maxSurge": 1, "steps": [{"updated": 1}]}}});
+    assert_eq!(ours(steps.clone()).as_deref(), Some("spec.strategy.rollingUpdate.steps"));
+    assert_eq!(unknown(Flavour::AppsV1, steps), None, "the field of another API");
+    let known = json!({"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "rollbackTo": {"revision": 1},
+                       "template": {"spec": {"newField": 1}}, "paused": null});
+    assert_eq!(ours(known), None);
+}
+
 /// A null is an absent value, and the template is never read.
 #[test]
 fn nulls_and_templates_are_passed_over() {

@@ -94,6 +94,7 @@ fn workload(deployment: &Deployment, scope: &Scope, statuses: &Statuses) -> Work
         progress_deadline_seconds: None,
         paused: deployment.paused && scope.breakage != Breakage::Pause,
         rollback_to: None,
+        unknown_field: None,
         template: TemplateSummary {
             fingerprint: Fingerprint::of(&template),
             labels: labels(),

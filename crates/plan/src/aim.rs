@@ -65,6 +65,8 @@ pub(crate) enum Because {
     SelectsAll,
     /// The Deployment is being deleted (S3.5).
     Deleting,
+    /// A newer operator left what this one does not know; the sentence says what (our kind).
+    NewerSpec(String),
     /// It is paused (S3.7).
     Paused,
     /// An earlier revision is asked for (S3.8); 0 is the previous one.
@@ -125,7 +127,11 @@ impl Aim {
     pub(crate) fn heeds_requests(&self) -> bool {
         !matches!(
             self.because,
-            Because::LacksSelector(_) | Because::SelectsAll | Because::Deleting | Because::Paused
+            Because::LacksSelector(_)
+                | Because::SelectsAll
+                | Because::Deleting
+                | Because::NewerSpec(_)
+                | Because::Paused
         )
     }
 

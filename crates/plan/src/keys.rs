@@ -13,6 +13,8 @@ pub const MANAGED_LABEL: &str = "rollwright.dev/managed";
 pub const MANAGED_VALUE: &str = "true";
 /// Fingerprints of the templates that a ReplicaSet stands for, comma-separated (our kind only).
 pub const FINGERPRINTS: &str = "rollwright.dev/fingerprints";
+/// What the operator remembers of a ReplicaSet's rollouts, as versioned JSON (our kind only).
+pub const ROLLOUT: &str = "rollwright.dev/rollout";
 /// Prefix of all annotations of ours; none of them is ever copied to a ReplicaSet (S4.13).
 pub const OUR_PREFIX: &str = "rollwright.dev/";
 /// Revision of a ReplicaSet, and on apps/v1 of the Deployment (S5.1).
@@ -107,6 +109,8 @@ pub mod reason {
     pub const ROLLOUT_IN_PROGRESS: &str = "RolloutInProgress";
     /// The rollout waits for its turn to begin (our kind).
     pub const QUEUED: &str = "Queued";
+    /// A field of the spec, or an annotation of a ReplicaSet, is newer than this operator (our kind).
+    pub const NEWER_SPEC: &str = "NewerSpec";
     /// No old ReplicaSet is without pods (our kind).
     pub const NO_IDLE_REPLICA_SET: &str = "NoIdleReplicaSet";
 }

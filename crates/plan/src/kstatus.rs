@@ -93,6 +93,11 @@ impl<'a> Standing<'a> {
         Self::stalled(reason::SELECTING_ALL, Message::Of(why))
     }
 
+    /// A newer operator decided what runs.
+    pub(crate) fn newer_spec(why: &'a dyn fmt::Display) -> Self {
+        Self::stalled(reason::NEWER_SPEC, Message::Of(why))
+    }
+
     /// The server refused the new set. It may take it later, unless `is_final`; after the deadline
     /// nobody expects that any more.
     pub(crate) fn of_refusal(

@@ -26,6 +26,7 @@ pub mod intstr;
 mod judge;
 pub mod keys;
 mod kstatus;
+mod memory;
 mod moves;
 mod observed;
 mod outcome;
@@ -80,6 +81,7 @@ use decisions::Decisions;
 use history::{Scene, history};
 use identify::identify;
 use judge::{Proof, judge};
+use memory::newer;
 use moves::moves;
 use pace::paced;
 use report::{opening, report};
@@ -147,6 +149,12 @@ fn aim(
     // S3.5, S14.8: the garbage collector does the rest.
     if workload.deleting {
         return Ok(aim.shut(Because::Deleting));
+    }
+    // A newer operator decided what runs. This one changes sizes only when R does.
+    if let Some(newer) = newer(observed, sets) {
+        let because = Because::NewerSpec(newer);
+        let is_scaled = sets.counted.iter().any(|set| set.is_stale(aim.total));
+        return Ok(if is_scaled { aim.frozen(because, workload) } else { aim.shut(because) });
     }
     // S3.7, S13.2: a rollback waits, sizes follow R (S3.11). Resuming goes on from what is there (S13.5).
     if workload.paused {

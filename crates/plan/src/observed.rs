@@ -132,6 +132,9 @@ pub struct Workload {
     pub paused: bool,
     /// The revision to roll back to; 0 or less than 0 as the user wrote it (S10.2).
     pub rollback_to: Option<i64>,
+    /// The path of the first field of `spec`, outside the template, that this program does not know (our
+    /// kind).
+    pub unknown_field: Option<String>,
     /// The pod template, in short.
     pub template: TemplateSummary,
     /// `status`.

@@ -3,8 +3,6 @@
 //! The planner is not asked before the rollout has its turn. Its first report then takes the place of what
 //! stands here, as if nothing had been said: the deadline begins with the rollout and not with the wait.
 
-use std::borrow::Cow;
-
 use jiff::Timestamp;
 
 use crate::action::StatusWrite;
@@ -13,7 +11,7 @@ use crate::flavour::Flavour;
 use crate::keys::{condition, reason};
 use crate::kstatus::Standing;
 use crate::observed::Workload;
-use crate::status::Status;
+use crate::status::{InHand, Status};
 
 const WORDS: &str = "waiting for its turn: other rollouts are under way";
 
@@ -26,17 +24,14 @@ impl StatusWrite {
         if !flavour.has_status_extras() {
             return None;
         }
-        let mut status = Cow::Borrowed(&workload.status);
+        let mut status = InHand::new(&workload.status);
         if workload.progress_deadline_seconds.is_some() {
             let kind = condition::PROGRESSING;
-            Edit::Set(Condition::new(kind, "Unknown", reason::QUEUED, WORDS.to_owned(), now))
-                .apply(&mut status);
+            let queued = Condition::new(kind, "Unknown", reason::QUEUED, WORDS.to_owned(), now);
+            Edit::Set(Box::new(queued)).apply(&mut status);
         }
         Standing::queued(&WORDS).note(&mut status, now);
-        match status {
-            Cow::Borrowed(_) => None,
-            Cow::Owned(status) => Some(Self { status, revision_annotation: None }),
-        }
+        (!status.is_stored()).then(|| Self { status: *status.into_box(), revision_annotation: None })
     }
 }
 

@@ -8,7 +8,7 @@ use crate::aim::{Aim, Because, Manner};
 use crate::announce::{self, Announcement};
 use crate::assemble::is_followed;
 use crate::collision::{self, Names};
-use crate::conditions::Edit;
+use crate::conditions::{Edit, says};
 use crate::counters::{self, Tally};
 use crate::decisions::Decisions;
 use crate::history::Deletions;
@@ -87,8 +87,9 @@ pub(crate) fn opening<'a>(
     let mut status = InHand::new(&observed.workload.status);
     let mut events = Vec::new();
     fold(&mut status, queued::over(&observed.workload.status));
+    let is_newer = matches!(aim.because, Because::NewerSpec(_));
     let pause = match aim.because {
-        Because::LacksSelector(_) | Because::SelectsAll | Because::Deleting => None,
+        Because::LacksSelector(_) | Because::SelectsAll | Because::Deleting | Because::NewerSpec(_) => None,
         _ => pause::noted(&observed.workload, now),
     };
     // S4.5: elsewhere upstream's pass conflicts with itself over a set that is out of step, and the next
@@ -104,7 +105,8 @@ pub(crate) fn opening<'a>(
             events.push(event);
         }
     }
-    let found = sets.declared().map(|set| announce::found(observed, &status, aim, (set, upkeep), now));
+    let declared = sets.declared().filter(|_| !is_newer);
+    let found = declared.map(|set| announce::found(observed, &status, aim, (set, upkeep), now));
     let Announcement { revision, edit, is_early } = found.unwrap_or_default();
     fold(&mut status, edit);
     Opening { status, revision, is_turned, is_early: is_early || is_turned, events }
@@ -125,6 +127,9 @@ pub(crate) fn report(decisions: &Decisions<'_>, opening: Opening<'_>) -> Report 
         }
         Because::RollingBack(_) => rolled_back(decisions, told(decisions, opening)),
         Because::Deleting => counted(decisions, told(decisions, opening), Why::Deleting),
+        Because::NewerSpec(newer) => {
+            counted(decisions, told(decisions, opening), Why::Blocked(newer.clone()))
+        }
         Because::Paused => counted(decisions, told(decisions, opening), Why::Paused),
         Because::Scaling => counted(decisions, told(decisions, opening), Why::Stepping),
         Because::OldPodsRun | Because::NamesTaken(_) | Because::RollingOut => {
@@ -347,6 +352,7 @@ fn written(
     let has_extras = decisions.observed.flavour.has_status_extras();
     let standing = has_extras.then(|| match decisions.aim.because {
         Because::SelectsAll => Standing::selecting_all(why),
+        Because::NewerSpec(_) => Standing::newer_spec(why),
         _ => Standing::of(&status, workload, decisions.has_declared(), why),
     });
     if let Some(standing) = &standing {
@@ -360,6 +366,11 @@ fn written(
     }
     let write = StatusWrite { status: *status.into_box(), revision_annotation: revision };
     let name = decisions.declared_name();
-    let news = if has_extras { rollout::events(workload, &write, name, why) } else { Vec::new() };
+    let mut news = if has_extras { rollout::events(workload, &write, name, why) } else { Vec::new() };
+    if let Because::NewerSpec(newer) = &decisions.aim.because
+        && !says(&workload.status.conditions, condition::STALLED, "True", reason::NEWER_SPEC)
+    {
+        news.push(Event::warning(reason::NEWER_SPEC, newer.clone()));
+    }
     (Some(Box::new(write)), news)
 }

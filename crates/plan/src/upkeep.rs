@@ -44,7 +44,9 @@ impl Upkeep {
 
 /// S4.3: nothing, if the declared set is not there.
 pub(crate) fn upkeep(observed: &Observed, sets: &Sets<'_>, aim: &Aim) -> Upkeep {
-    let Some(set) = sets.declared() else { return Upkeep::default() };
+    let Some(set) = sets.declared().filter(|_| !matches!(aim.because, Because::NewerSpec(_))) else {
+        return Upkeep::default();
+    };
     let wanted = observed.workload.min_ready_seconds;
     let upkeep = Upkeep {
         min_ready_seconds: (set.min_ready_seconds != wanted).then_some((set.min_ready_seconds, wanted)),

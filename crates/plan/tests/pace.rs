@@ -185,7 +185,7 @@ fn created() -> (World, String) {
     world.observed.options.status_held = Some(world.now);
     let plan = world.plan();
     assert_eq!((written(&plan), plan.holds_status), (None, true), "{:?}", plan.actions);
-    assert_eq!(plan.wake, Wake::At(world.now + 3 * SECOND));
+    assert_eq!(plan.wake, Wake::StatusPaced(world.now + 3 * SECOND));
     world.apply(&plan);
     let name = world.observed.sets.first().unwrap().name.clone();
     (world, name)
@@ -230,7 +230,7 @@ fn how_long_a_status_waits_for_more_depends_on_what_it_tells() {
             change(&mut world.find_mut("web-b").status);
             let due = world.now + SignedDuration::from_millis(millis);
             let plan = world.plan();
-            assert_eq!((written(&plan), plan.holds_status, plan.wake), (None, true, Wake::At(due)));
+            assert_eq!((written(&plan), plan.holds_status, plan.wake), (None, true, Wake::StatusPaced(due)));
             world.now = due;
             assert!(written(&world.plan()).is_some());
         }
@@ -265,6 +265,6 @@ fn what_waits_already_goes_on_to_wait_beside_a_step() {
         (new.ready, new.available) = (7, 6);
         let plan = world.plan();
         assert!(plan.actions.iter().any(|planned| matches!(planned.action, Action::UpdateReplicaSet(_))));
-        assert_eq!((written(&plan), plan.wake), (None, Wake::At(world.now + 2 * SECOND)));
+        assert_eq!((written(&plan), plan.wake), (None, Wake::StatusPaced(world.now + 2 * SECOND)));
     }
 }

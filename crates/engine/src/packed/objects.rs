@@ -47,6 +47,7 @@ packed!(Workload {
     progress_deadline_seconds,
     paused,
     rollback_to,
+    unknown_field,
     template,
 });
 

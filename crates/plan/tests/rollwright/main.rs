@@ -6,6 +6,7 @@ mod bounds;
 mod creating;
 mod finding;
 mod kstatus;
+mod newer;
 mod queueing;
 mod recreating;
 mod reporting;

@@ -92,6 +92,7 @@ pub(crate) fn world(flavour: Flavour) -> World {
         progress_deadline_seconds: None,
         paused: false,
         rollback_to: None,
+        unknown_field: None,
         template: summary(flavour, &template),
         status: Status::default(),
     };
