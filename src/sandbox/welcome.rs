@@ -40,11 +40,11 @@ fn text(
             None => format!("  alias {program}='{program} --server={server}'"),
         },
     ];
+    lines.extend(directory.map(|directory| format!("  export PATH={}:$PATH", directory.display())));
     if has_kubectl {
         lines.extend(["  kubectl apply -f examples/", "  kubectl get rwd -w"].map(str::to_owned));
         return lines.join("\n") + "\n";
     }
-    lines.extend(directory.map(|directory| format!("  export PATH={}:$PATH", directory.display())));
     lines.push(format!("  {OURS} list"));
     if let Some(name) = applied.last().map(|name| name.rsplit('/').next().unwrap_or(name)) {
         let verbs = ["restart", "status", "undo"];
@@ -69,6 +69,8 @@ mod tests {
         let expected = "A cluster in memory is up at http://127.0.0.1:1, with Rollwright in it. Ctrl-C ends it.\n\n  \
                         export KUBECONFIG=/k\n  kubectl apply -f examples/\n  kubectl get rwd -w\n";
         assert_eq!(with, expected);
+        let as_a_plugin = text(Some(Path::new("/k")), 1, &[], true, Some(Path::new("/bin")));
+        assert!(as_a_plugin.contains("/k\n  export PATH=/bin:$PATH\n  kubectl apply"), "{as_a_plugin}");
         let without_a_file = text(None, 1, &[], true, None);
         assert!(without_a_file.contains("\n  alias kubectl='kubectl --server=http://127.0.0.1:1'\n"));
     }

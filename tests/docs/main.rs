@@ -51,6 +51,7 @@ const PAGES: &[&str] = &[
     "docs/internals",
     "docs/reference",
     "docs/tutorials",
+    "examples",
 ];
 
 /// Pages mostly wait; a control plane takes hundreds of megabytes.

@@ -24,7 +24,8 @@ async fn what_is_printed_without_kubectl_can_be_typed() {
             None => {}
         }
     };
-    assert!(created.ends_with("/hello, deployment.rollwright.dev/ledger, deployment.rollwright.dev/web."));
+    let names = ["hello", "probes", "ledger", "web"].map(|name| format!("deployment.rollwright.dev/{name}"));
+    assert!(created.ends_with(&format!("{}.", names.join(", "))), "{created}");
 
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", &script]).env("PATH", NOWHERE).kill_on_drop(true);

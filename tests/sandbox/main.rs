@@ -58,7 +58,7 @@ async fn the_main_job() {
         .await;
     sandbox.ok(&["wait", "--for=jsonpath={.status.rollback.result}=RolledBack", PATIENCE, "rwd/web"]).await;
     let pods = || ["get", "pods", "-o", "jsonpath={.items[*].spec.containers[0].image}"];
-    sandbox.is_exactly(&pods(), "registry.example/web:v1 registry.example/web:v1").await;
+    sandbox.is_exactly(&pods(), "nginx:1.28 nginx:1.28").await;
 
     let described = sandbox.ok(&["describe", "rwd", "web"]).await;
     assert!(

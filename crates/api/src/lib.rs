@@ -8,7 +8,7 @@
 //!
 //! let template = serde_json::json!({
 //!     "metadata": {"labels": {"app": "web"}},
-//!     "spec": {"containers": [{"name": "web", "image": "registry.example/web:v1"}]},
+//!     "spec": {"containers": [{"name": "web", "image": "nginx:1.28"}]},
 //! });
 //! let spec = DeploymentSpec { replicas: Some(3), template: template.into(), ..Default::default() };
 //! let web = Deployment::new("web", spec);

@@ -18,9 +18,9 @@ use crate::show::{Show, Step, Verdict};
 use crate::stage::{HOLD as HOLD_KUBELET, OPERATOR as START_OPERATOR, RELEASE as RELEASE_KUBELET};
 use crate::world::World;
 
-const V1: &str = "registry.example/web:v1";
-const V2: &str = "registry.example/web:v2";
-const BAD: &str = "registry.example/web:bad";
+const V1: &str = "nginx:1.28";
+const V2: &str = "nginx:1.29";
+const BAD: &str = "nginx:bad";
 /// What the operator calls itself in its requests.
 const OPERATOR: &str = "rollwright";
 const MANIFEST: &str = "examples/web.yaml";
@@ -217,7 +217,7 @@ async fn create(show: &mut Show, access: &Access) -> Result<(), Failure> {
         name: "create",
         title: "Create a Deployment of four pods",
         command: deed.typed(),
-        expected: "rev 1: 4/4 run v1, 1 set".to_owned(),
+        expected: "rev 1: 4/4 run 1.28, 1 set".to_owned(),
         deadline: DEADLINE,
         hold: HOLD,
         limits: None,
@@ -227,12 +227,12 @@ async fn create(show: &mut Show, access: &Access) -> Result<(), Failure> {
 }
 
 async fn roll_out(show: &mut Show, access: &Access) -> Result<(), Failure> {
-    let deed = Deed::Retag { path: MANIFEST, from: "v1", to: "v2" };
+    let deed = Deed::Retag { path: MANIFEST, from: "1.28", to: "1.29" };
     let step = Step {
         name: "roll out",
-        title: "Change the image to v2 and wait until the rollout is midway",
+        title: "Change the image to 1.29 and wait until the rollout is midway",
         command: deed.typed(),
-        expected: "3 of v1, 2 of v2".to_owned(),
+        expected: "3 of 1.28, 2 of 1.29".to_owned(),
         deadline: DEADLINE,
         hold: Duration::ZERO,
         limits: Some(Limits { floor: 3, ceiling: 5 }),
@@ -255,7 +255,7 @@ async fn pause(show: &mut Show, access: &Access) -> Result<(), Failure> {
         name: "pause",
         title: "Pause the rollout",
         command: deed.typed(),
-        expected: "3 of v1, 2 of v2, all ready".to_owned(),
+        expected: "3 of 1.28, 2 of 1.29, all ready".to_owned(),
         deadline: DEADLINE,
         hold: PAUSE_HOLD,
         limits: Some(Limits { floor: 3, ceiling: 5 }),
@@ -277,7 +277,7 @@ async fn scale(show: &mut Show, access: &Access) -> Result<(), Failure> {
         name: "scale",
         title: "Scale to eight meanwhile: both ReplicaSets grow in proportion",
         command: deed.typed(),
-        expected: "6 of v1, 4 of v2, all ready".to_owned(),
+        expected: "6 of 1.28, 4 of 1.29, all ready".to_owned(),
         deadline: DEADLINE,
         hold: PAUSE_HOLD,
         limits: Some(Limits { floor: 3, ceiling: 10 }),
@@ -292,7 +292,7 @@ async fn resume(show: &mut Show, access: &Access) -> Result<(), Failure> {
         name: "resume",
         title: "Resume the rollout",
         command: deed.typed(),
-        expected: "rev 2: 8/8 run v2, 2 sets".to_owned(),
+        expected: "rev 2: 8/8 run 1.29, 2 sets".to_owned(),
         deadline: DEADLINE,
         hold: HOLD,
         limits: Some(Limits { floor: 6, ceiling: 10 }),
@@ -324,7 +324,7 @@ async fn roll_back(show: &mut Show, access: &Access) -> Result<(), Failure> {
         name: "roll back",
         title: "Roll back to revision 2",
         command: deed.typed(),
-        expected: "rev 4: 8/8 run v2, 3 sets".to_owned(),
+        expected: "rev 4: 8/8 run 1.29, 3 sets".to_owned(),
         deadline: DEADLINE,
         hold: HOLD,
         limits: Some(Limits { floor: 6, ceiling: 10 }),

@@ -22,19 +22,19 @@ const DOWN: &str = "make demo-down";
 /// What a person types to go on by hand.
 struct Commands {
     list: &'static str,
-    back_to_v1: &'static str,
+    back: &'static str,
     read: &'static str,
 }
 
 const KUBECTL: Commands = Commands {
     list: "kubectl get rwd,replicasets,pods",
-    back_to_v1: r#"kubectl patch rwd/web --type=merge -p '{"spec":{"rollbackTo":{"revision":1}}}'"#,
+    back: r#"kubectl patch rwd/web --type=merge -p '{"spec":{"rollbackTo":{"revision":1}}}'"#,
     read: "kubectl get rwd/web -o yaml",
 };
 /// On a machine without kubectl.
 const OURS: Commands = Commands {
     list: "kubectl-rollwright get web",
-    back_to_v1: "kubectl-rollwright undo web --to-revision=1",
+    back: "kubectl-rollwright undo web --to-revision=1",
     read: "kubectl-rollwright get web -o yaml",
 };
 
@@ -116,8 +116,8 @@ pub(crate) fn by_hand(state: &State, place: &Place, kubectl: Option<&Path>) -> V
     if let Some(directory) = directory(kubectl) {
         command(format!("export PATH={directory}:$PATH"));
     }
-    let Commands { list, back_to_v1, read } = commands(kubectl);
-    for text in [list, back_to_v1, read] {
+    let Commands { list, back, read } = commands(kubectl);
+    for text in [list, back, read] {
         command((*text).to_owned());
     }
     command(format!("tail -f {}", place.operator_log().display()));
@@ -134,8 +134,8 @@ pub(crate) fn hint(place: &Place, ground: Ground, kubectl: Option<&Path>, succee
             .and(Style::Plain, " leaves it running, to go on by hand."),
     ];
     if succeeded {
-        lines.push(Line::of(Style::Plain, "Then, for example, back to v1 and later the end:"));
-        let commands = [commands(kubectl).back_to_v1, DOWN];
+        lines.push(Line::of(Style::Plain, "Then, for example, back to 1.28 and later the end:"));
+        let commands = [commands(kubectl).back, DOWN];
         lines.extend(commands.map(|command| Line::of(Style::Accent, format!("  {command}"))));
     }
     lines

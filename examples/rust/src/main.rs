@@ -18,7 +18,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 /// The whole story of one Deployment.
 pub(crate) async fn roll_out_and_back(api: &Api<Deployment>) -> Result<(), Box<dyn Error>> {
-    for version in ["v1", "v2"] {
+    for version in ["1.28", "1.29"] {
         apply(api, &web(version)).await?;
         report(&ready(api, "web").await?);
     }
@@ -33,7 +33,7 @@ pub(crate) async fn roll_out_and_back(api: &Api<Deployment>) -> Result<(), Box<d
 fn web(version: &str) -> Deployment {
     let template = json!({
         "metadata": {"labels": {"app": "web"}},
-        "spec": {"containers": [{"name": "web", "image": format!("registry.example/web:{version}")}]},
+        "spec": {"containers": [{"name": "web", "image": format!("nginx:{version}")}]},
     });
     Deployment::new(
         "web",
@@ -56,7 +56,7 @@ async fn ready(api: &Api<Deployment>, name: &str) -> Result<Deployment, Box<dyn 
     found.ok_or_else(|| format!("{name} is gone").into())
 }
 
-/// Prints a line such as `web: revision 2, 3/3 ready, registry.example/web:v2`.
+/// Prints a line such as `web: revision 2, 3/3 ready, nginx:1.29`.
 fn report(deployment: &Deployment) {
     let status = deployment.status.clone().unwrap_or_default();
     let (revision, ready) = (status.revision.unwrap_or_default(), status.ready.unwrap_or_default());
