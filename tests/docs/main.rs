@@ -21,6 +21,7 @@
 //! cargo test -p rollwright --test docs getting-started   # one
 //! ```
 
+mod counts;
 mod links;
 mod page;
 mod place;
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
     arguments.test_threads = arguments.test_threads.or(Some(PARALLEL));
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (mut pages, mut mistakes) = (Vec::new(), Vec::new());
+    mistakes.extend(counts::wrong(root));
     for path in files(root) {
         mistakes.extend(links::broken(root, &path));
         mistakes.extend(links::unlisted(root, &path));
