@@ -111,7 +111,7 @@ impl Replica {
     }
 }
 
-/// The name of a shard's Lease, as docs/how-to/scaling.md has it. `shard in (b)` says the same as `shard=b`.
+/// The name of a shard's Lease, as docs/how-to/sharding.md has it. `shard in (b)` says the same as `shard=b`.
 fn lease_of(selector: &str) -> String {
     let canonical = selector.replace(" in (", "=").replace(')', "");
     let digest = Sha256::digest(canonical);

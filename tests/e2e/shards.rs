@@ -23,7 +23,7 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 const PODS: i64 = 8;
 /// Long enough for a rollout to go on under both.
 const SLOW: &str = "1000";
-/// After its last look at a namespace a shard writes for so long (docs/how-to/scaling.md),
+/// After its last look at a namespace a shard writes for so long (docs/how-to/sharding.md),
 const CLAIM: Duration = Duration::from_secs(5);
 /// and the next one begins so much later than it saw the change.
 const HANDOVER: Duration = Duration::from_secs(15);
