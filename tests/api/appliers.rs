@@ -132,7 +132,7 @@ async fn an_unchanged_client_side_apply_says_so() {
     assert_alike(&suite, "unchanged", "applied twice").await;
 }
 
-/// What that costs, as `docs/how-to/migration.md` tells: a second party that adds a port by server-side
+/// What that costs (`docs/reference/differences-from-apps-v1.md`): a second party that adds a port by server-side
 /// apply is refused in our kind, since the list has one owner. Nothing is lost unless it insists.
 #[tokio::test(flavor = "multi_thread")]
 async fn server_side_apply_takes_ports_whole() {
@@ -157,7 +157,7 @@ async fn server_side_apply_takes_ports_whole() {
     }
 }
 
-/// The difference that `docs/how-to/migration.md` tells of: kubectl merges lists by key only for kinds
+/// A difference of `docs/reference/differences-from-apps-v1.md`: kubectl merges lists by key only for kinds
 /// that it knows, and takes ours whole.
 #[tokio::test(flavor = "multi_thread")]
 async fn client_side_apply_takes_lists_whole() {

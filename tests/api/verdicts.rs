@@ -1,4 +1,5 @@
-//! The same specs to both kinds: the same verdict, or a difference that `docs/how-to/migration.md` tells.
+//! The same specs to both kinds: the same verdict, or a difference of
+//! `docs/reference/differences-from-apps-v1.md`.
 
 use serde_json::{Value, json};
 

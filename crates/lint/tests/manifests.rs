@@ -103,7 +103,7 @@ fn lines_count_from_the_start_of_the_file() {
     assert!(report.findings.iter().all(|it| it.name == "web"));
 }
 
-/// The example of docs/how-to/ecosystem.md.
+/// The example of docs/how-to/lint.md.
 #[test]
 fn an_unknown_field_has_its_own_line() {
     let text = std::fs::read_to_string(repository("tests/invalid/unknown-field.yaml")).unwrap();

@@ -42,7 +42,7 @@ const NOT_REQUIRED: [(&str, &str); 9] = [
 
 /// Keys of a list that is taken whole all the same. Merging by them would write a default into every
 /// stored object, so that kubectl finds a difference in each unchanged manifest, and would refuse a port
-/// that has two names; docs/how-to/migration.md weighs it.
+/// that has two names; docs/reference/differences-from-apps-v1.md weighs it.
 const PORT_KEYS: [&str; 2] = ["containerPort", "protocol"];
 
 /// A number with an optional suffix, as the API server's quantity parser reads it: blanks around

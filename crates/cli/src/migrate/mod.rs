@@ -1,7 +1,7 @@
 //! `migrate`: a Deployment of apps/v1 becomes one of ours, or the other way, and no pod notices.
 //!
 //! [`step::next`] decides from what there is; this module reads, writes and waits. See
-//! docs/how-to/migration.md for why every state in between is one to go on from.
+//! docs/reference/migration-steps.md for why every state in between is one to go on from.
 
 pub(crate) mod facts;
 
