@@ -7,7 +7,7 @@ use kube::runtime::wait::await_condition;
 use rollwright_api::{Deployment, DeploymentSpec};
 use serde_json::json;
 
-/// Who we are in `metadata.managedFields`.
+/// This program's name in `metadata.managedFields`.
 const MANAGER: &str = "example";
 
 #[tokio::main]
@@ -16,13 +16,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     roll_out_and_back(&Api::default_namespaced(client)).await
 }
 
-/// The whole story of one Deployment.
+/// Rolls out two versions, and goes back to the first.
 pub(crate) async fn roll_out_and_back(api: &Api<Deployment>) -> Result<(), Box<dyn Error>> {
     for version in ["1.28", "1.29"] {
         apply(api, &web(version)).await?;
         report(&ready(api, "web").await?);
     }
-    // The operator puts the template of revision 1 back and takes the request away.
+    // The operator restores the template of revision 1 and clears the request.
     let request = json!({"spec": {"rollbackTo": {"revision": 1}}});
     api.patch("web", &PatchParams::default(), &Patch::Merge(request)).await?;
     report(&ready(api, "web").await?);
@@ -47,7 +47,7 @@ async fn apply(api: &Api<Deployment>, deployment: &Deployment) -> kube::Result<D
     api.patch(name, &PatchParams::apply(MANAGER), &Patch::Apply(deployment)).await
 }
 
-/// Waits until all pods are of the current template, and available.
+/// Waits until all pods have the current template and are available.
 async fn ready(api: &Api<Deployment>, name: &str) -> Result<Deployment, Box<dyn Error>> {
     let is_done = |found: Option<&Deployment>| {
         found.is_some_and(|deployment| deployment.spec.rollback_to.is_none() && deployment.is_ready())
