@@ -32,15 +32,15 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Run the operator.
     Run(RunArguments),
-    /// Run a cluster in memory with the operator in it, for kubectl to try.
+    /// Run an in-memory cluster with the operator, to try it with kubectl.
     Sandbox(SandboxArguments),
-    /// Compare our decisions with those of the controller in charge; nothing is written.
+    /// Compare Rollwright's decisions with those of the active controller; writes nothing.
     Shadow(ShadowArguments),
     /// Print the CustomResourceDefinition.
     Crd(CrdArguments),
-    /// Check manifests offline, as the API server would; exits with 1 if it would refuse one.
+    /// Check manifests offline, as the API server would; exit with 1 if it would refuse one.
     Lint(LintArguments),
-    /// Wait until a page, such as /readyz of another operator, answers.
+    /// Wait until a URL, such as another operator's /readyz, answers with 200.
     Probe(ProbeArguments),
     /// Print the version.
     Version,
@@ -49,10 +49,10 @@ pub(crate) enum Command {
 /// How to log.
 #[derive(Debug, Args)]
 pub(crate) struct LogArguments {
-    /// What to log: a level, or directives as in RUST_LOG, which is the default.
+    /// Log level, or directives as in RUST_LOG, which is the default.
     #[arg(long, global = true, env = "ROLLWRIGHT_LOG_LEVEL", value_name = "LEVEL")]
     pub(crate) log_level: Option<String>,
-    /// Form of the log on standard error.
+    /// Format of the log on standard error.
     #[arg(long, global = true, env = "ROLLWRIGHT_LOG_FORMAT", value_name = "FORMAT", default_value = "text")]
     pub(crate) log_format: LogFormat,
 }
@@ -69,7 +69,7 @@ pub(crate) enum LogFormat {
 /// How to reach the API server.
 #[derive(Debug, Args)]
 pub(crate) struct ClientArguments {
-    /// Path of a kubeconfig [default: $KUBECONFIG, ~/.kube/config, or the pod's service account].
+    /// Path to a kubeconfig [default: $KUBECONFIG, ~/.kube/config, or the pod's service account].
     #[arg(long, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
     /// Context of the kubeconfig [default: its current context].
@@ -82,7 +82,7 @@ pub(crate) struct ClientArguments {
 pub(crate) struct CrdArguments {
     #[command(flatten)]
     pub(crate) client: ClientArguments,
-    /// Take the pod template's schema from the cluster, so that no pod field it knows is missing.
+    /// Take the schema of the pod template from the cluster, so that it has all of the cluster's pod fields.
     #[arg(long)]
     pub(crate) from_cluster: bool,
 }
@@ -90,14 +90,14 @@ pub(crate) struct CrdArguments {
 /// `rollwright lint`.
 #[derive(Debug, Args)]
 pub(crate) struct LintArguments {
-    /// A file of YAML or JSON, a directory of them (.yaml, .yml, .json; not what is below), or - for
-    /// standard input; may be given more than once.
+    /// A YAML or JSON file, a directory with .yaml, .yml, and .json files (subdirectories are skipped), or -
+    /// for standard input. May be repeated.
     #[arg(short = 'f', long = "filename", value_name = "FILE", required = true, num_args = 1..)]
     pub(crate) files: Vec<PathBuf>,
-    /// Form of what is found.
+    /// Format of the findings.
     #[arg(short = 'o', long, value_name = "FORMAT", default_value = "text")]
     pub(crate) output: LintOutput,
-    /// Check apps/v1 Deployments too, as they would be with our apiVersion.
+    /// Also check apps/v1 Deployments, as if their apiVersion were rollwright.dev/v1.
     #[arg(long)]
     pub(crate) include_apps: bool,
 }
@@ -114,10 +114,10 @@ pub(crate) enum LintOutput {
 /// `rollwright probe`.
 #[derive(Debug, Args)]
 pub(crate) struct ProbeArguments {
-    /// The page, with http or https; certificates are not verified.
+    /// URL with http or https; certificates are not verified.
     #[arg(value_name = "URL", value_parser = page)]
     pub(crate) url: http::Uri,
-    /// How long to try: 30s, 5m, 1h; 0 for once.
+    /// How long to try: 30s, 5m, 1h; 0 to try once.
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = interval)]
     pub(crate) timeout: Interval,
 }

@@ -18,12 +18,12 @@ use crate::requests::Server;
 use crate::rollouts::Rollouts;
 use crate::shard::Shard;
 
-/// What happens to orphans that match a selector and lack our label.
+/// What to do with orphans that match a selector and lack Rollwright's label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Adoption {
-    /// They are reported, with the command that hands them over.
+    /// Report them, with the command that hands them over.
     Labelled,
-    /// They get the label, and are adopted as apps/v1 would.
+    /// Label and adopt them, as apps/v1 would.
     Any,
 }
 

@@ -15,7 +15,7 @@ const LEASE_NAME: &str = "rollwright";
 /// How a leader is elected among several replicas.
 #[derive(Debug, Args)]
 pub(crate) struct ElectionArguments {
-    /// Elect a leader among several replicas: only that one writes.
+    /// Elect a leader among several replicas; only the leader writes.
     #[arg(
         long,
         value_name = "BOOL",
@@ -27,7 +27,7 @@ pub(crate) struct ElectionArguments {
         action = clap::ArgAction::Set
     )]
     pub(crate) leader_elect: bool,
-    /// How long the others wait, without seeing the lease renewed, before one takes over.
+    /// How long other replicas wait for a renewal of the lease before one takes over.
     #[arg(
         long,
         value_name = "TIME",
@@ -36,7 +36,7 @@ pub(crate) struct ElectionArguments {
         value_parser = period
     )]
     pub(crate) leader_elect_lease_duration: Duration,
-    /// How long a leader goes on without having renewed the lease.
+    /// How long a leader keeps writing without renewing the lease.
     #[arg(
         long,
         value_name = "TIME",
@@ -45,7 +45,7 @@ pub(crate) struct ElectionArguments {
         value_parser = period
     )]
     pub(crate) leader_elect_renew_deadline: Duration,
-    /// Time between two attempts to get or to renew the lease.
+    /// Time between two attempts to acquire or renew the lease.
     #[arg(
         long,
         value_name = "TIME",
@@ -54,7 +54,7 @@ pub(crate) struct ElectionArguments {
         value_parser = period
     )]
     pub(crate) leader_elect_retry_period: Duration,
-    /// Namespace of the lease [default: the pod's own, or that of the kubeconfig's context].
+    /// Namespace of the lease [default: the pod's namespace, or that of the kubeconfig's context].
     #[arg(
         long,
         value_name = "NAMESPACE",
@@ -62,8 +62,8 @@ pub(crate) struct ElectionArguments {
         value_parser = namespace
     )]
     pub(crate) leader_elect_resource_namespace: Option<String>,
-    /// Name of the lease. Replicas that share it elect one leader [default: rollwright; with a
-    /// selector rollwright-DIGEST, of the selector].
+    /// Name of the lease. Replicas that share it elect one leader [default: rollwright, or with --selector
+    /// rollwright-DIGEST of the selector].
     #[arg(
         long,
         value_name = "NAME",
@@ -99,11 +99,11 @@ impl ElectionArguments {
             TimingsError::NotSeconds(name) => format!("the {name} time {error}"),
             TimingsError::LeaseTooShort => format!(
                 "--leader-elect-lease-duration {lease_text} must be greater than \
-                 --leader-elect-renew-deadline {renew_text}: raise the one or lower the other"
+                 --leader-elect-renew-deadline {renew_text}: raise the former or lower the latter"
             ),
             TimingsError::RenewTooShort => format!(
                 "--leader-elect-renew-deadline {renew_text} must be greater than {JITTER_FACTOR} times \
-                 --leader-elect-retry-period {retry_text}: raise the one or lower the other"
+                 --leader-elect-retry-period {retry_text}: raise the former or lower the latter"
             ),
         })?;
         Ok(Some(timings))

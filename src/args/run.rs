@@ -21,8 +21,8 @@ pub(crate) const OBJECT_METRICS_LIMIT: usize = 2000;
 pub(crate) struct RunArguments {
     #[command(flatten)]
     pub(crate) client: ClientArguments,
-    /// Whose Deployments to manage; may be given twice, or as a list. With apps/v1, no other
-    /// Deployment controller may run.
+    /// API of the Deployments to manage; may be repeated, or a comma-separated list. With apps/v1, no
+    /// other Deployment controller may run.
     #[arg(
         long,
         value_name = "API",
@@ -32,10 +32,10 @@ pub(crate) struct RunArguments {
         value_parser = flavour
     )]
     pub(crate) api: Vec<Flavour>,
-    /// What to do with ReplicaSets that have no owner, match a selector and lack our label.
+    /// What to do with ReplicaSets that match a selector and have neither an owner nor Rollwright's label.
     #[arg(long, value_name = "WHICH", env = "ROLLWRIGHT_ADOPT", default_value = "labelled")]
     pub(crate) adopt: Adoption,
-    /// Where to serve /livez, /readyz and /metrics: ADDRESS:PORT, :PORT, or 0 for nowhere.
+    /// Address for /livez, /readyz, and /metrics: ADDRESS:PORT, :PORT, or 0 to serve none.
     #[arg(
         long,
         value_name = "ADDRESS",
@@ -44,7 +44,7 @@ pub(crate) struct RunArguments {
         value_parser = bind_address
     )]
     pub(crate) bind_address: Bind,
-    /// After how many seconds without a sign of life of a watch, or of the workers, /livez fails.
+    /// Seconds without activity of a watch or of the workers after which /livez fails.
     #[arg(
         long,
         value_name = "SECONDS",
@@ -53,8 +53,8 @@ pub(crate) struct RunArguments {
         value_parser = clap::value_parser!(u16).range(30..)
     )]
     pub(crate) stalled_after: u16,
-    /// Work in these namespaces only; may be given several times, or as a list. No request is made
-    /// that is not in one of them, but for the lease [default: all namespaces].
+    /// Work in these namespaces only; may be repeated, or a comma-separated list. Except for the lease, the
+    /// operator makes no request outside of them [default: all namespaces].
     #[arg(
         long,
         value_name = "NAMESPACE",
@@ -63,9 +63,9 @@ pub(crate) struct RunArguments {
         value_parser = namespace
     )]
     pub(crate) watch_namespace: Vec<String>,
-    /// Manage the Deployments of namespaces with these labels only: key=value, key!=value,
-    /// key in (a,b), key notin (a,b), key, !key, with commas between them. Operators with selectors
-    /// that have no namespace in common share a cluster, with a lease each [default: all namespaces].
+    /// Manage only Deployments in namespaces with these labels: key=value, key!=value, key in (a,b),
+    /// key notin (a,b), key, !key, separated by commas. Operators whose selectors do not overlap can share
+    /// a cluster, each with its own lease [default: all namespaces].
     #[arg(
         long,
         value_name = "SELECTOR",
@@ -76,7 +76,7 @@ pub(crate) struct RunArguments {
     pub(crate) selector: Option<Selector>,
     #[command(flatten)]
     pub(crate) election: ElectionArguments,
-    /// Whether /metrics has series for each Deployment, as kube-state-metrics has.
+    /// Export series for each Deployment on /metrics, like those of kube-state-metrics.
     #[arg(
         long,
         value_name = "BOOL",
@@ -88,7 +88,7 @@ pub(crate) struct RunArguments {
         action = clap::ArgAction::Set
     )]
     pub(crate) object_metrics: bool,
-    /// For how many Deployments of each API, at most.
+    /// Maximum number of Deployments of each API with their own series.
     #[arg(
         long,
         value_name = "COUNT",
@@ -96,7 +96,7 @@ pub(crate) struct RunArguments {
         default_value_t = OBJECT_METRICS_LIMIT
     )]
     pub(crate) object_metrics_limit: usize,
-    /// Certificate for that port, in PEM form; with a key it speaks TLS. Read anew when it changes.
+    /// TLS certificate for the port, in PEM format; requires a key. Reloaded when it changes.
     #[arg(
         long,
         value_name = "FILE",
@@ -104,7 +104,7 @@ pub(crate) struct RunArguments {
         requires = "metrics_tls_key_file"
     )]
     pub(crate) metrics_tls_cert_file: Option<PathBuf>,
-    /// Its private key.
+    /// Private key of the certificate, in PEM format.
     #[arg(
         long,
         value_name = "FILE",
@@ -112,16 +112,16 @@ pub(crate) struct RunArguments {
         requires = "metrics_tls_cert_file"
     )]
     pub(crate) metrics_tls_key_file: Option<PathBuf>,
-    /// Who may read /metrics: everybody, or those whose bearer token may get the path.
+    /// Who may read /metrics and /debug/state.
     #[arg(long, value_name = "HOW", env = "ROLLWRIGHT_METRICS_AUTH", default_value = "none")]
     pub(crate) metrics_auth: MetricsAuth,
-    /// Serve /debug/state too, which names Deployments.
+    /// Also serve /debug/state, which names Deployments.
     #[arg(long, env = "ROLLWRIGHT_DEBUG_STATE")]
     pub(crate) debug_state: bool,
-    /// Do not give way to another controller that keeps undoing our status.
+    /// Do not yield to another controller that keeps overwriting the status.
     #[arg(long, env = "ROLLWRIGHT_FORCE")]
     pub(crate) force: bool,
-    /// How many Deployments are worked on at a time.
+    /// Number of Deployments of each API to reconcile at the same time.
     #[arg(
         long,
         value_name = "COUNT",
@@ -135,8 +135,8 @@ pub(crate) struct RunArguments {
 /// Who may read /metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum MetricsAuth {
-    /// Everybody who reaches the port.
+    /// Allow everyone who can reach the port.
     None,
-    /// Whose bearer token may get the path, as the API server says.
+    /// Require a bearer token that the API server authorizes for this path.
     Token,
 }

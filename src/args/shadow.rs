@@ -13,18 +13,17 @@ use super::{Bind, ClientArguments, Interval};
 pub(crate) struct ShadowArguments {
     #[command(flatten)]
     pub(crate) client: ClientArguments,
-    /// Whose Deployments to look at: apps/v1 or rollwright.dev/v1.
+    /// API of the Deployments to watch: apps/v1 or rollwright.dev/v1.
     #[arg(long, value_name = "API", env = "ROLLWRIGHT_API", default_value = "apps/v1", value_parser = flavour)]
     pub(crate) api: Flavour,
-    /// Look at one namespace only.
+    /// Watch a single namespace.
     #[arg(long, short, value_name = "NAME", env = "ROLLWRIGHT_NAMESPACE")]
     pub(crate) namespace: Option<String>,
-    /// What metadata.managedFields calls the controller in charge [default: kube-controller-manager
+    /// Field manager of the active controller in metadata.managedFields [default: kube-controller-manager
     /// for apps/v1, rollwright for rollwright.dev/v1].
     #[arg(long, value_name = "NAME", env = "ROLLWRIGHT_MANAGER")]
     pub(crate) manager: Option<String>,
-    /// Where to serve /livez, /readyz, /metrics, /why and /report: ADDRESS:PORT, :PORT, or 0 for
-    /// nowhere.
+    /// Address for /livez, /readyz, /metrics, /why, and /report: ADDRESS:PORT, :PORT, or 0 to serve none.
     #[arg(
         long,
         value_name = "ADDRESS",
@@ -33,19 +32,19 @@ pub(crate) struct ShadowArguments {
         value_parser = bind_address
     )]
     pub(crate) bind_address: Bind,
-    /// How often to report: 30s, 5m, 1h; 0 for once, at the end.
+    /// How often to report: 30s, 5m, 1h; 0 to report once, at the end.
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = interval)]
     pub(crate) report_every: Interval,
-    /// Form of the reports on standard output.
+    /// Format of the reports on standard output.
     #[arg(long, value_name = "FORM", default_value = "text")]
     pub(crate) output: Report,
-    /// End after this time: 30s, 5m, 1h [default: run on].
+    /// Exit after this time: 30s, 5m, 1h [default: never].
     #[arg(long = "for", value_name = "TIME", default_value = "0", hide_default_value = true, value_parser = interval)]
     pub(crate) duration: Interval,
-    /// Save each divergence in this directory, as a case of the oracle.
+    /// Directory to save each divergence in, as a test case for the oracle.
     #[arg(long, value_name = "DIR", env = "ROLLWRIGHT_DIVERGENCES")]
     pub(crate) divergences: Option<PathBuf>,
-    /// Hash names, images and whatever else is yours in these cases.
+    /// In these cases, replace names, images, and all other text of yours by hashes.
     #[arg(long, requires = "divergences")]
     pub(crate) hash_names: bool,
 }

@@ -45,7 +45,7 @@ fn errors_name_the_flag() {
         ("rollwright run --api apps/v2", "--api", "rollwright.dev/v1 or apps/v1"),
         ("rollwright run --bind-address=nowhere", "--bind-address", "ADDRESS:PORT"),
         ("rollwright run --leader-elect=maybe", "--leader-elect", "true, false"),
-        ("rollwright run --leader-elect-retry-period=0s", "--leader-elect-retry-period", "a second at least"),
+        ("rollwright run --leader-elect-retry-period=0s", "--leader-elect-retry-period", "at least a second"),
         (
             "rollwright run --leader-elect-lease-duration=1.5s",
             "--leader-elect-lease-duration",
@@ -53,8 +53,8 @@ fn errors_name_the_flag() {
         ),
         ("rollwright run --leader-elect-resource-namespace=A", "-resource-namespace", "lower case"),
         ("rollwright run --leader-elect-resource-name=a/b", "-resource-name", "lower case"),
-        ("rollwright run --watch-namespace=", "--watch-namespace", "name of a namespace"),
-        ("rollwright run --watch-namespace=a,,b", "--watch-namespace", "name of a namespace"),
+        ("rollwright run --watch-namespace=", "--watch-namespace", "namespace name"),
+        ("rollwright run --watch-namespace=a,,b", "--watch-namespace", "namespace name"),
         ("rollwright run --watch-namespace=a.b", "--watch-namespace", "lower case"),
         ("rollwright run --watch-namespace=-a", "--watch-namespace", "either end"),
         ("rollwright run --selector=", "--selector", "such as shard=a"),
@@ -148,7 +148,7 @@ fn errors_of_shadow_name_the_flag() {
         ("rollwright shadow --api apps/v1,rollwright.dev/v1", "--api", "rollwright.dev/v1 or apps/v1"),
         ("rollwright shadow --for soon", "--for", "30s, 5m or 1h"),
         ("rollwright shadow --report-every=99999999999999999999h", "--report-every", "30s, 5m or 1h"),
-        ("rollwright shadow --report-every=9999999999h", "--report-every", "a year at most"),
+        ("rollwright shadow --report-every=9999999999h", "--report-every", "at most a year"),
         ("rollwright shadow --hash-names", "--divergences", "required"),
         ("rollwright shadow --output=yaml", "--output", "json"),
     ] {

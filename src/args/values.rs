@@ -35,7 +35,7 @@ pub(super) fn interval(text: &str) -> Result<Interval, String> {
     };
     let count: u64 = digits.parse().map_err(|_| "must be a time such as 30s, 5m or 1h".to_owned())?;
     let seconds = count.checked_mul(factor).filter(|seconds| *seconds <= 366 * 24 * 3600);
-    let seconds = seconds.ok_or_else(|| "must be a year at most".to_owned())?;
+    let seconds = seconds.ok_or_else(|| "must be at most a year".to_owned())?;
     Ok((seconds > 0).then(|| Duration::from_secs(seconds)))
 }
 
@@ -55,14 +55,14 @@ pub(super) fn bind_address(text: &str) -> Result<Bind, String> {
 
 /// Whole seconds, one at least.
 pub(super) fn period(text: &str) -> Result<Duration, String> {
-    interval(text)?.ok_or_else(|| "must be a second at least".to_owned())
+    interval(text)?.ok_or_else(|| "must be at least a second".to_owned())
 }
 
 /// A name of a namespace: an RFC 1123 label.
 pub(super) fn namespace(text: &str) -> Result<String, String> {
     let is_label = text.len() <= 63 && is_dns_label(text);
     is_label.then(|| text.to_owned()).ok_or_else(|| {
-        "must be the name of a namespace: at most 63 lower case letters, digits and '-', with a letter \
+        "must be a namespace name: at most 63 lower case letters, digits and '-', with a letter \
          or digit at either end"
             .to_owned()
     })
@@ -72,7 +72,7 @@ pub(super) fn namespace(text: &str) -> Result<String, String> {
 pub(super) fn lease_name(text: &str) -> Result<String, String> {
     let is_name = text.len() <= 253 && text.split('.').all(is_dns_label);
     is_name.then(|| text.to_owned()).ok_or_else(|| {
-        "must be the name of an object: at most 253 lower case letters, digits, '-' and '.', with a \
+        "must be an object name: at most 253 lower case letters, digits, '-' and '.', with a \
          letter or digit at either end"
             .to_owned()
     })

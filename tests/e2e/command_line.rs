@@ -226,7 +226,7 @@ async fn two_of_one_name(world: World) -> Outcome {
         .to_string()
         .replace("\"app\":", "\"apps\":");
     world.kubectl.apply(&other).await?;
-    expect(&tool, "get web", FAILED, "name one of them so").await?;
+    expect(&tool, "get web", FAILED, "use one of these names").await?;
     expect(&tool, "get deployment.apps/web", DONE, "deployment.apps/web").await?;
     expect(&tool, "get rwd/web", DONE, "deployment.rollwright.dev/web").await?;
     Ok(())

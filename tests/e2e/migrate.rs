@@ -227,8 +227,8 @@ async fn there_and_back(world: World) -> Outcome {
     let (earlier, later) = if first < second { (&first, &second) } else { (&second, &first) };
     let lines = [
         "create deployment.rollwright.dev/web, paused".to_owned(),
-        format!("park replicaset.apps/{earlier} with replicaset.apps/{third}"),
-        format!("park replicaset.apps/{later} with replicaset.apps/{third}"),
+        format!("attach replicaset.apps/{earlier} with replicaset.apps/{third}"),
+        format!("attach replicaset.apps/{later} with replicaset.apps/{third}"),
         format!("hand over replicaset.apps/{third}"),
         "delete deployment.apps/web and leave its ReplicaSets".to_owned(),
         format!("release replicaset.apps/{earlier}"),

@@ -154,7 +154,7 @@ async fn what_takes_its_time(world: World) -> Outcome {
     world.roll_out(&Manifest::new("paused", 1)).await?;
     world.patch("paused", &json!({"spec": {"paused": true}})).await?;
     world.set_image("paused", "app:v2").await?;
-    is(&world, "paused", "Paused", 4, "until somebody resumes it").await?;
+    is(&world, "paused", "Paused", 4, "until someone resumes it").await?;
 
     let never = of_pods(&json!({"metadata": {"annotations": {NEVER_READY: "true"}}}));
     broken(&world, "budget", &never).await?;

@@ -23,7 +23,7 @@ const INT32_MAX: i32 = i32::MAX;
 /// More pods than one cluster can run, with an order of magnitude to spare.
 const MAX_REPLICAS: i32 = 1_000_000;
 
-/// What should run, and how to move to it.
+/// Desired pods, and how to roll out a change of their template.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, CustomResource, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 #[kube(
@@ -37,9 +37,8 @@ const MAX_REPLICAS: i32 = 1_000_000;
     namespaced,
     status = "DeploymentStatus",
     derive = "PartialEq",
-    doc = "Deployment keeps a number of identical pods running and moves them from one template to \
-        the next. It means what an apps/v1 Deployment means; Rollwright carries it out with ordinary \
-        apps/v1 ReplicaSets.",
+    doc = "Deployment runs a number of identical pods and rolls out changes of their template. It has the \
+        fields and the meaning of an apps/v1 Deployment. Rollwright implements it with apps/v1 ReplicaSets.",
     scale(
         spec_replicas_path = ".spec.replicas",
         status_replicas_path = ".status.scaleReplicas",
@@ -50,13 +49,13 @@ const MAX_REPLICAS: i32 = 1_000_000;
         name = "Ready",
         type_ = "string",
         json_path = ".status.ready",
-        description = "Ready pods out of wanted pods."
+        description = "Ready pods out of desired pods."
     ),
     printcolumn(
         name = "Up-to-date",
         type_ = "integer",
         json_path = ".status.updatedReplicas",
-        description = "Pods of the current template."
+        description = "Pods with the current template."
     ),
     printcolumn(
         name = "Available",
@@ -111,49 +110,49 @@ pub struct DeploymentSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i32>,
 
-    /// Which pods belong to this Deployment. When absent, the operator takes the labels of the template
-    /// and stores them here. It cannot change later. Example: {matchLabels: {app: web}}.
+    /// Label selector of the pods of this Deployment. If absent, the operator stores the labels of the
+    /// template here. Immutable once set. Example: {matchLabels: {app: web}}.
     #[schemars(with = "Option<Selector>")]
     #[x_kube(merge_strategy = MapMerge::Atomic)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<LabelSelector>,
 
-    /// The pods to run: a pod template as in apps/v1.
+    /// Template of the pods, as in apps/v1.
     pub template: PodTemplate,
 
-    /// How pods of the old template are replaced. Example: {type: Recreate}.
+    /// How new pods replace old ones. Example: {type: Recreate}.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strategy: Option<Strategy>,
 
-    /// Seconds that a new pod must stay ready before it counts as available. Default: 0. Example: 30.
+    /// Seconds for which a new pod must be ready to count as available. Default: 0. Example: 30.
     #[schemars(range(min = 0, max = INT32_MAX))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_ready_seconds: Option<i32>,
 
-    /// Number of idle ReplicaSets to keep for rollbacks. 2147483647 keeps all. Default: 10. Example: 3.
+    /// Number of old ReplicaSets to keep for rollbacks. 2147483647 keeps all. Default: 10. Example: 3.
     #[schemars(range(min = 0, max = INT32_MAX))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revision_history_limit: Option<i32>,
 
-    /// Seconds that a rollout may stand still before the operator reports it as failed. 2147483647 means
-    /// no deadline. Default: 600. Example: 120.
+    /// Seconds without progress after which the operator reports a rollout as failed. 2147483647 means no
+    /// deadline. Default: 600. Example: 120.
     #[schemars(range(min = 0, max = INT32_MAX))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress_deadline_seconds: Option<i32>,
 
-    /// Whether rollouts wait: none starts, and one in progress stops. The Deployment still scales.
-    /// Default: false. Example: true.
+    /// Pauses rollouts: none starts, and one in progress stops. The Deployment still scales. Default:
+    /// false. Example: true.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused: Option<bool>,
 
-    /// Asks once for the template of an earlier revision. The operator puts the template back, removes
-    /// this field and reports in status.rollback. Example: {revision: 3}.
+    /// Requests a rollback to an earlier revision. The operator restores the template of that revision,
+    /// removes this field, and reports the result in status.rollback. Example: {revision: 3}.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rollback_to: Option<RollbackTo>,
 }
 
-/// A pod template as JSON. It has no fields of its own here, so a field that is newer than this
-/// program arrives unchanged; the definition has the schema of the cluster's Kubernetes.
+/// A pod template as JSON. It has no typed fields here, so a field that is newer than this program
+/// arrives unchanged. The CustomResourceDefinition has the schema of the cluster's Kubernetes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PodTemplate(pub Value);
@@ -179,13 +178,13 @@ impl JsonSchema for PodTemplate {
     }
 }
 
-/// How pods of the old template are replaced.
+/// How new pods replace old ones.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(crates(kube_core = "::kube_core"), validation = rules::recreate_has_no_limits())]
 pub struct Strategy {
-    /// RollingUpdate replaces pods step by step. Recreate stops all old pods first. Default:
-    /// RollingUpdate.
+    /// RollingUpdate replaces pods step by step. Recreate stops all old pods before it starts new ones.
+    /// Default: RollingUpdate.
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<StrategyType>,
 
@@ -202,9 +201,9 @@ pub enum StrategyType {
     /// As absent: RollingUpdate, as in apps/v1 (S1.4).
     #[serde(rename = "")]
     Unset,
-    /// New pods come as old pods go.
+    /// Start new pods while stopping old ones.
     RollingUpdate,
-    /// All old pods go before the first new one comes.
+    /// Stop all old pods before starting the first new one.
     Recreate,
     /// A type of a newer version of the API.
     #[serde(untagged)]
@@ -223,15 +222,15 @@ impl fmt::Display for StrategyType {
 #[serde(rename_all = "camelCase")]
 #[x_kube(crates(kube_core = "::kube_core"), validation = rules::limits_are_not_both_zero())]
 pub struct RollingUpdate {
-    /// Pods above replicas during a rollout: a number, or a percentage of replicas, rounded up. Default:
-    /// 25%. Example: 1.
+    /// Maximum number of pods above replicas during a rollout: a number, or a percentage of replicas,
+    /// rounded up. Default: 25%. Example: 1.
     #[schemars(with = "Option<Share>")]
     #[x_kube(validation = rules::max_surge())]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_surge: Option<IntOrString>,
 
-    /// Pods that may be missing during a rollout: a number, or a percentage of replicas, rounded down.
-    /// Default: 25%. Example: 0.
+    /// Maximum number of unavailable pods during a rollout: a number, or a percentage of replicas,
+    /// rounded down. Default: 25%. Example: 0.
     #[schemars(with = "Option<Share>")]
     #[x_kube(validation = rules::max_unavailable())]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -255,11 +254,11 @@ impl JsonSchema for Share {
     }
 }
 
-/// Asks once for the template of an earlier revision.
+/// Requests a rollback to an earlier revision.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RollbackTo {
-    /// Revision to go back to; 0 or absent for the previous one. Example: 3.
+    /// Revision to roll back to; 0 or absent means the previous one. Example: 3.
     #[schemars(range(min = 0))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revision: Option<i64>,

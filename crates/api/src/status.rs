@@ -19,32 +19,31 @@ use crate::words;
 
 /// `observedGeneration` before anything was observed; generations start at 1.
 ///
-/// The default of the status, until the operator first writes it: without an `observedGeneration` that is
-/// not the present one, whatever waits would take a Deployment that nobody has looked at for done (S9.1;
-/// `kstatus` and `kubectl wait` go by it).
+/// The default of the status, until the operator first writes it. Without it, tools that wait, such as
+/// `kstatus` and `kubectl wait`, would take a Deployment that the operator has not observed for done (S9.1).
 const NOT_OBSERVED: i64 = -1;
 
-/// What was found and done; written by the operator.
+/// Most recently observed state. Only the operator writes it.
 ///
-/// A field without a value is written as null: a merge patch takes it away.
+/// A field without a value is written as null, so that a merge patch removes it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(
-    description = "What was found and done; written by the operator.",
+    description = "Most recently observed state. Only the operator writes it.",
     extend("default" = {"observedGeneration": NOT_OBSERVED})
 )]
 #[x_kube(crates(kube_core = "::kube_core"))]
 pub struct DeploymentStatus {
-    /// The metadata.generation that this status describes; -1 before the first look.
+    /// The metadata.generation that this status describes; -1 before the operator first observes it.
     #[schemars(range(min = NOT_OBSERVED))]
     pub observed_generation: Option<i64>,
 
-    /// Pods of all ReplicaSets, without those that are shutting down.
+    /// Pods of all ReplicaSets, excluding terminating ones.
     #[schemars(range(min = 0))]
     #[serde(default, deserialize_with = "count")]
     pub replicas: Option<i32>,
 
-    /// Pods of the current template.
+    /// Pods with the current template.
     #[schemars(range(min = 0))]
     #[serde(default, deserialize_with = "count")]
     pub updated_replicas: Option<i32>,
@@ -59,34 +58,34 @@ pub struct DeploymentStatus {
     #[serde(default, deserialize_with = "count")]
     pub available_replicas: Option<i32>,
 
-    /// Pods that the ReplicaSets should have and that are not available.
+    /// Sizes of all ReplicaSets minus the available pods.
     #[schemars(range(min = 0))]
     #[serde(default, deserialize_with = "count")]
     pub unavailable_replicas: Option<i32>,
 
-    /// Pods that are shutting down; absent while a ReplicaSet does not report them.
+    /// Pods that are terminating; absent while a ReplicaSet does not report them.
     #[schemars(range(min = 0))]
     #[serde(default, deserialize_with = "count")]
     pub terminating_replicas: Option<i32>,
 
-    /// How often a ReplicaSet's name was taken; the next name differs by it.
+    /// Number of times that the name for a ReplicaSet was taken; the next name depends on it.
     #[schemars(range(min = 0))]
     pub collision_count: Option<i32>,
 
-    /// Revision of the ReplicaSet that stands for the current template; the last one while there is none
-    /// yet. Example: 3.
+    /// Revision of the ReplicaSet of the current template; the previous revision while there is none yet.
+    /// Example: 3.
     #[schemars(range(min = 0))]
     pub revision: Option<i64>,
 
-    /// Current size for autoscalers: pods without the surge.
+    /// Current size for autoscalers: pods, excluding surge.
     #[schemars(range(min = 0))]
     #[serde(default, deserialize_with = "count")]
     pub scale_replicas: Option<i32>,
 
-    /// The label selector in the form that autoscalers read. Example: app=web.
+    /// The label selector in text form, for autoscalers. Example: app=web.
     pub selector: Option<String>,
 
-    /// Ready pods out of wanted pods, for the READY column. Example: 3/4.
+    /// Ready pods out of desired pods, for the READY column. Example: 3/4.
     pub ready: Option<String>,
 
     /// Names of the template's containers, for the CONTAINERS column. Example: web,proxy.
@@ -95,21 +94,21 @@ pub struct DeploymentStatus {
     /// Images of the template's containers, for the IMAGES column.
     pub images: Option<String>,
 
-    /// Ready when the rollout is complete, else Reconciling, or Stalled when somebody has to do something;
-    /// Available, Progressing and ReplicaFailure as in apps/v1; RollbackRefused while a spec.rollbackTo
-    /// that keeps coming back is not carried out; CollisionLimitReached while all names that were tried
-    /// for the new ReplicaSet are taken; RevisionLimitReached while there are too many ReplicaSets and
-    /// none that could be deleted.
+    /// Ready when the rollout is complete. Otherwise Reconciling, or Stalled when a user has to act.
+    /// Available, Progressing, and ReplicaFailure as in apps/v1. RollbackRefused while the operator refuses
+    /// a spec.rollbackTo that keeps returning. CollisionLimitReached while all names tried for the new
+    /// ReplicaSet are taken. RevisionLimitReached while there are too many ReplicaSets and none can be
+    /// deleted.
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".to_owned()]))]
     pub conditions: Option<Vec<Condition>>,
 
-    /// Outcome of the last spec.rollbackTo.
+    /// Result of the last spec.rollbackTo.
     pub rollback: Option<Rollback>,
 
-    /// The names that were taken when a ReplicaSet of the current template was to be created.
+    /// Names that were taken when the operator tried to create the ReplicaSet of the current template.
     pub collisions: Option<Collisions>,
 
-    /// A name set aside, so that an older definition keeps what a newer operator writes there.
+    /// A reserved name, so that an older definition keeps what a newer operator writes there.
     #[schemars(description = "")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<Open>,
@@ -131,22 +130,22 @@ pub struct DeploymentStatus {
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "")]
 pub struct Condition {
-    /// What it is about. Example: Ready.
+    /// Type of the condition. Example: Ready.
     #[serde(rename = "type")]
     pub kind: String,
 
-    /// Whether it holds.
+    /// Whether the condition holds.
     pub status: ConditionStatus,
 
-    /// Why, in one word for machines. Example: RolloutComplete.
+    /// Machine-readable reason, one word. Example: RolloutComplete.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 
-    /// Why, in a sentence for people.
+    /// Explanation for people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 
-    /// When the operator last changed status, reason or message.
+    /// When the operator last changed status, reason, or message.
     #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
     pub last_update_time: Option<Time>,
 
@@ -154,12 +153,12 @@ pub struct Condition {
     #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
     pub last_transition_time: Option<Time>,
 
-    /// The metadata.generation that it is about.
+    /// The metadata.generation that the condition describes.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub observed_generation: Option<i64>,
 
-    /// Fields of foreign conditions that we do not know.
+    /// Unknown fields, of conditions that others write.
     #[serde(flatten)]
     #[schemars(skip)]
     pub extra: BTreeMap<String, Value>,
@@ -171,12 +170,12 @@ pub struct Condition {
 pub enum ConditionStatus {
     /// It holds.
     True,
-    /// It does not.
+    /// It does not hold.
     False,
-    /// Nobody can say.
+    /// It is not known.
     #[default]
     Unknown,
-    /// A word of somebody else.
+    /// A value that another writer uses.
     #[serde(untagged)]
     Other(String),
 }
@@ -188,16 +187,16 @@ impl fmt::Display for ConditionStatus {
     }
 }
 
-/// `status.rollback`: what came of the last `spec.rollbackTo`.
+/// `status.rollback`: the result of the last `spec.rollbackTo`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 #[x_kube(crates(kube_core = "::kube_core"))]
 pub struct Rollback {
-    /// Revision asked for; 0 for the previous one.
+    /// Requested revision; 0 means the previous one.
     #[schemars(range(min = 0))]
     pub requested: Option<i64>,
 
-    /// Revision whose template was put back; 0 when there was none.
+    /// Revision that was restored; 0 if none.
     #[schemars(range(min = 0))]
     pub revision: Option<i64>,
 
@@ -205,31 +204,31 @@ pub struct Rollback {
     #[schemars(with = "Option<String>")]
     pub result: Option<RollbackResult>,
 
-    /// Why the server did not take the template.
+    /// Why the API server refused the template.
     pub message: Option<String>,
 
-    /// When it was decided.
+    /// Time of the decision.
     #[serde(default, deserialize_with = "time")]
     pub time: Option<Time>,
 
-    /// The rollbacks of the last ten minutes, oldest first, by which a request that returns over and over
-    /// is recognized.
+    /// Rollbacks of the last ten minutes, oldest first. The operator uses them to recognize a request that
+    /// keeps returning.
     #[schemars(length(max = 3))]
     pub recent: Option<Vec<RecentRollback>>,
 }
 
-/// What came of a request for a rollback.
+/// Result of a request for a rollback.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RollbackResult {
-    /// The template was put back.
+    /// The template was restored.
     RolledBack,
     /// There is no such revision.
     RevisionNotFound,
-    /// The template is the current one.
+    /// The template equals the current one.
     TemplateUnchanged,
-    /// The server refused the template.
+    /// The API server refused the template.
     Invalid,
-    /// The request came back too often.
+    /// The request returned too often.
     Refused,
     /// A result of a newer operator.
     #[serde(untagged)]
@@ -248,31 +247,31 @@ impl fmt::Display for RollbackResult {
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "")]
 pub struct RecentRollback {
-    /// When it was decided.
+    /// Time of the decision.
     #[serde(default, deserialize_with = "time")]
     pub time: Option<Time>,
     /// Fingerprint of the template that was replaced.
     pub from: Option<String>,
-    /// Fingerprint of the template that was put back.
+    /// Fingerprint of the template that was restored.
     pub to: Option<String>,
 }
 
-/// `status.collisions`: how often the name of a template's ReplicaSet was taken.
+/// `status.collisions`: how often the name for a template's ReplicaSet was taken.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Collisions {
     /// Fingerprint of the template.
     pub template: Option<String>,
-    /// How often, since the template came.
+    /// Number of collisions since the template was set.
     #[schemars(range(min = 0))]
     #[serde(default, deserialize_with = "count")]
     pub count: Option<i32>,
-    /// When last.
+    /// Time of the last collision.
     #[serde(default, deserialize_with = "time")]
     pub time: Option<Time>,
 }
 
-/// An object with any fields: a name set aside.
+/// An object with any fields, for a reserved name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Open(pub BTreeMap<String, Value>);
@@ -311,15 +310,16 @@ impl Deployment {
     }
 }
 
-/// A count as stored, cut to 32 bits: whoever may write the status may write anything, and sums of counts
-/// must not overflow.
+/// A count as stored, cut to 32 bits: a writer of the status may write any number, and sums of counts must
+/// not overflow.
 fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i32>, D::Error> {
     let stored = Option::<i64>::deserialize(deserializer)?;
     let bound = |value: i64| i32::try_from(value).unwrap_or(if value < 0 { i32::MIN } else { i32::MAX });
     Ok(stored.map(bound))
 }
 
-/// Garbage in a time counts as absent: it may come from anybody. So does what the API cannot write.
+/// An invalid time counts as absent, because any writer may have written it. So does a time that the API
+/// cannot write.
 fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Time>, D::Error> {
     let value = Option::<Value>::deserialize(deserializer)?;
     Ok(value.as_ref().and_then(Value::as_str).and_then(read_time))

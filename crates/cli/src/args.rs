@@ -15,7 +15,7 @@ pub(crate) use own::{Completing, OwnVerb};
 pub(crate) use pod::{ExecArguments, LogsArguments, PodVerb, PortForwardArguments};
 pub(crate) use set::{SetEnvArguments, SetField, SetImageArguments, SetResourcesArguments};
 
-/// Rollouts of Deployments: rollwright.dev/v1 and apps/v1.
+/// Manage rollouts of Deployments, of rollwright.dev/v1 and apps/v1.
 #[derive(Debug, Parser)]
 #[command(name = "kubectl-rollwright", bin_name = "kubectl rollwright", version, max_term_width = 100)]
 #[command(after_help = Code::help())]
@@ -30,19 +30,19 @@ pub struct Arguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Cluster")]
 pub(crate) struct Connection {
-    /// Path of a kubeconfig [default: $KUBECONFIG or ~/.kube/config].
+    /// Path to a kubeconfig [default: $KUBECONFIG or ~/.kube/config].
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) kubeconfig: Option<PathBuf>,
-    /// Context of the kubeconfig [default: its current one].
+    /// Context of the kubeconfig [default: the current context].
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) context: Option<String>,
-    /// Cluster of the kubeconfig [default: that of the context].
+    /// Cluster of the kubeconfig [default: the context's].
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) cluster: Option<String>,
-    /// User of the kubeconfig [default: that of the context].
+    /// User of the kubeconfig [default: the context's].
     #[arg(long, global = true, value_name = "NAME")]
     pub(crate) user: Option<String>,
-    /// Namespace [default: that of the context].
+    /// Namespace [default: the context's].
     #[arg(long, short, global = true, value_name = "NAME")]
     pub(crate) namespace: Option<String>,
     /// Address of the API server, instead of the kubeconfig's.
@@ -57,10 +57,10 @@ pub(crate) struct Connection {
     /// User to impersonate.
     #[arg(long = "as", global = true, value_name = "USER")]
     pub(crate) as_user: Option<String>,
-    /// Group to impersonate; may be given several times.
+    /// Group to impersonate; may be repeated.
     #[arg(long = "as-group", global = true, value_name = "GROUP")]
     pub(crate) as_groups: Vec<String>,
-    /// How long a single request may take, for example 10s; 0 for as long as it takes.
+    /// Time limit for a single request, for example 10s; 0 for no limit.
     #[arg(long, global = true, value_name = "TIME", value_parser = time, default_value = "0")]
     pub(crate) request_timeout: Duration,
 }
@@ -97,19 +97,18 @@ impl Connection {
 pub(crate) enum Verb {
     #[command(flatten)]
     Rollout(RolloutVerb),
-    /// The same verbs in kubectl's spelling: rollout status, rollout undo, ...
+    /// The same verbs as in kubectl: rollout status, rollout undo, ...
     #[command(name = "rollout")]
     Stock {
         #[command(subcommand)]
         verb: RolloutVerb,
     },
-    /// Show a Deployment with its revisions, ReplicaSets and pods.
+    /// Show a Deployment with its revisions, ReplicaSets, and pods.
     Get(GetArguments),
-    /// Explain what a rollout waits for, what blocks it and what to type next; the exit code says which.
+    /// Explain what a rollout waits for or what blocks it, and suggest the next command.
     #[command(after_help = Code::help())]
     Why(EditArguments),
-    /// Show what the controller would do, step by step, until the rollout has ended; nothing is
-    /// touched.
+    /// Show what the controller would do, step by step, until the rollout ends; changes nothing.
     Plan(PlanArguments),
     /// List Deployments of both APIs.
     List(ListArguments),
@@ -131,7 +130,7 @@ pub(crate) enum Verb {
 /// Verbs that take pods from one controller to another.
 #[derive(Debug, Subcommand)]
 pub(crate) enum MoveVerb {
-    /// Make a Deployment of apps/v1 one of ours, or the other way, with the same pods.
+    /// Migrate a Deployment to rollwright.dev/v1 (or back) without restarting its pods.
     Migrate(crate::migrate::MigrateArguments),
     /// Replace the pods of a ReplicationController one by one.
     RollingUpdate(crate::rolling_update::RollingUpdateArguments),
@@ -140,18 +139,18 @@ pub(crate) enum MoveVerb {
 /// Verbs that `kubectl rollout` has too.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RolloutVerb {
-    /// Wait for a rollout; the exit code says how it ended.
+    /// Wait for a rollout to end; the exit code shows the outcome.
     #[command(after_help = Code::help())]
     Status(StatusArguments),
-    /// Show the revisions, one of them, or the difference of two.
+    /// Show all revisions, one revision, or the difference between two.
     History(HistoryArguments),
-    /// Go back to the previous revision, or to the one that is named.
+    /// Roll back to the previous revision, or to a given one.
     Undo(UndoArguments),
-    /// Hold the rollout where it is.
+    /// Pause the rollout.
     Pause(EditArguments),
-    /// Let a paused rollout go on.
+    /// Resume a paused rollout.
     Resume(EditArguments),
-    /// Replace all pods by new ones of the same template.
+    /// Replace all pods with new ones of the same template.
     Restart(EditArguments),
 }
 
@@ -163,7 +162,7 @@ pub(crate) struct Target {
     pub(crate) words: Vec<String>,
 }
 
-/// Form of what is printed.
+/// Output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// One JSON document.
@@ -174,10 +173,10 @@ pub(crate) enum Format {
     Name,
 }
 
-/// Form of the output.
+/// Output format.
 #[derive(Debug, Args)]
 pub(crate) struct Output {
-    /// Form of the output [default: text for people].
+    /// Output format [default: text for people].
     #[arg(long = "output", short = 'o', value_name = "FORMAT")]
     pub(crate) format: Option<Format>,
 }
@@ -187,10 +186,10 @@ pub(crate) struct Output {
 pub(crate) struct StatusArguments {
     #[command(flatten)]
     pub(crate) target: Target,
-    /// Wait until the rollout has ended.
+    /// Wait until the rollout ends.
     #[arg(long, short, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set)]
     pub(crate) watch: bool,
-    /// How long to wait, for example 90s or 5m; 0 for as long as it takes.
+    /// How long to wait, for example 90s or 5m; 0 for no limit.
     #[arg(long, short, value_name = "TIME", value_parser = time, default_value = "0")]
     pub(crate) timeout: Duration,
     /// What to wait for.
@@ -203,9 +202,9 @@ pub(crate) struct StatusArguments {
 /// What `status` waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Goal {
-    /// All pods are of the current template and available.
+    /// All pods have the current template and are available.
     Complete,
-    /// The Deployment has its minimum of available pods, of whichever template.
+    /// The Deployment has its minimum of available pods, of any template.
     Available,
 }
 
@@ -214,10 +213,10 @@ pub(crate) enum Goal {
 pub(crate) struct GetArguments {
     #[command(flatten)]
     pub(crate) target: Target,
-    /// Show it anew at every change, until the rollout has ended.
+    /// Update the output with every change, until the rollout ends.
     #[arg(long, short)]
     pub(crate) watch: bool,
-    /// How many revisions to show, newest first.
+    /// Number of revisions to show, newest first.
     #[arg(long, value_name = "COUNT", default_value_t = 3)]
     pub(crate) revisions: usize,
     #[command(flatten)]
@@ -227,10 +226,10 @@ pub(crate) struct GetArguments {
 /// `list`.
 #[derive(Debug, Args)]
 pub(crate) struct ListArguments {
-    /// In all namespaces.
+    /// List Deployments in all namespaces.
     #[arg(long, short = 'A')]
     pub(crate) all_namespaces: bool,
-    /// Only those with these labels.
+    /// List only Deployments with these labels.
     #[arg(long, short = 'l', value_name = "SELECTOR")]
     pub(crate) selector: Option<String>,
     #[command(flatten)]
@@ -257,13 +256,13 @@ pub(crate) struct HistoryArguments {
 pub(crate) struct UndoArguments {
     #[command(flatten)]
     pub(crate) target: Target,
-    /// The revision to go back to; 0 is the one before the current one.
+    /// Revision to roll back to; 0 is the one before the current one.
     #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..))]
     pub(crate) to_revision: i64,
-    /// Show what would change, and change nothing.
+    /// Show what would change, without changing it.
     #[arg(long, value_name = "WHERE", default_value = "none")]
     pub(crate) dry_run: DryRun,
-    /// Wait until the rollback has been rolled out; exit codes are those of status.
+    /// Wait until the rollback is rolled out; exit codes as for status.
     #[arg(long)]
     pub(crate) wait: bool,
     /// How long to wait.
@@ -274,11 +273,11 @@ pub(crate) struct UndoArguments {
 /// Where a change is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DryRun {
-    /// It is not tried, it is made.
+    /// Make the change.
     None,
-    /// Nothing is sent.
+    /// Send nothing.
     Client,
-    /// The server checks it and stores nothing.
+    /// Let the API server check the change without storing it.
     Server,
 }
 
@@ -297,7 +296,7 @@ pub(crate) struct PlanArguments {
     /// A Deployment: web, deploy/web, deployment.rollwright.dev/web or deployment.apps/web.
     #[arg(value_name = "NAME", required_unless_present = "files", conflicts_with = "files", num_args = 1..=2)]
     pub(crate) words: Vec<String>,
-    /// Manifests, as if they were applied; - is standard input. May be given several times.
+    /// Manifests to plan as if they were applied; - is standard input. May be repeated.
     #[arg(long = "filename", short = 'f', value_name = "FILE")]
     pub(crate) files: Vec<String>,
     #[command(flatten)]
@@ -309,10 +308,10 @@ pub(crate) struct PlanArguments {
 pub(crate) struct ScaleArguments {
     #[command(flatten)]
     pub(crate) target: Target,
-    /// How many pods there are to be.
+    /// New number of pods.
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(i64).range(0..=i64::from(i32::MAX)))]
     pub(crate) replicas: i64,
-    /// Only if there are to be so many now.
+    /// Scale only if spec.replicas has this value now.
     #[arg(long, value_name = "COUNT")]
     pub(crate) current_replicas: Option<i64>,
     #[command(flatten)]

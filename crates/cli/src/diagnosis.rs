@@ -84,7 +84,7 @@ pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
     let mut diagnosis = found.unwrap_or_else(|| waiting(facts, rollout.phase));
     if let Some(budget) = budget(facts) {
         diagnosis.text.push_str(&format!(
-            " The PodDisruptionBudget {budget} allows no eviction meanwhile, so a node that is being drained \
+            " The PodDisruptionBudget {budget} allows no eviction now, so a node that is being drained \
              waits for this rollout."
         ));
     }
@@ -135,7 +135,7 @@ fn paused(facts: &Facts<'_>) -> Option<Diagnosis> {
     facts.deployment.is_paused().then(|| Diagnosis {
         verdict: Verdict::Paused,
         cause: "Paused",
-        text: "The rollout is paused and waits until somebody resumes it.".to_owned(),
+        text: "The rollout is paused and waits until someone resumes it.".to_owned(),
         next: Some(rollwright(facts, "resume")),
     })
 }
@@ -204,8 +204,8 @@ fn waiting(facts: &Facts<'_>, phase: Phase) -> Diagnosis {
             verdict: Verdict::Waiting,
             cause: "MinReadySeconds",
             text: format!(
-                "Pods are ready, and count as available after {soak} s of it (spec.minReadySeconds); the \
-                 controller is {why}."
+                "Pods are ready. They count as available after {soak} s (spec.minReadySeconds); the controller \
+                 is {why}."
             ),
             next: Some(rollwright(facts, "status")),
         };
@@ -213,7 +213,7 @@ fn waiting(facts: &Facts<'_>, phase: Phase) -> Diagnosis {
     Diagnosis {
         verdict: Verdict::Waiting,
         cause: "Progressing",
-        text: format!("The rollout goes on; the controller is {why}."),
+        text: format!("The rollout continues; the controller is {why}."),
         next: Some(rollwright(facts, "status")),
     }
 }

@@ -16,7 +16,7 @@ pub(crate) enum Failure {
     Missing(String),
     #[error(
         "there is both deployment.rollwright.dev/{name} and deployment.apps/{name} in namespace \
-         \"{namespace}\"; name one of them so"
+         \"{namespace}\"; use one of these names"
     )]
     Ambiguous { name: String, namespace: String },
     /// A request did not succeed.

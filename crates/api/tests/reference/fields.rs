@@ -44,9 +44,9 @@ pub(crate) fn properties(schema: &Value) -> Vec<Field> {
 pub(crate) fn table(schema: &Value, has_defaults: bool) -> String {
     let mut text = String::new();
     text.push_str(if has_defaults {
-        "| field | type | when absent | validation | |\n|---|---|---|---|---|\n"
+        "| field | type | when absent | validation | description |\n|---|---|---|---|---|\n"
     } else {
-        "| field | type | |\n|---|---|---|\n"
+        "| field | type | description |\n|---|---|---|\n"
     });
     for field in properties(schema) {
         let Field { path, kind, default, limits, description } = field;

@@ -9,20 +9,20 @@ use super::Output;
 /// Which of it.
 #[derive(Debug, Subcommand)]
 pub(crate) enum OwnVerb {
-    /// Print what makes a shell, or kubectl, complete words of the command line.
+    /// Print a completion script for a shell, or for kubectl.
     Completion(CompletionArguments),
     /// Print the version of this program.
     Version(VersionArguments),
     /// Write man pages, one for each verb.
     #[command(hide = true)]
     Man {
-        /// Where to; the directory has to exist.
+        /// Existing directory to write to.
         directory: PathBuf,
     },
-    /// What kubectl asks when somebody presses Tab.
+    /// Complete a word for kubectl.
     #[command(name = "__complete", hide = true)]
     Complete {
-        /// The words after `kubectl rollwright`, behind --; the last one is what is being typed.
+        /// The words after `kubectl rollwright`, after --; the last one is incomplete.
         #[arg(last = true)]
         words: Vec<String>,
     },
@@ -38,7 +38,7 @@ pub(crate) struct VersionArguments {
 /// `completion`.
 #[derive(Debug, Args)]
 pub(crate) struct CompletionArguments {
-    /// Whose: a shell's, or kubectl's own, which also knows the names of Deployments.
+    /// A shell, or kubectl, which also completes the names of Deployments.
     pub(crate) whose: Completing,
 }
 
@@ -54,7 +54,7 @@ pub(crate) enum Completing {
     /// For `kubectl-rollwright` in PowerShell.
     #[value(name = "powershell")]
     PowerShell,
-    /// For `kubectl rollwright` in any shell in which kubectl completes: a program to save as
+    /// For `kubectl rollwright` in every shell with kubectl completion: a program to save as
     /// `kubectl_complete-rollwright` on the PATH.
     Kubectl,
 }

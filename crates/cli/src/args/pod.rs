@@ -7,11 +7,11 @@ use super::Target;
 /// Which one.
 #[derive(Debug, Subcommand)]
 pub(crate) enum PodVerb {
-    /// Print the logs of one of its pods, through kubectl.
+    /// Print the logs of one of the Deployment's pods, through kubectl.
     Logs(LogsArguments),
-    /// Run a program in one of its pods, through kubectl.
+    /// Run a program in one of the Deployment's pods, through kubectl.
     Exec(ExecArguments),
-    /// Forward local ports to one of its pods, through kubectl.
+    /// Forward local ports to one of the Deployment's pods, through kubectl.
     PortForward(PortForwardArguments),
 }
 
@@ -20,28 +20,28 @@ pub(crate) enum PodVerb {
 pub(crate) struct LogsArguments {
     #[command(flatten)]
     pub(crate) target: Target,
-    /// Of a pod of this revision [default: the newest one that has pods].
+    /// Choose a pod of this revision [default: the newest one that has pods].
     #[arg(long, value_name = "NUMBER")]
     pub(crate) revision: Option<i64>,
-    /// Of this container.
+    /// Print the log of this container.
     #[arg(long, short, value_name = "NAME")]
     pub(crate) container: Option<String>,
-    /// Of all containers of the pod.
+    /// Print the logs of all containers of the pod.
     #[arg(long)]
     pub(crate) all_containers: bool,
-    /// Go on as more is written.
+    /// Keep printing new lines.
     #[arg(long, short)]
     pub(crate) follow: bool,
-    /// Of the container's run before this one.
+    /// Print the log of the container's previous run.
     #[arg(long, short)]
     pub(crate) previous: bool,
-    /// Only so many lines from the end.
+    /// Print only this many lines from the end.
     #[arg(long, value_name = "COUNT", allow_negative_numbers = true)]
     pub(crate) tail: Option<i64>,
-    /// Only what is not older than this, for example 10m.
+    /// Print only lines newer than this, for example 10m.
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,
-    /// With the time of each line.
+    /// Print the time of each line.
     #[arg(long)]
     pub(crate) timestamps: bool,
 }
@@ -51,16 +51,16 @@ pub(crate) struct LogsArguments {
 pub(crate) struct ExecArguments {
     #[command(flatten)]
     pub(crate) target: Target,
-    /// In a pod of this revision [default: the newest one that has a ready pod].
+    /// Choose a pod of this revision [default: the newest one that has a ready pod].
     #[arg(long, value_name = "NUMBER")]
     pub(crate) revision: Option<i64>,
-    /// In this container.
+    /// Run the program in this container.
     #[arg(long, short, value_name = "NAME")]
     pub(crate) container: Option<String>,
-    /// Pass standard input on.
+    /// Pass standard input to the program.
     #[arg(long, short = 'i')]
     pub(crate) stdin: bool,
-    /// Standard input is a terminal.
+    /// Allocate a terminal.
     #[arg(long, short = 't')]
     pub(crate) tty: bool,
     /// The program and its arguments, after --.
@@ -71,10 +71,10 @@ pub(crate) struct ExecArguments {
 /// `port-forward`.
 #[derive(Debug, Args)]
 pub(crate) struct PortForwardArguments {
-    /// A Deployment, and ports: LOCAL:OF-THE-POD, or one number for both.
+    /// A Deployment, and ports: LOCAL:REMOTE, or one number for both.
     #[arg(value_name = "NAME PORT", required = true, num_args = 2..)]
     pub(crate) words: Vec<String>,
-    /// To a pod of this revision [default: the newest one that has a ready pod].
+    /// Choose a pod of this revision [default: the newest one that has a ready pod].
     #[arg(long, value_name = "NUMBER")]
     pub(crate) revision: Option<i64>,
     /// Local addresses to listen on.

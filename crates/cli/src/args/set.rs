@@ -18,7 +18,7 @@ pub(crate) enum SetField {
 /// `set image`.
 #[derive(Debug, Args)]
 pub(crate) struct SetImageArguments {
-    /// A Deployment, and CONTAINER=IMAGE for each container to change; * stands for all of them.
+    /// A Deployment, and CONTAINER=IMAGE for each container to change; * means all containers.
     #[arg(value_name = "NAME CONTAINER=IMAGE", required = true, num_args = 2..)]
     pub(crate) words: Vec<String>,
     #[command(flatten)]
@@ -28,25 +28,25 @@ pub(crate) struct SetImageArguments {
 /// `set env`.
 #[derive(Debug, Args)]
 pub(crate) struct SetEnvArguments {
-    /// A Deployment, and KEY=VALUE for each variable to set, KEY- for each to remove.
+    /// A Deployment, KEY=VALUE for each variable to set, and KEY- for each to remove.
     #[arg(value_name = "NAME KEY=VALUE", required = true, num_args = 1..)]
     pub(crate) words: Vec<String>,
-    /// Only in containers of this name; * stands for any letters.
+    /// Change only containers with this name; * matches any characters.
     #[arg(long, short, value_name = "NAME", default_value = "*")]
     pub(crate) containers: String,
-    /// Show the variables, and change nothing.
+    /// Print the variables without changing them.
     #[arg(long)]
     pub(crate) list: bool,
-    /// A variable for each key of configmap/NAME or secret/NAME, which refers to the key.
+    /// Add a variable for each key of configmap/NAME or secret/NAME, with a reference to the key.
     #[arg(long, value_name = "KIND/NAME")]
     pub(crate) from: Option<String>,
-    /// Of those only these keys.
+    /// Use only these keys of --from.
     #[arg(long, value_name = "KEY,...", value_delimiter = ',', requires = "from")]
     pub(crate) keys: Vec<String>,
-    /// What the names of those variables begin with.
+    /// Prefix for the names of the variables from --from.
     #[arg(long, value_name = "TEXT", requires = "from", default_value = "")]
     pub(crate) prefix: String,
-    /// Whether variables that are there may get another value.
+    /// Replace the values of existing variables.
     #[arg(long, value_name = "BOOL", default_value_t = true, default_missing_value = "true", num_args = 0..=1, require_equals = true, action = ArgAction::Set)]
     pub(crate) overwrite: bool,
     #[command(flatten)]
@@ -59,13 +59,13 @@ pub(crate) struct SetResourcesArguments {
     /// A Deployment.
     #[arg(value_name = "NAME", required = true, num_args = 1..=2)]
     pub(crate) words: Vec<String>,
-    /// Only in containers of this name; * stands for any letters.
+    /// Change only containers with this name; * matches any characters.
     #[arg(long, short, value_name = "NAME", default_value = "*")]
     pub(crate) containers: String,
-    /// What the containers are promised, for example cpu=200m,memory=512Mi.
+    /// Requests of the containers, for example cpu=200m,memory=512Mi.
     #[arg(long, value_name = "RESOURCE=AMOUNT,...", required_unless_present = "limits")]
     pub(crate) requests: Option<String>,
-    /// What they may not exceed.
+    /// Limits of the containers.
     #[arg(long, value_name = "RESOURCE=AMOUNT,...")]
     pub(crate) limits: Option<String>,
     #[command(flatten)]

@@ -172,7 +172,7 @@ fn a_pause() {
     body["spec"]["paused"] = json!(true);
     let found = Case { deployment: Some(body), ..Case::default() }.diagnosed();
     let next = "kubectl rollwright resume deployment.rollwright.dev/web -n shop";
-    is(&found, Verdict::Paused, "Paused", "until somebody resumes it", next);
+    is(&found, Verdict::Paused, "Paused", "until someone resumes it", next);
 }
 
 /// A change that nobody has looked at; the operator may have said that it waits.

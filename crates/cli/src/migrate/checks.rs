@@ -51,7 +51,10 @@ pub(crate) fn problems(facts: &Facts, neighbours: &Neighbours) -> Vec<String> {
         ));
     }
     problems.extend(neighbours.denied.iter().map(|denied| {
-        format!("you may not {denied} in namespace {}; ask whoever gives rights there", facts.namespace)
+        format!(
+            "you may not {denied} in namespace {}; ask an administrator for that permission",
+            facts.namespace
+        )
     }));
     problems.extend(target(facts, source));
     problems.extend(owned(source));
@@ -69,14 +72,17 @@ pub(crate) fn problems(facts: &Facts, neighbours: &Neighbours) -> Vec<String> {
 fn target(facts: &Facts, source: &Deployment) -> Option<String> {
     let target = facts.target.as_ref()?;
     (mark(source).is_none() && mark(target).is_none()).then(|| {
-        format!("there is {} too, which no migration made; delete or rename one of them", facts.target_name())
+        format!(
+            "{} exists too, and no migration created it; delete or rename one of them",
+            facts.target_name()
+        )
     })
 }
 
 fn owned(source: &Deployment) -> Vec<String> {
     let owners = list(&source.body, "/metadata/ownerReferences").iter().map(|owner| {
         format!(
-            "{} belongs to {} {}, which would make it again; migrate that, or take it out of \
+            "{} belongs to {} {}, which would create it again; migrate that owner, or remove it from \
              metadata.ownerReferences",
             source.full_name(),
             text(owner, "/kind"),
@@ -86,7 +92,8 @@ fn owned(source: &Deployment) -> Vec<String> {
     let finalizers = list(&source.body, "/metadata/finalizers").iter().filter_map(Value::as_str);
     let finalizers = finalizers.map(|finalizer| {
         format!(
-            "{} has the finalizer {finalizer}, so it would stay; let its owner remove that first",
+            "{} has the finalizer {finalizer}, which would block its deletion; let the owner of the \
+             finalizer remove it first",
             source.full_name()
         )
     });
@@ -163,11 +170,14 @@ pub(crate) fn warnings(facts: &Facts, neighbours: &Neighbours) -> Vec<String> {
         facts.controlled_by(source).any(|set| selects(&selector, set))
     };
     warnings.extend(neighbours.budgets.iter().filter(selected).map(|budget| {
-        format!("poddisruptionbudget/{} selects the pods by their labels and goes on as it is", name(budget))
+        format!(
+            "poddisruptionbudget/{} selects the pods by their labels and keeps working unchanged",
+            name(budget)
+        )
     }));
     if let Some(set) = foreign(facts) {
         warnings
-            .push(format!("replicaset.apps/{} matches the selector and belongs to somebody else", name(set)));
+            .push(format!("replicaset.apps/{} matches the selector and belongs to another owner", name(set)));
     }
     warnings
 }

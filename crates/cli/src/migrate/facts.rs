@@ -16,9 +16,9 @@ pub(crate) const MIGRATED_FROM: &str = "rollwright.dev/migrated-from";
 /// What to do about HorizontalPodAutoscalers that name the Deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum HpaChoice {
-    /// Let them scale the new one.
+    /// Let them scale the new Deployment.
     Retarget,
-    /// Leave them as they are; they find nothing to scale until somebody changes them.
+    /// Leave them unchanged; they have nothing to scale until you change them.
     Leave,
 }
 

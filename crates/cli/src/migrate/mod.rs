@@ -38,16 +38,16 @@ use crate::{edits, name};
 pub(crate) struct MigrateArguments {
     #[command(flatten)]
     target: Target,
-    /// Make it one of apps/v1 again, without a trace of ours.
+    /// Migrate it back to apps/v1, and remove every Rollwright mark.
     #[arg(long)]
     back: bool,
-    /// Check everything, show what would be written, and write nothing.
+    /// Check everything and show the writes, without making them.
     #[arg(long)]
     dry_run: bool,
-    /// What to do about HorizontalPodAutoscalers that scale it.
+    /// What to do with HorizontalPodAutoscalers that scale it.
     #[arg(long, value_name = "WHAT")]
     hpa: Option<HpaChoice>,
-    /// How long to wait for controllers in all, for example 90s or 5m; 0 for as long as it takes.
+    /// Total time to wait for controllers, for example 90s or 5m; 0 for no limit.
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "5m")]
     timeout: Duration,
     #[command(flatten)]
@@ -104,7 +104,7 @@ fn show(facts: &Facts, output: &Output) -> Result<Code, Failure> {
 }
 
 fn already(facts: &Facts) -> Result<Code, Failure> {
-    print(&format!("{} is what there is; nothing to do\n", facts.target_name()))?;
+    print(&format!("{} already exists; nothing to do\n", facts.target_name()))?;
     Ok(Code::Done)
 }
 
@@ -153,9 +153,9 @@ impl Migration<'_> {
 
     fn ways_on(&self) -> &'static str {
         if self.arguments.back {
-            "the same command goes on from here; without --back it returns"
+            "run the same command to continue, or without --back to return"
         } else {
-            "the same command goes on from here; with --back it returns"
+            "run the same command to continue, or with --back to return"
         }
     }
 

@@ -60,7 +60,7 @@ fn begin(facts: &Facts, source: &Deployment) -> Next {
 fn both(facts: &Facts, source: &Deployment, target: &Deployment) -> Next {
     if mark(source).is_none() && mark(target).is_none() {
         return Next::Stuck(format!(
-            "there is {} too, which no migration made; delete or rename one of them",
+            "{} exists too, and no migration created it; delete or rename one of them",
             facts.target_name()
         ));
     }
@@ -91,7 +91,7 @@ fn hand_over(facts: &Facts, source: &Deployment, target: &Deployment, current: &
     }
     if mark(target).is_none() {
         return Next::Stuck(format!(
-            "{} holds the pods, and {} was made by somebody else; delete one of them with \
+            "{} holds the pods, and {} was not created by a migration; delete one of them with \
              --cascade=orphan",
             facts.source_name(),
             facts.target_name()
@@ -155,7 +155,7 @@ fn remove(facts: &Facts, source: &Deployment, target: &Deployment) -> Next {
     let has_pods = facts.controlled_by(source).any(|set| size(set) > 0 || replicas(set) > 0);
     if has_pods || (mark(source).is_none() && !is_from_it) {
         return Next::Stuck(format!(
-            "{} was created again meanwhile, by whoever manages its manifest; stop that, delete it with \
+            "{} was created again, probably by the tool that manages its manifest; stop that tool, delete it with \
              kubectl delete {} -n {}, and run this command again",
             facts.source_name(),
             facts.source_name(),

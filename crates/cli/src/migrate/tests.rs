@@ -155,8 +155,8 @@ fn a_dry_run_lists_every_write() {
         lines,
         [
             "create deployment.rollwright.dev/web, paused",
-            "park replicaset.apps/web-h1 with replicaset.apps/web-h3",
-            "park replicaset.apps/web-h2 with replicaset.apps/web-h3",
+            "attach replicaset.apps/web-h1 with replicaset.apps/web-h3",
+            "attach replicaset.apps/web-h2 with replicaset.apps/web-h3",
             "hand over replicaset.apps/web-h3",
             "delete deployment.apps/web and leave its ReplicaSets",
             "release replicaset.apps/web-h1",
@@ -172,14 +172,14 @@ fn a_dry_run_lists_every_write() {
         lines,
         [
             "create deployment.apps/web, paused",
-            "park replicaset.apps/web-h1 with replicaset.apps/web-h3",
-            "park replicaset.apps/web-h2 with replicaset.apps/web-h3",
+            "attach replicaset.apps/web-h1 with replicaset.apps/web-h3",
+            "attach replicaset.apps/web-h2 with replicaset.apps/web-h3",
             "delete deployment.rollwright.dev/web and leave its ReplicaSets",
             "release replicaset.apps/web-h1",
             "release replicaset.apps/web-h2",
             "let horizontalpodautoscaler/web scale deployment.apps/web",
             "resume deployment.apps/web",
-            "take our marks off replicaset.apps/web-h3",
+            "remove Rollwright's marks from replicaset.apps/web-h3",
         ]
     );
 }
@@ -236,7 +236,7 @@ fn the_last_word_of_the_source_counts() {
     source.body["spec"]["replicas"] = json!(5);
     source.body["metadata"]["generation"] = json!(4);
     let Next::Write(write) = next(&facts) else { panic!("{:?}", next(&facts)) };
-    assert_eq!(write.says, "take over what has changed in deployment.apps/web since");
+    assert_eq!(write.says, "copy the latest changes of deployment.apps/web");
     apply(&mut facts, &write).expect("a write");
     settle(&mut facts);
     assert_eq!(facts.target.as_ref().expect("ours").body["spec"]["replicas"], 5);
@@ -288,7 +288,7 @@ fn two_that_nobody_migrated_are_left_alone() {
     let mut facts = facts();
     let other = Deployment { flavour: Flavour::Rollwright, ..deployment() };
     facts.target = Some(other);
-    assert!(matches!(next(&facts), Next::Stuck(reason) if reason.contains("no migration made")));
+    assert!(matches!(next(&facts), Next::Stuck(reason) if reason.contains("no migration created it")));
 }
 
 #[test]

@@ -111,7 +111,7 @@ pub(crate) fn sync(facts: &Facts, source: &Deployment, target: &Deployment, curr
         {"op": "add", "path": "/metadata/labels", "value": labels(source)},
         {"op": "add", "path": "/metadata/annotations", "value": annotations(source)},
     ]);
-    let says = format!("take over what has changed in {} since", facts.source_name());
+    let says = format!("copy the latest changes of {}", facts.source_name());
     Write { says, change: Change::Replace(operations) }
 }
 
@@ -138,7 +138,7 @@ pub(crate) fn park(facts: &Facts, set: &Value, onto: &Value) -> Write {
         "uid": text(onto, "/metadata/uid"),
         "controller": true,
     }));
-    let says = format!("park replicaset.apps/{} with replicaset.apps/{}", name(set), name(onto));
+    let says = format!("attach replicaset.apps/{} with replicaset.apps/{}", name(set), name(onto));
     let mut more = vec![("ownerReferences", Value::from(owners))];
     if facts.to == Flavour::Rollwright {
         more.push(("labels", json!({MANAGED_LABEL: MANAGED_VALUE})));
@@ -185,13 +185,17 @@ fn without_marks(object: &Value) -> Vec<(&'static str, Value)> {
 
 /// Takes every mark of ours off a ReplicaSet.
 pub(crate) fn strip_set(set: &Value) -> Write {
-    patch_set(format!("take our marks off replicaset.apps/{}", name(set)), set, &without_marks(set))
+    patch_set(
+        format!("remove Rollwright's marks from replicaset.apps/{}", name(set)),
+        set,
+        &without_marks(set),
+    )
 }
 
 /// Takes every mark of ours off the target.
 pub(crate) fn strip_target(facts: &Facts, target: &Deployment) -> Write {
     let patch = json!({"metadata": metadata(&target.body, &without_marks(&target.body))});
-    let says = format!("take our marks off {}", facts.target_name());
+    let says = format!("remove Rollwright's marks from {}", facts.target_name());
     Write { says, change: Change::PatchTarget(patch) }
 }
 

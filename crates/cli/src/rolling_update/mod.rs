@@ -29,31 +29,31 @@ use crate::stepwise::Progress;
 /// `rolling-update`.
 #[derive(Debug, Args)]
 pub(crate) struct RollingUpdateArguments {
-    /// The ReplicationController whose pods are replaced.
+    /// The ReplicationController to replace.
     #[arg(value_name = "OLD")]
     old: String,
-    /// The one that replaces it; without it, the next one gets the old name in the end.
+    /// Name of the new ReplicationController [default: the old name, in the end].
     #[arg(value_name = "NEW")]
     new: Option<String>,
-    /// The image of the next one.
+    /// Image of the new ReplicationController.
     #[arg(long, value_name = "IMAGE", conflicts_with = "file")]
     image: Option<String>,
-    /// The container that gets the image, where there are several.
+    /// Container that gets the image, if there are several.
     #[arg(long, short, value_name = "NAME", requires = "image")]
     container: Option<String>,
-    /// Manifest of the next one; - is standard input.
+    /// Manifest of the new ReplicationController; - is standard input.
     #[arg(long = "filename", short = 'f', value_name = "FILE")]
     file: Option<String>,
-    /// Go back: the old one gets its pods again.
+    /// Roll back to the old ReplicationController.
     #[arg(long, conflicts_with_all = ["image", "file"])]
     rollback: bool,
-    /// How long to wait for a pod, for example 90s or 5m; 0 for as long as it takes.
+    /// How long to wait for a pod, for example 90s or 5m; 0 for no limit.
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "5m")]
     timeout: Duration,
-    /// Time from one new pod to the next, at least.
+    /// Minimum time from one new pod to the next.
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "1m")]
     update_period: Duration,
-    /// Key of the label that keeps the pods of the two apart.
+    /// Key of the label that separates the pods of the two.
     #[arg(long, value_name = "KEY", default_value = LABEL_KEY)]
     deployment_label_key: String,
     #[command(flatten)]
@@ -245,8 +245,8 @@ impl Update<'_> {
                 Next::Wait(what) => {
                     if !progress.wait(&what).await {
                         eprintln!(
-                            "error: timed out waiting for {what}; the same command goes on from here, and with \
-                             --rollback goes back. kubectl describe rc says what is wrong with its pods"
+                            "error: timed out waiting for {what}; run the same command to continue, or with \
+                             --rollback to return. kubectl describe rc shows what is wrong with its pods"
                         );
                         return Ok(Code::Unfinished);
                     }
@@ -309,5 +309,5 @@ fn is_noted(controller: &Value) -> bool {
 }
 
 fn interrupted(failure: Failure) -> Failure {
-    failure.and_next("the same command goes on from here")
+    failure.and_next("run the same command to continue")
 }

@@ -91,7 +91,7 @@ async fn choose(subject: &Subject, revision: Option<i64>, wanted: Wanted) -> Res
         let which = revision.map(|number| format!(" of revision {number}")).unwrap_or_default();
         let name = deployment.full_name();
         return Err(Failure::Missing(format!(
-            "{name} has no {}{which}; why tells what keeps it from having one",
+            "{name} has no {}{which}; kubectl rollwright why shows the reason",
             wanted.description()
         )));
     };

@@ -116,7 +116,7 @@ pub(crate) async fn wait(
             Ok(ended) => ended,
             Err(_) => {
                 lines.end()?;
-                eprintln!("error: timed out after {timeout:?}; the rollout goes on");
+                eprintln!("error: timed out after {timeout:?}; the rollout continues");
                 return Ok(Code::Unfinished);
             }
         },
@@ -147,7 +147,7 @@ async fn follow(
         }
         let Some(now) = &last else { continue };
         if now.text("/metadata/uid") != uid {
-            return Err(Failure::Rollout(format!("deployment \"{name}\" was deleted and created anew")));
+            return Err(Failure::Rollout(format!("deployment \"{name}\" was deleted and created again")));
         }
         let stand = Stand::find(cluster, now, goal).await?;
         lines.show(now, &stand)?;
