@@ -22,7 +22,7 @@ pub(crate) enum ProbeError {
     #[error("{url} did not answer with 200 within {seconds} s: {last}")]
     Late { url: Uri, seconds: u64, last: String },
     /// No client could be made.
-    #[error("{url} cannot be asked: {source}")]
+    #[error("{url} cannot be requested: {source}")]
     Client { url: Uri, source: Box<kube::Error> },
 }
 

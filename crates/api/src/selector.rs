@@ -28,7 +28,7 @@ pub(crate) struct Selector {
     #[x_kube(validation = rules::keys_are_label_keys(), validation = rules::values_are_label_values())]
     match_labels: Option<BTreeMap<String, LabelValue>>,
 
-    /// Further requirements, all of which must hold. Example: [{key: tier, operator: In, values: [web]}].
+    /// Additional requirements; all must hold. Example: [{key: tier, operator: In, values: [web]}].
     #[schemars(length(max = MAX_TERMS))]
     match_expressions: Option<Vec<Term>>,
 }
@@ -43,12 +43,12 @@ pub(crate) struct Selector {
 )]
 #[schemars(description = "")]
 struct Term {
-    /// The label's key. Example: tier.
+    /// Key of the label. Example: tier.
     #[schemars(length(max = MAX_LABEL_KEY))]
     #[x_kube(validation = rules::is_label_key())]
     key: String,
 
-    /// How the label and the values relate.
+    /// How the label relates to the values.
     #[schemars(extend("enum" = ["In", "NotIn", "Exists", "DoesNotExist"]))]
     operator: String,
 
