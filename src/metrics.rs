@@ -122,12 +122,7 @@ impl Metrics {
                 "Deployments left to another controller that kept undoing our status.",
                 &["api"],
             )?,
-            newer_specs: counters(
-                r,
-                "newer_specs_total",
-                "Times that a Deployment was found to hold what this operator is too old for.",
-                &["api"],
-            )?,
+            newer_specs: newer_specs(r)?,
             relabelled: counter(r, "relabelled_replicasets_total", "ReplicaSets that got their label back.")?,
             orphans_reported: counter(
                 r,
@@ -215,6 +210,11 @@ fn register_process(registry: &Registry) -> Result<(), prometheus::Error> {
 fn namespaces(registry: &Registry) -> Result<IntGaugeVec, prometheus::Error> {
     let opts = Opts::new(named("namespaces"), "Namespaces by how they stand to this shard.");
     add(registry, IntGaugeVec::new(opts, &["standing"])?)
+}
+
+fn newer_specs(registry: &Registry) -> Result<IntCounterVec, prometheus::Error> {
+    let help = "Times that a Deployment was found to hold what this operator is too old for.";
+    counters(registry, "newer_specs_total", help, &["api"])
 }
 
 fn waiting(registry: &Registry) -> Result<IntGaugeVec, prometheus::Error> {
