@@ -115,13 +115,18 @@ impl<P: Port> Attempt<'_, P> {
         let mut state = self.engine.state();
         let is_served = sets.iter().all(ReplicaSet::is_served);
         let mut turns = if is_served { state.starts.served(key, now) } else { Vec::new() };
+        let begins = settings.starts && starts::is_start(workload, sets);
+        if !begins {
+            // Before a rest, so that no other rollout waits meanwhile for a turn that is not used.
+            turns.extend(state.starts.declines(key, now));
+        }
         // Bad news may come again after a write: the status was refused, say.
         let may_rest = settings.rests && !state.queue.is_hurried(key);
         let rests_until = state.queue.rests_until(key, now).filter(|_| may_rest);
         let is_settled = sets.iter().all(ReplicaSet::is_settled);
         let facts = Facts { rests_until, is_settled, ..Facts::at(now) };
         let mut standing = facts.standing();
-        if standing == Standing::Now && settings.starts && starts::is_start(workload, sets) {
+        if standing == Standing::Now && begins {
             let turn = state.starts.ask(key, now);
             turns.extend(turn.others);
             let queued_until = (!turn.is_now).then_some(now + ASK_AGAIN);

@@ -29,6 +29,8 @@ pub struct Starts {
     /// Names in the order in which they came, by namespace.
     waiting: BTreeMap<String, VecDeque<String>>,
     is_waiting: HashSet<Key>,
+    /// Those whose turn has come and that have not asked again since.
+    told: HashSet<Key>,
     /// The namespace whose turn was last.
     last: String,
 }
@@ -92,6 +94,7 @@ impl Starts {
             moving: HashMap::new(),
             waiting: BTreeMap::new(),
             is_waiting: HashSet::new(),
+            told: HashSet::new(),
             last: String::new(),
         }
     }
@@ -108,8 +111,26 @@ impl Starts {
         let is_now = begins.is_some();
         if let Some(moving) = begins {
             *moving = Moving::from(now);
+            self.told.remove(key);
         }
         Turn { is_now, others }
+    }
+
+    /// It begins no rollout anymore: it was paused, say, or its template came back. So it waits no longer, and
+    /// hands its turn on if that has come. Returns the keys whose turn has come by that.
+    pub fn declines(&mut self, key: &Key, now: Instant) -> Vec<Key> {
+        if self.told.remove(key) {
+            return self.ended(key, now);
+        }
+        if self.is_waiting.remove(key)
+            && let Some(names) = self.waiting.get_mut(&key.namespace)
+        {
+            names.retain(|name| *name != key.name);
+            if names.is_empty() {
+                self.waiting.remove(&key.namespace);
+            }
+        }
+        Vec::new()
     }
 
     fn is_under_way(&self, key: &Key, now: Instant) -> bool {
@@ -171,6 +192,7 @@ impl Starts {
 
     /// Its rollout is over, or it is gone. Tells whose turn has come.
     pub fn ended(&mut self, key: &Key, now: Instant) -> Vec<Key> {
+        self.told.remove(key);
         if let Some(moving) = self.moving.remove(key)
             && moving.served.is_some()
         {
@@ -191,12 +213,14 @@ impl Starts {
         let gone = self.moving.extract_if(|_, moving| slow(moving));
         let were_served = gone.filter(|(_, moving)| moving.served.is_some()).count();
         (0..were_served).for_each(|_| self.learn(false));
+        self.told.retain(|key| self.moving.contains_key(key));
         let under_way = self.moving.values().filter(|moving| moving.until > now).count();
         let mut turns = Vec::new();
         while under_way + turns.len() < self.limit.rollouts()
             && let Some(next) = self.pop()
         {
             self.moving.insert(next.clone(), Moving::from(now));
+            self.told.insert(next.clone());
             turns.push(next);
         }
         turns

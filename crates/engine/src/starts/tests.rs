@@ -125,6 +125,22 @@ fn who_waits_is_told_when_nothing_moves() {
 }
 
 #[test]
+fn a_rollout_that_begins_no_more_keeps_no_other_one_waiting() {
+    let (mut starts, now) = (Starts::new(Limit::fixed(1)), Instant::now());
+    begun(&mut starts, &["a/1", "a/2", "a/3", "b/1"], now);
+    // It is paused while it waits.
+    assert_eq!(names(&starts.declines(&key("b/1"), now)), [""; 0]);
+    assert_eq!(starts.before(&key("b/1")), None);
+    // Its turn has come, and meanwhile it is paused.
+    assert_eq!(names(&starts.ended(&key("a/1"), now)), ["a/2"]);
+    assert_eq!(names(&starts.declines(&key("a/2"), now)), ["a/3"]);
+    // A rollout that has begun, with pods of both templates, is no start anymore either.
+    assert!(starts.ask(&key("a/3"), now).is_now);
+    starts.declines(&key("a/3"), now);
+    assert_eq!(begun(&mut starts, &["a/4"], now), [""; 0]);
+}
+
+#[test]
 fn everybody_comes_to_begin_whatever_happens_to_the_others() {
     let mut starts = limited(3);
     let keys: Vec<Key> = (0..40).map(|n| key(&format!("{}/{n}", n % 4))).collect();
