@@ -29,16 +29,15 @@ fn an_error_counts_more_than_a_wish() {
 #[test]
 fn a_time_has_its_reason_and_is_soon_once_it_has_passed() {
     let (now, timestamp) = (Instant::now(), Timestamp::UNIX_EPOCH);
-    let wakes: [(fn(Timestamp) -> Wake, Reason); 3] = [
-        (Wake::Deadline, Reason::Deadline),
-        (Wake::StatusPaced, Reason::StatusPaced),
-        (Wake::NamesTaken, Reason::NamesTaken),
-    ];
-    for (wake, reason) in wakes {
-        let at = |seconds| wake(timestamp + jiff::SignedDuration::from_secs(seconds));
-        let after = |seconds| Next::after(outcome(None, at(seconds)), timestamp, now);
-        assert_eq!(after(5), Next::After(Wait { until: now + Duration::from_secs(5), reason }));
-        assert_eq!(after(-5), Next::After(Wait { until: now + DEADLINE_AGAIN, reason }));
+    let at = |seconds| timestamp + jiff::SignedDuration::from_secs(seconds);
+    let after = |wake| Next::after(outcome(None, wake), timestamp, now);
+    for (wake, late, reason) in [
+        (Wake::Deadline(at(5)), Wake::Deadline(at(-5)), Reason::Deadline),
+        (Wake::StatusPaced(at(5)), Wake::StatusPaced(at(-5)), Reason::StatusPaced),
+        (Wake::NamesTaken(at(5)), Wake::NamesTaken(at(-5)), Reason::NamesTaken),
+    ] {
+        assert_eq!(after(wake), Next::After(Wait { until: now + Duration::from_secs(5), reason }));
+        assert_eq!(after(late), Next::After(Wait { until: now + DEADLINE_AGAIN, reason }));
     }
 }
 
