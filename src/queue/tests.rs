@@ -74,7 +74,7 @@ async fn it_tells_how_it_stands() {
     queue.wake([1, 2, 2].map(key));
     tokio::time::advance(second).await;
     let reading = queue.reading();
-    assert_eq!((reading.depth, reading.added, reading.longest), (2, 0, Duration::ZERO), "nobody looked yet");
+    assert_eq!((reading.depth, reading.added, reading.longest), (2, 2, Duration::ZERO), "none is in work");
     let (first, waited) = queue.pop().await.expect("a key");
     assert_eq!(first, key(1));
     assert!(waited > second / 2 && waited <= second, "{waited:?} since it was due");
