@@ -57,6 +57,8 @@ pub(crate) struct Accepted<'a> {
     pub(crate) truth: &'a Truth,
     /// Whether nobody else has changed sizes since the run began.
     pub(crate) is_alone: bool,
+    /// Whether the operator that sent it has died since.
+    pub(crate) is_late: bool,
     pub(crate) flavour: Flavour,
 }
 

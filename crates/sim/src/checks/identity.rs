@@ -13,6 +13,10 @@ const SPARE: usize = 5;
 /// One that was adopted was created for another: while it was nobody's, it took the name.
 pub(super) fn unique(write: &Accepted<'_>) -> Verdict {
     let Some(Action::CreateReplicaSet(new)) = write.action() else { return Ok(()) };
+    // A late creation fails because its name is taken, unless a user has deleted that ReplicaSet meanwhile.
+    if write.is_late {
+        return Ok(());
+    }
     let (uid, fingerprint) = (&write.view().workload.uid, &write.view().workload.template.fingerprint);
     let same = write.truth.sets.values().filter(|truth| {
         truth.set.controller_uid.as_ref() == Some(uid)

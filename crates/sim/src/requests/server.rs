@@ -39,7 +39,8 @@ impl Engine<'_> {
                     self.coverage.hit(kind.accepted);
                     self.count(sent, self.store.version() > version);
                     let after = after.first();
-                    self.check(sent, decision, before.as_ref(), after, total_before);
+                    let is_late = !self.operators.contains_key(&id);
+                    self.check(sent, decision, (before.as_ref(), after), total_before, is_late);
                 }
                 Err(refused) if refused.reason == "Conflict" => {
                     self.coverage.hit(kind.conflict);
@@ -95,14 +96,15 @@ impl Engine<'_> {
         &mut self,
         sent: &Sent,
         decision: &Decision,
-        before: Option<&Object>,
-        after: Option<&Object>,
+        (before, after): (Option<&Object>, Option<&Object>),
         total_before: i64,
+        is_late: bool,
     ) {
         let Self { truth, history, checks, is_alone, flavour, .. } = self;
         let request = &sent.request;
         let (is_alone, flavour) = (*is_alone, *flavour);
-        let accepted = Accepted { request, decision, before, after, total_before, truth, is_alone, flavour };
+        let accepted =
+            Accepted { request, decision, before, after, total_before, truth, is_alone, is_late, flavour };
         checks.write(&accepted, history);
     }
 
