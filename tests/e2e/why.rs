@@ -24,9 +24,9 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 
 /// Changed at once, so that most wait for their turn.
 const MANY: usize = 200;
-/// More than twice as many as may be under way: the last ones wait for longer than ten seconds, if nothing
-/// happens to those before them.
-const SOME: usize = 36;
+/// One of them that has no slot after ten seconds, whether the operator has sixteen or seventy, and has one before
+/// the deadline of a scenario.
+const LATE: usize = 140;
 
 /// Asks until the answer is this cause with this exit code, and what it says contains this text.
 async fn is(world: &World, name: &str, cause: &str, code: i64, text: &str) -> Outcome {
@@ -186,6 +186,8 @@ async fn many_that_wait_for_their_turn(world: World) -> Outcome {
     for number in 0..MANY {
         world.complete(&name(number)).await?;
     }
+    // Pods that nobody makes keep their rollouts in their slots.
+    world.stage.cluster.freeze(Component::ControllerManager);
     let changes = (0..MANY).map(|number| {
         let (world, name) = (&world, name(number));
         async move { world.set_image(&name, "app:v2").await }
@@ -209,24 +211,26 @@ async fn many_that_wait_for_their_turn(world: World) -> Outcome {
     for number in 0..MANY {
         world.set_image(&name(number), "app:v3").await?;
     }
-    is(&world, &name(MANY - 1), "NoController", 1, "does not run, or does not see it").await
+    let answer = is(&world, &name(MANY - 1), "NoController", 1, "does not run, or does not see it").await;
+    world.stage.cluster.thaw(Component::ControllerManager);
+    answer
 }
 
 /// Rollouts whose ReplicaSets nobody looks after keep their slots for ten seconds. One that waits for longer says
 /// so (our kind), and nobody who waits for it hears that it is done.
 async fn those_that_wait_long_say_so(world: World) -> Outcome {
-    let name = |number: usize| format!("web-{number:02}");
-    for number in 0..SOME {
+    let name = |number: usize| format!("web-{number:03}");
+    for number in 0..MANY {
         world.create(&Manifest::new(&name(number), 1)).await?;
     }
-    for number in 0..SOME {
+    for number in 0..MANY {
         world.complete(&name(number)).await?;
     }
     world.stage.cluster.freeze(Component::ControllerManager);
-    for number in 0..SOME {
+    for number in 0..MANY {
         world.set_image(&name(number), "app:v2").await?;
     }
-    let last = name(SOME - 1);
+    let last = name(LATE);
     if world.flavour.is_ours() {
         let is_queued = |it: &Deployment| it.condition("Reconciling").reason == "Queued";
         let queued = world.wait_until(&last, "the status of one that waits", is_queued).await?;
