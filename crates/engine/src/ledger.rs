@@ -23,8 +23,8 @@ struct Entry {
     workload: Option<u64>,
     set: Option<u64>,
     gone: Vec<String>,
-    /// The ReplicaSet of a write of which nobody knows.
-    doubtful: Option<String>,
+    /// The ReplicaSets of writes of which nobody knows.
+    doubtful: Vec<String>,
 }
 
 /// Whether a pass may start from the cache.
@@ -63,19 +63,22 @@ impl Ledger {
     /// Nobody knows what came of a write to this ReplicaSet. Who plans from a cache without it would
     /// count sizes wrong, so it is looked at before the next pass.
     pub fn doubts(&mut self, key: &Key, set: &str, now: Instant) {
-        self.entry(key, now).doubtful = Some(set.to_owned());
+        let doubtful = &mut self.entry(key, now).doubtful;
+        if !doubtful.iter().any(|known| known == set) {
+            doubtful.push(set.to_owned());
+        }
     }
 
-    /// The name of the ReplicaSet to look at first.
+    /// The name of the ReplicaSet to look at next.
     #[must_use]
     pub fn in_doubt(&self, key: &Key) -> Option<&str> {
-        self.entries.get(key)?.doubtful.as_deref()
+        self.entries.get(key)?.doubtful.first().map(String::as_str)
     }
 
-    /// It was looked at, and has this version if it is there: as if the answer had come now.
-    pub fn settled(&mut self, key: &Key, version: Option<&str>, now: Instant) {
+    /// This one was looked at, and has this version if it is there: as if the answer had come now.
+    pub fn settled(&mut self, key: &Key, set: &str, version: Option<&str>, now: Instant) {
         if let Some(entry) = self.entries.get_mut(key) {
-            entry.doubtful = None;
+            entry.doubtful.retain(|known| known != set);
         }
         if let Some(version) = version {
             self.wrote_set(key, version, now);
@@ -83,7 +86,8 @@ impl Ledger {
     }
 
     fn entry(&mut self, key: &Key, now: Instant) -> &mut Entry {
-        let entry = || Entry { since: now, workload: None, set: None, gone: Vec::new(), doubtful: None };
+        let entry =
+            || Entry { since: now, workload: None, set: None, gone: Vec::new(), doubtful: Vec::new() };
         let entry = self.entries.entry(key.clone()).or_insert_with(entry);
         entry.since = now;
         entry
@@ -112,7 +116,7 @@ impl Ledger {
         self.entries.retain(|_, entry| {
             (entry.workload, entry.set) = (None, None);
             entry.gone.clear();
-            entry.doubtful.is_some()
+            !entry.doubtful.is_empty()
         });
     }
 

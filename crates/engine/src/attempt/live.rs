@@ -127,15 +127,19 @@ impl<P: Port> Attempt<'_, P> {
         Ok(Some((workload, sets)))
     }
 
-    /// Looks at the ReplicaSet of a write whose answer never came (S14.4), so that the ledger knows
+    /// Looks at the ReplicaSets of writes whose answers never came (S14.4), so that the ledger knows
     /// what the cache has to show.
     pub(super) async fn settle_doubt(&self) -> Result<(), Refusal> {
-        let name = self.engine.state().ledger.in_doubt(self.key).map(str::to_owned);
-        let Some(name) = name else { return Ok(()) };
-        let live = self.get_set(&name).await?;
-        let version = live.as_ref().map(Object::version);
-        self.engine.state().ledger.settled(self.key, version.as_deref(), self.port.now());
+        while let Some(name) = self.in_doubt() {
+            let live = self.get_set(&name).await?;
+            let version = live.as_ref().map(Object::version);
+            self.engine.state().ledger.settled(self.key, &name, version.as_deref(), self.port.now());
+        }
         Ok(())
+    }
+
+    fn in_doubt(&self) -> Option<String> {
+        self.engine.state().ledger.in_doubt(self.key).map(str::to_owned)
     }
 
     /// Brings a set in the cache up to date after a conflict: the next attempt would else be sent as

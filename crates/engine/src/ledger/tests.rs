@@ -85,11 +85,27 @@ fn a_write_of_which_nobody_knows_is_looked_at_and_then_waited_for() {
     assert_eq!(ledger.in_doubt(&key("web")), None);
     ledger.doubts(&key("web"), "web-2", now);
     assert_eq!(ledger.in_doubt(&key("web")), Some("web-2"));
-    ledger.settled(&key("web"), Some("40"), now);
+    ledger.settled(&key("web"), "web-2", Some("40"), now);
     assert_eq!(ledger.in_doubt(&key("web")), None);
     assert!(is_waiting(&mut ledger, &index, now), "the cache lacks what was found");
     index.apply_set(set("web-2", Some("w"), "web", 40));
     assert_eq!(ledger.check(CACHE_PATIENCE, &key("web"), &index, now), Readiness::Ready);
+}
+
+/// A pass whose cut was not answered goes on, and its next write may not be answered either.
+#[test]
+fn all_writes_of_which_nobody_knows_are_looked_at() {
+    let (index, mut ledger) = (index(), Ledger::default());
+    let now = Instant::now();
+    for set in ["web-1", "web-2", "web-1"] {
+        ledger.doubts(&key("web"), set, now);
+    }
+    assert_eq!(ledger.in_doubt(&key("web")), Some("web-1"));
+    ledger.settled(&key("web"), "web-1", Some("40"), now);
+    assert_eq!(ledger.in_doubt(&key("web")), Some("web-2"));
+    ledger.settled(&key("web"), "web-2", None, now);
+    assert_eq!(ledger.in_doubt(&key("web")), None);
+    assert!(is_waiting(&mut ledger, &index, now), "the cache lacks the first one");
 }
 
 #[test]
@@ -97,7 +113,7 @@ fn a_write_that_was_not_carried_out_is_not_waited_for() {
     let (index, mut ledger) = (index(), Ledger::default());
     let now = Instant::now();
     ledger.doubts(&key("web"), "web-2", now);
-    ledger.settled(&key("web"), None, now);
+    ledger.settled(&key("web"), "web-2", None, now);
     assert_eq!(ledger.check(CACHE_PATIENCE, &key("web"), &index, now), Readiness::Ready);
 }
 
@@ -116,6 +132,6 @@ fn starting_over_leaves_only_what_is_in_doubt() {
     ledger.start_over();
     assert_eq!(ledger.waits().len(), 1);
     assert_eq!(ledger.in_doubt(&key("web")), Some("web-2"));
-    ledger.settled(&key("web"), Some("22"), now);
+    ledger.settled(&key("web"), "web-2", Some("22"), now);
     assert!(is_waiting(&mut ledger, &index, now));
 }
