@@ -122,6 +122,12 @@ impl Starts {
         if self.told.remove(key) {
             return self.ended(key, now);
         }
+        self.leave(key);
+        Vec::new()
+    }
+
+    /// It does not wait anymore.
+    fn leave(&mut self, key: &Key) {
         if self.is_waiting.remove(key)
             && let Some(names) = self.waiting.get_mut(&key.namespace)
         {
@@ -130,7 +136,6 @@ impl Starts {
                 self.waiting.remove(&key.namespace);
             }
         }
-        Vec::new()
     }
 
     fn is_under_way(&self, key: &Key, now: Instant) -> bool {
@@ -193,6 +198,7 @@ impl Starts {
     /// Its rollout is over, or it is gone. Tells whose turn has come.
     pub fn ended(&mut self, key: &Key, now: Instant) -> Vec<Key> {
         self.told.remove(key);
+        self.leave(key);
         if let Some(moving) = self.moving.remove(key)
             && moving.served.is_some()
         {

@@ -141,6 +141,15 @@ fn a_rollout_that_begins_no_more_keeps_no_other_one_waiting() {
 }
 
 #[test]
+fn a_deployment_that_is_deleted_while_it_waits_uses_up_no_turn() {
+    let (mut starts, now) = (Starts::new(Limit::fixed(1)), Instant::now());
+    begun(&mut starts, &["a/1", "a/2", "a/3"], now);
+    starts.ended(&key("a/2"), now);
+    assert_eq!(starts.before(&key("a/2")), None);
+    assert_eq!(names(&starts.ended(&key("a/1"), now)), ["a/3"]);
+}
+
+#[test]
 fn everybody_comes_to_begin_whatever_happens_to_the_others() {
     let mut starts = limited(3);
     let keys: Vec<Key> = (0..40).map(|n| key(&format!("{}/{n}", n % 4))).collect();
