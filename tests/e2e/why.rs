@@ -176,16 +176,24 @@ async fn nobody_in_charge(world: World) -> Outcome {
     is(&world, "web", "Complete", 0, "").await
 }
 
-/// Two hundred Deployments change at once. Those that have not begun wait for their turn, and say so; once
-/// the operator is gone, they do not say so any more.
-async fn many_that_wait_for_their_turn(world: World) -> Outcome {
-    let name = |number: usize| format!("web-{number:03}");
+fn name(number: usize) -> String {
+    format!("web-{number:03}")
+}
+
+async fn roll_out_many(world: &World) -> Outcome {
     for number in 0..MANY {
         world.create(&Manifest::new(&name(number), 1)).await?;
     }
     for number in 0..MANY {
         world.complete(&name(number)).await?;
     }
+    Ok(())
+}
+
+/// Two hundred Deployments change at once. Those that have not begun wait for their turn, and say so; once
+/// the operator is gone, they do not say so any more.
+async fn many_that_wait_for_their_turn(world: World) -> Outcome {
+    roll_out_many(&world).await?;
     // Pods that nobody makes keep their rollouts in their slots.
     world.stage.cluster.freeze(Component::ControllerManager);
     let changes = (0..MANY).map(|number| {
@@ -219,13 +227,7 @@ async fn many_that_wait_for_their_turn(world: World) -> Outcome {
 /// Rollouts whose ReplicaSets nobody looks after keep their slots for ten seconds. One that waits for longer says
 /// so (our kind), and nobody who waits for it hears that it is done.
 async fn those_that_wait_long_say_so(world: World) -> Outcome {
-    let name = |number: usize| format!("web-{number:03}");
-    for number in 0..MANY {
-        world.create(&Manifest::new(&name(number), 1)).await?;
-    }
-    for number in 0..MANY {
-        world.complete(&name(number)).await?;
-    }
+    roll_out_many(&world).await?;
     world.stage.cluster.freeze(Component::ControllerManager);
     for number in 0..MANY {
         world.set_image(&name(number), "app:v2").await?;
