@@ -17,6 +17,13 @@ use std::time::Duration;
 
 use place::{Sandbox, manifest};
 
+/// A Deployment without pods.
+const FIRST: &str = r#"{
+  "apiVersion": "rollwright.dev/v1", "kind": "Deployment", "metadata": {"name": "one", "namespace": "default"},
+  "spec": {"replicas": 0, "template": {"metadata": {"labels": {"app": "one"}},
+           "spec": {"containers": [{"name": "web", "image": "nginx:1.28"}]}}}
+}"#;
+
 /// Two of two cores may be compiling.
 const PATIENCE: &str = "--timeout=60s";
 
@@ -24,7 +31,12 @@ const PATIENCE: &str = "--timeout=60s";
 async fn the_main_job() {
     let sandbox = Sandbox::start().await;
     let kubectl = &sandbox.kubectl;
-    let watch = sandbox.watch(&["get", "rwd", "-w"]);
+    let mut watch = sandbox.watch(&["get", "rwd", "-w"]);
+    // kubectl may take seconds to start. The watch is there once it shows another Deployment.
+    let output = kubectl.output(&["apply", "-f", "-"], FIRST).await.unwrap();
+    assert!(output.success, "{output:?}");
+    watch.shows("one ").await;
+    sandbox.ok(&["delete", "rwd/one"]).await;
 
     assert_eq!(
         sandbox.ok(&["apply", "-f", &manifest("web")]).await,

@@ -122,7 +122,7 @@ impl Sandbox {
             .kill_on_drop(true)
             .spawn()
             .unwrap();
-        Watch(child)
+        Watch { child, output: Vec::new() }
     }
 
     /// What the server answers to a GET with this `Host`, which no kubectl would send.
@@ -145,16 +145,33 @@ impl Sandbox {
 }
 
 /// A kubectl that prints what it sees.
-pub(crate) struct Watch(Child);
+pub(crate) struct Watch {
+    child: Child,
+    output: Vec<u8>,
+}
 
 impl Watch {
+    /// Waits until it has printed this text.
+    pub(crate) async fn shows(&mut self, text: &str) {
+        while !self.printed().contains(text) {
+            assert!(self.reads(DEADLINE).await, "{text} in\n{}", self.printed());
+        }
+    }
+
     /// Ends it; what has it printed?
     pub(crate) async fn end(mut self) -> String {
-        let mut output = Vec::new();
-        let mut pipe = self.0.stdout.take().unwrap();
-        let silence = Duration::from_secs(2);
-        while let Ok(Ok(1..)) = tokio::time::timeout(silence, pipe.read_buf(&mut output)).await {}
-        String::from_utf8_lossy(&output).into_owned()
+        while self.reads(Duration::from_secs(2)).await {}
+        self.printed()
+    }
+
+    /// Whether it prints something more within this time.
+    async fn reads(&mut self, patience: Duration) -> bool {
+        let pipe = self.child.stdout.as_mut().unwrap();
+        matches!(tokio::time::timeout(patience, pipe.read_buf(&mut self.output)).await, Ok(Ok(1..)))
+    }
+
+    fn printed(&self) -> String {
+        String::from_utf8_lossy(&self.output).into_owned()
     }
 }
 
