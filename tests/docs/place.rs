@@ -60,6 +60,8 @@ impl Place {
             .env("HOME", self.directory.join("home"))
             .env("KUBECONFIG", kubeconfig)
             .env("NO_COLOR", "1")
+            // The port that is the default belongs to anybody on this machine.
+            .env("ROLLWRIGHT_BIND_ADDRESS", "0")
             .stdin(Stdio::null())
             .kill_on_drop(true);
         Ok(command)
