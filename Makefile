@@ -143,7 +143,7 @@ explore: ## Visit every state of small Deployments; EXPLORE='--replicas 3 --edit
 TIME ?= 60
 .PHONY: fuzz
 fuzz: ## Feed every parser and the planner with what libFuzzer finds, for TIME seconds each
-	@fuzz/run $(TIME) $(TARGETS)
+	@dev/fuzz/run $(TIME) $(TARGETS)
 
 .PHONY: crd
 crd: ## Write the CRD and docs/reference/api.md from the code, and the copies of chart and kustomize

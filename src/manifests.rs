@@ -1,7 +1,7 @@
 //! `rollwright lint`: manifests, checked offline.
 
-use lint::files::texts;
-use lint::{Finding, Linter, Report, Which};
+use admission::lint::files::texts;
+use admission::lint::{Finding, Linter, Report, Which};
 use serde::Serialize;
 
 use crate::args::{LintArguments, LintOutput};

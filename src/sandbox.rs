@@ -144,7 +144,7 @@ async fn apply(places: &[PathBuf], port: u16) -> Result<Vec<String>, SandboxErro
         // By `User-Agent`, the audit log tells these requests from the operator's.
         config.headers.clear();
         let client = kube::Client::try_from(config).map_err(|error| failed(explain(&error)))?;
-        for (file, text) in lint::files::texts(place).map_err(failed)? {
+        for (file, text) in admission::lint::files::texts(place).map_err(failed)? {
             let applied = cli::apply(client.clone(), NAMESPACE, &text).await;
             let failed = |error| SandboxError::Apply { path: file, problem: explain(&error) };
             names.extend(applied.map_err(failed)?);

@@ -48,6 +48,7 @@ mod correlate;
 mod crd;
 mod format;
 mod go_text;
+pub mod lint;
 mod lists;
 pub mod metadata;
 pub mod names;

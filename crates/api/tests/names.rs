@@ -13,8 +13,14 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelecto
 use rollwright_api::crd::crd;
 use serde_json::Value;
 
-const SHIPPED: [&str; 6] =
-    ["src", "crates/cli/src", "crates/engine/src", "crates/lease/src", "crates/lint/src", "crates/plan/src"];
+const SHIPPED: [&str; 6] = [
+    "src",
+    "crates/cli/src",
+    "crates/engine/src",
+    "crates/lease/src",
+    "crates/admission/src/lint",
+    "crates/plan/src",
+];
 /// Only tests are in there.
 const TESTS: &str = "src/whole";
 /// Fields of every kind that has pods.

@@ -1,4 +1,4 @@
-//! The audit log, as `crates/cluster` reads it from a real server.
+//! The audit log, as `dev/cluster` reads it from a real server.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 

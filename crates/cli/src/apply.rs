@@ -21,7 +21,7 @@ pub struct NotApplied(#[from] Failure);
 pub async fn apply(client: Client, namespace: &str, manifest: &str) -> Result<Vec<String>, NotApplied> {
     let cluster = Cluster { client, namespace: namespace.to_owned() };
     let mut names = Vec::new();
-    for object in lint::objects(manifest).map_err(Failure::Usage)? {
+    for object in admission::lint::objects(manifest).map_err(Failure::Usage)? {
         let kind = object.get("kind").and_then(Value::as_str).unwrap_or_default();
         if kind != "Deployment" {
             return Err(Failure::Usage(format!("kind \"{kind}\" must be Deployment")).into());

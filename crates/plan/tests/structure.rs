@@ -55,9 +55,12 @@ fn no_crate_names_a_bug() {
 
 /// Folders of packages.
 fn places() -> Vec<String> {
-    let crates = std::fs::read_dir(root().join("crates")).unwrap();
-    let crates = crates.map(|entry| format!("crates/{}", entry.unwrap().file_name().to_str().unwrap()));
-    crates.chain([String::from("."), String::from("fuzz")]).collect()
+    let folders = ["crates", "dev"].into_iter().flat_map(|folder| {
+        let entries = std::fs::read_dir(root().join(folder)).unwrap();
+        entries.map(move |entry| format!("{folder}/{}", entry.unwrap().file_name().to_str().unwrap()))
+    });
+    let packages = folders.filter(|folder| root().join(folder).join("Cargo.toml").exists());
+    packages.chain([String::from("."), String::from("deploy/argocd")]).collect()
 }
 
 /// Name and dependencies of every package in the lock file.

@@ -74,10 +74,11 @@ pub(crate) async fn update(
 /// The one ReplicationController in a file.
 fn read_manifest(place: &str) -> Result<Value, Failure> {
     let usage = |problem: String| Failure::Usage(format!("-f {place}: {problem}"));
-    let texts = lint::files::texts(Path::new(place)).map_err(|problem| usage(problem.to_string()))?;
+    let texts =
+        admission::lint::files::texts(Path::new(place)).map_err(|problem| usage(problem.to_string()))?;
     let mut found = Vec::new();
     for (_, text) in texts {
-        found.extend(lint::objects(&text).map_err(|problem| usage(problem.to_string()))?);
+        found.extend(admission::lint::objects(&text).map_err(|problem| usage(problem.to_string()))?);
     }
     let mut controllers = found
         .into_iter()

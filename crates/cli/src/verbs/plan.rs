@@ -46,11 +46,11 @@ pub(crate) async fn plan(connection: &Connection, arguments: &PlanArguments) -> 
 
 /// The Deployments in files of YAML or JSON, in those of a directory, or in standard input (`-`).
 fn read(place: &str) -> Result<Vec<Value>, Failure> {
-    let texts =
-        lint::files::texts(Path::new(place)).map_err(|problem| Failure::Usage(format!("-f: {problem}")))?;
+    let texts = admission::lint::files::texts(Path::new(place))
+        .map_err(|problem| Failure::Usage(format!("-f: {problem}")))?;
     let mut found = Vec::new();
     for (file, text) in texts {
-        let objects = lint::objects(&text);
+        let objects = admission::lint::objects(&text);
         found.extend(objects.map_err(|problem| Failure::Usage(format!("-f {file}: {problem}")))?);
     }
     found.retain(|object| object.get("kind").and_then(Value::as_str) == Some("Deployment"));

@@ -1,21 +1,18 @@
 //! The Lua of `deploy/argocd` over the statuses that our operator writes, and the ConfigMap that is
 //! made of it (`UPDATE=1 cargo test -p argocd`).
 
+#![cfg(test)]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use mlua::{Lua, LuaSerdeExt as _};
 use serde_json::{Value, json};
 
 const ACTIONS: [&str; 4] = ["pause", "restart", "resume", "undo"];
 
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/argocd")
-}
-
 fn script(name: &str) -> String {
-    std::fs::read_to_string(folder().join(name)).unwrap()
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap()
 }
 
 /// Runs a script with the global `obj`, as Argo CD does.
@@ -150,7 +147,7 @@ data:
 
 #[test]
 fn the_config_map_has_the_scripts() {
-    let path = folder().join("argocd-cm.yaml");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("argocd-cm.yaml");
     let made = config_map();
     if std::env::var_os("UPDATE").is_some() {
         std::fs::write(&path, &made).unwrap();

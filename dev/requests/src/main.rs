@@ -5,7 +5,7 @@ use std::num::NonZero;
 use std::process::ExitCode;
 use std::thread;
 
-use law::{Failure, Inputs};
+use requests::{Failure, Inputs};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the first inputs of every target, from tests/corpus, tests/invalid and the oracle's data.
 
-Usage: fuzz/seed.py FOLDER. Needs PyYAML. `fuzz/run` needs it only to begin a corpus anew.
+Usage: dev/fuzz/seed.py FOLDER. Needs PyYAML. `dev/fuzz/run` needs it only to begin a corpus anew.
 """
 
 import glob

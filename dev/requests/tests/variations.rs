@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use law::Inputs;
+use requests::Inputs;
 use serde_json::Value;
 
 fn inputs() -> Inputs {

@@ -8,11 +8,11 @@
 pub mod files;
 mod yaml;
 
-use admission::Crd;
+use crate::Crd;
 use serde::Serialize;
 use serde_json::Value;
 
-use yaml::{Document, Lines};
+use self::yaml::{Document, Lines};
 
 /// What is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use lint::{Linter, Report, Which};
+use admission::lint::{Linter, Report, Which};
 use serde_json::Value;
 
 fn repository(path: &str) -> PathBuf {

@@ -8,7 +8,7 @@
 
 mod equality;
 mod input;
-#[path = "../../crates/plan/tests/properties/invariants.rs"]
+#[path = "../../../crates/plan/tests/properties/invariants.rs"]
 mod invariants;
 mod number;
 mod pass;
@@ -22,7 +22,7 @@ mod status;
 mod template;
 pub mod variation;
 mod workload;
-#[path = "../../crates/plan/tests/world/mod.rs"]
+#[path = "../../../crates/plan/tests/world/mod.rs"]
 mod world;
 
 /// Something that takes any bytes.

@@ -1,1 +1,0 @@
-//! Nothing but tests: `tests/scripts.rs` runs the Lua of `deploy/argocd`.
