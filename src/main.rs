@@ -2,40 +2,19 @@
 
 #![allow(clippy::cognitive_complexity, reason = "each line of tracing's macros counts as several branches")]
 
-mod admin;
 mod args;
-mod caches;
 mod client;
 mod clock;
-mod controller;
-mod election;
-mod events;
-mod health;
+mod commands;
 mod leadership;
-mod lifeline;
-mod live;
-mod logging;
-mod manifests;
-mod metrics;
-mod object;
-mod pods;
-mod probe;
-mod quarantine;
-mod queue;
-mod renewal;
-mod requests;
-mod rollouts;
-mod sandbox;
-mod schema;
+mod reconcile;
+mod serve;
 mod shadow;
 mod shard;
-mod turns;
-mod unread;
 mod watch;
 #[cfg(test)]
 mod whole;
-mod wire;
-mod worker;
+mod write;
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -43,7 +22,9 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use args::{Arguments, Command};
+use commands::{crd, lint, probe, run, sandbox};
 pub(crate) use engine::index;
+use serve::logging;
 
 /// Gives memory back that is free: lists and bursts come and go, and what a pod may use is limited.
 /// Musl's own allocator, which the image would have, is slow besides. Without huge pages (`no_thp`),
@@ -55,7 +36,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[derive(Debug, thiserror::Error)]
 enum Failure {
     #[error(transparent)]
-    Run(#[from] wire::RunError),
+    Run(#[from] run::RunError),
     #[error(transparent)]
     Sandbox(#[from] sandbox::SandboxError),
     #[error(transparent)]
@@ -63,9 +44,9 @@ enum Failure {
     #[error(transparent)]
     Probe(#[from] probe::ProbeError),
     #[error(transparent)]
-    Lint(#[from] manifests::LintError),
+    Lint(#[from] lint::LintError),
     #[error(transparent)]
-    Schema(#[from] schema::SchemaError),
+    Schema(#[from] crd::SchemaError),
     #[error(transparent)]
     Logging(#[from] logging::LoggingError),
     #[error("{0}")]
@@ -88,12 +69,12 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let runtime = tokio::runtime::Runtime::new()?;
     let result = runtime.block_on(async {
         match &arguments.command {
-            Command::Run(arguments) => wire::run(arguments, client::config(&arguments.client)).await?,
+            Command::Run(arguments) => run::run(arguments, client::config(&arguments.client)).await?,
             Command::Sandbox(arguments) => return Ok(sandbox::run(arguments).await?),
             Command::Shadow(arguments) => shadow::run(arguments).await?,
-            Command::Crd(arguments) => print(&schema::print(arguments).await?)?,
+            Command::Crd(arguments) => print(&crd::print(arguments).await?)?,
             Command::Lint(arguments) => {
-                let verdict = manifests::run(arguments)?;
+                let verdict = lint::run(arguments)?;
                 print(&verdict.out)?;
                 eprint!("{}", verdict.err);
                 return Ok(ExitCode::from(verdict.code));

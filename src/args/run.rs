@@ -7,7 +7,7 @@ use plan::Flavour;
 
 use super::values::{bind_address, flavour, namespace};
 use super::{Bind, ClientArguments, ElectionArguments};
-use crate::controller::Adoption;
+use crate::reconcile::controller::Adoption;
 use crate::shard::Selector;
 
 /// Seconds without a sign of life after which /livez fails.

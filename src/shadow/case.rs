@@ -4,10 +4,10 @@ use plan::keys::{HASH_LABEL, LAST_APPLIED};
 use plan::{Action, Flavour, ReplicaSet, Status};
 use serde_json::{Map, Value, json};
 
-use crate::caches;
 use crate::shadow::author;
 use crate::shadow::judge::Divergence;
 use crate::shadow::sight::Write;
+use crate::watch::caches;
 
 /// What stands for the hash of a set that is to be created, since it differs by implementation.
 const HASH: &str = "<hash>";

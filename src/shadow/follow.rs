@@ -15,10 +15,10 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use crate::client::object::{Kind, Object};
 use crate::client::{WatchClient, WatchPair};
-use crate::metrics::Metrics;
-use crate::object::{Kind, Object};
-use crate::renewal::Orders;
+use crate::serve::metrics::Metrics;
+use crate::watch::renewal::Orders;
 use crate::watch::{self, Sink};
 
 /// How long news wait for older ones from the other watch.

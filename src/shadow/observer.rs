@@ -9,15 +9,15 @@ use jiff::{SignedDuration, Timestamp};
 use plan::{Flavour, ReplicaSet, Workload};
 use tracing::{debug, info, warn};
 
-use crate::caches;
 use crate::index::Key;
-use crate::live;
 use crate::shadow::fleet::{Fleet, Item};
 use crate::shadow::follow::{News, Signed, Which};
 use crate::shadow::judge::{self, Divergence, Verdict};
 use crate::shadow::keep::Keep;
 use crate::shadow::sight::{Change, Ignored, InCharge, Noticed, Sighting};
 use crate::shadow::tally::Tally;
+use crate::watch::caches;
+use crate::write::live;
 
 /// A write that agrees with nothing is judged once more after this time: one of the watches may
 /// have been late with what the controller had seen.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use prometheus::{Gauge, IntCounterVec};
 use serde_json::{Value, json};
 
-use crate::metrics::Metrics;
+use crate::serve::metrics::Metrics;
 use crate::shadow::judge::Verdict;
 use crate::shadow::sight::Ignored;
 

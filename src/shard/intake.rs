@@ -15,9 +15,9 @@ use plan::Workload;
 use tracing::{debug, info, warn};
 
 use super::Shard;
-use crate::caches::{self, Cache};
-use crate::controller::Controller;
-use crate::object::{Kind, Object};
+use crate::client::object::{Kind, Object};
+use crate::reconcile::controller::Controller;
+use crate::watch::caches::{self, Cache};
 
 /// As of the watches.
 const PAGE_SIZE: u32 = 100;

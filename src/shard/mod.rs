@@ -29,14 +29,14 @@ use tokio::sync::{Notify, watch as signal};
 use tokio::task::JoinSet;
 use tracing::{error, info};
 
-use crate::caches::Cache;
+use crate::client::object::{Kind, Object};
+use crate::client::requests::Server;
 use crate::client::{ClientError, Dial, WatchClient, client};
 use crate::clock;
-use crate::controller::Controller;
-use crate::metrics::Metrics;
-use crate::object::{Kind, Object};
-use crate::renewal::Orders;
-use crate::requests::Server;
+use crate::reconcile::controller::Controller;
+use crate::serve::metrics::Metrics;
+use crate::watch::caches::Cache;
+use crate::watch::renewal::Orders;
 use crate::watch::{self, Sink};
 
 pub(crate) use selector::Selector;

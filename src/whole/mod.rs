@@ -1,5 +1,5 @@
 //! The whole operator over a cluster in memory, in virtual time: watches, client, workers and events
-//! as `wire.rs` starts them, and between them and the server a layer that injects faults. What takes
+//! as `commands/run.rs` starts them, and between them and the server a layer that injects faults. What takes
 //! hours on a real cluster takes milliseconds here.
 //!
 //! The clock is tokio's, paused: it moves when everybody waits. So a wait that nobody ends is an hour

@@ -1,4 +1,4 @@
-//! A cluster in memory with the operator on it, wired as `wire.rs` wires it, under a clock that moves
+//! A cluster in memory with the operator on it, wired as `commands/run.rs` wires it, under a clock that moves
 //! only when everybody waits.
 
 use std::sync::Arc;
@@ -22,11 +22,12 @@ use world::{Cluster, Conventions, Resource};
 use super::faults::Faulty;
 use super::law::Law;
 use crate::args::{Arguments, Command};
-use crate::controller::Controller;
+use crate::client::lifeline::Lifeline;
+use crate::clock;
+use crate::commands::run;
 use crate::leadership::Leadership;
-use crate::lifeline::Lifeline;
-use crate::metrics::Metrics;
-use crate::{clock, wire};
+use crate::reconcile::controller::Controller;
+use crate::serve::metrics::Metrics;
 
 /// How often the rig looks.
 const LOOK: Duration = Duration::from_millis(50);
@@ -52,12 +53,12 @@ pub(super) struct Rig {
 /// An operator, and what it needs to end as its process would.
 pub(super) struct Operator {
     pub(super) controllers: Vec<Arc<Controller>>,
-    workers: Vec<wire::Workers>,
+    workers: Vec<run::Workers>,
     tasks: JoinSet<()>,
-    candidacy: Option<wire::Candidacy>,
+    candidacy: Option<run::Candidacy>,
 }
 
-/// Starts an operator as `wire::run` does.
+/// Starts an operator as `run::run` does.
 fn start(flavour: Flavour, faults: &Faulty, is_elected: bool) -> Operator {
     start_with(flavour, faults, &[&format!("--leader-elect={is_elected}")])
 }
@@ -71,24 +72,24 @@ fn start_with(flavour: Flavour, faults: &Faulty, flags: &[&str]) -> Operator {
     let (metrics, mut tasks) = (Metrics::new().unwrap(), JoinSet::new());
     let (leadership, candidacy) = match arguments.election.timings().unwrap() {
         Some(timings) => {
-            let seat = wire::seat(&arguments, "default");
+            let seat = run::seat(&arguments, "default");
             faults.is_of(&seat.identity);
             let (leadership, candidacy) =
-                wire::run_for_leader(seat, timings, &dial, &metrics, &mut tasks).unwrap();
+                run::run_for_leader(seat, timings, &dial, &metrics, &mut tasks).unwrap();
             (leadership, Some(candidacy))
         }
         None => (Leadership::unneeded(), None),
     };
-    let controllers = wire::controllers(&arguments, &dial, &metrics, &leadership, &mut tasks).unwrap();
+    let controllers = run::controllers(&arguments, &dial, &metrics, &leadership, &mut tasks).unwrap();
     let (ready, _) = watch::channel(false);
-    let workers = wire::start(&controllers, &arguments, ready, &mut tasks);
+    let workers = run::start(&controllers, &arguments, ready, &mut tasks);
     Operator { controllers, workers, tasks, candidacy }
 }
 
 impl Operator {
     /// It ends as it does when its process is told to.
     pub(super) async fn end(mut self) {
-        let is_drained = wire::stop(&self.controllers, self.workers).await;
+        let is_drained = run::stop(&self.controllers, self.workers).await;
         if let Some(candidacy) = self.candidacy {
             candidacy.end(is_drained).await;
         }

@@ -14,7 +14,7 @@ use world::UNREADY_AFTER_MS;
 use super::faults::{Fault, Faulty, On};
 use super::rig::{Operator, Rig};
 use super::{AN_HOUR, BOTH, SOON};
-use crate::wire;
+use crate::commands::run;
 
 /// After the leader is gone without a word, until the other one writes.
 const TAKEOVER: Duration = Duration::from_secs(20);
@@ -250,7 +250,7 @@ async fn a_leader_that_cannot_renew() {
 async fn lists_that_fail_while_taking_over() {
     for (flavour, kind) in [(Flavour::Rollwright, "replicasets"), (Flavour::AppsV1, "deployments")] {
         let (rig, leader, other) = two(flavour, 10).await;
-        let health = wire::health(&other.operator.controllers, Duration::from_secs(180));
+        let health = run::health(&other.operator.controllers, Duration::from_secs(180));
         rig.set_image("web", "app:v2").await;
         rig.half_way("web").await;
         for fault in [Fault::Refuse(500), Fault::Hang] {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::metrics::Metrics;
+use crate::serve::metrics::Metrics;
 use crate::shadow::tally::Tally;
 
 pub(super) const KCM: &str = "kube-controller-manager";

@@ -1,0 +1,193 @@
+//! Clients for the API server.
+
+pub(crate) mod lifeline;
+pub(crate) mod object;
+pub(crate) mod requests;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderValue, header};
+use kube::client::ClientBuilder;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::{Client, Config};
+
+use crate::args::ClientArguments;
+use crate::client::lifeline::Lifeline;
+use crate::client::requests::explain;
+use crate::serve::health::Pulse;
+use crate::serve::metrics::{Metrics, traffic::Traffic};
+use crate::watch;
+
+/// A server that cannot be reached is tried again soon; waiting longer helps nobody.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What the operator calls itself in its requests.
+const USER_AGENT: &str = concat!("rollwright/", env!("CARGO_PKG_VERSION"));
+
+/// Why there is no client.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ClientError {
+    /// The file named on the command line.
+    #[error("--kubeconfig {path}: {source}")]
+    Kubeconfig { path: String, source: Box<kube::config::KubeconfigError> },
+    /// The context named on the command line.
+    #[error("--context {context}: {source}")]
+    Context { context: String, source: Box<kube::config::KubeconfigError> },
+    /// Neither a kubeconfig nor a service account.
+    #[error("no cluster is configured; name a file with --kubeconfig ({0})")]
+    Infer(Box<kube::config::InferConfigError>),
+    /// Nothing tells a true server from a false one.
+    #[error(
+        "the server {server} cannot be verified: the kubeconfig names no certificate authority for its \
+         cluster, and this machine has no certificates of its own ({cause}). Put certificate-authority \
+         or certificate-authority-data into the kubeconfig, or name a file of certificates by SSL_CERT_FILE"
+    )]
+    NoAuthority { server: String, cause: String },
+    /// Certificates or keys that cannot be used.
+    #[error("the cluster's configuration cannot be used: {0}")]
+    Build(String),
+}
+
+/// How to reach the cluster.
+///
+/// Requests are not retried by the client: a write must not leave minutes after it was decided,
+/// and each pass is retried as a whole, from fresh data.
+pub(crate) async fn config(arguments: &ClientArguments) -> Result<Config, ClientError> {
+    let options = KubeConfigOptions { context: arguments.context.clone(), ..KubeConfigOptions::default() };
+    let mut config = match (&arguments.kubeconfig, &arguments.context) {
+        (Some(path), _) => {
+            let explain = |source| ClientError::Kubeconfig {
+                path: path.display().to_string(),
+                source: Box::new(source),
+            };
+            let kubeconfig = Kubeconfig::read_from(path).map_err(explain)?;
+            Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(explain)?
+        }
+        (None, Some(context)) => Config::from_kubeconfig(&options)
+            .await
+            .map_err(|source| ClientError::Context { context: context.clone(), source: Box::new(source) })?,
+        (None, None) => Config::infer().await.map_err(|error| ClientError::Infer(Box::new(error)))?,
+    };
+    spare_certificates(&mut config);
+    Ok(ours(config))
+}
+
+/// How to reach a server on this machine that speaks HTTP, with nothing but its address.
+pub(crate) fn loopback(port: u16) -> Result<Config, ClientError> {
+    let url = format!("http://127.0.0.1:{port}").parse::<http::Uri>();
+    let mut config = Config::new(url.map_err(|error| ClientError::Build(error.to_string()))?);
+    spare_certificates(&mut config);
+    Ok(ours(config))
+}
+
+/// The client looks for the system's certificates whenever it is given none, and fails if there are
+/// none, as in an image that holds one program. Where none will be looked at, none are needed.
+fn spare_certificates(config: &mut Config) {
+    let is_plain =
+        config.cluster_url.scheme() == Some(&http::uri::Scheme::HTTP) && config.proxy_url.is_none();
+    if config.root_cert.is_none() && (is_plain || config.accept_invalid_certs) {
+        config.root_cert = Some(Vec::new());
+    }
+}
+
+fn ours(mut config: Config) -> Config {
+    // Else nobody could tell from an audit log who it was.
+    config.headers.push((header::USER_AGENT, HeaderValue::from_static(USER_AGENT)));
+    config.default_retry = false;
+    config.connect_timeout = Some(CONNECT_TIMEOUT);
+    config
+}
+
+/// Makes clients of one cluster, each with this layer and a connection pool of its own.
+pub(crate) type Dial<'a> = &'a dyn Fn(&Lifeline) -> Result<Client, ClientError>;
+
+/// Makes clients of the cluster that is configured.
+pub(crate) fn dial(config: &Config, metrics: &Metrics) -> impl Fn(&Lifeline) -> Result<Client, ClientError> {
+    |lifeline| build(config, lifeline, metrics)
+}
+
+/// A client with a connection pool of its own, for requests that have a deadline.
+pub(crate) fn client(dial: Dial<'_>) -> Result<Client, ClientError> {
+    dial(&Lifeline::of_requests())
+}
+
+fn build(config: &Config, lifeline: &Lifeline, metrics: &Metrics) -> Result<Client, ClientError> {
+    let builder = ClientBuilder::try_from(config.clone());
+    let builder = builder.map_err(|error| failed(config, &error))?;
+    let traffic = Traffic::to(&config.cluster_url, metrics);
+    Ok(builder.with_layer(lifeline).with_layer(&traffic).build())
+}
+
+fn failed(config: &Config, error: &kube::Error) -> ClientError {
+    let cause = explain(error);
+    match error {
+        kube::Error::RustlsTls(kube::client::RustlsTlsError::AddRootCertificate(_))
+            if config.root_cert.is_none() =>
+        {
+            ClientError::NoAuthority { server: config.cluster_url.to_string(), cause }
+        }
+        _ => ClientError::Build(cause),
+    }
+}
+
+/// The clients of an API's watches, which have no deadline but must not be silent for long.
+pub(crate) struct WatchClients {
+    /// One pair for the whole cluster, or one for each namespace.
+    pub(crate) pairs: Vec<WatchPair>,
+    /// For those of single Deployments, which share it.
+    pub(crate) pods: WatchClient,
+}
+
+/// The watches that fill a cache, or its part that is one namespace.
+pub(crate) struct WatchPair {
+    /// `None` for all.
+    pub(crate) namespace: Option<String>,
+    pub(crate) workloads: WatchClient,
+    pub(crate) sets: WatchClient,
+}
+
+/// A client for a watch, with its pulse.
+pub(crate) struct WatchClient {
+    pub(crate) client: Client,
+    pub(crate) pulse: Arc<Pulse>,
+}
+
+impl WatchPair {
+    /// Both watches of this namespace, or of the cluster.
+    pub(crate) fn new(dial: Dial<'_>, namespace: Option<String>) -> Result<Self, ClientError> {
+        let client = || WatchClient::new(dial);
+        Ok(Self { namespace, workloads: client()?, sets: client()? })
+    }
+}
+
+impl WatchClient {
+    /// With connections of its own.
+    pub(crate) fn new(dial: Dial<'_>) -> Result<Self, ClientError> {
+        let pulse = Arc::new(Pulse::new());
+        let lifeline = Lifeline::of_watch(watch::SILENCE_MAX, pulse.clone());
+        let client = dial(&lifeline)?;
+        Ok(Self { client, pulse })
+    }
+}
+
+impl WatchClients {
+    /// Whether one that fills a cache is known to be broken.
+    pub(crate) fn are_broken(&self) -> bool {
+        self.pairs.iter().flat_map(|pair| [&pair.workloads, &pair.sets]).any(|watch| watch.pulse.is_broken())
+    }
+
+    /// For these namespaces; none stands for all.
+    pub(crate) fn new(dial: Dial<'_>, namespaces: &[String]) -> Result<Self, ClientError> {
+        let pairs = if namespaces.is_empty() {
+            vec![WatchPair::new(dial, None)?]
+        } else {
+            let pair = |name: &String| WatchPair::new(dial, Some(name.clone()));
+            namespaces.iter().map(pair).collect::<Result<_, _>>()?
+        };
+        Ok(Self { pairs, pods: WatchClient::new(dial)? })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! Whether this process may write: the claim that the election keeps up, and everybody reads.
+//!
+//! A claim ends by itself when its time is over, on the monotonic clock, whether or not the
+//! election gets to run. So a process that was stopped for a while, or cannot reach the server,
+//! writes nothing from the first moment on.
+
+pub(crate) mod election;
+pub(crate) mod turns;
+
+use std::time::Instant;
+
+use engine::pass::Refusal;
+use lease::Claim;
+use tokio::sync::watch;
+
+use crate::clock;
+
+/// The term of those that need no election.
+const ONLY_TERM: u64 = 0;
+
+/// Whether this process may write; cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Leadership(Option<watch::Receiver<Option<Claim>>>);
+
+/// Where the election tells of our claim.
+pub(crate) type Announcer = watch::Sender<Option<Claim>>;
+
+impl Leadership {
+    /// Nobody else is there: no claim is needed.
+    pub(crate) fn unneeded() -> Self {
+        Self(None)
+    }
+
+    /// Nothing is written but under a claim.
+    pub(crate) fn elected() -> (Announcer, Self) {
+        let (announcer, claim) = watch::channel(None);
+        (announcer, Self(Some(claim)))
+    }
+
+    /// Whether there is an election.
+    pub(crate) fn is_elected(&self) -> bool {
+        self.0.is_some()
+    }
+
+    fn claim(&self) -> Option<Claim> {
+        let claim = *self.0.as_ref()?.borrow();
+        claim.filter(|claim| clock::now() < claim.until)
+    }
+
+    /// The term that work may be begun in now; `None` while we stand by.
+    pub(crate) fn term(&self) -> Option<u64> {
+        match &self.0 {
+            None => Some(ONLY_TERM),
+            Some(_) => self.claim().map(|claim| claim.term),
+        }
+    }
+
+    /// Lets a write leave, and says when waiting for its answer has to end, if ever: then another
+    /// may lead. Work that was begun in an earlier term has seen an older cluster; its writes are
+    /// refused as if there were no claim. `None` is work that belongs to no term.
+    pub(crate) fn permit(&self, term: Option<u64>) -> Result<Option<Instant>, Refusal> {
+        if !self.is_elected() {
+            return Ok(None);
+        }
+        let claim = self.claim().ok_or_else(Refusal::not_leader)?;
+        let is_of_this_term = term.is_none_or(|term| term == claim.term);
+        if is_of_this_term { Ok(Some(claim.expires)) } else { Err(Refusal::not_leader()) }
+    }
+
+    /// Waits until we lead; returns the term.
+    pub(crate) async fn won(&self) -> u64 {
+        let Some(mut claims) = self.0.clone() else { return ONLY_TERM };
+        loop {
+            if let Some(term) = self.term() {
+                return term;
+            }
+            if claims.changed().await.is_err() {
+                // The election has ended, and with it the process.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    /// Waits until we lead no more, or in another term.
+    pub(crate) async fn lost(&self, term: u64) {
+        let Some(mut claims) = self.0.clone() else { return std::future::pending().await };
+        loop {
+            let Some(claim) = self.claim().filter(|claim| claim.term == term) else { return };
+            tokio::select! {
+                () = tokio::time::sleep_until(claim.until.into()) => {}
+                changed = claims.changed() => if changed.is_err() {
+                    return;
+                },
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

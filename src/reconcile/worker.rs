@@ -1,0 +1,91 @@
+//! Workers: take a key, make a pass, say when the key comes again.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use engine::index::Key;
+use engine::next::{Next, Scheduled};
+use engine::pass::PassError;
+use futures::FutureExt as _;
+use tokio::time::Instant;
+use tracing::{debug, error, info, warn};
+
+use crate::reconcile::controller::Controller;
+use crate::serve::metrics::standard::Reconciled;
+use crate::write::live::Live;
+
+/// From this many failures in a row on, a failure is worth a warning.
+const FAILURES_NOTABLE: u32 = 3;
+
+/// Works until the queue is closed.
+pub(crate) async fn work(controller: Arc<Controller>) {
+    while let Some((key, waited)) = controller.queue.pop().await {
+        let Some(term) = controller.term() else {
+            // We have just lost it, and the queue is about to be paused.
+            controller.queue.put_back(&key);
+            continue;
+        };
+        controller.meters.took(waited);
+        let started = Instant::now();
+        controller.progress.took();
+        let stay = controller.stay(&key.namespace);
+        let port = Live { controller: &controller, key: &key, term, stay };
+        let attempt = controller.engine.attempt(&port, &key);
+        let next = match AssertUnwindSafe(attempt).catch_unwind().await {
+            Ok(next) => next,
+            Err(payload) => {
+                controller.meters.panicked();
+                let message = format!("panicked: {}", panic_text(payload.as_ref()));
+                error!(%key, message, "a pass panicked; this Deployment is tried again later");
+                Next::Failed(PassError { message, retry: true, conflict: false })
+            }
+        };
+        controller.meters.finished(started.elapsed());
+        let is_in_charge =
+            controller.leadership.term() == Some(term) && controller.stay(&key.namespace) == stay;
+        if matches!(next, Next::Failed(_)) && !is_in_charge {
+            // No fault of this Deployment.
+            debug!(%key, "a pass ended early: this replica leads no more, or the namespace is not ours");
+            controller.queue.put_back(&key);
+        } else {
+            schedule(&controller, &key, &next);
+        }
+        controller.progress.finished();
+    }
+}
+
+fn panic_text(payload: &(dyn std::any::Any + Send)) -> &str {
+    let owned = || payload.downcast_ref::<String>().map(String::as_str);
+    payload.downcast_ref::<&str>().copied().or_else(owned).unwrap_or("(no message)")
+}
+
+fn schedule(controller: &Controller, key: &Key, next: &Next) {
+    let scheduled = controller.queue.schedule(key, next);
+    let error = match next {
+        Next::Failed(error) => error.message.as_str(),
+        _ => "",
+    };
+    let is_conflict = matches!(next, Next::Failed(error) if error.conflict);
+    let (result, reconciled) = match scheduled {
+        Scheduled::Fine if matches!(next, Next::After(_)) => ("ok", Reconciled::RequeueAfter),
+        Scheduled::Fine => ("ok", Reconciled::Success),
+        Scheduled::Parked => ("parked", Reconciled::RequeueAfter),
+        Scheduled::Yielded => ("yielded", Reconciled::RequeueAfter),
+        Scheduled::GivenUp => {
+            info!(%key, error, "given up until something changes");
+            controller.meters.gave_up();
+            ("given_up", Reconciled::Error)
+        }
+        Scheduled::Retry(delay, count) => {
+            controller.meters.retries();
+            if is_conflict || count < FAILURES_NOTABLE {
+                debug!(%key, error, count, ?delay, "failed, to be tried again");
+            } else {
+                warn!(%key, error, count, ?delay, "failed, to be tried again");
+            }
+            if is_conflict { ("conflict", Reconciled::Requeue) } else { ("error", Reconciled::Error) }
+        }
+    };
+    controller.meters.reconciled(reconciled);
+    controller.metrics.passes.with_label_values(&[controller.flavour.api_version(), result]).inc();
+}

@@ -1,0 +1,115 @@
+//! `/debug/state`: how queue, watches and ledger stand, for people who look for the reason why
+//! nothing happens. It names Deployments, so it is off by default.
+
+use std::sync::{Arc, Weak};
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::clock;
+use crate::reconcile::controller::Controller;
+use crate::serve::admin::More;
+use crate::serve::health::Health;
+
+/// Entries of each list; how many there are is told besides.
+const LISTED_MAX: usize = 100;
+
+/// What can be told.
+#[derive(Clone)]
+pub(crate) struct State {
+    controllers: Vec<Weak<Controller>>,
+    health: Arc<Health>,
+}
+
+impl State {
+    pub(crate) fn of(controllers: &[Arc<Controller>], health: &Arc<Health>) -> Self {
+        Self { controllers: controllers.iter().map(Arc::downgrade).collect(), health: health.clone() }
+    }
+
+    /// The page.
+    pub(crate) fn page(self) -> More {
+        Arc::new(move |path| (path == "/debug/state").then(|| format!("{:#}", self.document())))
+    }
+
+    /// The document.
+    fn document(&self) -> Value {
+        let watches = self.health.watches.iter().map(|watch| {
+            json!({
+                "api": watch.api,
+                "kind": watch.kind,
+                "namespace": watch.namespace,
+                "silentSeconds": watch.pulse.age().as_secs_f64(),
+                "state": if watch.pulse.is_broken() { "broken" } else { "well" },
+            })
+        });
+        let complaints = self.health.complaints();
+        let complaints: Vec<&str> = complaints.lines().collect();
+        let controllers = self.controllers.iter().filter_map(Weak::upgrade);
+        json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "time": jiff::Timestamp::now().to_string(),
+            "stalled": complaints,
+            "watches": watches.collect::<Vec<_>>(),
+            "controllers": controllers.map(|controller| of_controller(&controller)).collect::<Vec<_>>(),
+        })
+    }
+}
+
+fn of_controller(controller: &Controller) -> Value {
+    let now = clock::now();
+    let (deployments, replica_sets) = controller.index().sizes();
+    json!({
+        "api": controller.flavour.api_version(),
+        "atWork": controller.progress.is_running(),
+        // Without an election everybody leads; with one, a term has a number.
+        "leads": controller.leadership.term().is_some(),
+        "term": controller.leadership.term().filter(|_| controller.leadership.is_elected()),
+        "cached": {"deployments": deployments, "replicaSets": replica_sets},
+        "queue": controller.queue.document(now),
+        "ledger": ledger(controller, now),
+    })
+}
+
+fn ledger(controller: &Controller, now: Instant) -> Value {
+    let state = controller.engine.state();
+    let waits = state.ledger.waits();
+    let listed = waits.iter().take(LISTED_MAX).map(|(key, (since, what))| {
+        let seconds = now.saturating_duration_since(*since).as_secs_f64();
+        json!({"deployment": key.to_string(), "forSeconds": seconds, "waitsFor": what})
+    });
+    json!({"count": waits.len(), "waits": listed.collect::<Vec<_>>()})
+}
+
+impl crate::reconcile::queue::Queue {
+    /// How it stands: what is in work, and what comes when, the next first.
+    fn document(&self, now: Instant) -> Value {
+        let reading = self.reading();
+        self.read(|state| {
+            let (queue, starts) = (&state.queue, &state.starts);
+            let in_work = queue.in_work();
+            let in_work = in_work.iter().take(LISTED_MAX).map(|(key, since)| {
+                let seconds = now.saturating_duration_since(*since).as_secs_f64();
+                json!({"deployment": key.to_string(), "forSeconds": seconds})
+            });
+            let in_work: Vec<_> = in_work.collect();
+            let mut due: Vec<_> = state.waits(now).into_iter().collect();
+            due.sort_unstable_by_key(|(key, wait)| (wait.until, *key));
+            let listed = due.iter().take(LISTED_MAX).map(|(key, wait)| {
+                json!({
+                    "deployment": key.to_string(),
+                    "inSeconds": wait.until.saturating_duration_since(now).as_secs_f64(),
+                    "waitsFor": wait.reason.as_str(),
+                    "rolloutsBefore": starts.before(key),
+                    "failures": queue.failures(key),
+                })
+            });
+            json!({
+                "depth": reading.depth,
+                "added": reading.added,
+                "inWork": in_work,
+                "delayedCount": due.len(),
+                "delayed": listed.collect::<Vec<_>>(),
+            })
+        })
+    }
+}

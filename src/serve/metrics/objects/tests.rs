@@ -1,0 +1,78 @@
+use plan::Flavour;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::watch::caches;
+
+fn shown(status: &Value) -> String {
+    let body = json!({
+        "metadata": {
+            "namespace": "shop", "name": "web", "uid": "u", "generation": 3,
+            "creationTimestamp": "2026-04-01T12:00:00Z",
+        },
+        "spec": {"replicas": 10, "template": {}},
+        "status": status,
+    });
+    let workload = caches::workload(Flavour::Rollwright, &body).expect("a Deployment");
+    let mut text = Vec::new();
+    render(&[Shown { api: "rollwright.dev/v1", workloads: vec![workload.into()], omitted: 7 }], &mut text);
+    String::from_utf8(text).expect("text")
+}
+
+const WEB: &str = r#"api="rollwright.dev/v1",namespace="shop",deployment="web""#;
+
+#[test]
+fn shapes_are_those_of_kube_state_metrics() {
+    let text = shown(&json!({
+        "observedGeneration": 2, "replicas": 11, "updatedReplicas": 4, "readyReplicas": 9,
+        "availableReplicas": 8, "unavailableReplicas": 3, "terminatingReplicas": 1,
+    }));
+    for (name, value) in [
+        ("created", 1_775_044_800),
+        ("metadata_generation", 3),
+        ("spec_paused", 0),
+        ("spec_replicas", 10),
+        ("spec_strategy_rollingupdate_max_surge", 3),
+        ("spec_strategy_rollingupdate_max_unavailable", 2),
+        ("status_observed_generation", 2),
+        ("status_replicas", 11),
+        ("status_replicas_available", 8),
+        ("status_replicas_ready", 9),
+        ("status_replicas_unavailable", 3),
+        ("status_replicas_updated", 4),
+        ("status_terminating_replicas", 1),
+    ] {
+        let line = format!("\nrollwright_deployment_{name}{{{WEB}}} {value}\n");
+        assert!(text.contains(&line), "{line} in\n{text}");
+    }
+    assert!(text.contains("\n# TYPE rollwright_deployment_spec_replicas gauge\n"));
+    assert!(text.contains("\nrollwright_object_metrics_omitted{api=\"rollwright.dev/v1\"} 7\n"));
+}
+
+#[test]
+fn a_condition_has_a_series_for_each_status_it_could_have() {
+    let text = shown(&json!({"conditions": [
+        {"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"},
+        {"type": "Progressing", "status": "True", "reason": "ProgressDeadlineExceeded"},
+        {"type": "example.com/Foreign", "status": "True", "reason": "Whatever"},
+        {"type": "Available", "status": "True", "reason": "not a \"word\"\n"},
+    ]}));
+    let of = |condition: &str, reason: &str, status: &str, value: u8| {
+        format!(
+            "rollwright_deployment_status_condition{{{WEB},condition=\"{condition}\",reason=\"{reason}\",status=\"{status}\"}} {value}"
+        )
+    };
+    let lines: Vec<_> =
+        text.lines().filter(|line| line.starts_with("rollwright_deployment_status_condition{")).collect();
+    let (available, progressing) = ("Available", "Progressing");
+    let late = "ProgressDeadlineExceeded";
+    let expected = [
+        of(available, "", "true", 1),
+        of(available, "", "false", 0),
+        of(available, "", "unknown", 0),
+        of(progressing, late, "true", 0),
+        of(progressing, late, "false", 1),
+        of(progressing, late, "unknown", 0),
+    ];
+    assert_eq!(lines, expected);
+}

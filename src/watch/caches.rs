@@ -1,0 +1,291 @@
+//! The watches of one flavour, and how what they bring gets into the index and the queue.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use api::decode::{self, Defaults};
+use engine::packed::Packed;
+use engine::rivalry::Sighting;
+use engine::territory;
+use kube::Api;
+use kube::runtime::watcher;
+use plan::keys::LAST_APPLIED;
+use plan::{Flavour, Workload};
+use serde_json::Value;
+use tokio::sync::watch as signal;
+use tokio::task::JoinSet;
+use tracing::{error, info};
+
+use crate::client::object::{Kind, Object};
+use crate::client::{WatchClient, WatchPair};
+use crate::clock;
+use crate::index::{Key, Placed};
+use crate::reconcile::controller::Controller;
+use crate::serve::health::Pulse;
+use crate::shard::Shard;
+use crate::watch::quarantine::Quarantine;
+use crate::watch::renewal::{Orders, Renewer, renewal};
+use crate::watch::unread::Unread;
+use crate::watch::{self, Sink};
+
+/// How often a watch that has yet to begin gives a sign of life.
+const BEAT: Duration = Duration::from_secs(10);
+
+/// What can be asked of a cache.
+#[derive(Clone)]
+pub(crate) struct Cache {
+    pub(crate) kind: &'static str,
+    /// The objects that it should hold and cannot be understood.
+    pub(crate) quarantine: Arc<Quarantine>,
+    is_filled: signal::Receiver<bool>,
+    renewer: Renewer,
+}
+
+/// Starts the watches of a flavour.
+pub(crate) fn start(controller: &Arc<Controller>, tasks: &mut JoinSet<()>) -> Vec<Cache> {
+    let (flavour, shard) = (controller.flavour, controller.shard.as_ref());
+    let labels = flavour.set_labels().map(|(key, value)| format!("{key}={value}"));
+    let mut caches = Vec::new();
+    for pair in &controller.watches.pairs {
+        let mut common = |kind| {
+            let (filled, is_filled) = signal::channel(false);
+            let (renewer, orders) = renewal();
+            let quarantine = Arc::new(Quarantine::new(controller, kind));
+            caches.push(Cache { kind, quarantine: quarantine.clone(), is_filled, renewer });
+            let (controller, namespace) = (controller.clone(), pair.namespace.clone());
+            (Common { controller, kind, namespace, filled, quarantine }, orders)
+        };
+        let (workloads, orders) = common("deployments");
+        let kind = Kind::Deployment(flavour);
+        let watch = follow(pair, &pair.workloads, kind, None, orders, Workloads(workloads));
+        tasks.spawn(once_open(shard.cloned(), pair.workloads.pulse.clone(), watch));
+        let (sets, orders) = common("replicasets");
+        let labels = labels.as_deref();
+        let watch = follow(pair, &pair.sets, Kind::ReplicaSet, labels, orders, Sets(sets));
+        tasks.spawn(once_open(shard.cloned(), pair.sets.pulse.clone(), watch));
+    }
+    caches
+}
+
+/// Watches from when it is known which namespaces to look at.
+async fn once_open(shard: Option<Arc<Shard>>, pulse: Arc<Pulse>, watch: impl Future<Output = ()>) {
+    if let Some(shard) = shard {
+        // Until then it does not stand still: it is the watch of namespaces that does.
+        while tokio::time::timeout(BEAT, shard.opened()).await.is_err() {
+            pulse.beat();
+        }
+    }
+    watch.await;
+}
+
+fn follow<S: Sink<Unread>>(
+    pair: &WatchPair,
+    watch: &WatchClient,
+    kind: Kind,
+    labels: Option<&str>,
+    orders: Orders,
+    sink: S,
+) -> impl Future<Output = ()> + use<S> {
+    let api = match &pair.namespace {
+        Some(namespace) => Api::namespaced_with(watch.client.clone(), namespace, &kind),
+        None => Api::all_with(watch.client.clone(), &kind),
+    };
+    watch::watch(api, watch::config(labels), watch.pulse.clone(), orders, sink)
+}
+
+/// Waits until all caches have been filled.
+pub(crate) async fn all_filled(caches: &[Cache]) {
+    for cache in caches {
+        if cache.is_filled.clone().wait_for(|filled| *filled).await.is_err() {
+            // The watch is gone, and the process about to end.
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// Fills all caches anew, by lists that begin after this call.
+pub(crate) async fn renew(caches: &[Cache]) {
+    futures::future::join_all(caches.iter().map(|cache| cache.renewer.renew())).await;
+}
+
+struct Common {
+    controller: Arc<Controller>,
+    kind: &'static str,
+    /// The part of the cluster that is watched; `None` for all.
+    namespace: Option<String>,
+    filled: signal::Sender<bool>,
+    quarantine: Arc<Quarantine>,
+}
+
+impl Common {
+    /// Whether an object is kept, if it can be understood.
+    fn admits(&self, object: &Object) -> bool {
+        self.controller.index().admits(object.namespace())
+    }
+
+    /// All objects are about to be listed.
+    fn begin(&self, kind: territory::Kind) {
+        self.controller.index().begin(kind);
+        self.quarantine.start_over();
+    }
+
+    fn note_filled(&self) {
+        if !self.filled.send_replace(true) {
+            let (api, namespace) = (self.controller.flavour.api_version(), self.namespace.as_deref());
+            info!(api, kind = self.kind, namespace, "cache is filled");
+        }
+        self.note_sizes();
+        if let Some(shard) = &self.controller.shard {
+            shard.lists_came();
+        }
+    }
+
+    fn note_sizes(&self) {
+        let (workloads, sets) = self.controller.index().sizes();
+        let cached = &self.controller.metrics.cached;
+        let api = self.controller.flavour.api_version();
+        let gauge = |kind: &str, size: usize| {
+            cached.with_label_values(&[api, kind]).set(i64::try_from(size).unwrap_or(i64::MAX));
+        };
+        gauge("deployments", workloads);
+        gauge("replicasets", sets);
+    }
+}
+
+struct Workloads(Common);
+
+/// A Deployment, or the name of one that cannot be understood.
+enum Read {
+    Workload(Packed<Workload>),
+    Unreadable(Key, String),
+}
+
+impl Sink<Unread> for Workloads {
+    type Item = Read;
+
+    fn read(&self, unread: Unread) -> Option<Read> {
+        if !self.0.admits(unread.metadata()) {
+            return None;
+        }
+        let (mut object, whole) = unread.read();
+        let key = Key { namespace: object.namespace().to_owned(), name: object.name().to_owned() };
+        slim(&mut object.body);
+        let decoded = whole.and_then(|()| workload(self.0.controller.flavour, &object.body));
+        if let Ok(workload) = &decoded {
+            let sighting = Sighting::new(workload, object.status_writer.take());
+            self.0.controller.engine.saw_status(&key, sighting, clock::now());
+            let template = object.body.pointer("/spec/template").unwrap_or(&Value::Null);
+            self.0.controller.engine.saw_template(&key, workload, template);
+        }
+        self.0.quarantine.judge(&object, decoded.as_ref().err());
+        Some(match decoded {
+            Ok(workload) => Read::Workload(workload.into()),
+            Err(_) => Read::Unreadable(key, object.resource_version().to_owned()),
+        })
+    }
+
+    fn begin(&self) {
+        self.0.begin(territory::Kind::Workloads);
+    }
+
+    fn reset(&self, items: Vec<Read>) {
+        let readable = items.into_iter().filter_map(|item| match item {
+            Read::Workload(workload) => Some(workload),
+            Read::Unreadable(..) => None,
+        });
+        let namespace = self.0.namespace.as_deref();
+        self.0.controller.queue.feed(|engine, now| engine.workloads_listed(namespace, readable, now));
+        self.0.note_filled();
+    }
+
+    fn apply(&self, item: Read) {
+        self.0.controller.queue.feed(|engine, now| match item {
+            Read::Workload(workload) => engine.workload_came(workload, now),
+            Read::Unreadable(key, version) => engine.workload_gone(key, &version, now),
+        });
+        self.0.note_sizes();
+    }
+
+    fn delete(&self, object: &Unread) {
+        let object = object.metadata();
+        self.0.quarantine.judge(object, None);
+        let key = Key { namespace: object.namespace().to_owned(), name: object.name().to_owned() };
+        self.0.controller.engine.state().rivalry.forget(&key);
+        let version = object.resource_version();
+        self.0.controller.queue.feed(|engine, now| engine.workload_gone(key, version, now));
+        self.0.note_sizes();
+    }
+
+    fn failed(&self, error: &watcher::Error, failures: u32) {
+        let controller = &self.0.controller;
+        if watch::is_missing(error) && controller.flavour.is_custom_resource() {
+            if failures % 15 == 1 {
+                error!(
+                    crd = api::crd::CRD_NAME,
+                    "the CustomResourceDefinition is not installed: `rollwright crd | kubectl apply -f -` \
+                     installs it; waiting for it"
+                );
+            }
+        } else {
+            watch::log_failure(&controller.metrics, self.0.kind, error, failures);
+        }
+    }
+}
+
+/// Drops what nobody reads and what is large. The key stays, since it tells that there are
+/// annotations at all.
+pub(crate) fn slim(object: &mut Value) {
+    let annotations = object.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
+    if let Some(applied) = annotations.and_then(|annotations| annotations.get_mut(LAST_APPLIED)) {
+        *applied = Value::from("");
+    }
+}
+
+/// Decodes a Deployment as its API requires.
+pub(crate) fn workload(flavour: Flavour, body: &Value) -> Result<Workload, decode::Rejected> {
+    decode::workload(flavour, body, Defaults::of(flavour))
+}
+
+struct Sets(Common);
+
+impl Sink<Unread> for Sets {
+    type Item = Packed<Placed>;
+
+    fn read(&self, unread: Unread) -> Option<Packed<Placed>> {
+        if !self.0.admits(unread.metadata()) {
+            return None;
+        }
+        let (object, whole) = unread.read();
+        let decoded = whole.and_then(|()| decode::replica_set(self.0.controller.flavour, &object.body));
+        self.0.quarantine.judge(&object, decoded.as_ref().err());
+        let placed = Placed { namespace: object.namespace().to_owned(), set: Arc::new(decoded.ok()?) };
+        Some(placed.into())
+    }
+
+    fn begin(&self) {
+        self.0.begin(territory::Kind::Sets);
+    }
+
+    fn reset(&self, items: Vec<Packed<Placed>>) {
+        let namespace = self.0.namespace.as_deref();
+        self.0.controller.queue.feed(|engine, now| engine.sets_listed(namespace, items, now));
+        self.0.note_filled();
+    }
+
+    fn apply(&self, item: Packed<Placed>) {
+        self.0.controller.queue.feed(|engine, now| engine.set_came(item, now));
+        self.0.note_sizes();
+    }
+
+    fn delete(&self, object: &Unread) {
+        let object = object.metadata();
+        self.0.quarantine.judge(object, None);
+        let (namespace, version) = (object.namespace(), object.resource_version());
+        self.0.controller.queue.feed(|engine, now| engine.set_gone(namespace, object.uid(), version, now));
+        self.0.note_sizes();
+    }
+
+    fn failed(&self, error: &watcher::Error, failures: u32) {
+        watch::log_failure(&self.0.controller.metrics, self.0.kind, error, failures);
+    }
+}

@@ -1,0 +1,207 @@
+//! One task per watch, each with its own backoff: one watch's trouble never stops another.
+
+pub(crate) mod caches;
+pub(crate) mod pods;
+pub(crate) mod quarantine;
+pub(crate) mod renewal;
+pub(crate) mod unread;
+
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use kube::Api;
+use kube::runtime::watcher;
+use kube::runtime::watcher::Event;
+use serde::de::DeserializeOwned;
+use tokio::time::Instant;
+use tracing::{debug, warn};
+
+use crate::client::object::Object;
+use crate::client::requests::{explain, refusal};
+use crate::clock;
+use crate::serve::health::Pulse;
+use crate::serve::metrics::Metrics;
+use crate::watch::renewal::Orders;
+
+/// The server ends a watch after this long.
+const IDLE_SECONDS: u32 = 90;
+/// A watch that has been silent for longer is on a dead connection.
+pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(IDLE_SECONDS as u64 + 5);
+/// The text of a page is held several times over while it is read, and both watches of an API list at
+/// once.
+const PAGE_SIZE: u32 = 50;
+const BACKOFF_BASE: Duration = Duration::from_millis(200);
+const BACKOFF_MAX: Duration = Duration::from_secs(30);
+/// While the kind itself is missing: somebody is about to install it.
+const BACKOFF_MISSING: Duration = Duration::from_secs(2);
+/// A watch that has been well for so long since it failed starts its backoff anew. Few events come
+/// on a quiet watch, so these alone would not tell.
+const WELL_AFTER: Duration = Duration::from_secs(60);
+
+/// What a watch feeds; `O` is how much of an object it needs.
+pub(crate) trait Sink<O = Object> {
+    /// What is kept of an object; small, since a whole list of them is held.
+    type Item;
+    /// Reads an object; `None` sets it aside.
+    fn read(&self, object: O) -> Option<Self::Item>;
+    /// All objects are about to be read anew.
+    fn begin(&self) {}
+    /// These are all objects there are.
+    fn reset(&self, items: Vec<Self::Item>);
+    /// An object was added or changed.
+    fn apply(&self, item: Self::Item);
+    /// An object left the watch.
+    fn delete(&self, object: &O);
+    /// The watch failed, for the given time in a row; it is tried again.
+    fn failed(&self, error: &watcher::Error, failures: u32);
+}
+
+/// How a watch selects its objects.
+pub(crate) fn config(labels: Option<&str>) -> watcher::Config {
+    let config = watcher::Config::default().timeout(IDLE_SECONDS).page_size(PAGE_SIZE);
+    match labels {
+        Some(labels) => config.labels(labels),
+        None => config,
+    }
+}
+
+/// Watches until the task is dropped.
+pub(crate) async fn watch<O, S>(
+    api: Api<O>,
+    config: watcher::Config,
+    pulse: Arc<Pulse>,
+    mut orders: Orders,
+    sink: S,
+) where
+    O: kube::Resource + Clone + Debug + DeserializeOwned + Send + 'static,
+    S: Sink<O>,
+{
+    // The list with which it starts is not of the server's cache, but of what has been written.
+    let start = |orders: &mut Orders| {
+        orders.begin();
+        watcher(api.clone(), config.clone()).boxed()
+    };
+    let mut events = start(&mut orders);
+    let mut listed = Vec::new();
+    let mut failures = 0;
+    let mut well_since = Instant::now();
+    loop {
+        let event = tokio::select! {
+            biased;
+            () = orders.come() => {
+                // Whatever the old connection is good for: it may be dead, and nobody has noticed.
+                failures = 0;
+                events = start(&mut orders);
+                continue;
+            }
+            event = events.next() => event,
+        };
+        let Some(event) = event else { return };
+        // An attempt that failed is a sign of life too: this task moves.
+        pulse.beat();
+        match event {
+            Ok(Event::Init) => {
+                listed = Vec::new();
+                sink.begin();
+            }
+            Ok(Event::InitApply(object)) => listed.extend(sink.read(object)),
+            Ok(Event::InitDone) => {
+                failures = 0;
+                sink.reset(std::mem::take(&mut listed));
+                orders.deliver();
+            }
+            Ok(Event::Apply(object)) => {
+                failures = 0;
+                if let Some(item) = sink.read(object) {
+                    sink.apply(item);
+                }
+            }
+            Ok(Event::Delete(object)) => {
+                failures = 0;
+                sink.delete(&object);
+            }
+            Err(error) => {
+                pulse.fell_ill();
+                if well_since.elapsed() > WELL_AFTER {
+                    failures = 0;
+                }
+                failures += 1;
+                sink.failed(&error, failures);
+                pause(delay(&error, failures), &pulse, &mut orders).await;
+                if needs_a_new_list(&error) {
+                    events = start(&mut orders);
+                }
+                well_since = Instant::now();
+            }
+        }
+    }
+}
+
+/// Waits before the next attempt: what the server asks for in any case, and the rest unless somebody
+/// needs a list.
+async fn pause(delay: Duration, pulse: &Pulse, orders: &mut Orders) {
+    let asked = pulse.rest().min(BACKOFF_MAX);
+    tokio::time::sleep(asked).await;
+    tokio::select! {
+        () = tokio::time::sleep(delay.saturating_sub(asked)) => {}
+        () = orders.come() => {}
+    }
+}
+
+/// Whether going on would be in vain, or leave something out.
+///
+/// kube's watcher lists anew after a 410 in the stream. After one that answers the start of a
+/// watch it asks for the same version again, for ever. And after a line that it cannot parse it
+/// goes on with the next, although nobody knows what it would have told.
+fn needs_a_new_list(error: &watcher::Error) -> bool {
+    match error {
+        watcher::Error::WatchStartFailed(kube::Error::Api(status)) => status.code == 410,
+        watcher::Error::WatchFailed(kube::Error::SerdeError(_)) => true,
+        _ => false,
+    }
+}
+
+/// Exponential, with jitter, so that the watches of many operators do not return at once.
+fn delay(error: &watcher::Error, failures: u32) -> Duration {
+    let max = if is_missing(error) { BACKOFF_MISSING } else { BACKOFF_MAX };
+    let factor = 1_u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX);
+    let full = BACKOFF_BASE.saturating_mul(factor).min(max);
+    full.mul_f64(jitter().mul_add(0.5, 0.5))
+}
+
+/// Something between 0 and 1, from the clock: good enough to spread retries.
+pub(crate) fn jitter() -> f64 {
+    f64::from(clock::timestamp().subsec_nanosecond().unsigned_abs() % 1000) / 1000.0
+}
+
+/// Whether the server does not know the kind that is to be watched.
+pub(crate) fn is_missing(error: &watcher::Error) -> bool {
+    match error {
+        watcher::Error::InitialListFailed(kube::Error::Api(status))
+        | watcher::Error::WatchStartFailed(kube::Error::Api(status)) => status.code == 404,
+        _ => false,
+    }
+}
+
+/// In the server's words if it has spoken.
+fn text(error: &watcher::Error) -> String {
+    match error {
+        watcher::Error::InitialListFailed(cause)
+        | watcher::Error::WatchStartFailed(cause)
+        | watcher::Error::WatchFailed(cause) => refusal(cause).message,
+        watcher::Error::WatchError(status) => status.message.clone(),
+        watcher::Error::NoResourceVersion => explain(error),
+    }
+}
+
+/// Logs a failure: an expiry of the watch's history is routine, repeated trouble is not.
+pub(crate) fn log_failure(metrics: &Metrics, kind: &str, error: &watcher::Error, failures: u32) {
+    metrics.watch_errors.with_label_values(&[kind]).inc();
+    if failures < 2 {
+        debug!(kind, error = text(error), "watch interrupted");
+    } else {
+        warn!(kind, failures, error = text(error), "watch keeps failing");
+    }
+}

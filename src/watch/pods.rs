@@ -1,0 +1,154 @@
+//! Pods are watched for one Deployment at a time, while its Recreate waits for old pods to go.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use api::decode;
+use engine::pass::Refusal;
+use kube::Api;
+use kube::runtime::watcher;
+use plan::Pod;
+use tokio::sync::watch as signal;
+use tokio::task::AbortHandle;
+use tracing::debug;
+
+use crate::client::WatchClient;
+use crate::client::object::{Kind, Object};
+use crate::index::Key;
+use crate::reconcile::controller::Controller;
+use crate::watch::renewal::Orders;
+use crate::watch::{self, Sink};
+
+/// How long a pass waits for the first list.
+const FIRST_LIST: Duration = Duration::from_secs(5);
+
+/// The watches that run now.
+#[derive(Default)]
+pub(crate) struct PodWatches(Mutex<HashMap<Key, PodWatch>>);
+
+struct PodWatch {
+    uid: String,
+    selector: String,
+    pods: Arc<Mutex<HashMap<String, Pod>>>,
+    synced: signal::Receiver<bool>,
+    task: AbortHandle,
+}
+
+impl Drop for PodWatch {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl PodWatches {
+    /// The pods that a Deployment selects; watches them from now on.
+    pub(crate) async fn of(
+        &self,
+        controller: &Arc<Controller>,
+        key: &Key,
+        uid: &str,
+        selector: String,
+    ) -> Result<Vec<Pod>, Refusal> {
+        let (pods, mut synced) = {
+            let mut watches = self.lock();
+            let known = watches.get(key);
+            if known.is_none_or(|known| known.uid != uid || known.selector != selector) {
+                watches.insert(key.clone(), start(controller, key, uid, selector));
+            }
+            match watches.get(key) {
+                Some(watch) => (watch.pods.clone(), watch.synced.clone()),
+                None => return Err(unlisted(key)),
+            }
+        };
+        match tokio::time::timeout(FIRST_LIST, synced.wait_for(|synced| *synced)).await {
+            Ok(Ok(_)) => Ok(lock(&pods).values().cloned().collect()),
+            Ok(Err(_)) | Err(_) => Err(unlisted(key)),
+        }
+    }
+
+    /// Nobody waits for these pods any more.
+    pub(crate) fn stop(&self, key: &Key) {
+        if self.lock().remove(key).is_some() {
+            debug!(%key, "pods are not watched any more");
+        }
+    }
+
+    /// Nobody waits for any.
+    pub(crate) fn stop_all(&self) {
+        self.lock().clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<Key, PodWatch>> {
+        lock(&self.0)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn unlisted(key: &Key) -> Refusal {
+    let message = format!("the pods of {key} could not be listed within {} s", FIRST_LIST.as_secs());
+    Refusal::new(0, "", message)
+}
+
+fn start(controller: &Arc<Controller>, key: &Key, uid: &str, selector: String) -> PodWatch {
+    debug!(%key, selector, "pods are watched");
+    let pods = Arc::new(Mutex::new(HashMap::new()));
+    let (sender, synced) = signal::channel(false);
+    let WatchClient { client, pulse } = &controller.watches.pods;
+    let api = Api::namespaced_with(client.clone(), &key.namespace, &Kind::Pod);
+    let sink = Pods { controller: controller.clone(), key: key.clone(), pods: pods.clone(), synced: sender };
+    let task =
+        tokio::spawn(watch::watch(api, watch::config(Some(&selector)), pulse.clone(), Orders::none(), sink))
+            .abort_handle();
+    PodWatch { uid: uid.to_owned(), selector, pods, synced, task }
+}
+
+struct Pods {
+    controller: Arc<Controller>,
+    key: Key,
+    pods: Arc<Mutex<HashMap<String, Pod>>>,
+    synced: signal::Sender<bool>,
+}
+
+impl Pods {
+    fn wake(&self) {
+        self.controller.queue.wake([self.key.clone()]);
+    }
+}
+
+impl Sink for Pods {
+    type Item = (String, Pod);
+
+    fn read(&self, object: Object) -> Option<(String, Pod)> {
+        Some((object.uid().to_owned(), decode::pod(&object.body)))
+    }
+
+    fn reset(&self, items: Vec<(String, Pod)>) {
+        *lock(&self.pods) = items.into_iter().collect();
+        if self.synced.send_replace(true) {
+            self.wake();
+        }
+    }
+
+    fn apply(&self, (uid, pod): (String, Pod)) {
+        let runs = pod.is_running();
+        let old = lock(&self.pods).insert(uid, pod);
+        if !runs && old.is_none_or(|old| old.is_running()) {
+            self.wake();
+        }
+    }
+
+    fn delete(&self, object: &Object) {
+        // S2.5; one that had finished held nobody up.
+        if lock(&self.pods).remove(object.uid()).is_some_and(|old| old.is_running()) {
+            self.wake();
+        }
+    }
+
+    fn failed(&self, error: &watcher::Error, failures: u32) {
+        watch::log_failure(&self.controller.metrics, "pods", error, failures);
+    }
+}

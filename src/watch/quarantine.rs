@@ -1,0 +1,99 @@
+//! Objects that cannot be understood: set aside, counted, and told of once. Others go on.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use api::decode::Rejected;
+use plan::Event;
+use prometheus::IntGauge;
+use tracing::{error, info};
+
+use crate::client::object::Object;
+use crate::reconcile::controller::Controller;
+use crate::write::events::About;
+
+/// Reason of the event on a Deployment of ours.
+const UNREADABLE: &str = "Unreadable";
+
+/// The objects of one watch that are set aside.
+pub(crate) struct Quarantine {
+    controller: Arc<Controller>,
+    kind: &'static str,
+    gauge: IntGauge,
+    uids: Mutex<Uids>,
+}
+
+#[derive(Default)]
+struct Uids {
+    /// With their namespaces.
+    now: HashMap<String, String>,
+    /// Before the last list: told of already.
+    before: HashSet<String>,
+}
+
+impl Quarantine {
+    pub(crate) fn new(controller: &Arc<Controller>, kind: &'static str) -> Self {
+        let labels = [controller.flavour.api_version(), kind];
+        let gauge = controller.metrics.quarantined.with_label_values(&labels);
+        Self { controller: controller.clone(), kind, gauge, uids: Mutex::default() }
+    }
+
+    /// All objects are about to be judged anew.
+    pub(crate) fn start_over(&self) {
+        let mut uids = self.uids.lock().unwrap_or_else(PoisonError::into_inner);
+        uids.before = std::mem::take(&mut uids.now).into_keys().collect();
+        self.count(uids.before.len(), 0);
+    }
+
+    /// Sets an object aside because of a problem, or takes it back.
+    pub(crate) fn judge(&self, object: &Object, problem: Option<&Rejected>) {
+        let mut uids = self.uids.lock().unwrap_or_else(PoisonError::into_inner);
+        let (uid, count_before) = (object.uid(), uids.now.len());
+        match problem {
+            Some(problem) => {
+                let is_news = uids.now.insert(uid.to_owned(), object.namespace().to_owned()).is_none()
+                    && !uids.before.contains(uid);
+                if is_news {
+                    self.tell(object, problem);
+                }
+            }
+            None if uids.now.is_empty() => return,
+            None => {
+                if uids.now.remove(uid).is_some() {
+                    info!(
+                        namespace = object.namespace(),
+                        name = object.name(),
+                        kind = self.kind,
+                        "taken back"
+                    );
+                }
+            }
+        }
+        self.count(count_before, uids.now.len());
+    }
+
+    /// A namespace is ours no more.
+    pub(crate) fn let_go(&self, namespace: &str) {
+        let mut uids = self.uids.lock().unwrap_or_else(PoisonError::into_inner);
+        let count_before = uids.now.len();
+        uids.now.retain(|_, of| of != namespace);
+        self.count(count_before, uids.now.len());
+    }
+
+    /// The gauge is the sum over all watches of a kind.
+    fn count(&self, before: usize, now: usize) {
+        let number = |count| i64::try_from(count).unwrap_or(i64::MAX);
+        self.gauge.add(number(now) - number(before));
+    }
+
+    fn tell(&self, object: &Object, problem: &Rejected) {
+        let (namespace, name) = (object.namespace(), object.name());
+        error!(namespace, name, kind = self.kind, %problem, "set aside: it cannot be understood");
+        let flavour = self.controller.flavour;
+        if flavour.has_status_extras() && self.kind == "deployments" {
+            let message = format!("Nothing is done about this Deployment: {problem}");
+            let about = About::object(flavour, object);
+            self.controller.events.record(about, Event::warning(UNREADABLE, message));
+        }
+    }
+}

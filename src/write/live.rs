@@ -1,0 +1,333 @@
+//! The API server as the engine's port: each request goes out as it is, and what happened is logged,
+//! counted, and recorded as events.
+
+use std::borrow::Cow;
+use std::time::Instant;
+
+use api::decode::Parts;
+use engine::index::Key;
+use engine::pass::{Outcome, Refusal};
+use engine::port::{self, Cause, Labels, Note, Port, Reply, Request};
+use jiff::Timestamp;
+use kube::api::{DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::core::request::Error as Malformed;
+use plan::keys::{MANAGED_LABEL, MANAGED_VALUE, reason};
+use plan::{Action, Claim, Workload};
+use serde::Deserialize;
+use serde_json::Value;
+use std::sync::Arc;
+use tracing::{debug, info, warn};
+
+use crate::client::object::{Kind, Object};
+use crate::client::requests::{Authority, Server};
+use crate::clock;
+use crate::reconcile::controller::Controller;
+use crate::reconcile::rollouts;
+use crate::write::events::About;
+
+pub(crate) use engine::rivalry::FIELD_MANAGER;
+
+const PAGE_SIZE: u32 = 100;
+
+/// The API server, for one attempt at one Deployment.
+pub(crate) struct Live<'a> {
+    pub(crate) controller: &'a Arc<Controller>,
+    pub(crate) key: &'a Key,
+    /// The term of leadership that the attempt was begun in.
+    pub(crate) term: u64,
+    /// The number of the time that the namespace is ours for, if it is.
+    pub(crate) stay: Option<u64>,
+}
+
+pub(crate) fn patch_params() -> PatchParams {
+    PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
+}
+
+pub(crate) fn post_params(dry_run: bool) -> PostParams {
+    PostParams { dry_run, field_manager: Some(FIELD_MANAGER.to_owned()) }
+}
+
+impl port::Object for Object {
+    fn parts(&self) -> Parts<'_> {
+        Parts::from(&self.body)
+    }
+
+    fn version(&self) -> Cow<'_, str> {
+        Cow::Borrowed(self.resource_version())
+    }
+}
+
+/// A page of a list.
+#[derive(Deserialize)]
+struct Page {
+    #[serde(default)]
+    metadata: Continue,
+    items: Vec<Object>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Continue {
+    #[serde(rename = "continue")]
+    token: Option<String>,
+}
+
+type Sent = Result<http::Request<Vec<u8>>, Malformed>;
+
+impl Live<'_> {
+    fn server(&self) -> &Server {
+        &self.controller.server
+    }
+
+    fn authority(&self) -> Authority<'_> {
+        let place = self.stay.map(|stay| (self.key.namespace.as_str(), stay));
+        Authority { term: Some(self.term), place }
+    }
+
+    /// What kind it is, and its name in metrics.
+    fn kind(&self, kind: port::Kind) -> (Kind, &'static str) {
+        match kind {
+            port::Kind::Deployment => (Kind::Deployment(self.controller.flavour), "deployments"),
+            port::Kind::ReplicaSet => (Kind::ReplicaSet, "replicasets"),
+        }
+    }
+
+    async fn read(
+        &self,
+        verb: &'static str,
+        kind: &'static str,
+        request: Sent,
+    ) -> Result<Reply<Object>, Refusal> {
+        self.server().exchange(verb, kind, request, self.authority()).await.map(Reply::Object)
+    }
+
+    async fn write(
+        &self,
+        verb: &'static str,
+        kind: &'static str,
+        request: Sent,
+    ) -> Result<Reply<Object>, Refusal> {
+        let written = self.server().write(verb, kind, request, self.authority()).await?;
+        Ok(Reply::Version(written.resource_version().to_owned()))
+    }
+
+    async fn list(
+        &self,
+        namespace: &str,
+        labels: Labels,
+        from: Option<String>,
+    ) -> Result<Reply<Object>, Refusal> {
+        let params = match labels {
+            Labels::Any => ListParams::default(),
+            Labels::Managed => ListParams::default().labels(&format!("{MANAGED_LABEL}={MANAGED_VALUE}")),
+            Labels::Unmanaged => ListParams::default().labels(&format!("{MANAGED_LABEL}!={MANAGED_VALUE}")),
+        };
+        let params = ListParams { limit: Some(PAGE_SIZE), continue_token: from, ..params };
+        let request = Server::requests(Kind::ReplicaSet, namespace).list(&params);
+        let page: Page = self.server().exchange("list", "replicasets", request, self.authority()).await?;
+        Ok(Reply::Page(page.items, page.metadata.token.filter(|token| !token.is_empty())))
+    }
+
+    async fn create(
+        &self,
+        namespace: &str,
+        object: &Value,
+        is_dry_run: bool,
+    ) -> Result<Reply<Object>, Refusal> {
+        let requests = Server::requests(Kind::ReplicaSet, namespace);
+        let request = requests.create(&post_params(is_dry_run), object.to_string().into_bytes());
+        if is_dry_run {
+            self.read("dry_run", "replicasets", request).await
+        } else {
+            self.write("create", "replicasets", request).await
+        }
+    }
+
+    async fn patch(&self, patched: Patched<'_>) -> Result<Reply<Object>, Refusal> {
+        let Patched { kind, namespace, name, patch, of_status, wants_object } = patched;
+        let (kind, in_metrics) = self.kind(kind);
+        let (requests, params) = (Server::requests(kind, namespace), patch_params());
+        let (verb, request) = match body_of(patch) {
+            Ok(patch) if of_status => {
+                ("patch_status", requests.patch_subresource("status", name, &params, &patch))
+            }
+            Ok(patch) => ("patch", requests.patch(name, &params, &patch)),
+            Err(error) => return Err(Refusal::conflict(error.to_string())),
+        };
+        if wants_object {
+            self.read(verb, in_metrics, request).await
+        } else {
+            self.write(verb, in_metrics, request).await
+        }
+    }
+
+    async fn delete(
+        &self,
+        namespace: &str,
+        name: &str,
+        uid: String,
+        version: String,
+    ) -> Result<Reply<Object>, Refusal> {
+        let preconditions = Preconditions { uid: Some(uid), resource_version: Some(version) };
+        let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
+        let request = Server::requests(Kind::ReplicaSet, namespace).delete(name, &params);
+        self.write("delete", "replicasets", request).await
+    }
+
+    /// One line per action that was carried out.
+    fn say(&self, action: &Action) {
+        let key = self.key;
+        match action {
+            Action::SetSelector(selector) => info!(%key, %selector, "selector taken from the template"),
+            Action::CreateReplicaSet(set) => {
+                info!(%key, set = set.name, size = set.size, "create ReplicaSet");
+            }
+            Action::UpdateReplicaSet(update) if update.size_from == update.size_to => {
+                info!(%key, set = update.target.name, "update ReplicaSet");
+            }
+            Action::UpdateReplicaSet(update) => {
+                info!(%key, set = update.target.name, from = update.size_from, to = update.size_to, "scale ReplicaSet");
+            }
+            Action::DeleteReplicaSet(target) => info!(%key, set = target.name, "delete ReplicaSet"),
+            Action::WriteStatus(_) => debug!(%key, "write status"),
+            Action::RollBack(write) if write.template.is_some() => info!(%key, "roll back"),
+            Action::RollBack(_) => info!(%key, "clear rollback request"),
+        }
+    }
+
+    fn acted(&self, workload: &Workload, action: &Action, result: Result<(), &Refusal>) {
+        match result {
+            Ok(()) => {
+                self.say(action);
+                rollouts::acted(self.controller, self.key, workload, action);
+            }
+            Err(refusal) => {
+                debug!(key = %self.key, code = refusal.code, message = refusal.message, "refused");
+            }
+        }
+    }
+
+    fn claimed(&self, claim: &Claim) {
+        match claim {
+            Claim::Adopt(target) => info!(key = %self.key, set = target.name, "adopt ReplicaSet"),
+            Claim::Release(target) => info!(key = %self.key, set = target.name, "release ReplicaSet"),
+        }
+        rollouts::claimed(self.controller, claim);
+    }
+
+    fn ended(&self, outcome: &Outcome) {
+        let Outcome { writes, wake, deviations, .. } = outcome;
+        debug!(key = %self.key, writes, ?wake, ?deviations, "pass");
+    }
+}
+
+/// A patch, and of what.
+struct Patched<'a> {
+    kind: port::Kind,
+    namespace: &'a str,
+    name: &'a str,
+    patch: port::Patch,
+    of_status: bool,
+    wants_object: bool,
+}
+
+fn body_of(patch: port::Patch) -> Result<Patch<Value>, serde_json::Error> {
+    Ok(match patch {
+        port::Patch::Merge(patch) => Patch::Merge(patch),
+        port::Patch::Strategic(patch) => Patch::Strategic(patch),
+        port::Patch::Json(patch) => Patch::Json(serde_json::from_value(patch)?),
+    })
+}
+
+impl Port for Live<'_> {
+    type Object = Object;
+
+    fn now(&self) -> Instant {
+        clock::now()
+    }
+
+    fn timestamp(&self) -> Timestamp {
+        clock::timestamp()
+    }
+
+    fn is_ours(&self) -> bool {
+        self.stay.is_some()
+    }
+
+    fn is_watch_broken(&self) -> bool {
+        self.controller.watches.are_broken()
+    }
+
+    async fn send(&self, request: Request, _: Cause<'_>) -> Result<Reply<Object>, Refusal> {
+        match request {
+            Request::Get { kind, namespace, name } => {
+                let (kind, in_metrics) = self.kind(kind);
+                let request = Server::requests(kind, &namespace).get(&name, &GetParams::default());
+                self.read("get", in_metrics, request).await
+            }
+            Request::ListReplicaSets { namespace, labels, from } => self.list(&namespace, labels, from).await,
+            Request::ListPods { key, uid, selector } => {
+                self.controller.pods.of(self.controller, &key, &uid, selector).await.map(Reply::Pods)
+            }
+            Request::Create { namespace, object, is_dry_run } => {
+                self.create(&namespace, &object, is_dry_run).await
+            }
+            Request::Patch { kind, namespace, name, patch, of_status, wants_object } => {
+                let (namespace, name) = (namespace.as_str(), name.as_str());
+                self.patch(Patched { kind, namespace, name, patch, of_status, wants_object }).await
+            }
+            Request::Delete { namespace, name, uid, version } => {
+                self.delete(&namespace, &name, uid, version).await
+            }
+        }
+    }
+
+    fn note(&self, note: Note<'_>) {
+        let (controller, key) = (self.controller, self.key);
+        let metrics = &controller.metrics;
+        match note {
+            Note::CacheBehind => metrics.ledger_waits.inc(),
+            Note::ReadsLive => {
+                metrics.ledger_overdue.inc();
+                warn!(%key, "the cache does not show our last write; reading live");
+            }
+            Note::Acted(workload, action, result) => self.acted(workload, action, result),
+            Note::Claimed(claim) => self.claimed(claim),
+            Note::Event(workload, event) => {
+                if event.reason == reason::NEWER_SPEC {
+                    metrics.newer_specs.with_label_values(&[controller.flavour.api_version()]).inc();
+                    warn!(%key, message = event.message, "left as it is: this operator is too old");
+                }
+                controller.events.record(About::workload(controller.flavour, workload), event.clone());
+            }
+            Note::LabelRestored(set) => {
+                metrics.relabelled.inc();
+                warn!(%key, set, "a ReplicaSet of ours had lost its label {MANAGED_LABEL}; it was put back");
+            }
+            Note::LeftAlone(set) => {
+                info!(%key, set, "a ReplicaSet lost our label and its owner: left alone");
+            }
+            Note::LabelsOrphan(set) => info!(%key, set, "label orphan, to be adopted"),
+            Note::Orphan(set, command) => {
+                metrics.orphans_reported.inc();
+                warn!(%key, set, command, "an orphaned ReplicaSet matches and lacks our label");
+            }
+            Note::GivesWay(rival, message) => {
+                warn!(%key, manager = rival.manager, message, "gives way to another controller");
+                metrics.rivalries.with_label_values(&[controller.flavour.api_version()]).inc();
+            }
+            Note::DryRunRefused(refusal) => {
+                debug!(%key, code = refusal.code, message = refusal.message, "dry run refused");
+            }
+            Note::Why(why) => info!(%key, why, "rollout"),
+            Note::PodsNoMore => controller.pods.stop(key),
+            Note::Ended(outcome) => self.ended(outcome),
+            Note::Forgotten => {
+                controller.rollouts.forget(key);
+                controller.pods.stop(key);
+            }
+            Note::Woke => controller.queue.nudge(),
+            Note::Begins(..) | Note::Owner(..) | Note::DryRun(_) | Note::Found(_) => {}
+        }
+    }
+}

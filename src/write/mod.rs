@@ -1,0 +1,4 @@
+//! What goes out: the engine's requests, and events.
+
+pub(crate) mod events;
+pub(crate) mod live;
