@@ -1,6 +1,7 @@
 # syntax=docker/dockerfile:1
-# One static program and nothing beside it: no shell, no libc, no package manager. Builds for the
-# machine's own architecture; the release workflow does so on one machine for each.
+# One static program and nothing beside it: no shell, no libc, no package manager. The sandbox, which
+# is for people at their own machines, is left out. Builds for the machine's own architecture; the
+# release workflow does so on one machine for each.
 #
 #   docker build -t REGISTRY/rollwright:0.1.0 .
 
@@ -12,6 +13,7 @@ COPY . .
 RUN --mount=type=cache,target=/usr/local/cargo/registry \
     --mount=type=cache,target=/src/target \
     cargo build --locked --release --package rollwright --bin rollwright \
+        --no-default-features --features kube-v1_36 \
     && cp target/release/rollwright /rollwright
 
 FROM scratch

@@ -74,6 +74,7 @@ pub(crate) async fn config(arguments: &ClientArguments) -> Result<Config, Client
 }
 
 /// How to reach a server on this machine that speaks HTTP, with nothing but its address.
+#[cfg(feature = "sandbox")]
 pub(crate) fn loopback(port: u16) -> Result<Config, ClientError> {
     let url = format!("http://127.0.0.1:{port}").parse::<http::Uri>();
     let mut config = Config::new(url.map_err(|error| ClientError::Build(error.to_string()))?);

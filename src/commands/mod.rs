@@ -4,4 +4,8 @@ pub(crate) mod crd;
 pub(crate) mod lint;
 pub(crate) mod probe;
 pub(crate) mod run;
+#[cfg(feature = "sandbox")]
+pub(crate) mod sandbox;
+#[cfg(not(feature = "sandbox"))]
+#[path = "without_sandbox.rs"]
 pub(crate) mod sandbox;
