@@ -209,11 +209,11 @@ async fn many_that_wait_for_their_turn(world: World) -> Outcome {
             serde_json::from_str(&output.stdout).map_err(|_| Failure::new(format!("{output:?}")))?;
         let is_blocked = output.code == Some(1);
         ensure(!is_blocked, "no answer that nobody runs", &said)?;
-        let waits = said["message"].to_string().contains("waiting for its turn");
+        let waits = said["message"].to_string().contains("waiting in the queue");
         ensure(!waits || output.code == Some(3), "exit code 3 of one that waits", &said)?;
         waiting += usize::from(waits);
     }
-    ensure(waiting > 0, "some that wait for their turn", waiting)?;
+    ensure(waiting > 0, "some that wait in the queue", waiting)?;
     let operator = world.stage.operator(world.flavour);
     operator.ok_or_else(|| Failure::new("there is no operator"))?.kill();
     for number in 0..MANY {
@@ -239,7 +239,7 @@ async fn those_that_wait_long_say_so(world: World) -> Outcome {
         same("Progressing", queued.progressing(), ("Unknown".to_owned(), "Queued".to_owned()))?;
         same("Ready", queued.condition("Ready").status, "False".to_owned())?;
         ensure(!queued.is_observed(), "a generation that is not observed", queued.summary())?;
-        is(&world, &last, "Queued", 3, "waiting for its turn").await?;
+        is(&world, &last, "Queued", 3, "waiting in the queue").await?;
     } else {
         let resource = format!("deployment/{last}");
         let status = ["rollout", "status", &resource, "--timeout=12s"];

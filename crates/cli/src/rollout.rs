@@ -154,20 +154,20 @@ pub fn is_observed(deployment: &Value) -> bool {
     read::status(deployment).observed_generation.unwrap_or(0) >= generation
 }
 
-/// Whether the rollout still has to begin: nobody has looked at the last change, or the operator has
+/// Whether the rollout still has to begin: no controller has observed the last change, or the operator has
 /// looked and says that others go first.
 #[must_use]
 pub fn is_yet_to_begin(deployment: &Value) -> bool {
     !is_observed(deployment) || is_queued(deployment)
 }
 
-/// Whether the operator says that others go first.
+/// Whether the operator reports that other rollouts go first.
 #[must_use]
 pub fn is_queued(deployment: &Value) -> bool {
     queued(&read::status(deployment)).is_some()
 }
 
-/// What the operator says of a rollout that others go before: `waiting for its turn: ...`.
+/// The operator's message for a rollout in the queue: `waiting in the queue for a rollout slot: ...`.
 pub(crate) fn queued(status: &DeploymentStatus) -> Option<&str> {
     // Without a deadline there is no condition Progressing.
     let places =
@@ -176,7 +176,7 @@ pub(crate) fn queued(status: &DeploymentStatus) -> Option<&str> {
         let found = status.condition(kind)?;
         (found.status == holds && found.reason.as_deref() == Some(QUEUED)).then_some(found)
     })?;
-    Some(said.message.as_deref().unwrap_or("waiting for its turn").trim_end_matches('.'))
+    Some(said.message.as_deref().unwrap_or("waiting in the queue for a rollout slot").trim_end_matches('.'))
 }
 
 /// Why the operator refuses the rollback that the spec asks for, if it does (S10).
@@ -276,9 +276,10 @@ mod tests {
         let mut queued = deployment([3, 2, 3, 3, 3, 3]);
         queued["status"]["conditions"] = json!([{
             "type": "Progressing", "status": "Unknown", "reason": "Queued",
-            "message": "waiting for its turn: 23 Deployments are before it",
+            "message": "waiting in the queue for a rollout slot: 23 Deployments are before it",
         }]);
-        let words = "deployment \"web\" is waiting for its turn: 23 Deployments are before it";
+        let words =
+            "deployment \"web\" is waiting in the queue for a rollout slot: 23 Deployments are before it";
         assert_eq!(phase(&queued), (Phase::Progressing, words.to_owned()));
         // The counters are those of the change before, so they prove nothing.
         queued["metadata"]["generation"] = json!(2);

@@ -47,7 +47,7 @@ pub(crate) async fn words(cluster: &Cluster, deployment: &Deployment) -> Option<
     (!is_said).then(|| turn.sentence(deployment.flavour, &name))
 }
 
-/// Whether a change that nobody has looked at waits for its turn.
+/// Whether an unobserved change waits in the queue.
 pub(crate) async fn turn(cluster: &Cluster, deployment: &Deployment) -> Turn {
     let flavour = deployment.flavour;
     let (found, here, everywhere) = tokio::join!(

@@ -1,21 +1,20 @@
-//! Whether a change that nobody has looked at waits for its turn: from signs of life of the controller,
-//! pure.
+//! Decides from the controller's signs of life whether an unobserved change waits in the queue. Pure.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 use plan::Flavour;
 
-/// A controller that lets rollouts wait begins one of them every ten seconds at least, however slow those
-/// under way are. If it writes no status for longer than this, then nothing waits for it.
+/// A controller with rollouts in its queue starts one every ten seconds at least, however slow the others are.
+/// If it writes no status for longer than this, its queue is empty.
 const QUIET: Duration = Duration::from_secs(15);
 /// A controller that is known to be alive may be slow, or may have just begun to lead.
 pub(crate) const IDLE: Duration = Duration::from_secs(60);
 
-/// The cause of a rollout that waits for its turn, and the reason by which an operator says so itself.
+/// The cause of a rollout that waits in the queue, and the reason with which the operator itself reports it.
 pub(crate) use plan::keys::reason::QUEUED;
 
-/// What the Leases of the controller say together.
+/// What the Leases of the controller show together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Leases {
     /// Each has a holder that renews it, and has had it for longer than [`IDLE`].
@@ -24,7 +23,7 @@ pub(crate) enum Leases {
     Live,
     /// None has.
     Dead,
-    /// Some have, and nobody can tell which of them counts for this Deployment.
+    /// Some have, and nothing shows which of them counts for this Deployment.
     Mixed,
     /// There is none: the controller runs without an election, or not at all.
     Missing,
@@ -38,7 +37,7 @@ pub(crate) struct Signs {
     pub(crate) now: Timestamp,
     /// When somebody made the change that waits.
     pub(crate) changed: Timestamp,
-    /// Whether the controller itself says that the rollout waits.
+    /// Whether the controller itself reports that the rollout waits.
     pub(crate) is_queued: bool,
     pub(crate) leases: Leases,
     /// When the controller last wrote the status of a Deployment in the same namespace.
@@ -49,10 +48,10 @@ pub(crate) struct Signs {
     pub(crate) is_whole: bool,
 }
 
-/// What becomes of a change that nobody has looked at.
+/// Why the controller has not observed a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
-    /// The controller is alive and will come to it.
+    /// The controller is alive and will reconcile it.
     Waiting,
     /// The controller is alive and has nothing else to do, so it does not see this change.
     Unseen,
@@ -63,10 +62,10 @@ pub(crate) enum Turn {
 }
 
 impl Turn {
-    /// What the signs say.
+    /// The state that the signs show.
     pub(crate) fn of(signs: &Signs) -> Self {
         let is_older = |time: Timestamp, limit| signs.now.duration_since(time).unsigned_abs() > limit;
-        // What happened before the change says nothing of the time since.
+        // An event before the change shows nothing about the time since.
         let has_sign = |time: Option<Timestamp>, limit| {
             time.is_some_and(|time| time >= signs.changed && !is_older(time, limit))
         };
@@ -93,12 +92,12 @@ impl Turn {
         let unobserved = "The last change has not been observed";
         match self {
             Self::Waiting => {
-                format!("{rollout} is waiting for its turn: {controller} has not looked at this change yet")
+                format!("{rollout} is waiting in the queue: {controller} has not observed this change yet")
             }
             Self::Unseen => format!("{unobserved}: {controller} runs, and does not see it"),
             Self::Absent => format!("{unobserved}: {controller} does not run, or does not see it"),
             Self::Unclear => format!(
-                "{rollout} is waiting for its turn, or {controller} does not run or does not see this change: \
+                "{rollout} is waiting in the queue, or {controller} does not run or does not see this change: \
                  nothing that you may read shows which"
             ),
         }

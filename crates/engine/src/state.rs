@@ -59,7 +59,7 @@ pub struct State {
     pub templates: Templates,
     /// Whose turn it is to begin a rollout.
     pub starts: Starts,
-    /// Whose status is to say that it waits for its turn.
+    /// Deployments that wait for a rollout slot, for the status to report it.
     pub(crate) queued: Queued,
     /// Who else writes our statuses.
     pub rivalry: Rivalry,

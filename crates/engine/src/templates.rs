@@ -1,7 +1,7 @@
 //! Templates that the watch has just brought, for the passes that are about to need them.
 //!
 //! The cache keeps none, and a template is needed once, when its ReplicaSet is created. One is kept while
-//! its generation has not been reported: as long as its Deployment is queued, waits for its turn, or begins.
+//! its generation has not been reported: as long as its Deployment is queued, waits for a slot, or begins.
 
 use std::collections::HashMap;
 use std::sync::Arc;

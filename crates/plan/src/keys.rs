@@ -107,7 +107,7 @@ pub mod reason {
     pub const ROLLOUT_COMPLETE: &str = "RolloutComplete";
     /// Something is still to come (our kind).
     pub const ROLLOUT_IN_PROGRESS: &str = "RolloutInProgress";
-    /// The rollout waits for its turn to begin (our kind).
+    /// The rollout waits for a rollout slot (rollwright.dev only).
     pub const QUEUED: &str = "Queued";
     /// A field of the spec, or an annotation of a ReplicaSet, is newer than this operator (our kind).
     pub const NEWER_SPEC: &str = "NewerSpec";

@@ -83,7 +83,7 @@ impl<'a> Standing<'a> {
         }
     }
 
-    /// The rollout waits for its turn.
+    /// The rollout waits for a rollout slot.
     pub(crate) fn queued(words: &'a dyn fmt::Display) -> Self {
         Self::reconciling(reason::QUEUED, words)
     }

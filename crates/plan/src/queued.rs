@@ -1,7 +1,7 @@
-//! What the status says of a rollout that waits for its turn (our kind).
+//! The status of a rollout that waits in the queue for a rollout slot (rollwright.dev only).
 //!
-//! The planner is not asked before the rollout has its turn. Its first report then takes the place of what
-//! stands here, as if nothing had been said: the deadline begins with the rollout and not with the wait.
+//! The engine calls the planner only when the rollout has a slot. The planner's first report then replaces this
+//! status as if it had never been written: the deadline begins with the rollout, not with the wait.
 
 use jiff::Timestamp;
 
@@ -13,12 +13,13 @@ use crate::kstatus::Standing;
 use crate::observed::Workload;
 use crate::status::{InHand, Status};
 
-const WORDS: &str = "waiting for its turn: other rollouts are under way";
+const WORDS: &str = "waiting in the queue for a rollout slot: other rollouts are under way";
 
 impl StatusWrite {
-    /// The status of a Deployment whose rollout waits for its turn: the stored one, with conditions that say
-    /// so. The generation is not observed by it and nothing is counted, so nobody takes it for a success.
-    /// `None` if the status says it already, and on apps/v1, whose conditions have no word for it.
+    /// The status of a Deployment while its rollout waits for a slot: the stored status, with conditions that
+    /// report the wait. It does not observe the generation and counts nothing, so no client takes it for a
+    /// success. `None` if the stored status reports the wait already, and on apps/v1, which has no condition
+    /// for it.
     #[must_use]
     pub fn queued(flavour: Flavour, workload: &Workload, now: Timestamp) -> Option<Self> {
         if !flavour.has_status_extras() {
@@ -35,7 +36,7 @@ impl StatusWrite {
     }
 }
 
-/// The wait is over. The condition before it is gone, so the rollout begins without one.
+/// The wait is over: drop its condition. The condition before the wait is gone, so the rollout begins without one.
 pub(crate) fn over(status: &Status) -> Option<Edit> {
     let progressing = status.condition(condition::PROGRESSING)?;
     (progressing.reason == reason::QUEUED).then_some(Edit::Drop(condition::PROGRESSING))

@@ -175,7 +175,7 @@ fn a_pause() {
     is(&found, Verdict::Paused, "Paused", "until someone resumes it", next);
 }
 
-/// A change that nobody has looked at; the operator may have said that it waits.
+/// A change that no controller has observed; the operator may have reported that it waits.
 fn unbegun(turn: Turn, place: Option<&str>) -> Diagnosis {
     let mut body = deployment();
     body["metadata"]["generation"] = json!(3);
@@ -188,7 +188,7 @@ fn unbegun(turn: Turn, place: Option<&str>) -> Diagnosis {
 
 #[test]
 fn a_controller_that_does_not_run() {
-    let place = "waiting for its turn: 23 Deployments are before it";
+    let place = "waiting in the queue for a rollout slot: 23 Deployments are before it";
     for place in [None, Some(place)] {
         let found = unbegun(Turn::Absent, place);
         is(&found, Verdict::Blocked, "NoController", "does not run", "app.kubernetes.io/name=rollwright");
@@ -202,13 +202,14 @@ fn a_controller_that_does_not_see_the_change() {
 }
 
 #[test]
-fn a_rollout_that_waits_for_its_turn() {
+fn a_rollout_that_waits_in_the_queue() {
     let found = unbegun(Turn::Waiting, None);
-    let text = "The rollout is waiting for its turn: the operator has not looked at this change yet.";
+    let text = "The rollout is waiting in the queue: the operator has not observed this change yet.";
     is(&found, Verdict::Waiting, "Queued", text, "kubectl rollwright status");
     for turn in [Turn::Waiting, Turn::Unclear] {
-        let found = unbegun(turn, Some("waiting for its turn: 23 Deployments are before it."));
-        let text = "The rollout is waiting for its turn: 23 Deployments are before it.";
+        let found =
+            unbegun(turn, Some("waiting in the queue for a rollout slot: 23 Deployments are before it."));
+        let text = "The rollout is waiting in the queue for a rollout slot: 23 Deployments are before it.";
         is(&found, Verdict::Waiting, "Queued", text, "kubectl rollwright status");
     }
 }
@@ -216,7 +217,7 @@ fn a_rollout_that_waits_for_its_turn() {
 #[test]
 fn both_possibilities_where_nothing_shows_which() {
     let found = unbegun(Turn::Unclear, None);
-    let text = "waiting for its turn, or the operator does not run or does not see this change";
+    let text = "waiting in the queue, or the operator does not run or does not see this change";
     is(&found, Verdict::Waiting, "NotObserved", text, "kubectl rollwright status");
 }
 

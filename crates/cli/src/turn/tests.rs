@@ -87,7 +87,7 @@ fn each_api_names_its_controller() {
     let words = |turn: Turn, flavour| turn.sentence(flavour, "The rollout");
     assert_eq!(
         words(Turn::Waiting, Flavour::Rollwright),
-        "The rollout is waiting for its turn: the operator has not looked at this change yet"
+        "The rollout is waiting in the queue: the operator has not observed this change yet"
     );
     assert_eq!(
         words(Turn::Absent, Flavour::AppsV1),

@@ -1,4 +1,4 @@
-//! The status of a rollout that waits for its turn, and what takes its place.
+//! The status of a rollout that waits for a slot, and what replaces it.
 
 use plan::keys::{condition, reason};
 use plan::{Action, Flavour, Status, StatusWrite, Strategy, Turn};
