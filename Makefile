@@ -17,7 +17,7 @@ test: ## Run all tests: format, lints, unit, golden, oracle, and end-to-end on a
 	@$(RUN) $(if $(UNTIL),--until $(UNTIL))
 
 .PHONY: check
-check: ## Run what needs no control plane: format, lints, unit tests, golden files, and the oracle
+check: ## Run what needs no control plane: format, prose, lints, unit tests, golden files, and the oracle
 	@$(RUN) check
 
 .PHONY: oracle

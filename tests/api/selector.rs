@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::suite::{Flavour, Suite, suite};
 
 const REMOVED: &str = "spec.selector cannot be removed once it is set: put back the selector";
-const CHANGED: &str = "spec.selector: Invalid value: is immutable: put back the selector that is stored";
+const CHANGED: &str = "spec.selector: Invalid value: is immutable: restore the stored selector";
 
 fn spec(selector: &Value) -> Value {
     let mut spec = json!({"template": {

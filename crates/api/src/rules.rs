@@ -49,7 +49,7 @@ pub(crate) fn selector_is_kept() -> Rule {
     // No fieldPath: the field is absent.
     rule(
         "!has(oldSelf.selector) || has(self.selector)",
-        "spec.selector cannot be removed once it is set: put back the selector that is stored",
+        "spec.selector cannot be removed once it is set: restore the stored selector",
     )
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn selector_is_immutable() -> Rule {
             terms("self"),
             terms("oldSelf"),
         ),
-        "is immutable: put back the selector that is stored, or create a Deployment under another name",
+        "is immutable: restore the stored selector, or create a Deployment under another name",
     )
 }
 

@@ -1,8 +1,8 @@
-//! Every duration that planner and engine go by, each with a sentence. docs/reference/durations.md is made from
-//! this file, and `tests/durations.rs` fails when one stands elsewhere.
+//! Every duration of the planner and the engine, each with a sentence. A test generates docs/reference/durations.md
+//! from this file, and `tests/durations.rs` fails when another file defines a duration.
 //!
-//! Those of the engine stand here too: somebody who asks why a Deployment waits need not know which of
-//! the two lets it wait.
+//! The engine's durations are here too, so that a reader who asks why a Deployment waits need not know which
+//! part makes it wait.
 
 use std::time::Duration;
 
@@ -17,37 +17,37 @@ macro_rules! durations {
 durations! {
     /// A status that changes nothing but counters and texts is written this long after the last one.
     STATUS_REST = Duration::from_secs(1);
-    /// The same if the reconcile also resizes a ReplicaSet: the counters are out of date at once, and what the
-    /// ReplicaSets report of the new sizes brings the next reconcile.
+    /// The same if the reconcile also resizes a ReplicaSet. The counters are then out of date at once, and the
+    /// reports of the ReplicaSets start the next reconcile.
     STATUS_REST_BESIDE_STEP = Duration::from_secs(2);
-    /// A status that changes nothing but counters waits this long for those that follow it: the pods of one step
-    /// become ready together.
+    /// A status that changes nothing but counters waits this long for the changes that follow it, because the
+    /// pods of one step become ready together.
     STATUS_GATHERS = Duration::from_millis(500);
-    /// The same while ReplicaSets have pods to make or to delete: their controller is about to report more.
+    /// The same while ReplicaSets have pods to create or to delete: their controller is about to report more.
     STATUS_GATHERS_IN_STEP = Duration::from_secs(3);
     /// The same for counters that nobody waits for, such as that of pods that terminate.
     STATUS_GATHERS_UNHEARD = Duration::from_secs(6);
-    /// The Deployment is reconciled this long after its progress deadline; closer to the deadline than this, it
-    /// is reconciled again and again (S9.15).
+    /// The operator reconciles a Deployment this long after its progress deadline. Closer to the deadline than
+    /// this, it reconciles the Deployment repeatedly (S9.15).
     DEADLINE_MARGIN = Duration::from_secs(1);
-    /// The time between two reconciles of a Deployment whose deadline is that close.
+    /// The time between two reconciles of a Deployment with a deadline that close.
     DEADLINE_AGAIN = Duration::from_millis(100);
     /// Rollbacks to the same templates count as repeated when they are closer together than this; the fourth
     /// one is refused.
     ROLLBACK_REPEATED_WITHIN = Duration::from_secs(600);
-    /// Once all names for a new ReplicaSet are taken, the last one is tried again after this long: the
-    /// ReplicaSet that has it may be gone by then (NS-1).
+    /// When all names for a new ReplicaSet are taken, the operator tries the last one again after this long. The
+    /// ReplicaSet with that name may be gone by then (NS-1).
     NAMES_HELD = Duration::from_secs(300);
-    /// Events of a Deployment that follow each other more closely than this are joined in one reconcile: while
-    /// the status of a ReplicaSet still changes, a write to it would be refused.
+    /// One reconcile joins the events of a Deployment that follow each other more closely than this. While the
+    /// status of a ReplicaSet still changes, the server would refuse a write to it.
     COALESCE = Duration::from_millis(10);
-    /// Joined events are acted upon this long after the first of them, even if more arrive.
+    /// The operator acts on joined events this long after the first of them, even if more arrive.
     BURST_MAX = Duration::from_millis(50);
-    /// The cooldown after a write: the write comes back as events, and the pods that it asked for come
-    /// one by one.
+    /// The cooldown after a write. The watch returns the write as events, and the requested pods arrive one by
+    /// one.
     REST = Duration::from_millis(50);
-    /// For each other rollout under way the cooldown may be this much longer, if what the rollout waits for is
-    /// not there yet: the server is busy, and a rollout that waits for all pods of a step loses nothing.
+    /// Each other rollout under way extends the cooldown by up to this much, unless the awaited state is already
+    /// there. The server is busy then, and a rollout that waits for all pods of a step loses nothing.
     REST_FOR_OTHERS = Duration::from_millis(100);
     /// The longest cooldown.
     REST_MAX = Duration::from_secs(1);
@@ -55,48 +55,50 @@ durations! {
     BACKOFF_BASE = Duration::from_millis(5);
     /// The longest delay between two attempts.
     BACKOFF_MAX = Duration::from_secs(120);
-    /// After eight failures in a row an event does not requeue the Deployment at once but after this long, or at
-    /// the end of its delay if that is sooner.
+    /// After eight failures in a row, an event requeues the Deployment after this long, or at the end of its
+    /// delay if that is sooner. Before, it requeues it at once.
     HEED_AFTER = Duration::from_secs(1);
-    /// Once a hundred retries are used up, one more is granted each time this has passed, for all Deployments
-    /// together (S14.1).
+    /// When all Deployments together have used a hundred retries, they get one more each time this has passed
+    /// (S14.1).
     BUCKET_INTERVAL = Duration::from_millis(100);
-    /// No retry waits longer than this for the others: after an outage that failed thousands of reconciles, all
-    /// are tried again within this time.
+    /// No retry waits longer than this for the others. After an outage that failed thousands of reconciles, the
+    /// operator retries all of them within this time.
     BUCKET_DEBT_MAX = Duration::from_secs(30);
-    /// A longer `Retry-After` is cut to this: it might be a mistake.
+    /// The operator shortens a longer `Retry-After` to this, because it might be a mistake.
     RETRY_AFTER_MAX = Duration::from_secs(120);
-    /// After this long the cache is no longer expected to show a write, and the objects are read live.
+    /// After this long the operator no longer expects the cache to show a write, and reads the objects live.
     CACHE_PATIENCE = Duration::from_secs(30);
-    /// The same while a watch is known to be broken: it will not show anything soon.
+    /// The same while a watch is known to be broken, because it will not show anything soon.
     CACHE_PATIENCE_WITHOUT_WATCH = Duration::from_millis(500);
-    /// A dry run may fail for this long, for reasons that may pass, until it counts as refused.
+    /// A dry run may fail for this long, for reasons that may be temporary, before it counts as refused.
     DRY_RUN_PATIENCE = Duration::from_secs(30);
-    /// A rollout whose ReplicaSets have had all their pods for this long, ready or not, frees its rollout slot.
+    /// A rollout frees its rollout slot when its ReplicaSets have had all their pods for this long, ready or not.
     STILL_AFTER = Duration::from_millis(500);
-    /// A rollout for which nothing was written for this long frees its slot too, whatever it waits for.
+    /// A rollout also frees its slot when the operator has written nothing for it for this long, whatever it waits
+    /// for.
     STUCK_AFTER = Duration::from_secs(10);
-    /// A delay of the first pods of a rollout up to this is no sign of a busy server: the cooldown after a
-    /// write is part of it.
+    /// If the first pods of a rollout are late by no more than this, the server does not count as busy. The
+    /// cooldown after a write is part of that delay.
     SLOTS_TOLERANCE = Duration::from_millis(50);
-    /// The quickest rollout is the measure for others for this long.
+    /// The operator compares rollouts with the quickest one for this long.
     SLOTS_REMEMBERED = Duration::from_secs(60);
-    /// The number of slots shrinks at most once in this time: one stall refuses many requests.
+    /// The number of slots shrinks at most once in this time, because one stall refuses many requests.
     SLOTS_BREATH = Duration::from_secs(1);
     /// The time between two checks for free rollout slots.
     TURNS_LOOK = Duration::from_millis(250);
-    /// A rollout that waits for a slot asks again after this long, should nothing requeue it.
+    /// A rollout that waits for a slot asks again after this long if nothing requeues it.
     ASK_AGAIN = Duration::from_secs(30);
-    /// A rollout that has waited for a slot for this long says so in its status (our kind).
+    /// After a rollout has waited for a slot for this long, its status reports it (rollwright.dev only).
     QUEUED_TOLD_AFTER = Duration::from_secs(10);
     /// The shortest time between two such writes, of all Deployments together.
     QUEUED_TELLING_INTERVAL = Duration::from_millis(200);
-    /// Another controller that undoes our status three times within this time is left the Deployment.
+    /// If another controller undoes the operator's status three times within this time, the operator leaves the
+    /// Deployment to it.
     RIVAL_WINDOW = Duration::from_secs(60);
-    /// The Deployment is left to that controller until it has written nothing for this long.
+    /// The operator leaves the Deployment to that controller until it has written nothing for this long.
     RIVAL_SILENCE = Duration::from_secs(60);
-    /// A namespace that joins a shard is left alone for this long. The shard that it leaves writes for 5 s after
-    /// it last checked the namespace, and waits 5 s longer for an answer; the rest is for what is under
-    /// way in the server.
+    /// A shard leaves a namespace that joins it alone for this long. The shard that it leaves writes for 5 s after
+    /// it last checked the namespace, and waits 5 s longer for an answer. The remaining 5 s are for requests that
+    /// the server is still carrying out.
     HANDOVER = Duration::from_secs(15);
 }

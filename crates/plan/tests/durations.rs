@@ -14,8 +14,8 @@ const HEAD: &str = "# Durations
 
 <!-- Made from crates/plan/src/durations.rs: UPDATE=1 cargo test -p plan --test durations -->
 
-How long the operator waits, and for what. None of these can be set. [metrics.md](metrics.md#why-a-deployment-waits)
-says by which of them a Deployment waits at the moment.
+How long the operator waits, and for what. You cannot change these values. The metric `rollwright_waiting` shows which of
+them [a Deployment waits for](metrics.md#why-a-deployment-waits) at the moment.
 
 | name in the source | value | |
 |---|---|---|

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Builds a program from Go modules, once, into a cache outside target/. src/recipe.rs says how each is built.
 # Usage: build.sh CACHE FILE DIRECTORY MODULES PACKAGE TAGS FLAGS; FILE is relative to CACHE, DIRECTORY to ..
+# The environment states CGO_ENABLED.
 set -eu
 cache=$1 file=$1/$2 directory=$3 modules=$4 package=$5 tags=$6 flags=$7
 cd "$(dirname "$0")/../$directory"
@@ -23,6 +24,6 @@ trap 'exit 1' INT TERM
 
 [ ! -x "$file" ] || exit 0
 echo "building $(basename "$file") (once, cached in $(dirname "$file"))" >&2
-CGO_ENABLED=0 GOFLAGS='-mod=readonly -trimpath -buildvcs=false' \
+GOFLAGS='-mod=readonly -trimpath -buildvcs=false' \
   go build -modfile "$modules" -tags "$tags" -ldflags "$flags" -o "$file.$$" "$package"
 mv "$file.$$" "$file"

@@ -31,11 +31,13 @@ pub enum Binary {
     Actionlint,
     /// What checks and tests the alerts.
     Promtool,
+    /// What checks the prose.
+    Vale,
 }
 
 impl Binary {
     /// All binaries, in the order they are usually needed.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Etcd,
         Self::KubeApiserver,
         Self::KubeControllerManager,
@@ -44,6 +46,7 @@ impl Binary {
         Self::Kstatus,
         Self::Actionlint,
         Self::Promtool,
+        Self::Vale,
     ];
 
     /// File name of the program.
@@ -57,6 +60,7 @@ impl Binary {
             Self::Kstatus => "kstatus",
             Self::Actionlint => "actionlint",
             Self::Promtool => "promtool",
+            Self::Vale => "vale",
         }
     }
 
@@ -138,6 +142,7 @@ impl Binary {
         let status = Command::new("sh")
             .args([script.as_path(), cache, file])
             .args([recipe.directory, recipe.modules.0, recipe.package, recipe.tags, &recipe.linker_flags])
+            .env("CGO_ENABLED", if recipe.needs_cgo { "1" } else { "0" })
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .status()

@@ -72,6 +72,8 @@ pub(crate) struct Recipe {
     source: &'static str,
     pub(crate) tags: &'static str,
     pub(crate) linker_flags: String,
+    /// Whether a part of it is written in C.
+    pub(crate) needs_cgo: bool,
 }
 
 impl Recipe {
@@ -84,6 +86,7 @@ impl Recipe {
             source,
             tags: "",
             linker_flags: release.flags(),
+            needs_cgo: false,
         };
         match binary {
             Binary::Etcd => kubernetes("./etcd", include_str!("../go/etcd/main.go")),
@@ -97,6 +100,7 @@ impl Recipe {
             Binary::Helm | Binary::Kstatus => Self::helm(binary),
             Binary::Actionlint => Self::actionlint(),
             Binary::Promtool => Self::promtool(),
+            Binary::Vale => Self::vale(),
         }
     }
 
@@ -111,7 +115,16 @@ impl Recipe {
             ("helm.sh/helm/v4/cmd/helm", "", flags)
         };
         let modules = ("go.mod", modules);
-        Self { version, directory: "go-helm", modules, package, source, tags: "", linker_flags }
+        Self {
+            version,
+            directory: "go-helm",
+            modules,
+            package,
+            source,
+            tags: "",
+            linker_flags,
+            needs_cgo: false,
+        }
     }
 
     fn actionlint() -> Self {
@@ -124,6 +137,7 @@ impl Recipe {
             source: "",
             tags: "",
             linker_flags: "-s -w".to_owned(),
+            needs_cgo: false,
         }
     }
 
@@ -138,6 +152,21 @@ impl Recipe {
             source: "",
             tags: "remove_all_sd",
             linker_flags: "-s -w".to_owned(),
+            needs_cgo: false,
+        }
+    }
+
+    fn vale() -> Self {
+        let modules = include_str!("../go-vale/go.mod");
+        Self {
+            version: required(modules, "github.com/vale-cli/vale/v3"),
+            directory: "go-vale",
+            modules: ("go.mod", modules),
+            package: "github.com/vale-cli/vale/v3/cmd/vale",
+            source: "",
+            tags: "",
+            linker_flags: "-s -w".to_owned(),
+            needs_cgo: true,
         }
     }
 
@@ -150,6 +179,7 @@ impl Recipe {
             hash.write(text.as_bytes());
             hash.write_u8(0);
         }
+        hash.write(if self.needs_cgo { b"cgo" } else { b"" });
         format!("{name}-{}-{:016x}", self.version, hash.finish())
     }
 }
@@ -190,7 +220,7 @@ mod tests {
         };
         let (one, other) = (names(RELEASES[0]), names(RELEASES[1]));
         assert_eq!((one.len(), other.len()), (Binary::ALL.len(), Binary::ALL.len()));
-        assert_eq!(one.intersection(&other).count(), 4, "{one:?} {other:?}");
+        assert_eq!(one.intersection(&other).count(), 5, "{one:?} {other:?}");
     }
 
     #[test]
@@ -202,6 +232,7 @@ mod tests {
             Recipe { source: "package other", ..base.clone() },
             Recipe { tags: "other", ..base.clone() },
             Recipe { linker_flags: String::new(), ..base.clone() },
+            Recipe { needs_cgo: true, ..base.clone() },
         ];
         for change in changes {
             assert_ne!(change.cache_name("helm"), base.cache_name("helm"), "{change:?}");
