@@ -261,6 +261,8 @@ impl State {
             self.starts.ended(key, now)
         } else if outcome.writes > usize::from(outcome.wrote_status) {
             self.starts.moved(key, now)
+        } else if outcome.error.is_some() {
+            self.starts.failed(key, now)
         } else {
             Vec::new()
         };

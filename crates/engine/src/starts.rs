@@ -39,6 +39,9 @@ pub struct Starts {
 struct Moving {
     /// Until when it counts as under way.
     until: Instant,
+    /// Whether a ReplicaSet was written for it. Before that, the pods that are there are those of the template
+    /// that it replaces, and say nothing about it.
+    wrote: bool,
     /// When it began, until its pods are there for the first time.
     begun: Option<Instant>,
     /// Since when its sets have had all pods that they were asked for.
@@ -47,7 +50,7 @@ struct Moving {
 
 impl Moving {
     fn from(now: Instant) -> Self {
-        Self { until: now + STUCK_AFTER, begun: Some(now), served: None }
+        Self { until: now + STUCK_AFTER, wrote: false, begun: Some(now), served: None }
     }
 
     /// Whether its pods may still turn out to be quick.
@@ -165,6 +168,7 @@ impl Starts {
     /// A ReplicaSet was written for this Deployment. Tells whose turn has come.
     pub fn moved(&mut self, key: &Key, now: Instant) -> Vec<Key> {
         if let Some(moving) = self.moving.get_mut(key) {
+            moving.wrote = true;
             let is_quick = moving.is_watched(now);
             let was_served = moving.served.take().is_some();
             if moving.until > now {
@@ -181,7 +185,7 @@ impl Starts {
     /// whose turn has come.
     pub fn served(&mut self, key: &Key, now: Instant) -> Vec<Key> {
         let is_reached = !self.waiting.is_empty();
-        let Some(moving) = self.moving.get_mut(key) else { return Vec::new() };
+        let Some(moving) = self.moving.get_mut(key).filter(|moving| moving.wrote) else { return Vec::new() };
         if let Some(begun) = moving.begun.take() {
             self.limit.served(begun, now, is_reached);
         }
@@ -193,6 +197,12 @@ impl Starts {
     /// The server refused a request for being busy.
     pub fn refused(&mut self, now: Instant) {
         self.limit.refused(now);
+    }
+
+    /// A pass failed. A rollout that could write no ReplicaSet gives its slot to another one, and asks again.
+    pub fn failed(&mut self, key: &Key, now: Instant) -> Vec<Key> {
+        let is_idle = self.moving.get(key).is_some_and(|moving| !moving.wrote);
+        if is_idle { self.ended(key, now) } else { Vec::new() }
     }
 
     /// Its rollout is over, or it is gone. Tells whose turn has come.

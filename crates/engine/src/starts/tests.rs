@@ -20,9 +20,18 @@ fn limited(rollouts: usize) -> Starts {
     Starts::new(Limit::fixed(rollouts))
 }
 
+/// Asks for one of these, and writes its ReplicaSet if it may begin.
+fn begins(starts: &mut Starts, text: &str, now: Instant) -> bool {
+    let is_now = starts.ask(&key(text), now).is_now;
+    if is_now {
+        starts.moved(&key(text), now);
+    }
+    is_now
+}
+
 /// Asks for all of these, and tells which may begin.
 fn begun(starts: &mut Starts, keys: &[&str], now: Instant) -> Vec<String> {
-    let begun = keys.iter().filter(|text| starts.ask(&key(text), now).is_now);
+    let begun = keys.iter().filter(|text| begins(starts, text, now));
     begun.map(|text| (*text).to_owned()).collect()
 }
 
@@ -217,8 +226,8 @@ fn play(mut starts: Starts, lanes: usize, rollouts: usize) -> (Duration, usize) 
     let mut cluster = Cluster { lanes, busy: Vec::new(), queue: VecDeque::new() };
     let keys: Vec<Key> = (0..rollouts).map(|n| key(&format!("{}/{n}", n % 7))).collect();
     for key in &keys {
-        let turn = starts.ask(key, begin);
-        cluster.queue.extend(turn.is_now.then(|| key.clone()));
+        let is_now = begins(&mut starts, &key.to_string(), begin);
+        cluster.queue.extend(is_now.then(|| key.clone()));
     }
     let (mut now, mut done, mut most) = (begin, 0, 0);
     while done < rollouts {
@@ -232,7 +241,7 @@ fn play(mut starts: Starts, lanes: usize, rollouts: usize) -> (Duration, usize) 
             turns.extend(starts.served(&key, now));
         }
         for key in turns {
-            assert!(starts.ask(&key, now).is_now);
+            assert!(begins(&mut starts, &key.to_string(), now));
             cluster.queue.push_back(key);
         }
         while cluster.busy.len() < cluster.lanes
@@ -264,7 +273,7 @@ fn slow_pods_cost_no_place() {
     begun(&mut starts, &names, start);
     let (mut now, mut turns) = (start, vec![key("a/0")]);
     while let Some(next) = turns.pop() {
-        assert!(starts.ask(&next, now).is_now);
+        assert!(begins(&mut starts, &next.to_string(), now));
         // Its pods are made, and then take their time.
         turns.extend(starts.served(&next, now));
         while turns.is_empty() && starts.before(&key("a/39")).is_some() {
@@ -274,6 +283,26 @@ fn slow_pods_cost_no_place() {
     }
     // The first ones are waited for, since their pods might have been quick.
     assert!(now - start < 4 * STILL_AFTER, "{:?}", now - start);
+}
+
+/// Pods are slow, so that nobody is waited for whose pods are there; and those of the template that is to be
+/// replaced are there all the time.
+#[test]
+fn pods_of_the_old_template_use_up_no_slot() {
+    let (mut starts, now) = (limited(1), Instant::now());
+    starts.still_after = Duration::ZERO;
+    assert_eq!(begun(&mut starts, &["a/1", "a/2", "a/3"], now), ["a/1"]);
+    assert_eq!(names(&starts.ended(&key("a/1"), now)), ["a/2"]);
+    assert_eq!(names(&starts.served(&key("a/2"), now)), [""; 0]);
+    assert!(starts.ask(&key("a/2"), now).is_now);
+    // Its pass fails before anything is written.
+    assert_eq!(names(&starts.served(&key("a/2"), now)), [""; 0]);
+    assert_eq!(names(&starts.failed(&key("a/2"), now)), ["a/3"]);
+    assert!(begins(&mut starts, "a/3", now));
+    // One that has begun and fails later keeps what it has.
+    assert_eq!(names(&starts.failed(&key("a/3"), now)), [""; 0]);
+    assert!(!starts.ask(&key("a/2"), now).is_now);
+    assert_eq!(names(&starts.served(&key("a/3"), now)), ["a/2"]);
 }
 
 #[test]
