@@ -194,8 +194,8 @@ async fn judge(
         format!("{} ms (worst {} ms)", median(seen).as_millis(), worst.as_millis())
     };
     rig.note(format!(
-        "{}: from an edit of the neighbour to the first request for it, median of {ROUNDS}: alone {}, among hostile \
-         objects {}, while those change {}. Resident memory of the operator (debug build): {} MiB, \
+        "{}: time from an edit of the neighbor to the first request for it, median of {ROUNDS}. Alone {}; among hostile \
+         objects {}; while those change {}. Resident memory of the operator (debug build): {} MiB, \
          then {} MiB.",
         rig.world.flavour.api_version(),
         text(before),
