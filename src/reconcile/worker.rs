@@ -36,7 +36,7 @@ pub(crate) async fn work(controller: Arc<Controller>) {
             Err(payload) => {
                 controller.meters.panicked();
                 let message = format!("panicked: {}", panic_text(payload.as_ref()));
-                error!(%key, message, "a pass panicked; this Deployment is tried again later");
+                error!(%key, message, "a reconcile panicked; this Deployment is tried again later");
                 Next::Failed(PassError { message, retry: true, conflict: false })
             }
         };
@@ -45,7 +45,7 @@ pub(crate) async fn work(controller: Arc<Controller>) {
             controller.leadership.term() == Some(term) && controller.stay(&key.namespace) == stay;
         if matches!(next, Next::Failed(_)) && !is_in_charge {
             // No fault of this Deployment.
-            debug!(%key, "a pass ended early: this replica leads no more, or the namespace is not ours");
+            debug!(%key, "a reconcile ended early: this replica no longer leads, or the namespace belongs to another shard");
             controller.queue.put_back(&key);
         } else {
             schedule(&controller, &key, &next);

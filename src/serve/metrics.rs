@@ -90,14 +90,14 @@ impl Metrics {
         .buckets(ROLLOUT_BUCKETS.to_vec());
         let metrics = Self {
             standard: Standard::new(r)?,
-            passes: counters(r, "passes_total", "Passes over a Deployment.", &["api", "result"])?,
+            passes: counters(r, "passes_total", "Reconciles of a Deployment.", &["api", "result"])?,
             requests: counters(
                 r,
                 "client_requests_total",
                 "Requests to the API server.",
                 &["verb", "kind", "code"],
             )?,
-            rollouts: counters(r, "rollouts_total", "Rollouts by what became of them.", &["api", "outcome"])?,
+            rollouts: counters(r, "rollouts_total", "Rollouts by outcome.", &["api", "outcome"])?,
             rollout_seconds: add(r, HistogramVec::new(rollout_seconds, &["api"])?)?,
             set_writes: counters(r, "replicaset_writes_total", "Writes to ReplicaSets.", &["api", "kind"])?,
             cached: gauges(r, "cached_objects", "Objects in the cache.")?,
@@ -109,7 +109,7 @@ impl Metrics {
             ledger_waits: counter(
                 r,
                 "ledger_waits_total",
-                "Passes put off until the cache shows our last write.",
+                "Reconciles postponed until the cache shows the last write.",
             )?,
             ledger_overdue: counter(
                 r,
@@ -119,7 +119,7 @@ impl Metrics {
             rivalries: counters(
                 r,
                 "rivalries_total",
-                "Deployments left to another controller that kept undoing our status.",
+                "Deployments left to another controller that kept undoing the operator's status.",
                 &["api"],
             )?,
             newer_specs: newer_specs(r)?,

@@ -43,7 +43,7 @@ impl Meters {
         Ok(Self {
             writes: counters(
                 "shadow_writes_total",
-                "Writes of the controller in charge, and deployments found at rest.",
+                "Writes of the controller in charge, and idle Deployments that were checked.",
                 &["kind", "verdict"],
             )?,
             wanted: counters("shadow_wanted_deviations_total", "Divergences on purpose.", &["rule"])?,
@@ -165,7 +165,7 @@ impl Tally {
         let percent = self.agreement() * 100.0;
         format!(
             "{api} after {seconds} s: {deployments} deployments; writes {compared} ({writes}), agreed {agreed}, \
-             diverged {diverged}, wanted {wanted}; at rest {rests_agreed} of {rests} agree; \
+             diverged {diverged}, wanted {wanted}; idle {rests_agreed} of {rests} agree; \
              ignored {ignored}; agreement {percent:.3} %",
             api = self.api,
             compared = self.compared(),

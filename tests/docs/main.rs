@@ -14,7 +14,8 @@
 //! ```
 //!
 //! An HTML comment that opens with `<!-- sh sandbox` is run too: what has to be there before. A fence that
-//! says nothing of this fails the test. So does a link to a page or a heading that is not there.
+//! says nothing of this fails the test. So does a link to a page or a heading that is not there, and a word that
+//! the glossary has retired.
 //!
 //! ```text
 //! cargo test -p rollwright --test docs                   # all pages
@@ -27,6 +28,7 @@ mod page;
 mod place;
 mod play;
 mod show;
+mod words;
 
 use std::cmp::Reverse;
 use std::fs;
@@ -64,7 +66,9 @@ fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (mut pages, mut mistakes) = (Vec::new(), Vec::new());
     mistakes.extend(counts::wrong(root));
-    for path in files(root) {
+    let all = files(root);
+    let returned = words::returned(root, &all);
+    for path in all {
         mistakes.extend(links::broken(root, &path));
         mistakes.extend(links::unlisted(root, &path));
         match Page::read(root, &path) {
@@ -84,6 +88,11 @@ fn main() -> ExitCode {
     let trial = |page: Page| Trial::test(page.name.clone(), move || play::play(&page).map_err(Failed::from));
     let mut trials: Vec<Trial> = pages.into_iter().map(trial).collect();
     trials.push(Trial::test("sessions_are_compared", || Ok(show::selftest()?)));
+    trials.push(Trial::test("retired_words_are_recognized", || Ok(words::selftest()?)));
+    trials.push(Trial::test("retired_words_do_not_return", move || match returned.as_slice() {
+        [] => Ok(()),
+        _ => Err(returned.join("\n").into()),
+    }));
     trials.push(Trial::test("fences_and_links_are_right", move || match mistakes.as_slice() {
         [] if many >= 5 => Ok(()),
         [] => Err(format!("only {many} pages with commands were found").into()),

@@ -151,7 +151,7 @@ impl<'a> Imagined<'a> {
             (world.observed.clone(), world.now)
         };
         let pass = engine::pass::run(self, observed, now).now_or_never();
-        pass.ok_or_else(|| "the pass waits for something; this is a bug".to_owned())
+        pass.ok_or_else(|| "the reconcile waits for something; this is a bug".to_owned())
     }
 
     fn world(&self) -> MutexGuard<'_, World<'a>> {

@@ -33,7 +33,7 @@ fn text(
     let server = format!("http://127.0.0.1:{port}");
     let program = if has_kubectl { KUBECTL } else { OURS };
     let mut lines = vec![
-        format!("A cluster in memory is up at {server}, with Rollwright in it. Ctrl-C ends it."),
+        format!("An in-memory cluster is up at {server}, with Rollwright in it. Ctrl-C ends it."),
         String::new(),
         match kubeconfig {
             Some(path) => format!("  export KUBECONFIG={}", path.display()),
@@ -66,7 +66,7 @@ mod tests {
     #[test]
     fn kubectl_is_named_where_there_is_one() {
         let with = text(Some(Path::new("/k")), 1, &[], true, None);
-        let expected = "A cluster in memory is up at http://127.0.0.1:1, with Rollwright in it. Ctrl-C ends it.\n\n  \
+        let expected = "An in-memory cluster is up at http://127.0.0.1:1, with Rollwright in it. Ctrl-C ends it.\n\n  \
                         export KUBECONFIG=/k\n  kubectl apply -f examples/\n  kubectl get rwd -w\n";
         assert_eq!(with, expected);
         let as_a_plugin = text(Some(Path::new("/k")), 1, &[], true, Some(Path::new("/bin")));
