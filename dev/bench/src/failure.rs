@@ -15,7 +15,7 @@ pub(crate) enum Failure {
     #[error("converting JSON")]
     Json(#[from] serde_json::Error),
     /// A controller had still work to do when its time was over.
-    #[error("a controller was not at rest after {} s", after.as_secs())]
+    #[error("a controller was not idle after {} s", after.as_secs())]
     Restless { after: Duration, resident: u64 },
     #[error("{0}")]
     Other(String),

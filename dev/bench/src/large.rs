@@ -98,7 +98,7 @@ impl Large {
         vec![
             verdict(&format!("memory at most, {most} idle Deployments"), "≤ 64 MiB with 10,000", &resident),
             verdict("the same, against Kubernetes", "≤ 0.15 ×", &share),
-            verdict("requests at rest, watches and lease aside", "0", &requests),
+            verdict("requests while idle, watches and lease aside", "0", &requests),
             verdict("CPU per edit as the namespace grows", "± 10 %", &growth),
         ]
     }
@@ -113,9 +113,9 @@ impl Large {
         if !self.idle.measured.is_empty() {
             let _ = write!(
                 text,
-                "### idle\n\nDeployments without pods, each with 5 old revisions, all templates of 5 KiB; then 200 of \
+                "### `idle`\n\nDeployments without pods, each with 5 old revisions, all templates of 5 KiB; then 200 of \
                  them get a new one.\n\n\
-                 | | Deployments | start-up (s) | CPU of it (s) | writes of it | most memory (MiB) | at rest (MiB) | \
+                 | | Deployments | start-up (s) | CPU of it (s) | writes of it | most memory (MiB) | idle (MiB) | \
                  writes and reads in {rest} s | CPU in {rest} s (ms) | CPU per edit (ms) | requests per edit |\n\
                  |---|---|---|---|---|---|---|---|---|---|---|\n",
                 rest = idle::REST.as_secs(),

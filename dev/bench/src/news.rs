@@ -66,7 +66,7 @@ impl News {
                 let round = Round::play(operator, *side).await?;
                 eprintln!("{NAME}: round {number} of {rounds}, {}: {:?}", side.name(), round.at_rest);
                 let head = format!("{NAME},{number},{}", side.short());
-                for (what, times) in [("at rest", &round.at_rest), ("completed", &round.after_completion)] {
+                for (what, times) in [("idle", &round.at_rest), ("completed", &round.after_completion)] {
                     for time in times {
                         csv.value(&head, &format!("{what} (ms)"), time.as_secs_f64() * 1000.0)?;
                     }
@@ -102,13 +102,13 @@ impl News {
 
     pub(crate) fn report(&self) -> String {
         let mut text = format!(
-            "### {NAME}\n\n{DELETED} of {REPLICAS} pods of a complete Deployment are deleted at once, {TIMES} times a \
-             round at rest and as often right after a completion: milliseconds from the first ReplicaSet status with \
+            "### `{NAME}`\n\n{DELETED} of {REPLICAS} pods of a complete Deployment are deleted at once, {TIMES} times a \
+             round while idle and as often right after a completion: milliseconds from the first ReplicaSet status with \
              fewer ready pods to the Deployment's.\n\n\
              | | Kubernetes | Rollwright | on apps/v1 |\n|---|---|---|---|\n"
         );
         let rows: [(&str, Times); 2] = [
-            ("at rest", |round| round.at_rest.iter().collect()),
+            ("idle", |round| round.at_rest.iter().collect()),
             ("right after a completion", |round| round.after_completion.iter().collect()),
         ];
         for (what, times) in rows {

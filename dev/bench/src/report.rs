@@ -47,8 +47,12 @@ fn outcome(outcome: &Outcome) -> String {
 /// Everything about one scenario.
 pub(crate) fn scenario(played: &Played) -> String {
     let scenario = &played.scenario;
-    let mut text =
-        format!("### {}\n\n{}; rounds per side: {}.\n\n", scenario.name(), scenario.about(), scenario.rounds);
+    let mut text = format!(
+        "### `{}`\n\n{}; rounds per side: {}.\n\n",
+        scenario.name(),
+        scenario.about(),
+        scenario.rounds
+    );
     text.push_str("| | Kubernetes | Rollwright | ratio | on apps/v1 | ratio |\n|---|---|---|---|---|---|\n");
     for operation in scenario.operations {
         for figure in Figure::ALL {
@@ -127,7 +131,7 @@ mod tests {
         let played = Played::made_up(scenario, sides);
         let text = super::scenario(&played);
         for part in [
-            "### 50x2-8s\n",
+            "### `50x2-8s`\n",
             "pods ready after 8 s and gone after 3 s; rounds per side: 1.",
             "| create: all complete (s) | 10.0 | 20.0 | 2.00 | 5.00 | 0.50 |\n",
             "| scale: first new pod, p50 (s) | 30.0 | 60.0 | 2.00 | 15.0 | 0.50 |\n",

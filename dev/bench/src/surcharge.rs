@@ -67,7 +67,7 @@ pub(crate) async fn measure() -> Result<String, Failure> {
     cluster.stop(Component::ControllerManager)?;
     let kinds = [Kind::new(&cluster, Side::AppsV1).await?, Kind::new(&cluster, Side::OurKind).await?];
     let mut text = format!(
-        "### {NAME}\n\nMilliseconds of kube-apiserver's CPU for a request, and until its answer; {PARALLEL} at a time, \
+        "### `{NAME}`\n\nMilliseconds of kube-apiserver's CPU for a request, and until its answer; {PARALLEL} at a time, \
          medians of {ROUNDS} rounds.\n\n\
          | request | apps/v1: CPU | answer | our kind: CPU | answer | CPU, ratio |\n|---|---|---|---|---|---|\n"
     );

@@ -19,7 +19,7 @@ impl Ground {
     /// How the cluster is called.
     pub(crate) const fn name(self) -> &'static str {
         match self {
-            Self::Memory => "a cluster in memory",
+            Self::Memory => "an in-memory cluster",
             Self::Real => "a real API server",
         }
     }

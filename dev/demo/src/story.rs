@@ -134,7 +134,7 @@ impl Access {
 async fn sandbox(show: &mut Show) -> Result<(), Failure> {
     let step = Step {
         name: "sandbox",
-        title: "Start a cluster in memory with the operator in it",
+        title: "Start an in-memory cluster with the operator in it",
         command: "rollwright sandbox --kubeconfig-out … --audit-log …".to_owned(),
         expected: "API server ready".to_owned(),
         deadline: DEADLINE,

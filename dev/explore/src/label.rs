@@ -52,7 +52,7 @@ pub(crate) fn state(model: &Model, state: &State) -> Vec<String> {
 pub(crate) fn line(model: &Model, step: Step, to: &State, write: Option<&(Action, Reply)>) -> Vec<String> {
     let name = |uid: u8| to.set(uid).map_or('?', |set| letter(set.template));
     let text = match step {
-        Step::Begin => "operator  a pass takes its snapshot".to_owned(),
+        Step::Begin => "operator  a reconcile takes its snapshot".to_owned(),
         Step::Write => write.map_or_else(String::new, |(action, reply)| {
             let reply = match reply {
                 Reply::Done => "",
