@@ -1,4 +1,4 @@
-//! Values of flags: how they are read, and what is said of those that cannot be.
+//! Values of flags: how they are read, and the errors for those that cannot be.
 
 use std::net::SocketAddr;
 use std::time::Duration;

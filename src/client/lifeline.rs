@@ -1,10 +1,9 @@
-//! A layer of the client that ends waits which nobody answers, notes signs of life, and hears
-//! what the server says beside its answer.
+//! A layer of the client that bounds every wait for an answer, notes signs of life, and reads the server's
+//! `Retry-After`.
 //!
-//! kube's client bounds how long a connection takes to open, and its watcher how long a watch
-//! may be silent. Nothing bounds a list, or the start of a watch, on a connection that is open
-//! and dead: without this a watch would wait for ever. And of `Retry-After` the client keeps
-//! nothing.
+//! kube's client bounds how long a connection takes to open, and its watcher bounds how long a watch may be
+//! silent. Nothing bounds a list, or the start of a watch, on a connection that is open and dead. Without
+//! this layer, such a watch would wait forever. The client also drops `Retry-After`.
 
 use std::future::Future;
 use std::pin::Pin;

@@ -1,7 +1,7 @@
-//! Objects as they travel between us and the API server: JSON, with the little that kube needs.
+//! Objects as they travel between the operator and the API server: JSON, with the little that kube needs.
 //!
-//! Nothing is decoded here, so no object can break the watch that brings it, and no field that
-//! we do not know is lost.
+//! Nothing is decoded here. So no object can break the watch that delivers it, and no unknown field is
+//! lost.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,8 +1,8 @@
-//! `rollwright sandbox`: a cluster in memory and the operator, in one process.
+//! `rollwright sandbox`: an in-memory cluster and the operator, in one process.
 //!
-//! The cluster is the world's store with its controllers and kubelets, on the wall clock; the
-//! operator talks to it over the loopback port that kubectl talks to as well. Nothing is needed beside
-//! the program: no certificates, and no directory for temporary files.
+//! The cluster is the store of the `world` crate with its controllers and kubelets, on the wall clock. The
+//! operator connects to the same loopback port as kubectl. The program needs nothing else: no certificates,
+//! and no directory for temporary files.
 
 mod kubeconfig;
 mod welcome;

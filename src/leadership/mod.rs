@@ -1,8 +1,8 @@
-//! Whether this process may write: the claim that the election keeps up, and everybody reads.
+//! Whether this process may write: the leadership that the election renews, and every writer reads.
 //!
-//! A claim ends by itself when its time is over, on the monotonic clock, whether or not the
-//! election gets to run. So a process that was stopped for a while, or cannot reach the server,
-//! writes nothing from the first moment on.
+//! Leadership ends by itself when its time is over, on the monotonic clock, whether or not the election
+//! gets to run. So a process that was stopped for a while, or cannot reach the server, writes nothing from
+//! the first moment on.
 
 pub(crate) mod election;
 pub(crate) mod turns;

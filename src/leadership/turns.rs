@@ -1,11 +1,10 @@
-//! Working while we lead, and standing by with warm caches while we don't.
+//! Works while this replica leads, and stands by with warm caches while it does not.
 //!
-//! A standby's watches may lag. Preconditions keep what it writes from overwriting anything, but a
-//! decision counts the pods of all sets of a Deployment, and a write names the version of one: from
-//! sizes older than the last leader's writes, pods beyond the surge could be started (SU-1), or
-//! available ones ended (AV-1). So whoever has won the lease lists everything anew before anything
-//! is decided. The leader before writes nothing any more by then, and a list shows all that was
-//! written before it began.
+//! A standby's watches may lag. Preconditions prevent its writes from overwriting anything. But a decision
+//! counts the pods of all ReplicaSets of a Deployment, and a write names the version of only one. From
+//! sizes older than the last leader's writes, it could start pods beyond the surge (SU-1), or end available
+//! ones (AV-1). So a replica that has won the lease lists everything again before it decides anything. By
+//! then the previous leader no longer writes, and a list shows everything written before it began.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! Counts what becomes of rollouts, and measures how long they take.
+//! Counts the transitions of rollouts, and measures how long rollouts take.
 //!
-//! The planner says which turn an action brings ([`plan::turns`]); it is counted once the action
-//! has succeeded. When a rollout began is remembered; after a restart the age of its ReplicaSet
-//! tells, unless that set is older than the rollout.
+//! The planner names the transition that an action causes ([`plan::turns`]). It is counted once the action
+//! has succeeded. The process remembers when a rollout began. After a restart it uses the age of the
+//! ReplicaSet, unless that ReplicaSet is older than the rollout.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

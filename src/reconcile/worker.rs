@@ -1,4 +1,4 @@
-//! Workers: take a key, make a pass, say when the key comes again.
+//! Workers: take a key, reconcile it, and decide when to requeue it.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
-//! What the operator counts. Labels are bounded; only the series per object hold names, and they
-//! can be switched off.
+//! The operator's metrics. Labels are bounded. Only the series for each object hold names, and a flag
+//! switches them off.
 //!
-//! What every controller has is counted under the names that every controller uses
-//! ([`standard`]), what only we have under `rollwright_`. docs/reference/metrics.md lists all of them.
+//! Metrics that every controller has use the common names ([`standard`]); the others begin with
+//! `rollwright_`. docs/reference/metrics.md lists all of them.
 
 pub(crate) mod objects;
 pub(crate) mod standard;

@@ -1,8 +1,8 @@
-//! Whether a write that was seen is one that our planner would have made from a view.
+//! Whether the planner would have made an observed write from a view.
 //!
-//! A plan merges steps that upstream takes one by one. So a write also agrees if it is a step on
-//! the way: a size that the plan's events name, annotations before a size, a status before the last
-//! step (`reports.rs`).
+//! A plan merges steps that upstream takes one by one. So a write also agrees if it is a step on the way: a
+//! size that the plan's events name, annotations before a size, a status before the last step
+//! (`reports.rs`).
 
 use plan::keys::{DESIRED_REPLICAS, HASH_LABEL, MAX_REPLICAS, REVISION, ROLLBACK_TO, reason};
 use plan::selector::LabelSelector;

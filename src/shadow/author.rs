@@ -1,8 +1,8 @@
 //! Who made a change, by `metadata.managedFields`.
 //!
-//! The server notes for every field who set it last. So the author of a change is the owner of
-//! what changed; times are of no use for that, since they have whole seconds and do not move when
-//! the same manager writes twice in one.
+//! The server notes for every field who set it last. So the author of a change is the owner of the changed
+//! fields. Times do not help: they have whole seconds, and do not change when the same manager writes twice
+//! in one second.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
-//! What was seen of Deployments and ReplicaSets of late: every version, and who belongs to whom.
+//! The recent history of Deployments and ReplicaSets: every version, and which object owns which.
 //!
-//! Versions are ordered by resourceVersion over both kinds, so the state at any moment of the last
-//! seconds can be put together, as a controller may have seen it whose caches lag a little.
+//! resourceVersion orders the versions of both kinds. So this module can restore the state at any moment of
+//! the last seconds, as a controller with slightly lagging caches may have read it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Compares writes with what our planner would have done from the states that the controller in
-//! charge may have seen.
+//! Compares writes with those that the planner would have made from the states that the active controller
+//! may have read.
 
 use std::collections::BTreeSet;
 

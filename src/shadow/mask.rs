@@ -1,7 +1,7 @@
-//! Takes names, images and whatever else a user wrote out of a case: each text becomes a hash, the
-//! same text the same hash, so that what was equal stays equal.
+//! Removes names, images, and all other user input from a case. Each text becomes a hash, and the same text
+//! becomes the same hash, so equal values stay equal.
 //!
-//! The hash has a key that is drawn at the start and never stored, so nobody can look a guess up.
+//! The key of the hash is drawn at the start and never stored, so nobody can check a guess.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;

@@ -1,5 +1,4 @@
-//! Takes the news in order, tells the writes of the controller in charge apart, and has them
-//! judged.
+//! Takes the events in order, picks out the writes of the active controller, and has them judged.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,8 +1,8 @@
-//! Statuses on the way to the one that our plan writes: those that a controller shows which writes after
-//! each step, as upstream does.
+//! Statuses on the way to the one that the plan writes: those of a controller that writes after each step,
+//! as upstream does.
 //!
-//! They follow from the state that was seen and from the plan. Nothing is decided here: who compares
-//! takes one more status for the same decision.
+//! They follow from the observed state and from the plan. This module decides nothing: it gives the
+//! comparison more statuses for the same decision.
 
 use jiff::Timestamp;
 use plan::keys::{condition, reason};

@@ -1,5 +1,4 @@
-//! What a change of an object was: a write of the controller in charge, or something else, which
-//! is counted by kind.
+//! Classifies a change of an object: a write of the active controller, or something else, counted by type.
 
 use std::sync::Arc;
 

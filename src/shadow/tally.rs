@@ -1,4 +1,4 @@
-//! Counts what was seen, and says so: a line of text or JSON, and metrics.
+//! Counts the observations and reports them: as a line of text or JSON, and as metrics.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Objects that cannot be understood: set aside, counted, and told of once. Others go on.
+//! Objects that cannot be decoded: set aside, counted, and reported once. Others are not affected.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,7 +1,7 @@
-//! Objects as a watch brings them: their metadata is read, the rest is still text.
+//! Objects as a watch delivers them: with decoded metadata, and the rest still text.
 //!
-//! As a tree of JSON an object takes several times its text, and a page of a list holds many of them. So
-//! each is read when its turn comes, and not at all if it lies in a namespace that is none of ours.
+//! As a tree of JSON, an object takes several times its text, and a page of a list holds many objects. So
+//! each is read only when it is needed, and not at all if it lies in a namespace of another shard.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,4 +1,5 @@
-//! What rollouts and rest cost in requests, against docs/internals/benchmarks.json: `make bench-check`.
+//! What rollouts and idle hours cost in requests, against docs/internals/benchmarks.json: `make
+//! bench-check`.
 
 use std::time::Duration;
 

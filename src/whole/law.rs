@@ -1,6 +1,5 @@
-//! What must hold after every write, whoever wrote it: SU-1 and AV-1 of `docs/internals/invariants.md`, by
-//! what the cluster itself says and not by what a pass saw; and that nobody writes who does not hold
-//! the lease.
+//! What must hold after every write by anyone: SU-1 and AV-1 of `docs/internals/invariants.md`, by the
+//! state of the cluster itself and not by a snapshot; and that nobody writes without the lease.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,4 +1,5 @@
-//! Rollouts that wait for their turn for long say so, a few at a time, and are done all the same.
+//! Rollouts that wait long for a slot report it in their status, a few at a time, and complete all the
+//! same.
 
 use jiff::Timestamp;
 

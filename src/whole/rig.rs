@@ -1,5 +1,5 @@
-//! A cluster in memory with the operator on it, wired as `commands/run.rs` wires it, under a clock that moves
-//! only when everybody waits.
+//! An in-memory cluster with the operator on it, wired as in `commands/run.rs`, under a clock that moves
+//! only when every task waits.
 
 use std::sync::Arc;
 use std::time::Duration;

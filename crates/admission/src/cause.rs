@@ -1,4 +1,4 @@
-//! What is wrong with an object, and the `Status` that says so.
+//! The errors of an object, and the `Status` that reports them.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! The forms of names, label keys and label values, and what the server says of others.
+//! The forms of names, label keys, and label values, and the server's errors for others.
 
 /// The longest DNS subdomain.
 const MAX_SUBDOMAIN: usize = 253;

@@ -1,5 +1,5 @@
-//! What server-side apply says of an object that does not fit the schema. It looks before all other
-//! checks, in words of its own, and stops at the first mistake.
+//! The errors of server-side apply for an object that does not fit the schema. It checks before all other
+//! checks, has its own messages, and stops at the first error.
 
 use std::collections::BTreeSet;
 

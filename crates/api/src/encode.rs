@@ -1,8 +1,8 @@
 //! Actions of a plan as request bodies, each with its precondition.
 //!
-//! Existing objects are changed by patches that name only what changes, so nothing that we do
-//! not know is lost; `metadata.uid` and `metadata.resourceVersion` in a patch make the server
-//! answer 409 when the object is not the one that the decision was made from.
+//! Patches change existing objects and name only what changes, so no unknown field is lost. `metadata.uid`
+//! and `metadata.resourceVersion` in a patch make the server answer 409 if the object is not the one that
+//! the decision was made from.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use plan::keys::{REVISION, ROLLBACK_TO};

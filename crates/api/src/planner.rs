@@ -1,5 +1,5 @@
-//! Status and its parts as the planner has them, and back. Every field is named, so that one that is
-//! forgotten does not compile.
+//! Converts a status and its parts to the planner's types, and back. Every field is named, so a forgotten
+//! one does not compile.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use plan::{CollisionRecord, Ours, RollbackRecord, Status};

@@ -1,8 +1,8 @@
-//! The validation rules (CEL) of the CRD: what a schema alone cannot say.
+//! The validation rules (CEL) of the CRD: what a schema alone cannot express.
 //!
-//! Every rule stands at the lowest node that holds all it compares, so the API server names the
-//! field; the message says what to write instead. Rules over fields that have a default use the
-//! defaulted value, since our objects are stored as they were written.
+//! Every rule is at the lowest node that holds everything it compares, so the API server names the field.
+//! The message states what to write instead. Rules over fields with a default use the default, since
+//! Rollwright Deployments are stored as they were written.
 
 use kube_core::Rule;
 

@@ -1,4 +1,4 @@
-//! The store, shared between the server and whoever else acts in the cluster.
+//! The store, shared between the server and the other actors in the cluster.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

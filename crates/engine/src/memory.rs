@@ -1,5 +1,5 @@
-//! What is remembered of a Deployment from one pass to the next. Losing it costs requests, and
-//! changes no decision.
+//! What the operator remembers of a Deployment from one reconcile to the next. Losing it costs requests,
+//! and changes no decision.
 
 use std::collections::HashMap;
 use std::time::Instant;

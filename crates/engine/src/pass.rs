@@ -1,8 +1,7 @@
-//! Carries out one pass: asks, plans, acts; generic over the cluster it acts on.
+//! Carries out one reconcile: asks, plans, acts. It is generic over the cluster that it acts on.
 //!
-//! There is no decision in here: [`plan::plan`] says what to do, [`plan::after_failure`] what
-//! follows from a refusal. Every caller (operator, oracle, simulator) runs passes through
-//! [`run`], over a [`Cluster`] of its own.
+//! It decides nothing: [`plan::plan`] decides what to do, and [`plan::after_failure`] what follows from a
+//! refusal. Every caller (operator, oracle, simulator) uses [`run`], over a [`Cluster`] of its own.
 
 mod claims;
 mod cluster;

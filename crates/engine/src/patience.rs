@@ -1,6 +1,6 @@
-//! Deployments whose requests the server has asked to come later (`Retry-After`).
+//! Deployments with requests that the server has asked to delay (`Retry-After`).
 //!
-//! By Deployment and not for all: a webhook can answer so too, and would then hold up others.
+//! This is for each Deployment and not for all. A webhook can also answer so, and would then delay others.
 
 use std::collections::HashMap;
 use std::time::Instant;

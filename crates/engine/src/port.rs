@@ -1,7 +1,7 @@
-//! What the engine needs of the world: one request out, one reply in, and the time.
+//! What the engine needs of its environment: one request out, one answer in, and the time.
 //!
-//! The operator's port is the API server; the simulator's is a store in memory behind a network
-//! that loses answers. Everything above this line is decided by the engine, once.
+//! The operator's port is the API server. The simulator's is an in-memory store behind a network that loses
+//! answers. The engine decides everything above this line, once.
 
 use std::borrow::Cow;
 use std::future::Future;

@@ -1,11 +1,11 @@
 //! The work queue: first in, first out, each key once, never two workers on one key.
 //!
-//! As client-go's, with four differences: a key that keeps failing is never dropped
-//! (deviation from S14.2), its delay is capped at two minutes, a failure counts only once per
-//! delay, however many events wake the key meanwhile, and events wake a key that keeps failing
-//! once a second at most: its own writes may be what the events tell of.
+//! It differs from client-go's in four ways. It never drops a key that keeps failing (deviation from
+//! S14.2). It limits the delay of such a key to two minutes. A failure counts only once for each delay,
+//! however many events requeue the key meanwhile. And events requeue a key that keeps failing once a second
+//! at most, since they may be about its own writes.
 //!
-//! This is the machine alone: it waits for nothing, and is told the time with every call.
+//! This is only the state machine: it waits for nothing, and every call passes the time to it.
 
 mod news;
 

@@ -1,4 +1,5 @@
-//! Which rollouts have waited for their turn for so long that their status is to say so, a few at a time.
+//! Selects the rollouts that have waited long enough for a slot to report it in their status, a few at a
+//! time.
 
 use std::collections::HashMap;
 use std::time::Instant;

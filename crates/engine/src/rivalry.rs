@@ -1,9 +1,9 @@
-//! Two controllers on one Deployment: who undoes our status again and again, and when to give way.
+//! Two controllers on one Deployment: which one keeps undoing the operator's status, and when to yield.
 //!
-//! Counters follow from the ReplicaSets, so two controllers that compute them differently would
-//! overwrite each other for ever. A single foreign write is repaired and no more is said. But
-//! if one manager undoes three of our writes within a minute, the Deployment is left to it until
-//! it has been silent for a minute. Only writes of this process count, so a restart forgets.
+//! Counters follow from the ReplicaSets, so two controllers that compute them differently would overwrite
+//! each other forever. The operator repairs a single foreign write silently. But if one manager undoes
+//! three of its writes within a minute, the operator leaves the Deployment to that manager until it has
+//! been silent for a minute. Only writes of this process count, so a restart forgets.
 
 mod writer;
 

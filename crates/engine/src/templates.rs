@@ -1,7 +1,8 @@
-//! Templates that the watch has just brought, for the passes that are about to need them.
+//! Templates that the watch has just delivered, for the reconciles that are about to need them.
 //!
-//! The cache keeps none, and a template is needed once, when its ReplicaSet is created. One is kept while
-//! its generation has not been reported: as long as its Deployment is queued, waits for a slot, or begins.
+//! The cache keeps no templates, and a template is needed once, when its ReplicaSet is created. This keeps
+//! one until the status reports its generation: while its Deployment is queued, waits for a slot, or
+//! begins.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
-//! Which namespaces a cache holds, where it does not hold all: those of a shard.
+//! Which namespaces a cache holds, if it does not hold all: those of a shard.
 //!
-//! A namespace that joins is listed by itself, while the watches of the whole cluster go on. What
-//! they say of it until its list has come waits, and is heard after the list; what is older than the
-//! list is never heard. So the cache never goes back behind the list, however far a watch lags.
+//! A namespace that joins is listed by itself, while the watches of the whole cluster continue. Their
+//! events for it are held until its list has arrived, and are applied after the list. Events older than the
+//! list are dropped. So the cache never falls back behind the list, however far a watch lags.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

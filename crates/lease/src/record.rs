@@ -1,4 +1,4 @@
-//! What a Lease says.
+//! The contents of a Lease.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Everything that a pass may do to a cluster, each with its precondition.
+//! Everything that a plan may do to a cluster, each with its precondition.
 
 use std::collections::{BTreeMap, BTreeSet};
 

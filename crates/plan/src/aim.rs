@@ -1,6 +1,6 @@
-//! Where a pass is heading: which set runs, how far it grows, and what holds it up.
+//! The goal of a reconcile: which ReplicaSet runs, how far it grows, and what holds it up.
 //!
-//! The ladder in `lib.rs` chooses it. Numbers are settled here; `moves.rs` only computes with them.
+//! The ladder in `lib.rs` chooses it. This module fixes the numbers; `moves.rs` only computes with them.
 
 use jiff::Timestamp;
 

@@ -1,4 +1,4 @@
-//! What the Deployment says of its declared set, once that is found or created (S4.4, S4.15, S5.6).
+//! What the status reports about the declared ReplicaSet, once it is found or created (S4.4, S4.15, S5.6).
 
 use jiff::Timestamp;
 

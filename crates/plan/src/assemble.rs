@@ -1,6 +1,6 @@
 //! The order of writes. No other file knows it.
 //!
-//! Any prefix of a plan leaves a legal state, so a pass may end between any two rows.
+//! Any prefix of a plan leaves a legal state, so a reconcile may end between any two rows.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! The name of the new ReplicaSet is taken: another one is tried, and on our kind not for ever
-//! (S4.15, NS-1).
+//! Another object has the name of the new ReplicaSet: the planner tries another name, and on rollwright.dev
+//! not forever (S4.15, NS-1).
 
 use jiff::Timestamp;
 

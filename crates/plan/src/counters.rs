@@ -1,4 +1,4 @@
-//! The counters of a status, computed from the sets (S9.1–S9.6, S9.14).
+//! The counters of a status, computed from the ReplicaSets (S9.1–S9.6, S9.14).
 
 use std::fmt::{self, Write as _};
 

@@ -1,4 +1,4 @@
-//! The declared set, where it is not there yet (S4.6–S4.14).
+//! Creates the declared ReplicaSet if it does not exist yet (S4.6–S4.14).
 
 use jiff::Timestamp;
 

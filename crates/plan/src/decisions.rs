@@ -1,4 +1,4 @@
-//! All that a pass does, before it is reported and put in order.
+//! Everything that a reconcile does, before it is reported and put in order.
 
 use jiff::Timestamp;
 

@@ -1,9 +1,8 @@
 //! When two pod templates are the same to the API's types (S16.5).
 //!
-//! A template is brought into a form in which everything that Go's types cannot tell apart
-//! looks the same: absent and zero values, empty and missing lists, two spellings of a
-//! quantity. Two templates are equal when these forms are. Which field is of which kind
-//! stands in `pod-types.txt`.
+//! A template is brought into a form in which everything that Go's types cannot distinguish is the same:
+//! absent and zero values, empty and missing lists, two spellings of a quantity. Two templates are equal if
+//! these forms are. `pod-types.txt` lists the type of each field.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

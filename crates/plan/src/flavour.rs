@@ -1,5 +1,5 @@
-//! The two APIs that the same code serves. All differences, in and around the planner, are
-//! methods here; nobody else asks which of the two it is.
+//! The two APIs that the same code serves. All differences, in and around the planner, are methods here. No
+//! other code checks which of the two it is.
 
 use serde_json::Value;
 

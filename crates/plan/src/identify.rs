@@ -1,5 +1,5 @@
-//! Which sets there are and which of them the template declares: claims and questions come first,
-//! one at a time, before anything is planned (S2.10–S2.18, S3.3, S4.1).
+//! Finds the ReplicaSets and the one that the template declares. Adoption, release, and questions come
+//! first, one at a time, before anything is planned (S2.10–S2.18, S3.3, S4.1).
 
 use crate::action::{Ask, Step};
 use crate::creation::describe;

@@ -1,4 +1,4 @@
-//! What each set has shown of itself. No set is judged yet: each of them is unproven.
+//! What each ReplicaSet has shown. None is judged yet: each is unproven.
 
 use crate::sets::Sets;
 

@@ -1,4 +1,4 @@
-//! Labels, annotations, condition types and reasons: every name that we read or write.
+//! Labels, annotations, condition types, and reasons: every name that Rollwright reads or writes.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,9 @@
-//! Ready, Reconciling and Stalled: the rollout in the three words that `kstatus` reads, and with
-//! it Helm, Flux, kpt and everybody who asks a custom resource whether it is done (our kind).
+//! Ready, Reconciling, and Stalled: the rollout in the three conditions that `kstatus` reads, and with it
+//! Helm, Flux, and kpt (rollwright.dev only).
 //!
-//! Exactly one of the three is True. Ready is always there; the other two are there only while
-//! they hold, as kstatus wants it of conditions that are a bad sign. They follow from the rest of
-//! the status and never cost a write: they travel in those that are made anyway.
+//! Exactly one of the three is True. Ready is always present. The other two are present only while they
+//! hold, as kstatus expects of conditions that report a problem. They follow from the rest of the status
+//! and never cause a write: they are part of the writes that happen anyway.
 
 use std::fmt;
 

@@ -1,11 +1,11 @@
 //! The pure planner: what to do next, decided from a snapshot and a time.
 //!
-//! [`plan`] is the whole of it. It does no IO, reads no clock and draws no lots: the same
-//! snapshot and time give the same step. Everything that decides something about a Deployment
-//! (the operator, the simulator, the oracle, the CLI's explanations) calls this function.
+//! [`plan`] is all of it. It does no IO, reads no clock, and draws no random number: the same snapshot and
+//! time give the same step. Everything that decides something about a Deployment (the operator, the
+//! simulator, the oracle, the CLI's explanations) calls this function.
 //!
-//! A pass is a pipeline of values, in `decide`. The order of situations in `aim` is the policy (S3);
-//! `moves.rs` has the sizes of a rolling update (S6); each other rule has a file of its own.
+//! A decision is a pipeline of values, in `decide`. The order of situations in `aim` is the policy (S3).
+//! `moves.rs` has the sizes of a rolling update (S6). Each other rule has its own file.
 
 mod action;
 mod aim;

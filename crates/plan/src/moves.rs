@@ -1,8 +1,8 @@
-//! The sizes that a pass gives to sets, one step after the other, by the numbers of an [`Aim`]. A rolling
-//! update (S6) is here; Recreate (S7) and scaling (S8) have a file each.
+//! The sizes that a reconcile gives to ReplicaSets, one step after the other, by the numbers of an [`Aim`].
+//! A rolling update (S6) is here; Recreate (S7) and scaling (S8) have a file each.
 //!
-//! Terminating pods are not counted (S6.14), and a rollover needs no rule of its own: whatever does
-//! not run is old, and the oldest is drained first (S6.15).
+//! Terminating pods are not counted (S6.14). A rollover needs no rule of its own: every ReplicaSet that
+//! does not run is old, and the oldest is drained first (S6.15).
 
 use crate::aim::{Aim, Because, Gate, Manner};
 use crate::sets::{Counted, total};

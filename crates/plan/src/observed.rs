@@ -1,4 +1,4 @@
-//! What a pass sees: one Deployment, its candidate ReplicaSets, and the answers to questions.
+//! The snapshot of a reconcile: one Deployment, its candidate ReplicaSets, and the answers to questions.
 
 use jiff::Timestamp;
 use serde_json::Value;

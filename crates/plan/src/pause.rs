@@ -1,4 +1,4 @@
-//! Pausing and resuming, as the condition Progressing says it (S3.6, S13.1).
+//! Pausing and resuming, as the condition Progressing reports them (S3.6, S13.1).
 
 use jiff::Timestamp;
 

@@ -1,5 +1,5 @@
-//! What a pass reports: the status with its conditions, why the rollout is where it is, and when to look
-//! again (S4.4, S9, S13.1). All edits of conditions are folded here, since their order shows.
+//! What a reconcile reports: the status with its conditions, why the rollout is where it is, and when to
+//! requeue (S4.4, S9, S13.1). All edits of conditions are folded here, since their order shows.
 
 use jiff::Timestamp;
 

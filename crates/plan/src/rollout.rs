@@ -1,8 +1,8 @@
-//! What an action means for the rollout that it belongs to: told to people by events and to
-//! machines by metrics, from the same place.
+//! What an action means for its rollout: reported to people by events and to machines by metrics, from the
+//! same place.
 //!
-//! Nothing is remembered: a turn follows from the status that the pass started from and from the
-//! one write that makes it true. That write has a precondition, so it succeeds once, whoever was
+//! Nothing is remembered. A transition follows from the status that the reconcile started from and from the
+//! one write that makes it true. That write has a precondition, so it succeeds once, whichever process
 //! restarted in between.
 
 use crate::action::{Action, Event, StatusWrite, UpdateReplicaSet};

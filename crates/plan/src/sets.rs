@@ -1,4 +1,4 @@
-//! The claimed ReplicaSets, oldest first, and the one that the template declares (S4.1, S4.2).
+//! The owned ReplicaSets, oldest first, and the one that the template declares (S4.1, S4.2).
 
 use crate::intstr::signed_decimal;
 use crate::keys::{DESIRED_REPLICAS, MAX_REPLICAS};

@@ -1,4 +1,4 @@
-//! What the declared set takes over from the Deployment: revision, annotations, `minReadySeconds`
+//! What the declared ReplicaSet takes over from the Deployment: revision, annotations, `minReadySeconds`
 //! (S4.3, S4.13, S5.3–S5.5).
 
 use crate::aim::{Aim, Because};

@@ -1,4 +1,4 @@
-//! One write for each set that is there, whatever is done to it in a pass (S4.3, S4.14, S8.9).
+//! One write for each existing ReplicaSet, whatever a reconcile does to it (S4.3, S4.14, S8.9).
 
 use crate::action::{Event, Purpose, Target, UpdateReplicaSet};
 use crate::counters::reads;

@@ -1,4 +1,4 @@
-//! What looks at a write before it is stored: defaults, webhooks, quota, validation.
+//! What processes a write before it is stored: defaults, webhooks, quota, validation.
 
 mod defaults;
 mod quota;

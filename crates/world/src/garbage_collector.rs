@@ -1,7 +1,7 @@
-//! The garbage collector: what goes when its owner goes, and namespaces that are emptied.
+//! The garbage collector: deletes objects without their owner, and empties namespaces.
 //!
-//! It learns of changes when its driver shows them to it, and looks at each object as it is then:
-//! the real one asks the server before it acts, too.
+//! Its driver shows it the changes. It reads each object again before it acts, as the real one asks the
+//! server.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

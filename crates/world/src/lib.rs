@@ -1,14 +1,13 @@
-//! A Kubernetes cluster in memory.
+//! An in-memory Kubernetes cluster.
 //!
-//! One store holds every object, as versions of JSON, and one log tells what became of them.
-//! There is no clock in here and no chance: the driver sets [`Store::set_now`] and chooses.
-//! Two doors lead in. The direct one is this crate's API, synchronous and fast: the simulator's.
-//! The other is the Kubernetes HTTP API over the same store: the sandbox's.
+//! One store holds every object, as versions of JSON, and one log records every change. It has no clock and
+//! no randomness: the driver sets [`Store::set_now`] and chooses. There are two ways in. The direct one is
+//! this crate's API, synchronous and fast, for the simulator. The other is the Kubernetes HTTP API over the
+//! same store, for the sandbox.
 //!
-//! What the store does as the API server does it: resource versions over all kinds, optimistic
-//! locking, generations, status and scale subresources, finalizers, dry runs, patches. What
-//! others do in a cluster (ReplicaSet controller, kubelets, garbage collector, admission) stands
-//! beside it, each in a file of its own.
+//! The store does what the API server does: resource versions over all kinds, optimistic locking,
+//! generations, status and scale subresources, finalizers, dry runs, patches. The other parts of a cluster
+//! (ReplicaSet controller, kubelets, garbage collector, admission) have a file each.
 
 mod admission;
 mod chance;

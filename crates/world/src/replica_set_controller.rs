@@ -1,8 +1,8 @@
-//! The ReplicaSet controller: pods of a set, as many as it asks for, and what it says of them.
+//! The ReplicaSet controller: creates and deletes the pods of a ReplicaSet, and writes its status.
 //!
-//! It sees the cluster through two caches of its own, and its driver decides how old they are.
-//! It never acts on a cache that does not show its own last writes yet (S9.22), so however old
-//! they are, it creates no pod twice.
+//! It reads the cluster through two caches of its own, and its driver decides how old they are. It never
+//! acts on a cache that does not show its own last writes yet (S9.22). So, however old the caches are, it
+//! creates no pod twice.
 
 mod pods;
 mod status;

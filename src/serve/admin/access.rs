@@ -1,5 +1,5 @@
-//! Who may read the port: the API server says whose a token is (TokenReview), and whether they
-//! may get the path (SubjectAccessReview), as controller-runtime asks it.
+//! Require a bearer token that the API server authorizes for the path: TokenReview, then
+//! SubjectAccessReview, as in controller-runtime.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

@@ -1,5 +1,5 @@
-//! `/debug/state`: how queue, watches and ledger stand, for people who look for the reason why
-//! nothing happens. It names Deployments, so it is off by default.
+//! `/debug/state`: the state of queue, watches, and ledger, for people who want to know why nothing
+//! happens. It names Deployments, so it is off by default.
 
 use std::sync::{Arc, Weak};
 use std::time::Instant;

@@ -1,8 +1,8 @@
-//! Series per Deployment, in the shapes of kube-state-metrics' `kube_deployment_*`, computed from
-//! the cache when they are asked for: they vanish with the object.
+//! Series for each Deployment, in the form of kube-state-metrics' `kube_deployment_*`. A scrape computes
+//! them from the cache, so they vanish with the object.
 //!
-//! The text is written here and not by the prometheus crate, whose samples take half a kilobyte
-//! each before they become text.
+//! This module writes the text itself. In the prometheus crate, a sample takes half a kilobyte before it
+//! becomes text.
 
 use std::io::Write as _;
 use std::sync::{Arc, Weak};

@@ -1,6 +1,5 @@
-//! Steps of one ReplicaSet that follow each other closely are told in one event. A rollout of a
-//! hundred pods takes dozens of them, and each event is a write; what people want to know is from
-//! how many to how many.
+//! Combines steps of one ReplicaSet that follow each other closely in one event. A rollout of a hundred
+//! pods takes dozens of them, and each event is a write. People want to know the first and the last size.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! What all nodes of the schema share, so that no field has to say it.
+//! What all nodes of the schema share, so that no field has to repeat it.
 
 use serde_json::{Value, json};
 

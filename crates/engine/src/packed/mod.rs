@@ -1,8 +1,8 @@
-//! Objects in the cache, as few bytes as they need: decoded anew when a pass looks at them.
+//! Objects in the cache, in as few bytes as they need; a reconcile decodes them again.
 //!
-//! Most objects are old revisions that nobody looks at for weeks. As structs they cost about two
-//! kilobytes each, mostly nodes of maps and texts that all of them share. What is written here is
-//! read by the same process only, so the format may change at any time.
+//! Most objects are old revisions that nothing reads for weeks. As structs they cost about two kilobytes
+//! each, mostly for nodes of maps and for texts that all of them share. Only the same process reads these
+//! bytes, so the format may change at any time.
 
 mod codec;
 mod objects;

@@ -1,5 +1,5 @@
-//! The fields of what the planner reads, in the order in which they are packed; the first ones are read
-//! by themselves, too (`index/heads.rs`). One that is forgotten here does not compile.
+//! The fields that the planner reads, in the order in which they are packed. The first ones can also be
+//! read alone (`index/heads.rs`). A forgotten field does not compile.
 
 use plan::intstr::IntOrPercent;
 use plan::selector::{LabelSelector, Requirement};

@@ -1,4 +1,4 @@
-//! Adopting and releasing: all are tried, and any error ends the pass (S2.16–S2.18).
+//! Adopts and releases ReplicaSets: tries all of them, and any error ends the reconcile (S2.16–S2.18).
 
 use plan::{Claim, Target};
 

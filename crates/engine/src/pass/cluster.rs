@@ -1,4 +1,4 @@
-//! What a pass needs of a cluster.
+//! What a reconcile needs of a cluster.
 
 use std::future::Future;
 use std::time::Duration;

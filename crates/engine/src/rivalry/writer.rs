@@ -1,4 +1,4 @@
-//! Who wrote a status last, as `metadata.managedFields` says.
+//! Who wrote a status last, by `metadata.managedFields`.
 
 use std::fmt;
 

@@ -1,9 +1,9 @@
-//! How many rollouts may be under way: as many as the cluster serves without taking longer for each.
+//! How many rollouts may be under way: as many as the cluster can serve without taking longer for each.
 //!
-//! As congestion control does it: the number grows while a rollout gets its first pods about as soon as
-//! the quickest one did, and shrinks when it takes longer or the server refuses requests for being busy.
-//! Our own writes alone would not tell: the API server answers them long before the ReplicaSet
-//! controller, which has a queue of its own, comes to make the pods.
+//! It works like congestion control. The number grows while a rollout gets its first pods about as soon as
+//! the quickest one did. It shrinks when a rollout takes longer, or when the server refuses requests
+//! because it is busy. The operator's own writes alone do not show the load: the API server answers them
+//! long before the ReplicaSet controller, which has its own queue, creates the pods.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What becomes of a pod, and who says so.
+//! The life of a pod, and who decides it.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The pods of a set: which of them count, and how a new one looks.
+//! The pods of a ReplicaSet: which of them count, and what a new one contains.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The status of a set.
+//! The status of a ReplicaSet.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};

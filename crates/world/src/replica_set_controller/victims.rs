@@ -1,4 +1,4 @@
-//! Which pods go when a set has too many (S9.21).
+//! Which pods to delete when a ReplicaSet has too many (S9.21).
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
