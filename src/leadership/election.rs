@@ -1,5 +1,5 @@
-//! The shell around [`lease::Elector`]: sends its requests, tells everybody of the claim, and
-//! listens to the Lease, so that one that is given back is taken at once.
+//! The shell around [`lease::Elector`]: sends its requests, publishes the leadership, and watches the
+//! Lease, so that a released Lease is taken at once.
 
 use std::time::{Duration, Instant};
 

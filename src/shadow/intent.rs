@@ -1,9 +1,8 @@
-//! What our planner would do: one pass over a cluster that remembers what it is told to do.
+//! What the planner would do: one reconcile over a cluster that records the requests.
 //!
-//! The pass is the operator's own ([`engine::pass::run`]). Questions are answered from what the watches
-//! have shown. Two cannot be: what a dry run would say (it is a create, and shadow sends none),
-//! and which pods a Recreate waits for (shadow does not read pods). For these [`Circumstances`]
-//! says what to assume.
+//! The reconcile is the operator's own ([`engine::pass::run`]). The watches answer its questions, with two
+//! exceptions: the result of a dry run (it is a create, and shadow sends none), and the pods that a
+//! Recreate waits for (shadow does not read pods). For these, [`Circumstances`] states what to assume.
 
 use std::collections::BTreeSet;
 use std::pin::pin;

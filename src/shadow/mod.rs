@@ -1,13 +1,13 @@
-//! `rollwright shadow`: our planner beside the controller that is really in charge.
+//! `rollwright shadow`: runs the planner beside the active controller.
 //!
-//! It only gets, lists and watches. Each write that the controller in charge makes to a ReplicaSet
-//! or to the status of a Deployment is compared with what the production planner would have done
-//! from the states that this controller may have seen.
+//! It only gets, lists, and watches. It compares each write of the active controller to a ReplicaSet or to
+//! the status of a Deployment with the writes that the production planner would have made, from the states
+//! that this controller may have read.
 //!
-//! The way of a change: [`follow`] watches and puts the news of both kinds into one order;
-//! [`observer`] takes them, [`sight`] and [`author`] tell what was written and by whom; [`fleet`]
-//! keeps the states of the last seconds; [`judge`] has [`intent`] run the planner over them and
-//! [`agree`] compare; [`tally`] counts; [`case`], [`mask`] and [`keep`] save what diverges.
+//! The way of a change: [`follow`] watches and puts the events of both kinds into one order. [`observer`]
+//! takes them, and [`sight`] and [`author`] find what was written and by whom. [`fleet`] keeps the states
+//! of the last seconds. [`judge`] has [`intent`] run the planner over them and [`agree`] compare. [`tally`]
+//! counts. [`case`], [`mask`] and [`keep`] save what diverges.
 
 mod agree;
 mod author;

@@ -1,13 +1,12 @@
-//! A shard: the namespaces with some labels, whose Deployments this operator manages, while others
-//! manage those of other namespaces.
+//! A shard: the namespaces with certain labels. This operator manages the Deployments in them, and other
+//! operators those of other namespaces.
 //!
-//! A namespace whose labels change goes from one shard to another, and no lease holds the two apart.
-//! What does is time, as with a lease. A shard that has just looked at a namespace may write there for
-//! [`CLAIM`], and waits no longer than until [`OVER`] for the answer; if the namespace has changed in a
-//! way that the watch has not told of, nothing is written. And whoever sees that a namespace has become
-//! its own leaves it alone for [`HANDOVER`], and then lists what is in it. So however far the watch of
-//! the losing shard lags, it has ended when the other one begins; a watch that does not lag only ends it
-//! sooner.
+//! A namespace with changed labels moves from one shard to another, and no lease separates the two. Time
+//! does, as with a lease. A shard that has just checked a namespace may write there for [`CLAIM`], and
+//! waits at most until [`OVER`] for the answer. If the namespace has changed and the watch has not reported
+//! it yet, the shard writes nothing. A shard that finds a namespace newly its own leaves it alone for
+//! [`HANDOVER`], and then lists its objects. So, however far the watch of the losing shard lags, that shard
+//! has ended when the other one begins. A watch that does not lag only ends it sooner.
 
 mod intake;
 mod selector;

@@ -1,9 +1,9 @@
-//! The whole operator over a cluster in memory, in virtual time: watches, client, workers and events
-//! as `commands/run.rs` starts them, and between them and the server a layer that injects faults. What takes
+//! The whole operator over an in-memory cluster, in virtual time. `commands/run.rs` starts the same
+//! watches, client, workers, and events. A layer between them and the server injects faults. What takes
 //! hours on a real cluster takes milliseconds here.
 //!
-//! The clock is tokio's, paused: it moves when everybody waits. So a wait that nobody ends is an hour
-//! that has passed at once, and what takes too long is seen, however fast the machine is.
+//! The clock is tokio's, paused: it moves when every task waits. So a wait that nothing ends is an hour
+//! that passes at once, and a test detects what takes too long, however fast the machine is.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 

@@ -1,20 +1,20 @@
-//! What the Kubernetes API server does to an object before it stores it, in its order and its
-//! words: decoding, pruning, defaults, validation by schema and by CEL rules.
+//! What the Kubernetes API server does to an object before it stores it, in the same order and with the
+//! same messages: decoding, pruning, defaults, validation by schema and by CEL rules.
 //!
-//! This is for a cluster in memory, which must refuse what a real one refuses, with the same
+//! This is for an in-memory cluster, which must refuse what a real one refuses, with the same
 //! message. It does no IO. Where the server's order is that of a Go map, and so differs from one
 //! request to the next, the order here is that of the names.
 //!
-//! `tests/messages` holds requests with the answers of a real server, and the tests of this crate hold
-//! it to them. What differs, or is not here:
+//! `tests/messages` holds requests with the answers of a real server, and the tests of this crate compare
+//! it with them. What differs, or is not here:
 //!
-//! - A schema with a keyword that no CRD of ours uses (`anyOf`, `multipleOf`, …) is refused, not half
-//!   checked. Rules on the root of a resource are, too.
+//! - A schema with a keyword that Rollwright's CRD does not use (`anyOf`, `multipleOf`, …) is refused, not
+//!   half checked. Rules on the root of a resource are, too.
 //! - Rules have no cost limit.
-//! - What is wrong and has not changed passes in silence; the server warns of a rule that fails so.
+//! - An invalid value that has not changed is accepted silently; the server warns of a rule that fails so.
 //! - Of pods only what [`built_in`] names is checked, and their unknown fields are kept.
-//! - What a server says before it looks at the object (unknown versions, names that differ from the
-//!   URL, conflicts) is for those who serve requests.
+//! - What a server answers before it reads the object (unknown versions, names that differ from the
+//!   URL, conflicts) is the task of the code that serves requests.
 //!
 //! For a custom resource, [`Crd`] holds all steps of a request:
 //!

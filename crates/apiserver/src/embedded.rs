@@ -1,4 +1,4 @@
-//! A whole cluster in memory: what is in it at first, and what keeps it going.
+//! A whole in-memory cluster: its first objects, and the controllers that keep it running.
 
 use std::sync::Arc;
 use std::time::Duration;

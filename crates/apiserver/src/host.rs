@@ -1,7 +1,7 @@
-//! Who may be asked for on a loopback port.
+//! Which hosts a client may ask for on a loopback port.
 //!
-//! The port has no password. A web page could reach it all the same, by a name of its own that
-//! leads to 127.0.0.1 (DNS rebinding): then the browser says so in `Host`.
+//! The port has no password. A web page could still reach it, by a name of its own that resolves to
+//! 127.0.0.1 (DNS rebinding). The browser then sends that name in `Host`.
 
 use http::{HeaderMap, Uri, header};
 use world::Refused;

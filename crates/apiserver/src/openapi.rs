@@ -1,5 +1,5 @@
-//! OpenAPI: for each kind, that its writes can be validated by the server; and the schema of the
-//! custom kind. Schemas of built-in kinds are not served, so `kubectl explain pod` says little.
+//! OpenAPI: for each kind, that the server can validate its writes; and the schema of the custom kind.
+//! Schemas of built-in kinds are not served, so `kubectl explain pod` shows little.
 
 use serde_json::{Map, Value, json};
 use world::{Resource, Store};

@@ -1,4 +1,4 @@
-//! A page of a list, and the token with which it goes on.
+//! A page of a list, and the token with which it continues.
 
 use std::collections::BTreeMap;
 

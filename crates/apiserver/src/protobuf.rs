@@ -1,5 +1,5 @@
-//! Bodies in protobuf, which kubectl's `create` commands send and cannot be talked out of. Only
-//! the fields that those commands set are known; a body with another one is refused.
+//! Bodies in protobuf, which kubectl's `create` commands always send. Only the fields that those commands
+//! set are known; the server refuses a body with another one.
 
 use serde_json::{Map, Value};
 

@@ -1,5 +1,5 @@
-//! Applies Deployments as `kubectl apply --server-side` does. This program has no such verb, since
-//! everybody with kubectl has it; the sandbox and the demo use it on machines without kubectl.
+//! Applies Deployments as `kubectl apply --server-side` does. This program has no such verb, since kubectl
+//! has it. The sandbox and the demo use this module on machines without kubectl.
 
 use kube::Client;
 use kube::api::{Patch, PatchParams};

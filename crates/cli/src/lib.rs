@@ -1,7 +1,7 @@
-//! `kubectl rollwright`: rollouts of Deployments, ours and those of apps/v1 alike.
+//! `kubectl rollwright`: rollouts of Deployments, of Rollwright and of apps/v1.
 //!
-//! Deciding how a rollout stands is pure ([`rollout`]); the verbs read, decide, print and patch.
-//! The exit code tells a script what came of it: see [`Code`].
+//! The decision about the state of a rollout is pure ([`rollout`]); the verbs read, decide, print, and
+//! patch. The exit code reports the outcome to a script: see [`Code`].
 
 mod apply;
 mod args;

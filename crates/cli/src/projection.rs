@@ -1,5 +1,5 @@
-//! What the controller would do next, step by step: the engine's passes, over a snapshot that every step
-//! changes as the cluster would, with pods that become ready.
+//! What the controller would do next, step by step: the engine's reconciles, over a snapshot that every
+//! step changes as the cluster would, with pods that become ready.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

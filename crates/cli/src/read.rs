@@ -1,5 +1,5 @@
-//! `spec` and `status` of a Deployment of either API, by the types of `crates/api`. What a server sends
-//! can be read; what somebody made up counts as absent.
+//! `spec` and `status` of a Deployment of either API, by the types of `crates/api`. Everything that a
+//! server sends can be read. Invented values count as absent.
 
 use api::decode::{self, Parts};
 use api::{DeploymentSpec, DeploymentStatus};

@@ -1,8 +1,8 @@
 //! Signs of life of the controller that a change waits for, as far as the user may read them.
 //!
-//! All times are the API server's. A Lease names the time of its holder's clock, which may be wrong, so what
-//! counts is when the server stored it: `metadata.managedFields` says so, and it also says whose Lease it is,
-//! since the Lease's name and namespace are up to who installs the operator.
+//! All times are the API server's. A Lease has the time of its holder's clock, which may be wrong. So the
+//! time when the server stored it counts: `metadata.managedFields` has it. It also names the owner of the
+//! Lease, since the Lease may have any name and namespace.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Commands that go on in small steps, each of which follows from what there is: killed anywhere,
-//! the same command goes on.
+//! Commands that proceed in small steps, each of which follows from the present state: killed anywhere, the
+//! same command continues.
 
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,8 @@
-//! The ladder of an attempt: from a key to its pass, or to the reason why not now.
+//! The ladder of an attempt: from a key to its reconcile, or to the reason why not now.
 //!
-//! There is one, for operator and simulator. Its order is the policy: what is in doubt is settled
-//! before anything is planned, nothing is planned from a cache that is behind our own writes, and
-//! only then is it asked whose turn it is.
+//! Operator and simulator share it. Its order is the policy. First it settles what is in doubt. It plans
+//! nothing from a cache that is behind the operator's own writes. Only then does it check whether the
+//! rollout has a slot.
 
 mod live;
 mod orphans;

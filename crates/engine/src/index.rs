@@ -1,9 +1,9 @@
-//! The only cache: Deployments by name, ReplicaSets by uid and owner. Every change says whom
-//! it concerns (S2.1–S2.6).
+//! The only cache: Deployments by name, ReplicaSets by uid and owner. Every change names the Deployments
+//! that it concerns (S2.1–S2.6).
 //!
-//! A reconcile never scans a namespace: the sets of a Deployment are found by its uid, and
-//! orphans have a small index of their own. No template is kept, and the rest is kept packed: what
-//! this process needs at rest is this cache, mostly of revisions that nobody looks at.
+//! A reconcile never scans a namespace: it finds the ReplicaSets of a Deployment by its uid, and orphans
+//! have a small index of their own. The cache keeps no template and packs everything else. It is most of
+//! the memory of an idle operator, mainly for old revisions that nothing reads.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;

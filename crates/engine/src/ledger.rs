@@ -1,10 +1,10 @@
-//! Read-your-writes: a Deployment is not planned anew before the cache shows what the last
-//! pass wrote.
+//! Read-your-writes: the operator plans a Deployment again only when the cache shows what the last
+//! reconcile wrote.
 //!
-//! Preconditions on every write keep a stale cache from overwriting anything; this keeps it from
-//! doing work in vain, and from making a new set too large: the sizes of other sets are part of
-//! that decision and of no precondition (SU-1). Versions are compared within one kind only, and only as numbers; whatever
-//! cannot be compared is not waited for.
+//! Preconditions on every write prevent a stale cache from overwriting anything. The ledger prevents
+//! useless work, and a new ReplicaSet that is too large: the sizes of other ReplicaSets are part of that
+//! decision and of no precondition (SU-1). Versions are compared within one kind only, and only as numbers.
+//! The operator does not wait for what it cannot compare.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;

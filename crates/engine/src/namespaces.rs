@@ -1,8 +1,8 @@
-//! Which namespaces are ours, of a shard: by their labels, and by what another shard may still do.
+//! Which namespaces belong to a shard: by their labels, and by what another shard may still do.
 //!
-//! A namespace whose labels have changed may have been another shard's until now, and what that one
-//! has sent may still be under way. So it is ours only when some time has passed since we saw the
-//! change. One that was created with our labels never was anybody else's, and is ours at once.
+//! A namespace with changed labels may have belonged to another shard until now, and that shard's requests
+//! may still be under way. So it joins only when some time has passed since the operator observed the
+//! change. One that was created with the shard's labels never belonged to another shard, and joins at once.
 
 use std::collections::HashMap;
 use std::time::Instant;

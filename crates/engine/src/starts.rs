@@ -1,12 +1,12 @@
-//! Rollouts begin in turn. When hundreds are asked for at once, all of them together are no sooner
-//! done than one after the other, and until then none is: so those under way are finished first.
+//! Rollout slots. When hundreds of rollouts are requested at once, running all of them together finishes no
+//! sooner than one after the other, and none finishes early. So the operator finishes those under way
+//! first.
 //!
-//! Only what keeps the cluster's controllers busy counts as under way. A rollout whose pods are all
-//! there, ready or not, makes room: half a second later, or at once where pods have been seen to take
-//! longer than that. So one that hangs holds nobody up, and many whose pods are slow run side by side. One
-//! whose pods are still to be made or deleted waits for a busy server: to begin more of them would keep it
-//! waiting longer. How many may be under way follows from how busy it is (`limit.rs`). Namespaces take
-//! turns.
+//! Only a rollout that keeps the cluster's controllers busy holds a slot. One with all its pods, ready or
+//! not, frees it: half a second later, or at once where pods have been observed to take longer than that.
+//! So a stuck rollout delays no other, and many with slow pods run side by side. One with pods still to be
+//! created or deleted waits for a busy server, and starting more would keep it waiting longer. The number
+//! of slots follows from the load (`limit.rs`). Namespaces share the slots.
 
 mod limit;
 

@@ -1,4 +1,4 @@
-//! Everything that an operator process knows of one API, behind two locks: the cache, and the rest.
+//! Everything that an operator process knows about one API, behind two locks: the cache, and the rest.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,12 +1,12 @@
-//! The state machine: what to send next, and whether we hold the lease.
+//! The state machine: what to send next, and whether this replica holds the lease.
 //!
-//! As client-go's `LeaderElector` (`tryAcquireOrRenew`), with two differences:
+//! It works as client-go's `LeaderElector` (`tryAcquireOrRenew`), with two differences:
 //!
 //! - The time of a renewal is when its request was *sent*, not when the answer came. Others see the
-//!   new record after that moment, never before, so a holder's claim ends before anybody's wait
+//!   new record after that moment, never before, so a holder's leadership ends before any other replica's wait
 //!   does, however slow the server is.
-//! - A candidate also looks when the lease expires, and not only when a jittered retry period is
-//!   over; and it may be told what a watch shows ([`Elector::observe`]). Both only make it earlier.
+//! - A candidate also checks when the lease expires, and not only when a jittered retry period is
+//!   over; and the caller may pass it what a watch shows ([`Elector::observe`]). Both only make it earlier.
 
 use std::time::{Duration, Instant};
 

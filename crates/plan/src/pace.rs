@@ -1,12 +1,12 @@
-//! A status that only counts on is written once a second at most, and not before its siblings had a moment
-//! to come: in a rollout each pod changes the counters several times, and each write costs the server as
-//! much as a step of the rollout. While pods are being made or deleted, and beside a step that has them made
-//! or deleted, it waits longer, and so does one that says nothing of pods that somebody waits for. On our
-//! kind the first report of a rollout waits for its counters.
+//! A status that changes only counters is written once a second at most, and not before further changes had
+//! a moment to arrive. In a rollout each pod changes the counters several times, and each write costs the
+//! server as much as a step of the rollout. It waits longer while pods are being created or deleted, and
+//! beside a step that causes that. So does a status without news of pods that somebody waits for. On
+//! rollwright.dev the first report of a rollout waits for its counters.
 //!
-//! What somebody waits for is written at once: that the rollout is complete or not any more, that a
-//! condition turned, what came of a rollback, that pods were lost. What was held back is not lost: the next
-//! plan computes it anew, and the pass comes again when it may be written.
+//! The operator writes at once what somebody waits for: a rollout that becomes complete or stops being
+//! complete, a changed condition, the outcome of a rollback, lost pods. A postponed status is not lost: the
+//! next plan computes it again, and the Deployment is requeued for the time when it may be written.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The kinds of which a table says little.
+//! The kinds with few columns in a table.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Verbs that pick a pod and leave the rest to kubectl.
+//! Verbs that pick a pod and call kubectl for it.
 
 use clap::{Args, Subcommand};
 

@@ -1,7 +1,7 @@
-//! `migrate`: a Deployment of apps/v1 becomes one of ours, or the other way, and no pod notices.
+//! `migrate`: migrates a Deployment to rollwright.dev/v1 (or back) without restarting its pods.
 //!
-//! [`step::next`] decides from what there is; this module reads, writes and waits. See
-//! docs/reference/migration-steps.md for why every state in between is one to go on from.
+//! [`step::next`] decides from the present state; this module reads, writes, and waits.
+//! docs/reference/migration-steps.md explains why the command can continue from every state in between.
 
 pub(crate) mod facts;
 

@@ -1,5 +1,5 @@
-//! What a migration writes. Every write names what it was decided from, by uid and version: a state
-//! that has changed since is refused by the server, and looked at anew.
+//! The writes of a migration. Every write names what it was decided from, by uid and version. If that state
+//! has changed since, the server refuses the write, and the command reads the state again.
 
 use api::encode;
 use plan::keys::{FINGERPRINTS, MANAGED_LABEL, MANAGED_VALUE, OUR_PREFIX, is_never_copied};

@@ -1,5 +1,5 @@
-//! What a rolling update does next: a function of what there is, so that the same command goes on
-//! after any write.
+//! The next step of a rolling update: a function of the present state, so the same command continues after
+//! any write.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! `logs`, `exec`, `port-forward`: the pod is ours to choose, the rest is kubectl's.
+//! `logs`, `exec`, `port-forward`: this module chooses the pod, and kubectl does the rest.
 
 use std::process::Command;
 

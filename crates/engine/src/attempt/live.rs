@@ -1,5 +1,5 @@
-//! Reading past the cache: the objects of a pass, a write whose outcome is unknown, and a set that
-//! somebody else has changed.
+//! Reads past the cache: the objects of a reconcile, a write with an unknown outcome, and a ReplicaSet that
+//! another client has changed.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
-//! ReplicaSets that never had our label and that a Deployment could have.
+//! ReplicaSets that never had the operator's label and that a Deployment could own.
 //!
-//! They are looked for once per Deployment and term of leadership, by one list; that also finds
-//! what lost our label before anybody watched. Deployments of a namespace share a list.
+//! One list finds them, once for each Deployment and leadership term. It also finds ReplicaSets that lost
+//! the label before the watch began. Deployments of a namespace share a list.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

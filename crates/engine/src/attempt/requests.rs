@@ -1,5 +1,5 @@
-//! What a pass asks and does, as requests: each action is one, with its preconditions, and each
-//! answer is noted where the next pass needs it.
+//! Carries out the questions and actions of a plan as requests: each action is one, with its preconditions.
+//! Each answer is noted where the next reconcile needs it.
 
 use api::encode;
 use plan::durations::RIVAL_SILENCE;

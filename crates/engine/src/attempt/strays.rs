@@ -1,8 +1,8 @@
-//! ReplicaSets of ours that left the watch: deleted, or our label was removed.
+//! ReplicaSets of the operator that left the watch: deleted, or without the label.
 //!
-//! Our flavor sees labelled sets only. A set of ours that leaves the watch is read live and, if it
-//! still is ours, labelled again before the pass goes on: counting without it could start too many
-//! pods.
+//! On rollwright.dev the operator watches labeled ReplicaSets only. It reads one that leaves the watch live
+//! and, if the Deployment still owns it, labels it again before the reconcile continues. Counting without
+//! it could start too many pods.
 
 use plan::ReplicaSet;
 use plan::keys::{MANAGED_LABEL, MANAGED_VALUE};
