@@ -1,5 +1,5 @@
 // vale, built from its Go module by name, for checking the prose. It needs cgo: its grammars for code are
-// written in C. v3.23.0 and later need an unreleased version of cascadia, which the module proxy lacks.
+// written in C, and one in C++. v3.23.0 and later need an unreleased version of cascadia, which the module proxy lacks.
 module rollwright.dev/vale
 
 go 1.26.0

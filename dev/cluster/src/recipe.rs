@@ -72,7 +72,7 @@ pub(crate) struct Recipe {
     source: &'static str,
     pub(crate) tags: &'static str,
     pub(crate) linker_flags: String,
-    /// Whether a part of it is written in C.
+    /// Whether parts of it are written in C and C++.
     pub(crate) needs_cgo: bool,
 }
 
