@@ -137,7 +137,7 @@ fn texts(path: &Path, code: &str) -> Vec<(usize, String)> {
                 (None, '\'') if letters.as_str().starts_with("\"'") => drop(letters.next()),
                 (None, _) => {}
                 (Some(_), '"') => {
-                    found.extend(literal.take().map(|(line, text)| (line, without(&text, "{", "}"))))
+                    found.extend(literal.take().map(|(line, text)| (line, without(&text, "{", "}"))));
                 }
                 (Some((_, text)), '\\') => {
                     letters.next();
