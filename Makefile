@@ -150,6 +150,14 @@ crd: ## Write the CRD and docs/reference/api.md from the code, and the copies of
 	@UPDATE=1 $(CARGO) test --quiet --package rollwright-api
 	@UPDATE=1 $(CARGO) test --quiet --package rollwright --test chart renders
 
+# RECORD=1 first records them anew, in sandboxes, with kubectl; it takes a minute.
+.PHONY: pictures
+pictures: ## Draw docs/pictures from the recorded data
+	@tests/needs python $(if $(RECORD),rust cc)
+	@$(if $(RECORD),$(CARGO) build --quiet --package rollwright --bins)
+	@$(if $(RECORD),dev/pictures/record "$${CARGO_TARGET_DIR:-target}/debug")
+	@dev/pictures/draw
+
 # An hour's worth of a busy cluster in minutes; docs/how-to/shadow.md has the last result.
 .PHONY: shadow-churn
 shadow-churn: ## Compare our decisions with those of kube-controller-manager, 3,000 writes long
