@@ -152,6 +152,24 @@ fn same_keys(path: &str, values: &Value, schema: &Value) {
     }
 }
 
+/// What Artifact Hub reads in Chart.yaml is the chart's own: image, definition, and an example of ours.
+#[test]
+fn annotations_for_artifact_hub_are_true() {
+    let chart = objects(&read("charts/rollwright/Chart.yaml")).remove(0);
+    let annotation = |name: &str| {
+        let text = chart["annotations"][format!("artifacthub.io/{name}")].as_str();
+        objects(text.unwrap_or_else(|| panic!("no {name}"))).remove(0)
+    };
+    let text = render("default", &[]).unwrap();
+    let container = one(&text, "Deployment")["spec"]["template"]["spec"]["containers"][0].clone();
+    assert_eq!(annotation("images"), json!([{"name": "rollwright", "image": container["image"]}]));
+    let definition = one(&text, "CustomResourceDefinition");
+    let known = annotation("crds")[0].clone();
+    assert_eq!(known["name"], definition["metadata"]["name"]);
+    assert_eq!(known["version"], definition["spec"]["versions"][0]["name"]);
+    assert_eq!(annotation("crdsExamples"), json!([objects(&read("examples/minimal.yaml")).remove(0)]));
+}
+
 /// Releases of several shards share nothing, wherever they are, but the definition.
 #[test]
 fn releases_side_by_side() {

@@ -126,6 +126,19 @@ fn a_release_up_to_the_upload() {
     assert_eq!(krew["spec"]["version"], format!("v{VERSION}"));
 }
 
+/// Outside a clone, the chart's README has no files beside it.
+#[test]
+fn links_of_the_published_readme_lead_to_the_tag() {
+    let copy = copy("release-readme", VERSION);
+    let chart = assets(&copy, VERSION).join(format!("rollwright-{VERSION}.tgz"));
+    let readme = ok(Command::new(helm()).args(["show", "readme"]).arg(&chart));
+    let sections: Vec<&str> = readme.lines().filter(|line| line.starts_with("## ")).collect();
+    assert_eq!(sections[0], "## What works today");
+    let at_tag =
+        format!("](https://github.com/rollwright/rollwright/blob/v{VERSION}/docs/how-to/security.md)");
+    assert!(!readme.contains("](..") && readme.contains(&at_tag), "{readme}");
+}
+
 /// The chart of a release pulls its image by digest, unless its user names another one.
 #[test]
 fn the_chart_of_a_release_gives_way_to_its_user() {
@@ -166,7 +179,7 @@ fn an_upload_knows_a_pre_release() {
         let out = assets(&copy, &version).display().to_string();
         let programs = copy.join("programs");
         fs::create_dir_all(&programs).unwrap();
-        for name in ["gh", "cosign", "helm"] {
+        for name in ["gh", "cosign", "helm", "oras"] {
             recorder(&programs, name);
         }
         let tag = format!("v{version}");
@@ -179,10 +192,12 @@ fn an_upload_knows_a_pre_release() {
             format!("helm push {out}/rollwright-{version}.tgz oci://ghcr.io/rollwright/charts")
         );
         assert_eq!(calls[1], format!("cosign sign --yes ghcr.io/rollwright/charts/rollwright@{DIGEST}"));
+        let begin = "oras push ghcr.io/rollwright/charts/rollwright:artifacthub.io --config /dev/null:";
+        assert!(calls[2].starts_with(begin) && calls[2].contains(" artifacthub-repo.yml:"), "{}", calls[2]);
         let begin =
             format!("gh release create {tag} --verify-tag --title {version} --notes-file {out}/notes.md ");
-        assert!(calls[2].starts_with(&begin), "{}", calls[2]);
-        assert_eq!(calls[2].contains(" --prerelease "), is_early, "{}", calls[2]);
-        assert_eq!(calls[2].matches(&out).count(), 6, "the notes and five files: {}", calls[2]);
+        assert!(calls[3].starts_with(&begin), "{}", calls[3]);
+        assert_eq!(calls[3].contains(" --prerelease "), is_early, "{}", calls[3]);
+        assert_eq!(calls[3].matches(&out).count(), 6, "the notes and five files: {}", calls[3]);
     }
 }
