@@ -158,6 +158,16 @@ pictures: ## Draw docs/pictures from the recorded data
 	@$(if $(RECORD),dev/pictures/record "$${CARGO_TARGET_DIR:-target}/debug")
 	@dev/pictures/draw
 
+# mdBook is built once, in a minute or two; after that no network is needed.
+MDBOOK = target/tools/bin/mdbook
+MDBOOK_VERSION = 0.5.4
+.PHONY: site
+site: ## Make the documentation's site in target/site, with search, and check its links
+	@tests/needs rust cc python
+	@$(MDBOOK) --version 2>/dev/null | grep -q 'v$(MDBOOK_VERSION)$$' || $(CARGO) install --quiet --locked --root target/tools \
+	  --target-dir target/tools/build --no-default-features --features search --version $(MDBOOK_VERSION) mdbook
+	@dev/site/build target/site-source target/site $(MDBOOK)
+
 # An hour's worth of a busy cluster in minutes; docs/how-to/shadow.md has the last result.
 .PHONY: shadow-churn
 shadow-churn: ## Compare our decisions with those of kube-controller-manager, 3,000 writes long

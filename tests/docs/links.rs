@@ -1,4 +1,4 @@
-//! Links among pages: the file is there, and so is the heading.
+//! Links among pages: the file is there, and so is the heading. A picture has words.
 
 use std::fs;
 use std::path::Path;
@@ -9,6 +9,12 @@ pub(crate) fn broken(root: &Path, page: &Path) -> Vec<String> {
     let directory = root.join(page.parent().unwrap_or(Path::new("")));
     let mut found = Vec::new();
     for (number, line) in prose(&text) {
+        if line.contains("![](") {
+            found.push(format!(
+                "{}:{number}: a picture without words for those who cannot see it",
+                page.display()
+            ));
+        }
         for target in line.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
             if target.contains("://") || target.contains(' ') {
                 continue;
