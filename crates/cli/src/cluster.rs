@@ -17,8 +17,9 @@ use crate::failure::{Failure, explain};
 use crate::name::Named;
 use crate::read;
 
-/// Who we are in `metadata.managedFields`.
-pub(crate) const FIELD_MANAGER: &str = "kubectl-rollwright";
+/// Who we are in `metadata.managedFields`. Flux takes over the fields of every manager whose name begins with
+/// `kubectl`, so this one does not.
+pub(crate) const FIELD_MANAGER: &str = "rollwright-cli";
 
 /// What to do about our kind's name when the object is of the other one.
 const HINT: &str = "; list shows what there is";
