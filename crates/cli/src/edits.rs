@@ -2,16 +2,13 @@
 
 use api::encode;
 use kube::api::Patch;
-use plan::keys::{CHANGE_CAUSE, ROLLBACK_TO, is_never_copied};
+use plan::keys::{CHANGE_CAUSE, RESTARTED_AT, ROLLBACK_TO, is_never_copied};
 use plan::{Flavour, equality};
 use serde_json::{Map, Value, json};
 
 use crate::cluster::Deployment;
 use crate::failure::Failure;
 use crate::history::Revision;
-
-/// The annotation of `kubectl rollout restart`, so that either tool's restarts look alike.
-const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 
 /// Pauses.
 pub(crate) fn pause(deployment: &Deployment) -> Result<Patch<Value>, Failure> {

@@ -1,5 +1,6 @@
 //! Revisions of a Deployment: its ReplicaSets, by the number that the controller gave them (S5.1).
 
+use crate::trigger::{Shape, Trigger};
 use api::decode::{self, Parts};
 use plan::SetStatus;
 use plan::keys::{CHANGE_CAUSE, REVISION};
@@ -115,6 +116,14 @@ pub(crate) fn find(revisions: &[Revision], number: i64) -> Result<&Revision, Fai
     })
 }
 
+/// What each of these revisions changed of the one before it; nothing is known of the oldest one's. A
+/// ReplicaSet does not show that an operator put its template back, so a rollback shows what it changed.
+pub(crate) fn triggers(newest_first: &[Revision]) -> Vec<Option<Trigger>> {
+    let shapes: Vec<_> = newest_first.iter().map(|revision| Shape::of(&revision.template)).collect();
+    let before = shapes.iter().skip(1).map(Some).chain([None]);
+    shapes.iter().zip(before).map(|(after, before)| Some(Trigger::between(*before?, *after))).collect()
+}
+
 /// The table of `history`, oldest first as kubectl has it.
 pub(crate) fn listing(revisions: &[Revision], now: jiff::Timestamp) -> String {
     let mut lines = vec![line(["REVISION", "IMAGES", "READY", "AGE", "CHANGE-CAUSE"])];
@@ -154,6 +163,8 @@ pub(crate) fn difference(from: &Value, to: &Value) -> Result<String, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use plan::keys::RESTARTED_AT;
+
     use super::*;
 
     fn set(number: &str, image: &str) -> Value {
@@ -178,6 +189,19 @@ mod tests {
         assert_eq!(find(&found, 2).map(|revision| revision.number).ok(), Some(2));
         let error = find(&found, 7).err().map(|error| error.to_string());
         assert_eq!(error.as_deref(), Some("revision 7 not found; there are: 10, 9, 2"));
+    }
+
+    #[test]
+    fn a_trigger_compares_a_revision_with_the_one_before_it() {
+        let mut restarted = set("3", "app:2");
+        restarted["spec"]["template"]["metadata"]["annotations"] = json!({ RESTARTED_AT: "2026-04-01" });
+        // Revision 2 has gone, and revision 4 changes two things.
+        let found = revisions(vec![set("1", "app:1"), restarted, set("4", "app:3"), set("5", "app:4")]);
+        let other = Some(Trigger::TemplateChanged);
+        assert_eq!(triggers(&found), [Some(Trigger::NewImage), other, other, None]);
+        let found = revisions(vec![set("2", "app:2"), found[2].set.clone()]);
+        assert_eq!(triggers(&found), [Some(Trigger::Restart), None]);
+        assert_eq!(triggers(&[]), []);
     }
 
     #[test]

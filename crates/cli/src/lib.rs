@@ -30,6 +30,7 @@ mod signs;
 mod stepwise;
 mod table;
 mod tree;
+mod trigger;
 mod turn;
 mod verbs;
 

@@ -29,6 +29,8 @@ pub const MAX_REPLICAS: &str = "deployment.kubernetes.io/max-replicas";
 pub const ROLLBACK_TO: &str = "deprecated.deployment.rollback.to";
 /// What `kubectl apply` stored; never copied (S4.13).
 pub const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+/// In the pod template: when `kubectl rollout restart` last asked for new pods.
+pub const RESTARTED_AT: &str = "kubectl.kubernetes.io/restartedAt";
 /// Why a revision was made, in the words of its author (S13.7).
 pub const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
 

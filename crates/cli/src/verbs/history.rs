@@ -1,11 +1,12 @@
 //! `history`: the revisions, one of them, or the difference of two.
 
+use crate::trigger::Trigger;
 use serde_json::{Value, json};
 
 use crate::args::HistoryArguments;
 use crate::code::Code;
 use crate::failure::Failure;
-use crate::history::{difference, find, listing, revisions};
+use crate::history::{Revision, difference, find, listing, revisions, triggers};
 use crate::output::{document, print, yaml};
 use crate::verbs::Subject;
 
@@ -33,7 +34,7 @@ pub(crate) async fn history(subject: &Subject, arguments: &HistoryArguments) -> 
     }
     match arguments.output.format {
         Some(format) => {
-            let documents: Vec<Value> = all.iter().rev().map(|revision| revision.document(&[])).collect();
+            let documents: Vec<Value> = all.iter().zip(triggers(&all)).rev().map(described).collect();
             let names: Vec<String> =
                 all.iter().rev().map(|revision| format!("replicaset.apps/{}", revision.set_name())).collect();
             document(format, &json!({"name": name, "revisions": documents}), &names)?;
@@ -41,4 +42,9 @@ pub(crate) async fn history(subject: &Subject, arguments: &HistoryArguments) -> 
         None => print(&format!("{name}\n{}", listing(&all, jiff::Timestamp::now())))?,
     }
     Ok(Code::Done)
+}
+
+/// A revision for programs, with what it changed.
+fn described((revision, trigger): (&Revision, Option<Trigger>)) -> Value {
+    revision.document(&[("trigger", json!(trigger.map(Trigger::as_str)))])
 }
