@@ -176,7 +176,7 @@ impl<P: Port> Attempt<'_, P> {
         let now = self.port.now();
         let mut state = engine.state();
         state.memory.note_status(key, &uid, &outcome, begun);
-        let woke = state.passed(key, &outcome, now);
+        let woke = state.passed(key, &outcome, self.asked().is_some(), now);
         let rival_until = state.rivalry.yields_until(key, now);
         drop(state);
         self.tell_if(woke);
@@ -250,8 +250,9 @@ fn is_through_with_pods(outcome: &Outcome) -> bool {
 }
 
 impl State {
-    /// What a pass means for the key's rest and for those who wait. Says whether others were woken.
-    fn passed(&mut self, key: &Key, outcome: &Outcome, now: Instant) -> bool {
+    /// What a pass means for the key's rest and for those who wait. Says whether others were woken. While the
+    /// server asks to be left alone (`is_spared`), a rollout that it refused is followed by no other one.
+    fn passed(&mut self, key: &Key, outcome: &Outcome, is_spared: bool, now: Instant) -> bool {
         let wrote = outcome.writes > 0;
         if wrote {
             let others = self.starts.others(key, now);
@@ -261,7 +262,7 @@ impl State {
             self.starts.ended(key, now)
         } else if outcome.writes > usize::from(outcome.wrote_status) {
             self.starts.moved(key, now)
-        } else if outcome.error.is_some() {
+        } else if outcome.error.is_some() && !is_spared {
             self.starts.failed(key, now)
         } else {
             Vec::new()
