@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::suite::{Flavour, Suite, suite};
 
-const REMOVED: &str = "spec.selector cannot be removed once it is set: put back the selector";
+const REMOVED: &str = "spec.selector cannot be removed once it is set: restore the stored selector";
 const CHANGED: &str = "spec.selector: Invalid value: is immutable: restore the stored selector";
 
 fn spec(selector: &Value) -> Value {
