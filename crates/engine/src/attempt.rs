@@ -166,7 +166,7 @@ impl<P: Port> Attempt<'_, P> {
         let (engine, key) = (self.engine, self.key);
         self.port.note(Note::Begins(&workload, &sets));
         let uid = workload.uid.clone();
-        let begun = self.port.timestamp();
+        let (begun, since) = (self.port.timestamp(), self.port.now());
         let observed = self.observed(workload, sets, begun);
         let outcome = pass::run(self, observed, begun).await;
         self.note_why(&uid, outcome.why.as_ref());
@@ -181,8 +181,7 @@ impl<P: Port> Attempt<'_, P> {
         drop(state);
         self.tell_if(woke);
         self.port.note(Note::Ended(&outcome));
-        next(Facts { rival_until, ..Facts::at(now) })
-            .unwrap_or_else(|| Next::after(outcome, self.port.timestamp(), self.port.now()))
+        next(Facts { rival_until, ..Facts::at(now) }).unwrap_or_else(|| Next::after(outcome, begun, since))
     }
 
     /// What a pass starts from that begins now.
@@ -270,3 +269,6 @@ impl State {
         self.wake(turns, now)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -40,9 +40,10 @@ pub enum Scheduled {
 }
 
 impl Next {
-    /// What follows from the outcome of a pass that ended now, by both clocks.
+    /// What follows from the outcome of a pass that began then, by both clocks: its times are told by the wall
+    /// clock as it was then, which may have been set since.
     #[must_use]
-    pub fn after(outcome: Outcome, timestamp: Timestamp, now: Instant) -> Self {
+    pub fn after(outcome: Outcome, timestamp: Timestamp, begun: Instant) -> Self {
         let reason = match (outcome.error, outcome.wake) {
             (Some(error), _) => return Self::Failed(error),
             (None, Wake::OnChange) => return Self::Nothing,
@@ -52,7 +53,7 @@ impl Next {
         };
         let delay = outcome.wake.time().map(|time| time.duration_since(timestamp));
         let delay = delay.and_then(|delay| Duration::try_from(delay).ok()).unwrap_or(DEADLINE_AGAIN);
-        Self::After(Wait { until: now + delay, reason })
+        Self::After(Wait { until: begun + delay, reason })
     }
 
     /// Tells the queue.
