@@ -44,8 +44,8 @@ impl Engine {
             Ok(next) => next,
             Err(refusal) => Next::Failed(refusal.into()),
         };
-        if let (Next::Failed(_), Some(asked)) = (&next, attempt.asked()) {
-            self.state().patience.wait(key, port.now() + asked);
+        if matches!(next, Next::Failed(_)) {
+            attempt.failed();
         }
         next
     }
@@ -176,7 +176,7 @@ impl<P: Port> Attempt<'_, P> {
         let now = self.port.now();
         let mut state = engine.state();
         state.memory.note_status(key, &uid, &outcome, begun);
-        let woke = state.passed(key, &outcome, self.asked().is_some(), now);
+        let woke = state.passed(key, &outcome, now);
         let rival_until = state.rivalry.yields_until(key, now);
         drop(state);
         self.tell_if(woke);
@@ -209,6 +209,21 @@ impl<P: Port> Attempt<'_, P> {
         if is_news {
             self.port.note(Note::Why(&why));
         }
+    }
+
+    /// Another rollout gets the slot that this one could not use; but while the server asks to be left alone, it
+    /// would only be refused, too.
+    fn failed(&self) {
+        let now = self.port.now();
+        let mut state = self.engine.state();
+        if let Some(asked) = self.asked() {
+            state.patience.wait(self.key, now + asked);
+            return;
+        }
+        let turns = state.starts.failed(self.key, now);
+        let woke = state.wake(turns, now);
+        drop(state);
+        self.tell_if(woke);
     }
 
     /// It is gone, or ours no more.
@@ -249,9 +264,8 @@ fn is_through_with_pods(outcome: &Outcome) -> bool {
 }
 
 impl State {
-    /// What a pass means for the key's rest and for those who wait. Says whether others were woken. While the
-    /// server asks to be left alone (`is_spared`), a rollout that it refused is followed by no other one.
-    fn passed(&mut self, key: &Key, outcome: &Outcome, is_spared: bool, now: Instant) -> bool {
+    /// What a pass means for the key's rest and for those who wait. Says whether others were woken.
+    fn passed(&mut self, key: &Key, outcome: &Outcome, now: Instant) -> bool {
         let wrote = outcome.writes > 0;
         if wrote {
             let others = self.starts.others(key, now);
@@ -261,8 +275,6 @@ impl State {
             self.starts.ended(key, now)
         } else if outcome.writes > usize::from(outcome.wrote_status) {
             self.starts.moved(key, now)
-        } else if outcome.error.is_some() && !is_spared {
-            self.starts.failed(key, now)
         } else {
             Vec::new()
         };

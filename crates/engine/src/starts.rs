@@ -29,8 +29,6 @@ pub struct Starts {
     /// Names in the order in which they came, by namespace.
     waiting: BTreeMap<String, VecDeque<String>>,
     is_waiting: HashSet<Key>,
-    /// Those whose turn has come and that have not asked again since.
-    told: HashSet<Key>,
     /// The namespace whose turn was last.
     last: String,
 }
@@ -39,8 +37,8 @@ pub struct Starts {
 struct Moving {
     /// Until when it counts as under way.
     until: Instant,
-    /// Whether a ReplicaSet was written for it. Before that, the pods that are there are those of the template
-    /// that it replaces, and say nothing about it.
+    /// Whether a ReplicaSet was written for it. Before that, the slot is unused, and the pods that are there are
+    /// those of the template that it replaces: they say nothing about it.
     wrote: bool,
     /// When it began, until its pods are there for the first time.
     begun: Option<Instant>,
@@ -97,7 +95,6 @@ impl Starts {
             moving: HashMap::new(),
             waiting: BTreeMap::new(),
             is_waiting: HashSet::new(),
-            told: HashSet::new(),
             last: String::new(),
         }
     }
@@ -114,7 +111,6 @@ impl Starts {
         let is_now = begins.is_some();
         if let Some(moving) = begins {
             *moving = Moving::from(now);
-            self.told.remove(key);
         }
         Turn { is_now, others }
     }
@@ -122,11 +118,18 @@ impl Starts {
     /// It begins no rollout anymore: it was paused, say, or its template came back. So it waits no longer, and
     /// hands its turn on if that has come. Returns the keys whose turn has come by that.
     pub fn declines(&mut self, key: &Key, now: Instant) -> Vec<Key> {
-        if self.told.remove(key) {
-            return self.ended(key, now);
-        }
         self.leave(key);
-        Vec::new()
+        self.hands_on(key, now)
+    }
+
+    /// An attempt failed. A rollout that has written no ReplicaSet hands its turn on, and asks again.
+    pub fn failed(&mut self, key: &Key, now: Instant) -> Vec<Key> {
+        self.hands_on(key, now)
+    }
+
+    fn hands_on(&mut self, key: &Key, now: Instant) -> Vec<Key> {
+        let is_unused = self.moving.get(key).is_some_and(|moving| !moving.wrote);
+        if is_unused { self.ended(key, now) } else { Vec::new() }
     }
 
     /// It does not wait anymore.
@@ -199,15 +202,8 @@ impl Starts {
         self.limit.refused(now);
     }
 
-    /// A pass failed. A rollout that could write no ReplicaSet gives its slot to another one, and asks again.
-    pub fn failed(&mut self, key: &Key, now: Instant) -> Vec<Key> {
-        let is_idle = self.moving.get(key).is_some_and(|moving| !moving.wrote);
-        if is_idle { self.ended(key, now) } else { Vec::new() }
-    }
-
     /// Its rollout is over, or it is gone. Tells whose turn has come.
     pub fn ended(&mut self, key: &Key, now: Instant) -> Vec<Key> {
-        self.told.remove(key);
         self.leave(key);
         if let Some(moving) = self.moving.remove(key)
             && moving.served.is_some()
@@ -229,14 +225,12 @@ impl Starts {
         let gone = self.moving.extract_if(|_, moving| slow(moving));
         let were_served = gone.filter(|(_, moving)| moving.served.is_some()).count();
         (0..were_served).for_each(|_| self.learn(false));
-        self.told.retain(|key| self.moving.contains_key(key));
         let under_way = self.moving.values().filter(|moving| moving.until > now).count();
         let mut turns = Vec::new();
         while under_way + turns.len() < self.limit.rollouts()
             && let Some(next) = self.pop()
         {
             self.moving.insert(next.clone(), Moving::from(now));
-            self.told.insert(next.clone());
             turns.push(next);
         }
         turns
