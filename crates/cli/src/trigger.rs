@@ -4,11 +4,10 @@
 //! since what the server stores has its defaults. Nothing decides by it: it is for people.
 
 use plan::keys::RESTARTED_AT;
-use plan::template::digest;
 use serde_json::Value;
 
 /// Why a rollout began.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trigger {
     /// Images, and nothing else.
     NewImage,
@@ -30,33 +29,14 @@ impl Trigger {
 
     /// Why the second template took the place of the first one. Of equal templates it is
     /// [`Self::TemplateChanged`]: no rollout begins by them.
-    pub(crate) fn between(before: Shape, after: Shape) -> Self {
-        match (before.but_images == after.but_images, before.but_restart == after.but_restart) {
+    pub(crate) fn between(before: &Value, after: &Value) -> Self {
+        let is_equal = |without: fn(&Value) -> Value| without(before) == without(after);
+        match (is_equal(without_images), is_equal(without_restart)) {
             (true, false) => Self::NewImage,
             (false, true) => Self::Restart,
             (true, true) | (false, false) => Self::TemplateChanged,
         }
     }
-}
-
-/// A template in two short digests, each without one of the things that a trigger is about. Mistaking one
-/// for another would put a wrong word into a report, so 32 bits do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Shape {
-    but_images: u32,
-    but_restart: u32,
-}
-
-impl Shape {
-    /// The shape of a template.
-    pub(crate) fn of(template: &Value) -> Self {
-        Self { but_images: short(&without_images(template)), but_restart: short(&without_restart(template)) }
-    }
-}
-
-fn short(template: &Value) -> u32 {
-    let [a, b, c, d, ..] = digest(template);
-    u32::from_be_bytes([a, b, c, d])
 }
 
 fn without_images(template: &Value) -> Value {

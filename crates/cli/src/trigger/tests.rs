@@ -24,28 +24,27 @@ fn restarted(mut template: Value, at: &str) -> Value {
     template
 }
 
-fn trigger(before: &Value, after: &Value) -> Trigger {
-    Trigger::between(Shape::of(before), Shape::of(after))
-}
-
 #[test]
 fn images_alone_are_a_new_image() {
     for image in ["/spec/containers/0/image", "/spec/initContainers/0/image"] {
-        assert_eq!(trigger(&base(), &with(image, json!("web:2"))), Trigger::NewImage, "{image}");
+        assert_eq!(Trigger::between(&base(), &with(image, json!("web:2"))), Trigger::NewImage, "{image}");
     }
     let mut unset = base();
     unset["spec"]["containers"][0].as_object_mut().unwrap().remove("image");
-    assert_eq!(trigger(&base(), &unset), Trigger::NewImage);
+    assert_eq!(Trigger::between(&base(), &unset), Trigger::NewImage);
 }
 
 #[test]
 fn the_time_of_a_restart_alone_is_a_restart() {
     let (first, second) = (restarted(base(), "2026-04-01"), restarted(base(), "2026-04-02"));
     for (before, after) in [(&base(), &first), (&first, &second), (&second, &base())] {
-        assert_eq!(trigger(before, after), Trigger::Restart);
+        assert_eq!(Trigger::between(before, after), Trigger::Restart);
     }
     let bare = json!({ "spec": {} });
-    assert_eq!(trigger(&bare, &restarted(json!({ "metadata": {}, "spec": {} }), "now")), Trigger::Restart);
+    assert_eq!(
+        Trigger::between(&bare, &restarted(json!({ "metadata": {}, "spec": {} }), "now")),
+        Trigger::Restart
+    );
 }
 
 #[test]
@@ -57,6 +56,6 @@ fn all_else_is_a_changed_template() {
     let mut annotated = base();
     annotated["metadata"]["annotations"] = json!({ "example.com/restartedAt": "now" });
     for other in [both, named, env, label, annotated, base(), json!(null), json!({ "spec": [] })] {
-        assert_eq!(trigger(&base(), &other), Trigger::TemplateChanged, "{other}");
+        assert_eq!(Trigger::between(&base(), &other), Trigger::TemplateChanged, "{other}");
     }
 }
