@@ -76,7 +76,7 @@ fn a_broken_link_is_no_site() {
     assert!(success && said.contains("2 pages"), "{said}");
     for link in ["gone.html", "other.html#gone", "#gone"] {
         let (success, said) = site("site-wrong", &format!(r#"<a href="{link}">a</a>"#));
-        let expected = format!("index.html: {link} leads nowhere\nsite: 1 links lead nowhere\n");
+        let expected = format!("index.html: {link} leads nowhere\nsite: broken links: 1\n");
         assert!(!success && said.ends_with(&expected), "{said}");
     }
 }

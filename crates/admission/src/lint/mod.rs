@@ -1,9 +1,9 @@
-//! Manifests of our Deployments, checked offline: what the API server would refuse, in its words,
-//! with the line where it stands.
+//! Checks manifests of Rollwright Deployments offline: reports what the API server would refuse, with its
+//! messages and the line of each error.
 //!
-//! The checks are those of [`admission`], by the schema and the rules of the definition that this
-//! program brings; strictly, as kubectl asks for it. What only a cluster can know (webhooks,
-//! quotas, names that are taken, what may change) is not looked at.
+//! The checks are those of this crate, with the schema and the rules of the definition that the program
+//! contains. They are strict, as with kubectl. Only a cluster knows about webhooks, quotas, taken names, and
+//! fields that must not change, so nothing here checks those.
 
 pub mod files;
 mod yaml;
