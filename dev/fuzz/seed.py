@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Writes the first inputs of every target, from tests/corpus, tests/invalid and the oracle's data.
+"""Writes the first inputs of every target, from tests/corpus, tests/invalid, and the oracle's data.
 
-Usage: dev/fuzz/seed.py FOLDER. Needs PyYAML. `dev/fuzz/run` needs it only to begin a corpus anew.
+Usage: dev/fuzz/seed.py FOLDER. Needs PyYAML. Only a new corpus needs it. Each target gets a file with
+one input a line, in base64.
 """
 
+import base64
 import glob
 import gzip
-import hashlib
 import json
 import os
 import random
@@ -14,19 +15,17 @@ import sys
 
 import yaml
 
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 OUT = sys.argv[1]
 random.seed(1)
+inputs = {}
 
 
 def write(target, data):
     if not isinstance(data, bytes):
         text = data if isinstance(data, str) else json.dumps(data, separators=(",", ":"), default=str)
         data = text.encode()
-    folder = os.path.join(OUT, target)
-    os.makedirs(folder, exist_ok=True)
-    with open(os.path.join(folder, hashlib.sha1(data).hexdigest()), "wb") as file:
-        file.write(data)
+    inputs.setdefault(target, set()).add(base64.b64encode(data).decode())
 
 
 def lines(path):
@@ -111,3 +110,7 @@ for target in ("workload", "replica_set", "template", "equality", "status", "sel
     write(target, deep(120))
     write(target, deep(2000))
     write(target, '{"spec":{"replicas":1,"replicas":2},"metadata":{"name":"a","name":"b"}}')
+os.makedirs(OUT, exist_ok=True)
+for target, lines_of_target in inputs.items():
+    with open(os.path.join(OUT, f"{target}.base64"), "w") as file:
+        file.writelines(f"{line}\n" for line in sorted(lines_of_target))
