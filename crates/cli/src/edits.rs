@@ -59,12 +59,9 @@ pub(crate) fn undo(deployment: &Deployment, revision: &Revision) -> Result<Undo,
     if deployment.flavour == Flavour::Rollwright {
         return Ok(Undo::Patch(Patch::Merge(json!({"spec": encode::rollback_to(revision.number)}))));
     }
-    let operations = json!([
-        {"op": "test", "path": "/metadata/generation", "value": deployment.body.pointer("/metadata/generation")},
-        {"op": "replace", "path": "/spec/template", "value": revision.template},
-        {"op": "add", "path": "/metadata/annotations", "value": annotations(deployment, revision)},
-    ]);
-    Ok(Undo::Patch(json_patch(operations)?))
+    let mut operations = vec![json!({"op": "replace", "path": "/spec/template", "value": revision.template})];
+    operations.extend(annotations(deployment, revision));
+    Ok(Undo::Patch(unless_changed(deployment, operations)?))
 }
 
 /// Operations as a JSON patch (RFC 6902).
@@ -84,17 +81,27 @@ pub(crate) fn unless_changed(
     json_patch([test].into_iter().chain(operations).collect())
 }
 
-/// The Deployment's own bookkeeping, and all else from the revision.
-fn annotations(deployment: &Deployment, revision: &Revision) -> Map<String, Value> {
+/// Operations that leave the Deployment's own bookkeeping, and take all else from the revision.
+///
+/// One for each annotation that differs: an annotation that somebody adds in the meantime stays.
+fn annotations(deployment: &Deployment, revision: &Revision) -> Vec<Value> {
     let current = deployment.body.pointer("/metadata/annotations").and_then(Value::as_object);
-    let kept = current.into_iter().flatten().filter(|(key, _)| is_never_copied(key) && *key != ROLLBACK_TO);
-    let mut all: Map<String, Value> = kept.map(|(key, value)| (key.clone(), value.clone())).collect();
-    let from_set = revision.annotations().filter(|(key, _)| !is_never_copied(key));
-    all.extend(from_set.map(|(key, value)| (key.to_owned(), Value::from(value))));
-    if all.get(CHANGE_CAUSE).and_then(Value::as_str) == Some("") {
-        all.remove(CHANGE_CAUSE);
-    }
-    all
+    let wanted: Map<String, Value> = revision
+        .annotations()
+        .filter(|(key, value)| !is_never_copied(key) && (*key, *value) != (CHANGE_CAUSE, ""))
+        .map(|(key, value)| (key.to_owned(), Value::from(value)))
+        .collect();
+    let Some(current) = current else {
+        return vec![json!({"op": "add", "path": "/metadata/annotations", "value": wanted})];
+    };
+    let path = |key: &str| format!("/metadata/annotations/{}", key.replace('~', "~0").replace('/', "~1"));
+    let surplus = current
+        .keys()
+        .filter(|key| !wanted.contains_key(*key) && (!is_never_copied(key) || *key == ROLLBACK_TO));
+    let removed = surplus.map(|key| json!({"op": "remove", "path": path(key)}));
+    let differing = wanted.iter().filter(|(key, value)| current.get(*key) != Some(*value));
+    let added = differing.map(|(key, value)| json!({"op": "add", "path": path(key), "value": value}));
+    removed.chain(added).collect()
 }
 
 #[cfg(test)]
@@ -140,7 +147,13 @@ mod tests {
         let patch = sent(undo(&deployment(Flavour::AppsV1, false), &first("app:1")));
         assert_eq!(patch[0], json!({"op": "test", "path": "/metadata/generation", "value": 4}));
         assert_eq!(patch[1]["value"]["spec"]["containers"][0]["image"], "app:1");
-        assert_eq!(patch[2]["value"], json!({REVISION: "2", LAST_APPLIED: "{}", "team": "old"}));
+        // Only what differs: what somebody adds in the meantime stays.
+        assert_eq!(
+            patch[2],
+            json!({"op": "remove", "path": "/metadata/annotations/deprecated.deployment.rollback.to"})
+        );
+        assert_eq!(patch[3], json!({"op": "add", "path": "/metadata/annotations/team", "value": "old"}));
+        assert_eq!(patch[4], Value::Null);
     }
 
     #[test]
