@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::suite::{Flavour, Suite, corpus_text, suite, template};
+use crate::suite::{Flavour, Suite, accepted_corpus_text, suite, template};
 
 /// What a second party adds: a container, and entries in lists of the first container and the pod.
 fn overlay(flavour: Flavour, manifest: &Value) -> Value {
@@ -55,7 +55,7 @@ async fn assert_alike(suite: &Suite, name: &str, step: &str) -> Value {
 #[tokio::test(flavor = "multi_thread")]
 async fn two_server_side_appliers_keep_out_of_each_others_way() {
     let suite = suite().await;
-    for manifest in suite.corpus().await {
+    for manifest in suite.read(&accepted_corpus_text(Flavour::Ours)).await {
         let name = manifest["metadata"]["name"].as_str().unwrap();
         let steps = [
             ("one applies", "one", manifest.clone()),
@@ -90,9 +90,9 @@ async fn two_server_side_appliers_keep_out_of_each_others_way() {
 #[tokio::test(flavor = "multi_thread")]
 async fn client_side_apply_gives_the_same_template() {
     let suite = suite().await;
-    let manifests = suite.corpus().await;
+    let manifests = suite.read(&accepted_corpus_text(Flavour::Ours)).await;
     for flavour in Flavour::BOTH {
-        suite.kubectl.apply(&corpus_text(flavour)).await.unwrap();
+        suite.kubectl.apply(&accepted_corpus_text(flavour)).await.unwrap();
     }
     for manifest in &manifests {
         assert_alike(&suite, manifest["metadata"]["name"].as_str().unwrap(), "applied").await;

@@ -12,7 +12,9 @@ use api::crd;
 use cluster::{Companion, NotYet, Release, User, wait_for};
 use serde_json::{Value, json};
 
-use crate::suite::{CRD, Flavour, Suite, golden, is_reference, path, suite, suite_with, template};
+use crate::suite::{
+    CRD, Flavour, NEW_FIELDS_MANIFEST, Suite, golden, is_reference, path, suite, suite_with, template,
+};
 
 /// The schema of a pod template, as the server of each release states it; a run on it writes the file with
 /// `UPDATE=1`.
@@ -20,8 +22,6 @@ const TEMPLATE: &str = "crates/api/src/crd/pod-template.schema.json";
 const OLDER_TEMPLATE: &str = "tests/api/pod-template-1.36.schema.json";
 /// The fields that the reference has and the older release has not.
 const NEW_FIELDS: &str = "tests/api/new-fields.txt";
-/// A manifest that uses all of them.
-const MANIFEST: &str = "tests/corpus/kubernetes-1.37.yaml";
 const PROGRAM: &str = env!("CARGO_BIN_EXE_rollwright");
 const SOON: Duration = Duration::from_secs(60);
 
@@ -70,9 +70,9 @@ fn values(value: &Value, field: &str) -> Vec<Value> {
 }
 
 async fn manifest(suite: &Suite) -> Value {
-    let manifest = suite.read(&fs::read_to_string(path(MANIFEST)).unwrap()).await.remove(0);
+    let manifest = suite.read(&fs::read_to_string(path(NEW_FIELDS_MANIFEST)).unwrap()).await.remove(0);
     for field in new_fields() {
-        assert!(!values(&manifest, &field).is_empty(), "{MANIFEST} does not use {field}");
+        assert!(!values(&manifest, &field).is_empty(), "{NEW_FIELDS_MANIFEST} does not use {field}");
     }
     manifest
 }
