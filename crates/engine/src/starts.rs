@@ -18,7 +18,7 @@ use plan::durations::{STILL_AFTER, STUCK_AFTER};
 use plan::{ReplicaSet, Workload};
 
 use crate::index::Key;
-use limit::Limit;
+pub(crate) use limit::Limit;
 
 /// Who is under way, and who waits.
 pub struct Starts {
@@ -81,14 +81,9 @@ pub fn is_start(workload: &Workload, sets: &[ReplicaSet]) -> bool {
         && !sets.iter().any(|set| set.is_active() && set.carries(template))
 }
 
-impl Default for Starts {
-    fn default() -> Self {
-        Self::new(Limit::default())
-    }
-}
-
 impl Starts {
-    fn new(limit: Limit) -> Self {
+    /// Nobody is under way yet.
+    pub(crate) fn new(limit: Limit) -> Self {
         Self {
             limit,
             still_after: STILL_AFTER,

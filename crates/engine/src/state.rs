@@ -15,7 +15,7 @@ use crate::patience::Patience;
 use crate::queue::Queue;
 use crate::queued::Queued;
 use crate::rivalry::Rivalry;
-use crate::starts::Starts;
+use crate::starts::{Limit, Starts};
 use crate::templates::Templates;
 use crate::waits::{Facts, Standing, Wait};
 
@@ -35,6 +35,8 @@ pub struct Settings {
     pub adoption: Adoption,
     /// Whether rollouts begin in turn.
     pub starts: bool,
+    /// How many may be under way then; without a number, as many as the cluster serves.
+    pub slots: Option<usize>,
     /// Whether a key that has just written may wait for all that it waits for.
     pub rests: bool,
     /// Whether nobody is given way to.
@@ -43,7 +45,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { adoption: Adoption::Labelled, starts: true, rests: true, force: false }
+        Self { adoption: Adoption::Labelled, starts: true, slots: None, rests: true, force: false }
     }
 }
 
@@ -86,7 +88,7 @@ impl Engine {
             ledger: Ledger::default(),
             memory: Memory::default(),
             templates: Templates::default(),
-            starts: Starts::default(),
+            starts: Starts::new(settings.slots.map_or_else(Limit::default, Limit::fixed)),
             queued: Queued::default(),
             rivalry: Rivalry::new(settings.force),
             patience: Patience::default(),

@@ -21,9 +21,10 @@ const BRISK: usize = 4;
 
 /// The limit, and what it was learned from.
 #[derive(Debug)]
-pub(super) struct Limit {
+pub(crate) struct Limit {
     rollouts: usize,
-    most: usize,
+    /// Whether it stays as it is.
+    is_fixed: bool,
     /// Whether it was too large before: then it grows by one in a round.
     is_known: bool,
     /// Rollouts served soon, since it grew last.
@@ -36,15 +37,15 @@ pub(super) struct Limit {
 
 impl Default for Limit {
     fn default() -> Self {
-        Self { rollouts: START, most: MOST, is_known: false, credit: 0, quickest: None, lowered: None }
+        Self { rollouts: START, is_fixed: false, is_known: false, credit: 0, quickest: None, lowered: None }
     }
 }
 
 impl Limit {
-    /// A fixed number, to test what depends on it.
-    #[cfg(test)]
-    pub(super) fn fixed(rollouts: usize) -> Self {
-        Self { rollouts, most: rollouts, ..Self::default() }
+    /// Always this number, at least one.
+    pub(crate) fn fixed(rollouts: usize) -> Self {
+        let rollouts = rollouts.max(1);
+        Self { rollouts, is_fixed: true, ..Self::default() }
     }
 
     pub(super) fn rollouts(&self) -> usize {
@@ -53,6 +54,9 @@ impl Limit {
 
     /// A rollout that began then has the first pods that it asked for. `is_reached`: whether others wait.
     pub(super) fn served(&mut self, begun: Instant, now: Instant, is_reached: bool) {
+        if self.is_fixed {
+            return;
+        }
         let took = now.saturating_duration_since(begun);
         if took > self.quickest(took, now) * 3 / 2 + SLOTS_TOLERANCE {
             // Those that had begun before it was lowered tell of the time before.
@@ -66,7 +70,7 @@ impl Limit {
 
     /// The server refused a request for being busy.
     pub(super) fn refused(&mut self, now: Instant) {
-        if self.lowered.is_none_or(|lowered| lowered + SLOTS_BREATH <= now) {
+        if !self.is_fixed && self.lowered.is_none_or(|lowered| lowered + SLOTS_BREATH <= now) {
             self.lower((self.rollouts / 2).max(LEAST.min(self.rollouts)), now);
         }
     }
@@ -85,7 +89,7 @@ impl Limit {
     fn grow(&mut self) {
         self.credit += 1;
         let round = if self.is_known { self.rollouts } else { BRISK };
-        if self.rollouts < self.most && self.credit >= round {
+        if self.rollouts < MOST && self.credit >= round {
             self.rollouts += 1;
             self.credit = 0;
         }

@@ -257,10 +257,10 @@ fn play(mut starts: Starts, lanes: usize, rollouts: usize) -> (Duration, usize) 
 #[test]
 fn a_cluster_that_does_ten_times_as_much_is_given_ten_times_as_much() {
     let seconds = |(took, _): (Duration, usize)| took.as_secs_f64();
-    let narrow = play(Starts::default(), 16, 2000);
+    let narrow = play(Starts::new(Limit::default()), 16, 2000);
     assert!(seconds(narrow) < 1.1 * seconds(play(limited(16), 16, 2000)), "{narrow:?}");
     assert!(narrow.1 <= 64, "no long queue: {narrow:?}");
-    let wide = play(Starts::default(), 160, 2000);
+    let wide = play(Starts::new(Limit::default()), 160, 2000);
     assert!(seconds(play(limited(16), 160, 2000)) > 5.0 * seconds(wide), "{wide:?}");
     assert!((160..=480).contains(&wide.1), "{wide:?}");
 }
@@ -319,7 +319,7 @@ fn quick_pods_are_waited_for_again() {
 
 #[test]
 fn a_server_that_refuses_is_given_less_and_never_nothing() {
-    let (mut starts, start) = (Starts::default(), Instant::now());
+    let (mut starts, start) = (Starts::new(Limit::default()), Instant::now());
     let at = |seconds| start + Duration::from_secs(seconds);
     let mut limits = Vec::new();
     for second in 0..4 {
