@@ -11,6 +11,8 @@ pub(crate) enum Actor {
     Cluster,
     /// Users and other controllers.
     Foreign,
+    /// A controller that writes the statuses that we write.
+    Rival,
 }
 
 impl Actor {

@@ -17,6 +17,8 @@ pub(crate) mod requests;
 mod scaling;
 mod status;
 mod surge;
+pub(crate) mod turns;
+pub(crate) mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,6 +28,7 @@ use world::Object;
 use crate::actor::Actor;
 use crate::history::History;
 use crate::link::{Decided, Decision, Request};
+use crate::subject::Subject;
 use crate::truth::Truth;
 use crate::view::View;
 
@@ -105,14 +108,19 @@ const ON_WRITE: [(&str, Check); 20] = [
 #[derive(Debug, Default)]
 pub(crate) struct Checks {
     pub(crate) found: Vec<Violation>,
-    pub(crate) floor: Floor,
     pub(crate) requests: Requests,
+    /// How often each check had something to look at.
+    pub(crate) writes: u64,
+}
+
+/// What is remembered of one Deployment.
+#[derive(Debug, Default)]
+pub(crate) struct Marks {
+    pub(crate) floor: Floor,
     creations: BTreeMap<(String, String), i64>,
     /// Names of sets that were to be created and were there already.
     pub(crate) taken: BTreeSet<String>,
     deletions: i64,
-    /// How often each check had something to look at.
-    pub(crate) writes: u64,
 }
 
 impl Checks {
@@ -123,29 +131,30 @@ impl Checks {
     }
 
     /// An operator's write was accepted.
-    pub(crate) fn write(&mut self, write: &Accepted<'_>, history: &History) {
+    pub(crate) fn write(&mut self, write: &Accepted<'_>, marks: &mut Marks, history: &History) {
         self.writes += 1;
         for (name, check) in ON_WRITE {
             self.fail(name, check(write));
         }
-        self.floor.decided(write, history);
-        let verdict = self.count_creations(write);
-        self.fail("NS-1", verdict);
+        marks.floor.decided(write, history);
+        self.fail("NS-1", marks.count_creations(write));
     }
 
     /// Something was written, by whomever.
-    pub(crate) fn change(&mut self, truth: &Truth, is_set_deleted: bool, actor: Actor) {
+    pub(crate) fn change(&mut self, subject: &mut Subject<'_>, is_set_deleted: bool, actor: Actor) {
+        let Subject { truth, marks, .. } = subject;
         // What operators delete themselves excuses no further creation.
-        self.deletions += i64::from(is_set_deleted && !actor.is_operator());
-        let verdict = self.floor.check(truth);
-        self.fail("AV-2", verdict);
+        marks.deletions += i64::from(is_set_deleted && !actor.is_operator());
+        self.fail("AV-2", marks.floor.check(truth));
     }
 
     /// A pass ended without an error.
     pub(crate) fn pass(&mut self, view: &View) {
         self.fail("SC-1", scaling::shares(view));
     }
+}
 
+impl Marks {
     fn count_creations(&mut self, write: &Accepted<'_>) -> Verdict {
         // Upstream has no such bound.
         let Some(plan::Action::CreateReplicaSet(_)) =

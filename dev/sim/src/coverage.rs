@@ -1,7 +1,7 @@
 //! What has to happen in a full run, so that its silence means something.
 
 /// Everything of which at least one is wanted in a full run.
-pub const WANTED: [&str; 69] = [
+pub const WANTED: [&str; 74] = [
     "Available MinimumReplicasAvailable",
     "Available MinimumReplicasUnavailable",
     "Progressing NewReplicaSetCreated",
@@ -54,6 +54,11 @@ pub const WANTED: [&str; 69] = [
     "trouble twin",
     "trouble down",
     "trouble time travel",
+    "trouble rival",
+    "trouble overload",
+    "trouble takeover",
+    "trouble unanswered",
+    "granted",
     "parked",
     "read live",
     "retry",
@@ -72,6 +77,9 @@ pub const WANTED: [&str; 69] = [
     "act foreign size",
     "act garbage",
 ];
+
+/// What has to happen in at least one seed of a hundred.
+pub const OFTEN: [&str; 5] = ["queued", "place given back", "rival", "retry after", "takeover while queued"];
 
 /// The name under which a condition is counted.
 pub(crate) fn condition(kind: &str, reason: &str) -> &'static str {

@@ -3,9 +3,10 @@
 
 mod controllers;
 mod event;
+mod text;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -21,7 +22,7 @@ use crate::nature::{Gate, Nature, Switches};
 use crate::operator::{Operator, Watch};
 use crate::record::{Coverage, Trace};
 use crate::scenario::Scenario;
-use crate::truth::Truth;
+use crate::subject::{Subject, Which};
 use event::Due;
 pub(crate) use event::Event;
 
@@ -29,10 +30,6 @@ pub(crate) use event::Event;
 pub(crate) type Time = u64;
 pub(crate) const MILLISECOND: Time = 1_000_000;
 pub(crate) const SECOND: Time = 1000 * MILLISECOND;
-/// Where everything lives.
-pub(crate) const NAMESPACE: &str = "sim";
-/// The Deployment.
-pub(crate) const NAME: &str = "web";
 
 /// One run.
 pub(crate) struct Engine<'a> {
@@ -54,7 +51,7 @@ pub(crate) struct Engine<'a> {
     pub(crate) operators: BTreeMap<u64, Operator>,
     pub(crate) born: u64,
     pub(crate) history: History,
-    pub(crate) truth: Truth,
+    pub(crate) subjects: Vec<Subject<'a>>,
     pub(crate) checks: Checks,
     pub(crate) trace: Trace,
     pub(crate) coverage: Coverage,
@@ -67,9 +64,10 @@ pub(crate) struct Engine<'a> {
     /// Requests sent so far: writes, reads.
     pub(crate) sent: (u32, u32),
     pub(crate) counts: Counts,
-    pub(crate) is_alone: bool,
     pub(crate) clock_off: i64,
     pub(crate) outages: Vec<u16>,
+    /// For how many seconds the server asks to be spared, while it does.
+    pub(crate) overload: Option<u64>,
     /// A set that its controller does not look at.
     pub(crate) slow_set: Option<Key>,
 }
@@ -81,6 +79,10 @@ pub(crate) struct Holds {
     pub(crate) sets: u32,
     pub(crate) controllers: u32,
     pub(crate) restarts: u32,
+    /// Answers to writes.
+    pub(crate) answers: u32,
+    /// Watches that are known to be broken.
+    pub(crate) broken: u32,
 }
 
 /// What operators did.
@@ -133,7 +135,7 @@ impl<'a> Engine<'a> {
             operators: BTreeMap::new(),
             born: 0,
             history: History::default(),
-            truth: Truth::default(),
+            subjects: Subject::all(scenario),
             checks: Checks::default(),
             trace: Trace::new(is_verbose),
             coverage: Coverage::default(),
@@ -143,9 +145,9 @@ impl<'a> Engine<'a> {
             holds: Holds::default(),
             sent: (0, 0),
             counts: Counts::default(),
-            is_alone: true,
             clock_off: 0,
             outages: Vec::new(),
+            overload: None,
             slow_set: None,
         }
     }
@@ -207,29 +209,32 @@ impl<'a> Engine<'a> {
             Event::Controllers => self.run_controllers(),
             Event::Look(key) => self.look(&key),
             Event::News(id, watch) => self.deliver(id, watch),
-            Event::PodNews(id) => {
+            Event::PodNews(id, of) => {
                 let now = self.instant();
                 if let Some(operator) = self.operators.get_mut(&id) {
-                    operator.wake_all(now);
+                    operator.wake(&of, now);
                 }
                 self.set_alarm(id);
             }
             Event::Alarm(id) => self.alarm(id),
             Event::Arrive(id, sent) => self.arrive(id, &sent),
-            Event::Answer(id, reply) => self.answer(id, *reply),
+            Event::Answer(id, attempt, reply) => self.answer(id, attempt, *reply),
             Event::Start(back) if self.operators.is_empty() => self.start_operator(back),
             Event::Start(_) => {}
-            Event::Step(index) => self.step(index),
+            Event::Step(which, index) => self.step(which, index),
             Event::Begin(index) => self.begin(index),
             Event::End(index) => self.end(index),
-            Event::Return => self.come_back(),
+            Event::Return(which) => self.come_back(which),
             Event::Die(id) => self.kill(id),
+            Event::Rival(which) => self.undo(which),
+            Event::Tick(id) => self.tick(id),
         }
     }
 
     /// Looks at everything that was written since the last time.
     pub(crate) fn settle(&mut self, actor: Actor) {
-        self.truth.tick(self.wall());
+        let wall = self.wall();
+        self.subjects.iter_mut().for_each(|subject| subject.truth.tick(wall));
         if self.store.version() == self.seen {
             return;
         }
@@ -243,6 +248,9 @@ impl<'a> Engine<'a> {
             self.take_in(change, actor);
         }
         self.announce(&changes);
+        if actor.is_operator() {
+            self.provoke(&changes);
+        }
     }
 
     fn take_in(&mut self, change: &Change, actor: Actor) {
@@ -254,8 +262,14 @@ impl<'a> Engine<'a> {
         };
         self.trace.note(&[self.now, kind, change.version, u64::from(is_deleted)]);
         self.say(change, actor);
+        let which = self.whose(&change.object);
         match change.object.resource {
-            Resource::Pods => self.truth.note_pod(change, actor, self.wall()),
+            Resource::Pods => {
+                let wall = self.wall();
+                if let Some(subject) = self.subjects.get_mut(which) {
+                    subject.truth.note_pod(change, actor, wall);
+                }
+            }
             Resource::ReplicaSets => {
                 let basis = match actor {
                     Actor::SetController => self.sets.seen().1,
@@ -263,12 +277,20 @@ impl<'a> Engine<'a> {
                 };
                 if let Some(entry) = self.history.note_set(self.flavour, change, basis) {
                     let now = self.epoch.checked_add(since(self.now)).unwrap_or(self.epoch);
-                    self.truth.note_set(&entry.set, is_deleted, change.version, actor, now);
+                    if let Some(subject) = self.subjects.get_mut(which) {
+                        subject.truth.note_set(&entry.set, is_deleted, change.version, actor, now);
+                    }
                 }
             }
             _ => {
-                if let Some(entry) = self.history.note_workload(self.flavour, change) {
-                    self.truth.note_workload(&entry.workload, is_deleted, change.version);
+                let writer = self.status_writer(which, change, actor);
+                let is_report =
+                    change.before.as_ref().is_some_and(|before| before.status != change.object.status);
+                let by_rival = is_report && writer.as_ref().is_some_and(crate::rival::is_rival);
+                if let Some(entry) = self.history.note_workload(self.flavour, change, by_rival, writer) {
+                    if let Some(subject) = self.subjects.get_mut(which) {
+                        subject.truth.note_workload(&entry.workload, is_deleted, change.version);
+                    }
                     for condition in &entry.workload.status.conditions {
                         self.coverage.hit(crate::coverage::condition(&condition.kind, &condition.reason));
                     }
@@ -276,7 +298,9 @@ impl<'a> Engine<'a> {
             }
         }
         let is_set_deleted = is_deleted && change.object.resource == Resource::ReplicaSets;
-        self.checks.change(&self.truth, is_set_deleted, actor);
+        if let Some(subject) = self.subjects.get_mut(which) {
+            self.checks.change(subject, is_set_deleted, actor);
+        }
     }
 
     /// What the version of a set before this one was counted from.
@@ -285,45 +309,16 @@ impl<'a> Engine<'a> {
         before.map_or(change.version, |version| self.history.basis(&version))
     }
 
-    fn say(&mut self, change: &Change, actor: Actor) {
-        let (now, object) = (self.now / MILLISECOND, &change.object);
-        self.trace.say(|| {
-            let number = |value: Option<i64>| value.map_or("-".to_owned(), |value| value.to_string());
-            let what = match object.resource {
-                Resource::Pods => {
-                    let phase = object.status.get("phase").and_then(serde_json::Value::as_str);
-                    format!("deleting={} phase={}", object.is_deleting(), phase.unwrap_or("-"))
-                }
-                _ => format!(
-                    "size={} pods={} ready={} available={} generation={}/{} paused={:?} image={:?}",
-                    number(object.spec_number("replicas")),
-                    number(object.status_number("replicas")),
-                    number(object.status_number("readyReplicas")),
-                    number(object.status_number("availableReplicas")),
-                    number(object.status_number("observedGeneration")),
-                    object.generation(),
-                    object.spec.get("paused"),
-                    object.spec.pointer("/template/spec/containers/0/image"),
-                ),
-            };
-            let kind = object.resource.kind();
-            format!(
-                "{now:>8} ms v{} {actor:?}: {:?} {kind} {} {what}",
-                change.version,
-                change.kind,
-                object.name()
-            )
-        });
-    }
-
     /// Tells everybody who watches.
     fn announce(&mut self, changes: &[Change]) {
         let mut kinds = [false; 3];
+        let mut of = BTreeSet::new();
         for change in changes {
             let [pods, sets, workloads] = &mut kinds;
             match change.object.resource {
                 Resource::Pods => {
                     *pods = true;
+                    of.insert(self.whose(&change.object));
                     self.look_at(self.now, Key::of(&change.object));
                 }
                 Resource::ReplicaSets => *sets = true,
@@ -343,13 +338,19 @@ impl<'a> Engine<'a> {
             if sets {
                 self.tell(id, Watch::Sets);
             }
-            let watches =
-                self.operators.get(&id).is_some_and(|one| crate::link::lock(&one.surroundings).watches_pods);
-            if pods && watches {
+            let watched = if pods { self.watched_pods(id, &of) } else { Vec::new() };
+            if !watched.is_empty() {
                 let delay = self.delay(MILLISECOND, 30 * MILLISECOND);
-                self.after(delay, Event::PodNews(id));
+                self.after(delay, Event::PodNews(id, watched));
             }
         }
+    }
+
+    /// Those of these Deployments whose pods an operator watches.
+    fn watched_pods(&self, id: u64, of: &BTreeSet<Which>) -> Vec<Which> {
+        let Some(operator) = self.operators.get(&id) else { return Vec::new() };
+        let surroundings = crate::link::lock(&operator.surroundings);
+        of.intersection(&surroundings.watches_pods).copied().collect()
     }
 
     pub(crate) fn tell_controllers(&mut self) {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use ::engine::rivalry::Writer;
 use api::decode::{self, Defaults, Parts};
 use plan::keys::{MANAGED_LABEL, MANAGED_VALUE};
 use plan::{Flavour, ReplicaSet, Workload};
@@ -27,6 +28,10 @@ pub(crate) struct WorkloadVersion {
     pub(crate) version: u64,
     pub(crate) is_deleted: bool,
     pub(crate) workload: Arc<Workload>,
+    /// Whether everybody takes it for written by another controller.
+    pub(crate) by_rival: bool,
+    /// Who wrote its status last, as far as somebody may want to know.
+    pub(crate) writer: Option<Writer>,
 }
 
 /// All versions, oldest first.
@@ -110,7 +115,13 @@ impl History {
     }
 
     /// Takes in a change of the Deployment.
-    pub(crate) fn note_workload(&mut self, flavour: Flavour, change: &Change) -> Option<&WorkloadVersion> {
+    pub(crate) fn note_workload(
+        &mut self,
+        flavour: Flavour,
+        change: &Change,
+        by_rival: bool,
+        writer: Option<Writer>,
+    ) -> Option<&WorkloadVersion> {
         let before = self.workloads.iter().rev().find(|entry| entry.workload.uid == change.object.uid());
         let workload = match before.filter(|entry| is_report_on(entry.version, change)) {
             Some(before) => reported(&before.workload, &change.object)?,
@@ -118,7 +129,13 @@ impl History {
         };
         let workload = Arc::new(workload);
         let is_deleted = change.kind == ChangeKind::Deleted;
-        self.workloads.push(WorkloadVersion { version: change.version, is_deleted, workload });
+        self.workloads.push(WorkloadVersion {
+            version: change.version,
+            is_deleted,
+            workload,
+            by_rival,
+            writer,
+        });
         self.workloads.last()
     }
 

@@ -1,7 +1,7 @@
 //! Rollouts by the hundred thousand, in a cluster in memory, with every fault.
 //!
-//! One seed makes one [`Scenario`]: a Deployment, what its users do, and what goes wrong. [`run`]
-//! plays it with the production planner, executor, cache, queue and ledger over the store,
+//! One seed makes one [`Scenario`]: Deployments, what their users do, and what goes wrong. [`run`]
+//! plays it with the production planner, executor, cache, queue, turns and ledger over the store,
 //! ReplicaSet controller, kubelets and garbage collector of `crates/world`, by a virtual clock,
 //! and looks at every single write. docs/internals/simulation.md tells what is modelled and what is not.
 
@@ -10,6 +10,7 @@ pub mod chance;
 mod checks;
 pub mod coverage;
 mod engine;
+pub mod fleet;
 mod history;
 mod link;
 pub mod matrix;
@@ -17,11 +18,14 @@ mod nature;
 mod operator;
 mod record;
 mod requests;
+mod rival;
 pub mod scenario;
 pub mod shrink;
+mod subject;
 pub mod themes;
 mod troubles;
 mod truth;
+mod turns;
 mod users;
 mod view;
 
@@ -41,6 +45,8 @@ pub struct Settings {
     pub verbose: bool,
     /// Whether seeds make plain rollouts of ten pods without faults, to measure speed.
     pub plain: bool,
+    /// Whether seeds make one Deployment, and its operator knows no turns, rests and rivals.
+    pub alone: bool,
     /// Whether every request is kept with its body.
     pub requests: bool,
 }
@@ -71,8 +77,17 @@ pub struct Report {
 /// Plays the scenario of a seed.
 #[must_use]
 pub fn run(seed: u64, settings: &Settings) -> Report {
-    let scenario = if settings.plain { Scenario::plain(seed) } else { Scenario::of(seed) };
-    play(&scenario, settings)
+    play(&scenario(seed, settings), settings)
+}
+
+/// The scenario of a seed.
+#[must_use]
+pub fn scenario(seed: u64, settings: &Settings) -> Scenario {
+    match settings {
+        Settings { plain: true, .. } => Scenario::plain(seed),
+        Settings { alone: true, .. } => Scenario::of(seed),
+        _ => Scenario::drawn(seed),
+    }
 }
 
 /// Plays a scenario.
@@ -80,10 +95,15 @@ pub fn run(seed: u64, settings: &Settings) -> Report {
 pub fn play(scenario: &Scenario, settings: &Settings) -> Report {
     let mut engine = Engine::new(scenario, settings.verbose);
     engine.checks.requests.kept = settings.requests.then(Vec::new);
-    engine.create_workload();
+    for which in 0..engine.subjects.len() {
+        engine.create_workload(which);
+    }
     engine.after(MILLISECOND, Event::Start(0));
-    for (index, step) in scenario.steps.iter().enumerate() {
-        engine.at(step.at * MILLISECOND, Event::Step(index));
+    for which in 0..engine.subjects.len() {
+        let steps = engine.subjects.get(which).map_or(&[][..], |subject| subject.steps);
+        for (index, step) in steps.iter().enumerate() {
+            engine.at(step.at * MILLISECOND, Event::Step(which, index));
+        }
     }
     for (index, fault) in scenario.faults.iter().enumerate() {
         if let scenario::Fault::During(at, duration, _) = fault {
@@ -102,36 +122,36 @@ pub fn play(scenario: &Scenario, settings: &Settings) -> Report {
 
 /// Time for everything to come right: steps of pods, backoff, watches.
 fn bound(scenario: &Scenario) -> Time {
-    let replicas = scenario.steps.iter().filter_map(|step| match step.act {
+    let others = scenario.others().iter();
+    let steps = others.clone().flat_map(|member| &member.steps).chain(&scenario.steps);
+    let replicas = steps.filter_map(|step| match step.act {
         scenario::Act::Scale(size)
         | scenario::Act::TemplateAndScale(_, size)
         | scenario::Act::ScaleSet(_, size) => Some(size),
         _ => None,
     });
-    let replicas = replicas.chain([scenario.start.replicas]).max().unwrap_or(1).max(1);
+    let starts = others.map(|member| member.start.replicas).chain([scenario.start.replicas]);
+    let replicas = replicas.chain(starts).max().unwrap_or(1).max(1);
     let rounds = u64::try_from(replicas).unwrap_or(1) + 4;
     let pods = (scenario.pods.ready_max + scenario.pods.gone_max + 10_000) * MILLISECOND;
-    rounds * pods + 420 * SECOND
+    let turns = u64::try_from(scenario.others().len()).unwrap_or(0) * 15 * SECOND;
+    rounds * pods + 420 * SECOND + turns
 }
 
 /// LV-1, and then quiet.
 fn come_to_rest(engine: &mut Engine<'_>, healed: Time) {
     let bound = healed + bound(engine.scenario);
     engine.run_until(bound);
-    if !engine.checks.found.is_empty() || !engine.has_workload() {
+    if !engine.checks.found.is_empty() {
         return;
     }
-    // NS-1: nothing helps but a person, or another template.
-    let status = engine.truth.workload.as_ref().map(|workload| &workload.status);
-    let limit = plan::keys::condition::COLLISION_LIMIT_REACHED;
-    if status.is_some_and(|status| status.condition(limit).is_some()) {
-        engine.coverage.hit("gave up on names");
-        let verdict = checks::identity::gave_up_late(engine.checks.taken.len());
-        engine.checks.fail("NS-1", verdict);
+    let mut is_calm = true;
+    for which in 0..engine.subjects.len() {
+        is_calm &= has_come_right(engine, which);
+    }
+    if !is_calm {
         return;
     }
-    let verdict = checks::liveness::converged(&engine.truth);
-    engine.checks.fail("LV-1", verdict);
     let before = engine.counts.requests;
     engine.run_until(bound + 600 * SECOND);
     let after = engine.counts.requests;
@@ -139,11 +159,28 @@ fn come_to_rest(engine: &mut Engine<'_>, healed: Time) {
     engine.checks.fail("ID-1", verdict);
 }
 
+/// LV-1 of one Deployment. False if it may go on to ask for what it cannot get.
+fn has_come_right(engine: &mut Engine<'_>, which: usize) -> bool {
+    let has_workload = engine.has_workload(which);
+    let Some(subject) = engine.subjects.get(which).filter(|_| has_workload) else { return false };
+    // NS-1: nothing helps but a person, or another template.
+    let status = subject.truth.workload.as_ref().map(|workload| &workload.status);
+    let limit = plan::keys::condition::COLLISION_LIMIT_REACHED;
+    if status.is_some_and(|status| status.condition(limit).is_some()) {
+        engine.coverage.hit("gave up on names");
+        engine.checks.fail("NS-1", checks::identity::gave_up_late(subject.marks.taken.len()));
+        return false;
+    }
+    engine.checks.fail("LV-1", checks::liveness::converged(&subject.truth));
+    true
+}
+
 fn report(mut engine: Engine<'_>) -> Report {
-    if engine.checks.floor.deepest > 0 {
+    if engine.subjects.iter().any(|subject| subject.marks.floor.deepest > 0) {
         engine.coverage.hit("below the floor by others");
     }
-    let sets = engine.truth.owned().map(|truth| {
+    let sets = engine.subjects.iter().flat_map(|subject| subject.truth.owned());
+    let sets = sets.map(|truth| {
         let revision = truth.set.annotations.get(plan::keys::REVISION).and_then(|text| text.parse().ok());
         (truth.set.name.clone(), truth.set.size, revision)
     });

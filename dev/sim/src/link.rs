@@ -2,6 +2,7 @@
 //! the simulator delivers it.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
@@ -17,6 +18,8 @@ use serde_json::Value;
 use world::{Object, Patch, Resource, Subresource};
 
 use crate::history::{decode_set, is_marked, parts, workloads_of};
+use crate::subject::Which;
+use crate::turns::Told;
 use crate::view::View;
 
 /// A request on its way.
@@ -53,6 +56,10 @@ pub(crate) enum Decided {
 /// What is sent: a request, and for writes the decision behind it.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
+    /// For which Deployment.
+    pub(crate) of: Which,
+    /// By which attempt of the operator.
+    pub(crate) attempt: u64,
     pub(crate) request: Request,
     pub(crate) decision: Option<Box<Decision>>,
 }
@@ -71,12 +78,17 @@ pub(crate) struct Wire {
 pub(crate) struct Surroundings {
     pub(crate) now: Instant,
     pub(crate) wall: Timestamp,
-    /// Whether pods are watched.
-    pub(crate) watches_pods: bool,
+    /// Whose pods are watched.
+    pub(crate) watches_pods: BTreeSet<Which>,
     /// What happened that somebody counts.
     pub(crate) events: Vec<&'static str>,
     /// Events that were recorded since the last request.
     pub(crate) told: Vec<Event>,
+    /// What attempts told since: of which Deployment.
+    pub(crate) notes: Vec<(Which, u64, Told)>,
+    /// Whose keys were forgotten since.
+    pub(crate) forgotten: Vec<Which>,
+    pub(crate) is_watch_broken: bool,
 }
 
 pub(crate) type Shared<T> = Arc<Mutex<T>>;
@@ -88,6 +100,7 @@ pub(crate) fn lock<T>(shared: &Shared<T>) -> MutexGuard<'_, T> {
 /// What an attempt comes to.
 #[derive(Debug)]
 pub(crate) struct Ended {
+    pub(crate) of: Which,
     pub(crate) next: Next,
     pub(crate) outcome: Option<Outcome>,
     pub(crate) view: Option<View>,
@@ -95,6 +108,8 @@ pub(crate) struct Ended {
 
 /// The world, for one attempt at one Deployment.
 pub(crate) struct Link {
+    pub(crate) of: Which,
+    pub(crate) attempt: u64,
     pub(crate) flavour: Flavour,
     pub(crate) surroundings: Shared<Surroundings>,
     pub(crate) wire: Shared<Wire>,
@@ -161,7 +176,7 @@ impl Link {
             let view = lock(&self.view).clone()?;
             Some(Box::new(Decision { why, view }))
         });
-        lock(&self.wire).sent = Some(Sent { request, decision });
+        lock(&self.wire).sent = Some(Sent { of: self.of, attempt: self.attempt, request, decision });
         poll_fn(|_| lock(&self.wire).reply.take().map_or(Poll::Pending, Poll::Ready)).await
     }
 
@@ -204,7 +219,7 @@ impl Link {
                 port::Reply::Page(objects.into_iter().map(Live).collect(), None)
             }
             Shown::Pods => {
-                lock(&self.surroundings).watches_pods = true;
+                lock(&self.surroundings).watches_pods.insert(self.of);
                 if let Some(view) = lock(&self.view).as_mut() {
                     view.running = Some(objects.iter().filter_map(runs_for).collect());
                 }
@@ -228,6 +243,10 @@ impl Link {
         }
     }
 
+    fn tell(&self, told: Told) {
+        lock(&self.surroundings).notes.push((self.of, self.attempt, told));
+    }
+
     fn count(&self, what: &'static str) {
         lock(&self.surroundings).events.push(what);
     }
@@ -242,6 +261,10 @@ impl Port for Link {
 
     fn timestamp(&self) -> Timestamp {
         lock(&self.surroundings).wall
+    }
+
+    fn is_watch_broken(&self) -> bool {
+        lock(&self.surroundings).is_watch_broken
     }
 
     async fn send(&self, request: port::Request, cause: Cause<'_>) -> Result<port::Reply<Live>, Refusal> {
@@ -262,7 +285,10 @@ impl Port for Link {
     fn note(&self, note: Note<'_>) {
         match note {
             Note::ReadsLive => self.count("read live"),
-            Note::Begins(workload, sets) => *lock(&self.view) = Some(shared(workload, sets)),
+            Note::Begins(workload, sets) => {
+                *lock(&self.view) = Some(shared(workload, sets));
+                self.tell(Told::begins(workload, sets));
+            }
             Note::Owner(workload, owner) => self.see(|view| {
                 let is_it = owner.is_some_and(|owner| owner.uid == workload.uid && !owner.deleting);
                 view.may_adopt = Some(is_it);
@@ -282,7 +308,13 @@ impl Port for Link {
                 self.count(event.reason);
                 lock(&self.surroundings).told.push(event.clone());
             }
-            Note::PodsNoMore | Note::Forgotten => lock(&self.surroundings).watches_pods = false,
+            Note::PodsNoMore => _ = lock(&self.surroundings).watches_pods.remove(&self.of),
+            Note::Forgotten => {
+                let mut surroundings = lock(&self.surroundings);
+                surroundings.watches_pods.remove(&self.of);
+                surroundings.forgotten.push(self.of);
+            }
+            Note::GivesWay(..) => self.tell(Told::GivesWay),
             Note::Ended(outcome) => *lock(&self.outcome) = Some(outcome.clone()),
             Note::CacheBehind
             | Note::DryRun(None)
@@ -291,7 +323,6 @@ impl Port for Link {
             | Note::LeftAlone(_)
             | Note::LabelsOrphan(_)
             | Note::Orphan(..)
-            | Note::GivesWay(..)
             | Note::Why(_)
             | Note::Woke => {}
         }

@@ -7,8 +7,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use clap::Parser;
-use sim::coverage::WANTED;
-use sim::{Coverage, Report, Scenario, Settings};
+use sim::coverage::{OFTEN, WANTED};
+use sim::{Coverage, Report, Settings};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -34,12 +34,26 @@ struct Arguments {
     /// Plain rollouts of ten pods without faults, to measure speed.
     #[arg(long)]
     plain: bool,
+    /// One Deployment a seed, and an operator without turns, rests and rivals.
+    #[arg(long)]
+    alone: bool,
     /// Lets the operator die around every write of a few scenarios.
     #[arg(long)]
     crash_matrix: bool,
     /// Makes a failing scenario small, and prints it.
     #[arg(long)]
     shrink: bool,
+}
+
+impl Arguments {
+    fn settings(&self) -> Settings {
+        Settings { plain: self.plain, alone: self.alone, ..Settings::default() }
+    }
+
+    /// Whether everything that should happen can.
+    fn is_whole(&self) -> bool {
+        !self.plain && !self.alone
+    }
 }
 
 fn main() -> ExitCode {
@@ -63,7 +77,7 @@ fn main() -> ExitCode {
 
 fn replay(seed: u64, arguments: &Arguments) -> std::io::Result<bool> {
     let mut out = std::io::stdout().lock();
-    let mut scenario = Scenario::of(seed);
+    let mut scenario = sim::scenario(seed, &arguments.settings());
     if arguments.shrink
         && let Some(violation) = sim::play(&scenario, &Settings::default()).violation
     {
@@ -84,7 +98,7 @@ fn replay(seed: u64, arguments: &Arguments) -> std::io::Result<bool> {
 }
 
 fn compare(count: u64, arguments: &Arguments) -> std::io::Result<bool> {
-    let settings = Settings { plain: arguments.plain, ..Settings::default() };
+    let settings = arguments.settings();
     let seeds = arguments.first..arguments.first + count;
     let differ = seeds.filter(|seed| sim::run(*seed, &settings).hash != sim::run(*seed, &settings).hash);
     let differ: Vec<u64> = differ.collect();
@@ -120,6 +134,8 @@ struct Sum {
     writes: u64,
     events: u64,
     coverage: Coverage,
+    /// In how many seeds each of [`OFTEN`] happened.
+    often: [u64; OFTEN.len()],
     failures: Vec<(u64, Report)>,
 }
 
@@ -128,7 +144,7 @@ const FAILURES_MAX: usize = 20;
 
 fn campaign(arguments: &Arguments) -> std::io::Result<bool> {
     let started = Instant::now();
-    let settings = Settings { plain: arguments.plain, ..Settings::default() };
+    let settings = arguments.settings();
     let (next, done) = (AtomicU64::new(arguments.first), AtomicU64::new(0));
     let sum = Mutex::new(Sum::default());
     std::thread::scope(|scope| {
@@ -152,6 +168,9 @@ fn work(next: &AtomicU64, done: &AtomicU64, wanted: u64, settings: &Settings, su
         own.writes += report.counts.writes;
         own.events += report.counts.events;
         own.coverage.merge(&report.coverage);
+        for (count, name) in own.often.iter_mut().zip(OFTEN) {
+            *count += u64::from(report.coverage.count(name) > 0);
+        }
         if report.violation.is_some() {
             own.failures.push((seed, report));
         }
@@ -162,6 +181,9 @@ fn work(next: &AtomicU64, done: &AtomicU64, wanted: u64, settings: &Settings, su
     sum.writes += own.writes;
     sum.events += own.events;
     sum.coverage.merge(&own.coverage);
+    for (count, own) in sum.often.iter_mut().zip(own.often) {
+        *count += own;
+    }
     sum.failures.extend(own.failures);
 }
 
@@ -170,6 +192,11 @@ fn print(sum: &Sum, arguments: &Arguments, seconds: f64) -> std::io::Result<bool
     for (name, count) in sum.coverage.iter() {
         writeln!(out, "{count:>10}  {name}")?;
     }
+    for (count, name) in sum.often.iter().zip(OFTEN) {
+        writeln!(out, "{count:>10}  seeds of {} with: {name}", sum.seeds)?;
+    }
+    let seldom = sum.often.iter().zip(OFTEN).filter(|(count, _)| **count * 100 < sum.seeds);
+    let seldom: Vec<_> = seldom.map(|(_, name)| name).collect();
     let missing: Vec<_> = WANTED.iter().filter(|name| sum.coverage.count(name) == 0).collect();
     for (seed, report) in &sum.failures {
         if let Some(violation) = &report.violation {
@@ -186,8 +213,11 @@ fn print(sum: &Sum, arguments: &Arguments, seconds: f64) -> std::io::Result<bool
         arguments.threads,
         sum.failures.len()
     )?;
-    if !arguments.plain && !missing.is_empty() {
+    if arguments.is_whole() && !missing.is_empty() {
         writeln!(out, "never happened: {missing:?}")?;
     }
-    Ok(sum.failures.is_empty() && (arguments.plain || missing.is_empty()))
+    if arguments.is_whole() && !seldom.is_empty() {
+        writeln!(out, "in less than one seed of a hundred: {seldom:?}")?;
+    }
+    Ok(sum.failures.is_empty() && (!arguments.is_whole() || (missing.is_empty() && seldom.is_empty())))
 }

@@ -88,6 +88,7 @@ fn scenarios(is_apps: bool) -> Vec<(&'static str, Scenario)> {
         pods: Pods { ready_max: 8000, gone_max: 2000, flaky_percent: 0, nodes: 3 },
         steps,
         faults: Vec::new(),
+        fleet: None,
     };
     let (first, second, later) = (60_000, 68_000, 200_000);
     vec![

@@ -1,5 +1,6 @@
-//! One operator process: its cache, its queue, and the pass that it is in.
+//! One operator process: its cache, its queue, and the attempts that it is in.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -9,12 +10,16 @@ use std::time::Instant;
 use ::engine::index::{Index, Key, Placed, Sight};
 use ::engine::next::{Next, Scheduled};
 use ::engine::pass::Outcome;
+use ::engine::rivalry::Sighting;
 use ::engine::{Engine, Settings};
 use jiff::Timestamp;
 use plan::{Flavour, Workload};
 
-use crate::history::History;
+use crate::fleet::Fleet;
+use crate::history::{History, WorkloadVersion};
 use crate::link::{Ended, Link, Sent, Shared, Surroundings, Wire, lock};
+use crate::subject::{Subject, Which, called};
+use crate::turns::Turns;
 use crate::view::View;
 
 /// One of the two watches.
@@ -33,12 +38,15 @@ pub(crate) struct Cursor {
     pub(crate) is_due: bool,
 }
 
+/// An attempt that waits for an answer, or for another attempt.
 struct Running {
     key: Key,
     future: Pin<Box<dyn Future<Output = Next> + Send>>,
     wire: Shared<Wire>,
     view: Shared<Option<View>>,
     outcome: Shared<Option<Outcome>>,
+    /// Whether a request of it is under way.
+    is_asking: bool,
 }
 
 /// One operator process.
@@ -47,7 +55,11 @@ pub(crate) struct Operator {
     pub(crate) surroundings: Shared<Surroundings>,
     pub(crate) workloads: Cursor,
     pub(crate) sets: Cursor,
-    running: Option<Running>,
+    running: BTreeMap<u64, Running>,
+    /// How many attempts may run, and how many have begun.
+    workers: usize,
+    begun: u64,
+    pub(crate) turns: Turns,
     /// When it wants to be woken, if that is arranged for.
     pub(crate) alarm: Option<u64>,
 }
@@ -60,17 +72,29 @@ pub(crate) enum Polled {
 }
 
 impl Operator {
-    pub(crate) fn new(flavour: Flavour, now: Instant, wall: Timestamp) -> Self {
+    pub(crate) fn new(flavour: Flavour, fleet: Option<&Fleet>, now: Instant, wall: Timestamp) -> Self {
         let sight = if flavour.set_labels().is_some() { Sight::ByLabel } else { Sight::Whole };
-        let settings = Settings { starts: false, rests: false, force: true, ..Settings::default() };
-        let surroundings =
-            Surroundings { now, wall, watches_pods: false, events: Vec::new(), told: Vec::new() };
+        let plain = Settings { starts: false, rests: false, force: true, ..Settings::default() };
+        let settings = fleet.map_or(plain, |fleet| Settings { slots: fleet.limit, ..Settings::default() });
+        let surroundings = Surroundings {
+            now,
+            wall,
+            watches_pods: BTreeSet::new(),
+            events: Vec::new(),
+            told: Vec::new(),
+            notes: Vec::new(),
+            forgotten: Vec::new(),
+            is_watch_broken: false,
+        };
         Self {
             engine: Arc::new(Engine::new(flavour, settings, Index::new(sight), now)),
             surroundings: Arc::new(Mutex::new(surroundings)),
             workloads: Cursor::default(),
             sets: Cursor::default(),
-            running: None,
+            running: BTreeMap::new(),
+            workers: fleet.map_or(1, |fleet| fleet.workers.max(1)),
+            begun: 0,
+            turns: Turns::default(),
             alarm: None,
         }
     }
@@ -82,10 +106,11 @@ impl Operator {
         }
     }
 
-    pub(crate) fn set_clocks(&self, now: Instant, wall: Timestamp) {
+    pub(crate) fn set_clocks(&self, now: Instant, wall: Timestamp, is_watch_broken: bool) {
         let mut surroundings = lock(&self.surroundings);
         surroundings.now = now;
         surroundings.wall = wall;
+        surroundings.is_watch_broken = is_watch_broken;
     }
 
     /// Lists anew, as the cluster was at a version.
@@ -93,6 +118,9 @@ impl Operator {
         match watch {
             Watch::Workloads => {
                 let listed = history.workloads_at(version);
+                for entry in &listed {
+                    self.sees(entry, now);
+                }
                 let listed = listed.iter().map(|entry| Workload::clone(&entry.workload));
                 self.engine.workloads_listed(None, listed, now);
             }
@@ -116,6 +144,7 @@ impl Operator {
         match watch {
             Watch::Workloads => {
                 for entry in history.workloads_after(self.workloads.version) {
+                    self.sees(entry, now);
                     let workload = &entry.workload;
                     if entry.is_deleted {
                         engine.workload_gone(Key::of(workload), &workload.resource_version, now);
@@ -138,66 +167,112 @@ impl Operator {
         self.cursor(watch).version = through;
     }
 
-    /// Pods changed while they are watched.
-    pub(crate) fn wake_all(&mut self, now: Instant) {
-        let keys: Vec<Key> = self.engine.cache().keys().cloned().collect();
+    /// A status was seen, and who wrote it.
+    fn sees(&self, entry: &WorkloadVersion, now: Instant) {
+        if let Some(writer) = entry.writer.clone().filter(|_| !entry.is_deleted) {
+            let sighting = Sighting::new(&entry.workload, Some(writer));
+            self.engine.saw_status(&Key::of(&entry.workload), sighting, now);
+        }
+    }
+
+    /// Rollouts that wait begin, if there is room.
+    pub(crate) fn tell_turns(&self, now: Instant) {
+        self.engine.tell_turns(now);
+    }
+
+    /// Whether a Deployment comes again by itself, or does not concern it.
+    pub(crate) fn comes(&self, subject: &Subject<'_>) -> bool {
+        let key = Key { namespace: subject.namespace.clone(), name: subject.name.clone() };
+        let queue = &self.engine.state().queue;
+        queue.depth() > 0 || queue.waiting().contains_key(&key) || self.engine.cache().uid_of(&key).is_none()
+    }
+
+    /// Whose a set is.
+    pub(crate) fn owner(&self, uid: &str) -> Option<Which> {
+        self.engine.cache().key_of(uid).map(|key| called(&key.name))
+    }
+
+    /// Pods of these Deployments changed while they are watched.
+    pub(crate) fn wake(&mut self, of: &[Which], now: Instant) {
+        let is_meant = |key: &&Key| of.contains(&called(&key.name));
+        let keys: Vec<Key> = self.engine.cache().keys().filter(is_meant).cloned().collect();
         self.engine.wake(keys, now);
     }
 
     /// When it has something to do next.
     pub(crate) fn next_due(&mut self, now: Instant) -> Option<Instant> {
-        if self.running.is_some() || !self.workloads.is_synced || !self.sets.is_synced {
+        if !self.may_start() {
             return None;
         }
         let queue = &mut self.engine.state().queue;
         if queue.depth() > 0 { Some(now) } else { queue.next_due() }
     }
 
-    /// Takes a key and starts a pass, if one is due.
-    pub(crate) fn start(&mut self, now: Instant) {
-        if self.running.is_some() || !self.workloads.is_synced || !self.sets.is_synced {
-            return;
+    /// Whether one more attempt may run.
+    pub(crate) fn may_start(&self) -> bool {
+        self.has_worker() && self.workloads.is_synced && self.sets.is_synced
+    }
+
+    /// Whether a worker has nothing to do.
+    pub(crate) fn has_worker(&self) -> bool {
+        self.running.len() < self.workers
+    }
+
+    /// Takes a key and starts an attempt, if one is due. Its number.
+    pub(crate) fn start(&mut self, now: Instant) -> Option<(u64, Which)> {
+        if !self.may_start() {
+            return None;
         }
-        let Some(key) = self.engine.state().queue.take(now) else { return };
+        let key = self.engine.state().queue.take(now)?;
+        self.begun += 1;
+        let (attempt, of) = (self.begun, called(&key.name));
         let wire = Shared::<Wire>::default();
         let view = Shared::<Option<View>>::default();
         let outcome = Shared::<Option<Outcome>>::default();
         let link = Link {
+            of,
+            attempt,
             flavour: self.engine.flavour(),
             surroundings: self.surroundings.clone(),
             wire: wire.clone(),
             view: view.clone(),
             outcome: outcome.clone(),
         };
-        let (engine, of) = (self.engine.clone(), key.clone());
-        let future = Box::pin(async move { engine.attempt(&link, &of).await });
-        self.running = Some(Running { key, future, wire, view, outcome });
+        let (engine, taken) = (self.engine.clone(), key.clone());
+        let future = Box::pin(async move { engine.attempt(&link, &taken).await });
+        self.running.insert(attempt, Running { key, future, wire, view, outcome, is_asking: false });
+        Some((attempt, of))
     }
 
-    /// Whether it is in a pass.
-    pub(crate) fn is_busy(&self) -> bool {
-        self.running.is_some()
-    }
-
-    /// What its pass has been told, if it is in one.
-    pub(crate) fn reply(&mut self, reply: crate::link::Reply) {
-        if let Some(running) = &self.running {
+    /// What an attempt has been told.
+    pub(crate) fn reply(&mut self, attempt: u64, reply: crate::link::Reply) {
+        if let Some(running) = self.running.get_mut(&attempt) {
             lock(&running.wire).reply = Some(reply);
+            running.is_asking = false;
         }
     }
 
-    /// Lets its pass go on as far as it can.
-    pub(crate) fn poll(&mut self) -> Polled {
-        let Some(running) = &mut self.running else { return Polled::Idle };
+    /// The attempts that wait for another one, such as for a list that they share.
+    pub(crate) fn blocked(&self) -> Vec<u64> {
+        let blocked = self.running.iter().filter(|(_, running)| !running.is_asking);
+        blocked.map(|(attempt, _)| *attempt).collect()
+    }
+
+    /// Lets an attempt go on as far as it can.
+    pub(crate) fn poll(&mut self, attempt: u64) -> Polled {
+        let Some(running) = self.running.get_mut(&attempt) else { return Polled::Idle };
         let mut context = Context::from_waker(Waker::noop());
         match running.future.as_mut().poll(&mut context) {
-            Poll::Pending => lock(&running.wire).sent.take().map_or(Polled::Idle, Polled::Sends),
+            Poll::Pending => {
+                let sent = lock(&running.wire).sent.take();
+                running.is_asking |= sent.is_some();
+                sent.map_or(Polled::Idle, Polled::Sends)
+            }
             Poll::Ready(next) => {
-                let ended =
-                    Ended { next, outcome: lock(&running.outcome).take(), view: lock(&running.view).take() };
+                let (outcome, view) = (lock(&running.outcome).take(), lock(&running.view).take());
                 let key = running.key.clone();
-                self.running = None;
-                Polled::Ended(key, Box::new(ended))
+                self.running.remove(&attempt);
+                Polled::Ended(key.clone(), Box::new(Ended { of: called(&key.name), next, outcome, view }))
             }
         }
     }

@@ -8,8 +8,7 @@ use ::engine::pass::Refusal;
 use world::{Key, Mode, Subresource};
 
 use crate::actor::Actor;
-use crate::engine::{Engine, Event, MILLISECOND, NAMESPACE, SECOND};
-use crate::history::workloads_of;
+use crate::engine::{Engine, Event, MILLISECOND, SECOND, Time};
 use crate::link::{Ended, Reply, Request, Sent, lock};
 use crate::operator::{Operator, Polled, Watch};
 use crate::scenario::{Fault, WriteFault};
@@ -25,7 +24,8 @@ impl Engine<'_> {
         }
         self.born += 1;
         let id = self.born;
-        let mut operator = Operator::new(self.flavour, self.instant(), self.operator_wall());
+        let mut operator =
+            Operator::new(self.flavour, self.scenario.fleet.as_ref(), self.instant(), self.operator_wall());
         if back > 0 {
             let version = self.store.version().saturating_sub(back);
             let now = self.instant();
@@ -33,6 +33,11 @@ impl Engine<'_> {
             operator.list(Watch::Sets, &self.history, version, now);
         }
         self.operators.insert(id, operator);
+        if back > 0 {
+            let version = self.store.version().saturating_sub(back);
+            self.saw_list(id, Watch::Workloads, version);
+            self.saw_list(id, Watch::Sets, version);
+        }
         for watch in [Watch::Workloads, Watch::Sets] {
             if let Some(operator) = self.operators.get_mut(&id) {
                 operator.cursor(watch).is_due = true;
@@ -44,10 +49,19 @@ impl Engine<'_> {
 
     /// Kill -9: what it knew is gone; what it sent is not.
     pub(crate) fn kill(&mut self, id: u64) {
+        self.note_death(id);
         if self.operators.remove(&id).is_some() {
             self.trace.note(&[self.now, 4, id]);
             let delay = self.delay(100 * MILLISECOND, 3 * SECOND);
             self.after(delay, Event::Start(0));
+        }
+    }
+
+    /// An operator dies: does anybody wait for its turn?
+    pub(crate) fn note_death(&mut self, id: u64) {
+        let dying = self.operators.get(&id);
+        if dying.is_some_and(|operator| operator.turns.keys.values().any(|known| known.queued.is_some())) {
+            self.coverage.hit("takeover while queued");
         }
     }
 
@@ -70,15 +84,19 @@ impl Engine<'_> {
         }
         cursor.is_due = false;
         if cursor.is_synced {
+            let after = cursor.version;
             operator.read(watch, &self.history, version, now);
+            self.saw_news(id, watch, after);
         } else {
             operator.list(watch, &self.history, version, now);
+            self.saw_list(id, watch, version);
         }
         self.set_alarm(id);
     }
 
     /// Arranges for an operator to look at its queue in time.
     pub(crate) fn set_alarm(&mut self, id: u64) {
+        self.judge_able(id);
         let now = self.instant();
         let at = self.now;
         let Some(operator) = self.operators.get_mut(&id) else { return };
@@ -97,35 +115,77 @@ impl Engine<'_> {
         if operator.alarm == Some(self.now) {
             operator.alarm = None;
         }
-        if operator.is_busy() {
+        if !operator.has_worker() {
             return;
         }
-        operator.start(now);
-        self.go_on(id);
+        match operator.start(now) {
+            Some((attempt, of)) => {
+                self.saw_taken(id, of);
+                self.go_on(id, attempt);
+            }
+            None => self.set_alarm(id),
+        }
     }
 
-    /// Lets the pass of an operator run until it waits for an answer or is over.
-    fn go_on(&mut self, id: u64) {
+    /// Lets an attempt of an operator run until it waits for an answer or is over, and then those that
+    /// waited for it.
+    fn go_on(&mut self, id: u64, attempt: u64) {
+        if self.poll(id, attempt) {
+            loop {
+                let blocked = self.operators.get(&id).map_or_else(Vec::new, Operator::blocked);
+                if !blocked.into_iter().any(|attempt| self.poll(id, attempt)) {
+                    break;
+                }
+            }
+        }
+        self.set_alarm(id);
+    }
+
+    /// Lets one attempt run. Whether it got anywhere.
+    fn poll(&mut self, id: u64, attempt: u64) -> bool {
         let (now, wall) = (self.instant(), self.operator_wall());
-        let Some(operator) = self.operators.get_mut(&id) else { return };
-        operator.set_clocks(now, wall);
-        let polled = operator.poll();
+        let Some(operator) = self.operators.get_mut(&id) else { return false };
+        operator.set_clocks(now, wall, self.holds.broken > 0);
+        let polled = operator.poll(attempt);
         for event in std::mem::take(&mut lock(&operator.surroundings).told) {
             self.checks.requests.told(id, &event, self.now);
         }
+        self.hear(id);
         match polled {
-            Polled::Idle => {}
-            Polled::Sends(sent) => return self.send(id, sent),
+            Polled::Idle => return false,
+            Polled::Sends(sent) => self.send(id, sent),
             Polled::Ended(key, ended) => {
+                let Some(operator) = self.operators.get_mut(&id) else { return true };
                 let scheduled = operator.finish(&key, &ended, now);
                 let events = std::mem::take(&mut lock(&operator.surroundings).events);
                 for reason in events {
                     self.coverage.hit(reason);
                 }
                 self.ended(&ended, scheduled);
+                if self.scenario.fleet.is_some() {
+                    self.saw_ended(id, &ended, scheduled);
+                }
             }
         }
-        self.set_alarm(id);
+        true
+    }
+
+    /// What attempts of an operator told since it was last asked.
+    fn hear(&mut self, id: u64) {
+        let Some(operator) = self.operators.get(&id) else { return };
+        let mut surroundings = lock(&operator.surroundings);
+        let forgotten = std::mem::take(&mut surroundings.forgotten);
+        let notes = std::mem::take(&mut surroundings.notes);
+        drop(surroundings);
+        if self.scenario.fleet.is_none() {
+            return;
+        }
+        for of in forgotten {
+            self.saw_forgotten(id, of);
+        }
+        for (of, attempt, told) in notes {
+            self.saw_told(id, of, attempt, &told);
+        }
     }
 
     fn ended(&mut self, ended: &Ended, scheduled: Scheduled) {
@@ -163,7 +223,11 @@ impl Engine<'_> {
                 } else {
                     "fault read refused"
                 });
-                self.after(2 * latency, Event::Answer(id, Box::new(Err(refusal(code)))));
+                self.reply(2 * latency, id, &sent, Err(refusal(code)));
+            }
+            Some(Trick::Write(WriteFault::RetryAfter(seconds))) => {
+                self.coverage.hit("retry after");
+                self.reply(2 * latency, id, &sent, Err(spare(seconds)));
             }
             Some(Trick::Write(WriteFault::CrashBefore)) => {
                 self.coverage.hit("fault crash before");
@@ -171,7 +235,7 @@ impl Engine<'_> {
             }
             Some(Trick::Write(WriteFault::Zombie(delay))) => {
                 self.coverage.hit("fault zombie");
-                self.is_alone = false;
+                self.is_meddled_with(sent.of);
                 self.kill(id);
                 self.after(delay * MILLISECOND, Event::Arrive(id, sent));
             }
@@ -195,18 +259,24 @@ impl Engine<'_> {
             }
             WriteFault::CrashAfter => {
                 self.coverage.hit("fault crash after");
-                self.after(MILLISECOND, Event::Answer(id, Box::new(reply)));
+                self.reply(MILLISECOND, id, sent, reply);
                 self.after(MILLISECOND, Event::Die(id));
             }
             WriteFault::LostAnswer => {
                 self.coverage.hit("fault lost answer");
-                self.after(MILLISECOND, Event::Answer(id, Box::new(Err(refusal(504)))));
+                self.reply(MILLISECOND, id, sent, Err(refusal(504)));
             }
             _ => {
                 self.coverage.hit("fault silence");
-                self.after(DEADLINE, Event::Answer(id, Box::new(Err(refusal(0)))));
+                self.reply(DEADLINE, id, sent, Err(refusal(0)));
             }
         }
+    }
+
+    /// An answer goes back.
+    fn reply(&mut self, delay: Time, id: u64, sent: &Sent, reply: Reply) {
+        self.saw_answer(id, sent, &reply);
+        self.after(delay, Event::Answer(id, sent.attempt, Box::new(reply)));
     }
 
     fn fault_of(&mut self, request: &Request) -> Option<Trick> {
@@ -215,6 +285,9 @@ impl Engine<'_> {
         if request.is_write() {
             self.sent.0 += 1;
             self.counts.sent_writes += 1;
+            if self.holds.answers > 0 {
+                return Some(Trick::Write(WriteFault::LostAnswer));
+            }
             faults.iter().find_map(|fault| match fault {
                 Fault::Write(nth, WriteFault::Refused(code)) if *nth == writes => Some(Trick::Refuse(*code)),
                 Fault::Write(nth, fault) if *nth == writes => Some(Trick::Write(*fault)),
@@ -231,7 +304,9 @@ impl Engine<'_> {
 
     pub(crate) fn arrive(&mut self, id: u64, sent: &Sent) {
         // The write of somebody who has died meanwhile.
-        self.is_alone &= self.operators.contains_key(&id) || !sent.request.is_write();
+        if !self.operators.contains_key(&id) && sent.request.is_write() {
+            self.is_meddled_with(sent.of);
+        }
         let reply = self.carry_out(id, sent);
         if !self.operators.contains_key(&id) && sent.request.is_write() {
             self.coverage.hit(if reply.is_ok() { "zombie accepted" } else { "zombie rejected" });
@@ -242,18 +317,13 @@ impl Engine<'_> {
             self.checks.requests.answered(id, object);
         }
         let latency = self.delay(MILLISECOND / 2, 10 * MILLISECOND);
-        self.after(latency, Event::Answer(id, Box::new(reply)));
+        self.reply(latency, id, sent, reply);
     }
 
-    pub(crate) fn answer(&mut self, id: u64, reply: Reply) {
+    pub(crate) fn answer(&mut self, id: u64, attempt: u64, reply: Reply) {
         let Some(operator) = self.operators.get_mut(&id) else { return };
-        operator.reply(reply);
-        self.go_on(id);
-    }
-
-    /// The Deployment's key.
-    pub(crate) fn workload_key(&self) -> Key {
-        Key::new(workloads_of(self.flavour), NAMESPACE, crate::engine::NAME)
+        operator.reply(attempt, reply);
+        self.go_on(id, attempt);
     }
 
     /// A write of somebody else, through the main door.
@@ -268,6 +338,11 @@ impl Engine<'_> {
 enum Trick {
     Refuse(u16),
     Write(WriteFault),
+}
+
+/// A refusal by a server that has too much to do.
+pub(crate) fn spare(seconds: u64) -> Refusal {
+    Refusal { retry_after: Some(std::time::Duration::from_secs(seconds)), ..refusal(429) }
 }
 
 /// A refusal that the server has no reason for.

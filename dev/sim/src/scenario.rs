@@ -1,10 +1,13 @@
 //! A scenario: one Deployment, what its users do, and what goes wrong. Plain data, so that it
 //! can be printed, shrunk and kept; a seed makes one.
 
+mod faults;
+
 use plan::Flavour;
 use serde::{Deserialize, Serialize};
 
 use crate::chance::Dice;
+pub use crate::fleet::{Fleet, Member};
 
 /// Milliseconds of virtual time.
 pub type Millis = u64;
@@ -24,6 +27,10 @@ pub struct Scenario {
     pub steps: Vec<Step>,
     /// What goes wrong.
     pub faults: Vec<Fault>,
+    /// What the operator has besides; without it, it begins every rollout at once, never rests, and
+    /// gives way to nobody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fleet: Option<Fleet>,
 }
 
 /// The Deployment as it is created.
@@ -155,6 +162,8 @@ pub enum WriteFault {
     Silence,
     /// It takes this long.
     Slow(Millis),
+    /// Refused, and the server asks to be spared for so many seconds (`Retry-After`).
+    RetryAfter(u64),
 }
 
 /// What goes wrong for a while.
@@ -193,6 +202,14 @@ pub enum Trouble {
     Down,
     /// The operator is killed, and comes back with what was true this many versions ago.
     TimeTravel(u64),
+    /// Another controller writes the status of one Deployment: which.
+    Rival(u8),
+    /// Every request is refused, and the server asks to be spared for so many seconds.
+    Overload(u64),
+    /// The operator is killed, and another one takes over at the end.
+    Takeover,
+    /// Every write is carried out, but answered with 504.
+    Unanswered,
 }
 
 impl Scenario {
@@ -210,7 +227,8 @@ impl Scenario {
             Fault::During(at, duration, _) => at + duration,
             _ => 0,
         });
-        steps.chain(faults).max().unwrap_or(0)
+        let others = self.others().iter().filter_map(Member::end);
+        steps.chain(faults).chain(others).max().unwrap_or(0)
     }
 
     /// How many rollouts its users ask for.
@@ -222,7 +240,8 @@ impl Scenario {
                 Act::Template(_) | Act::TemplateAndScale(..) | Act::RollBack(_) | Act::OrphanAndReturn
             )
         };
-        1 + self.steps.iter().filter(starts).count() as u64
+        let asked = |steps: &[Step]| 1 + steps.iter().filter(starts).count() as u64;
+        asked(&self.steps) + self.others().iter().map(|member| asked(&member.steps)).sum::<u64>()
     }
 
     /// The scenario of a seed.
@@ -233,7 +252,7 @@ impl Scenario {
         let mut steps = steps(&mut dice, &start);
         steps.sort_by_key(|step| step.at);
         let end = steps.last().map_or(20_000, |step| step.at + 20_000);
-        let mut faults = faults(&mut dice, end);
+        let mut faults = faults::all(&mut dice, end);
         let pods = Pods {
             ready_max: dice.one_of(&[200, 1000, 5000, 20_000], 1000),
             gone_max: dice.one_of(&[0, 500, 5000, 30_000], 500),
@@ -243,7 +262,7 @@ impl Scenario {
         let is_apps = dice.percent(25);
         // Upstream creates set after set under a webhook, and so do we on its API (S4.15).
         faults.retain(|fault| !is_apps || !matches!(fault, Fault::During(_, _, Trouble::Webhook)));
-        Self { is_apps, salt: dice.draw(), start, pods, steps, faults }
+        Self { is_apps, salt: dice.draw(), start, pods, steps, faults, fleet: None }
     }
 
     /// A plain rollout of ten pods, to measure speed.
@@ -263,6 +282,7 @@ impl Scenario {
             pods: Pods { ready_max: 1000, gone_max: 500, flaky_percent: 0, nodes: 3 },
             steps: vec![Step { at: 10_000, act: Act::Template(1) }],
             faults: Vec::new(),
+            fleet: None,
         }
     }
 }
@@ -293,7 +313,7 @@ fn size(dice: &mut Dice) -> i64 {
     i64::try_from(dice.between(least, most)).unwrap_or(1)
 }
 
-fn start(dice: &mut Dice) -> Start {
+pub(crate) fn start(dice: &mut Dice) -> Start {
     Start {
         replicas: size(dice),
         strategy: rollout(dice),
@@ -304,7 +324,7 @@ fn start(dice: &mut Dice) -> Start {
 }
 
 /// Which kinds of steps a seed knows: a random part of all.
-fn steps(dice: &mut Dice, start: &Start) -> Vec<Step> {
+pub(crate) fn steps(dice: &mut Dice, start: &Start) -> Vec<Step> {
     let known = dice.draw();
     let pace = dice.one_of(&[500, 3000, 10_000, 40_000], 3000);
     let count = dice.between(1, 7);
@@ -372,69 +392,5 @@ fn other_act(dice: &mut Dice, kind: u64, image: &mut u8, replicas: &mut i64) -> 
         22 => Act::DeleteSet(which),
         _ if dice.percent(50) => Act::DeletePod(which),
         _ => Act::Restart(which),
-    }
-}
-
-fn faults(dice: &mut Dice, end: Millis) -> Vec<Fault> {
-    let mut faults = Vec::new();
-    if dice.percent(15) {
-        return faults;
-    }
-    let known = dice.draw();
-    if known & 1 == 0 {
-        let rate = dice.one_of(&[3, 10, 30], 10);
-        let modes = dice.draw() | 1;
-        for nth in 0..80 {
-            if dice.percent(rate) {
-                faults.extend(write_fault(dice, modes).map(|fault| Fault::Write(nth, fault)));
-            }
-        }
-    }
-    if known & 2 == 0 {
-        let code = dice.one_of(&[403, 429, 500, 503, 504], 500);
-        faults.extend((0..60).filter(|_| dice.percent(8)).map(|nth| Fault::Read(nth, code)));
-    }
-    for _ in 0..dice.below(5) {
-        let duration = dice.one_of(&[200, 3000, 20_000, 60_000, 300_000], 3000);
-        let trouble = trouble(dice);
-        faults.push(Fault::During(dice.below(end), dice.between(1, duration), trouble));
-    }
-    faults
-}
-
-fn write_fault(dice: &mut Dice, modes: u64) -> Option<WriteFault> {
-    let kind = dice.below(9);
-    if modes & (1 << kind) == 0 {
-        return None;
-    }
-    Some(match kind {
-        0 => WriteFault::Refused(dice.one_of(&[403, 409, 422, 429, 500, 503], 500)),
-        1 => WriteFault::CrashBefore,
-        2 => WriteFault::CrashCommitted,
-        3 => WriteFault::CrashAfter,
-        4 => WriteFault::Zombie(dice.one_of(&[10, 1000, 60_000, 300_000], 1000)),
-        5 => WriteFault::LostAnswer,
-        6 => WriteFault::Silence,
-        7 => WriteFault::Refused(dice.one_of(&[409, 429, 500], 409)),
-        _ => WriteFault::Slow(dice.between(1, 9000)),
-    })
-}
-
-fn trouble(dice: &mut Dice) -> Trouble {
-    match dice.below(16) {
-        0 => Trouble::WorkloadLag,
-        1 | 2 => Trouble::SetLag,
-        3 => Trouble::Disconnect,
-        4 => Trouble::Expired,
-        5 => Trouble::Outage(dice.one_of(&[429, 500, 503, 504], 503)),
-        6 => Trouble::Clock(dice.one_of(&[-600, -7, 7, 600], 600)),
-        7 => Trouble::PodQuota,
-        8 => Trouble::SetQuota,
-        9 => Trouble::Webhook,
-        10 => Trouble::NodeLoss(u8::try_from(dice.below(3)).unwrap_or(0)),
-        11 => Trouble::SlowSets,
-        12 | 13 => Trouble::Twin,
-        14 => Trouble::Down,
-        _ => Trouble::TimeTravel(dice.one_of(&[1, 10, 60], 10)),
     }
 }

@@ -1,5 +1,6 @@
 //! A failing scenario made small: fewer steps and faults, then smaller numbers.
 
+use crate::fleet::Fleet;
 use crate::scenario::{Fault, Scenario};
 use crate::{Settings, play};
 
@@ -33,7 +34,7 @@ pub fn shrink(scenario: &Scenario, check: &str) -> Scenario {
 
 /// Scenarios that are a little smaller: halves first, then single parts, then numbers.
 fn smaller(scenario: &Scenario) -> Vec<Scenario> {
-    let mut all = Vec::new();
+    let mut all = fewer_others(scenario);
     let (steps, faults) = (scenario.steps.len(), scenario.faults.len());
     let mut size = steps.max(faults).next_power_of_two();
     while size >= 1 {
@@ -50,6 +51,35 @@ fn smaller(scenario: &Scenario) -> Vec<Scenario> {
         size /= 2;
     }
     all.extend(smaller_numbers(scenario));
+    all
+}
+
+/// The same with fewer Deployments, or with fewer steps of the others.
+fn fewer_others(scenario: &Scenario) -> Vec<Scenario> {
+    let mut all = Vec::new();
+    let count = scenario.others().len();
+    let mut with = |change: &dyn Fn(&mut Fleet)| {
+        let mut candidate = scenario.clone();
+        candidate.fleet.iter_mut().for_each(change);
+        all.push(candidate);
+    };
+    let mut size = count.next_power_of_two();
+    while size >= 1 && count > 0 {
+        for start in (0..count).step_by(size) {
+            with(&|fleet| _ = fleet.others.drain(start..(start + size).min(count)));
+        }
+        size /= 2;
+    }
+    for index in 0..count {
+        let steps = scenario.others().get(index).map_or(0, |member| member.steps.len());
+        for step in 0..steps {
+            with(&|fleet| {
+                if let Some(member) = fleet.others.get_mut(index) {
+                    member.steps.remove(step);
+                }
+            });
+        }
+    }
     all
 }
 

@@ -8,10 +8,11 @@ use serde_json::json;
 use world::{Object, Resource};
 
 use crate::actor::Actor;
-use crate::engine::{Engine, Event, MILLISECOND, NAMESPACE, SECOND};
+use crate::engine::{Engine, Event, MILLISECOND, SECOND};
 use crate::nature::BAD_IMAGE;
 use crate::operator::Watch;
-use crate::scenario::{Fault, Trouble};
+use crate::scenario::{Fault, Millis, Trouble};
+use crate::subject::Which;
 
 const WATCHES: [Watch; 2] = [Watch::Workloads, Watch::Sets];
 
@@ -20,21 +21,22 @@ fn node(which: u8) -> String {
 }
 
 impl Engine<'_> {
-    fn trouble(&self, index: usize) -> Option<Trouble> {
+    /// A trouble, and how long it lasts.
+    fn trouble(&self, index: usize) -> Option<(Trouble, Millis)> {
         match self.scenario.faults.get(index)? {
-            Fault::During(_, _, trouble) => Some(*trouble),
+            Fault::During(_, duration, trouble) => Some((*trouble, *duration)),
             _ => None,
         }
     }
 
     pub(crate) fn begin(&mut self, index: usize) {
-        let Some(trouble) = self.trouble(index) else { return };
+        let Some((trouble, duration)) = self.trouble(index) else { return };
         self.trace.note(&[self.now, 7, index as u64]);
         let now = self.now / MILLISECOND;
         self.trace.say(|| format!("{now:>8} ms trouble {index}: {trouble:?}"));
         self.coverage.hit(name(trouble));
         let there = |resource: Resource, engine: &Self| {
-            i64::try_from(engine.store.list(resource, Some(NAMESPACE)).count()).unwrap_or(0).max(1)
+            i64::try_from(engine.store.list(resource, None).count()).unwrap_or(0).max(1)
         };
         match trouble {
             Trouble::WorkloadLag => self.holds.workloads += 1,
@@ -42,6 +44,7 @@ impl Engine<'_> {
             Trouble::Disconnect | Trouble::Expired => {
                 self.holds.workloads += 1;
                 self.holds.sets += 1;
+                self.holds.broken += u32::from(self.scenario.fleet.is_some());
             }
             Trouble::Outage(code) => self.outages.push(code),
             Trouble::Clock(seconds) => self.clock_off = seconds,
@@ -56,17 +59,23 @@ impl Engine<'_> {
                 self.settle(Actor::Cluster);
             }
             Trouble::SlowSets => self.holds.controllers += 1,
-            Trouble::SlowSet(which) => self.slow_set = self.pick(Resource::ReplicaSets, which),
+            Trouble::SlowSet(which) => {
+                let of = usize::from(which) % self.subjects.len().max(1);
+                self.slow_set = self.pick(of, Resource::ReplicaSets, which);
+            }
             Trouble::Twin => {
-                self.is_alone = false;
+                self.is_joined();
                 self.start_operator(0);
             }
-            Trouble::Down => {
+            Trouble::Rival(which) => self.rival_comes(usize::from(which), duration * MILLISECOND),
+            Trouble::Overload(seconds) => self.overload = Some(seconds),
+            Trouble::Unanswered => self.holds.answers += 1,
+            Trouble::Down | Trouble::Takeover => {
                 self.holds.restarts += 1;
                 self.kill_all();
             }
             Trouble::TimeTravel(back) => {
-                self.is_alone = false;
+                self.is_joined();
                 self.kill_all();
                 self.start_operator(back);
                 self.holds.workloads += 1;
@@ -78,6 +87,7 @@ impl Engine<'_> {
     fn kill_all(&mut self) {
         let ids: Vec<u64> = self.operators.keys().copied().collect();
         for id in ids {
+            self.note_death(id);
             self.operators.remove(&id);
         }
         if self.holds.restarts > 0 {
@@ -86,11 +96,14 @@ impl Engine<'_> {
     }
 
     pub(crate) fn end(&mut self, index: usize) {
-        let Some(trouble) = self.trouble(index) else { return };
+        let Some((trouble, _)) = self.trouble(index) else { return };
         match trouble {
             Trouble::WorkloadLag => self.release(&[Watch::Workloads], false),
             Trouble::SetLag => self.release(&[Watch::Sets], false),
-            Trouble::Disconnect | Trouble::Expired => self.release(&WATCHES, true),
+            Trouble::Disconnect | Trouble::Expired => {
+                self.holds.broken = self.holds.broken.saturating_sub(1);
+                self.release(&WATCHES, true);
+            }
             Trouble::TimeTravel(_) => self.release(&WATCHES, false),
             Trouble::Outage(_) => _ = self.outages.pop(),
             Trouble::Clock(_) => self.clock_off = 0,
@@ -114,7 +127,14 @@ impl Engine<'_> {
                     _ = self.operators.pop_first();
                 }
             }
+            Trouble::Rival(which) => self.rival_goes(usize::from(which)),
+            Trouble::Overload(_) => self.overload = None,
+            Trouble::Unanswered => self.holds.answers = self.holds.answers.saturating_sub(1),
             Trouble::Down => self.holds.restarts = self.holds.restarts.saturating_sub(1),
+            Trouble::Takeover => {
+                self.holds.restarts = self.holds.restarts.saturating_sub(1);
+                self.after(MILLISECOND, Event::Start(0));
+            }
         }
     }
 
@@ -130,6 +150,7 @@ impl Engine<'_> {
                 if relists && let Some(operator) = self.operators.get_mut(&id) {
                     operator.cursor(*watch).is_synced = false;
                     operator.cursor(*watch).is_due = true;
+                    self.judge_able(id);
                     let delay = self.delay(MILLISECOND, SECOND);
                     self.after(delay, Event::News(id, *watch));
                 } else {
@@ -144,6 +165,9 @@ impl Engine<'_> {
         self.trace.say(|| "heal".to_owned());
         self.nature.is_healed = true;
         self.outages.clear();
+        self.overload = None;
+        self.holds.answers = 0;
+        self.subjects.iter_mut().for_each(|subject| subject.rivalry.active = 0);
         self.clock_off = 0;
         self.slow_set = None;
         for switch in
@@ -155,9 +179,23 @@ impl Engine<'_> {
             self.kubelets.restore_node(&mut self.store, &node(which));
         }
         self.settle(Actor::Cluster);
-        let key = self.workload_key();
+        for which in 0..self.subjects.len() {
+            self.mend(which);
+        }
+        if self.operators.is_empty() {
+            self.after(SECOND, Event::Start(0));
+        }
+        // Its long pauses after failures are not what is measured here.
+        self.sets.relist(&self.store);
+        self.tell_controllers();
+        self.look_at_pods();
+    }
+
+    /// What users left broken of a Deployment is mended.
+    fn mend(&mut self, which: Which) {
+        let key = self.workload_key(which);
         if self.store.get(&key).is_none() {
-            self.come_back();
+            self.come_back(which);
         }
         let Some(workload) = self.store.get(&key) else { return };
         let image =
@@ -184,18 +222,11 @@ impl Engine<'_> {
         if !workload.is_deleting() && (is_paused || request || spec.get("template").is_some()) {
             self.edit(&key, json!({ "spec": spec }));
         }
-        if self.operators.is_empty() {
-            self.after(SECOND, Event::Start(0));
-        }
-        // Its long pauses after failures are not what is measured here.
-        self.sets.relist(&self.store);
-        self.tell_controllers();
-        self.look_at_pods();
     }
 
-    /// Whether the Deployment is there to stay.
-    pub(crate) fn has_workload(&self) -> bool {
-        self.store.get(&self.workload_key()).is_some_and(|object: &Object| !object.is_deleting())
+    /// Whether a Deployment is there to stay.
+    pub(crate) fn has_workload(&self, which: Which) -> bool {
+        self.store.get(&self.workload_key(which)).is_some_and(|object: &Object| !object.is_deleting())
     }
 }
 
@@ -217,5 +248,9 @@ fn name(trouble: Trouble) -> &'static str {
         Trouble::Twin => "trouble twin",
         Trouble::Down => "trouble down",
         Trouble::TimeTravel(_) => "trouble time travel",
+        Trouble::Rival(_) => "trouble rival",
+        Trouble::Overload(_) => "trouble overload",
+        Trouble::Takeover => "trouble takeover",
+        Trouble::Unanswered => "trouble unanswered",
     }
 }

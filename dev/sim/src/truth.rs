@@ -61,6 +61,8 @@ pub(crate) struct Truth {
     pub(crate) losses: Vec<Loss>,
     /// Pods that are going to be available without anything being written.
     expectant: usize,
+    /// The last versions of the Deployment and of any of its sets.
+    pub(crate) changed: (u64, u64),
 }
 
 impl Truth {
@@ -92,6 +94,7 @@ impl Truth {
 
     /// A Deployment was written.
     pub(crate) fn note_workload(&mut self, workload: &Arc<Workload>, is_deleted: bool, version: u64) {
+        self.changed.0 = version;
         self.workload = (!is_deleted).then(|| workload.clone());
         for (uid, truth) in &mut self.sets {
             let was_owned = truth.is_owned;
@@ -111,6 +114,7 @@ impl Truth {
         actor: Actor,
         now: Timestamp,
     ) {
+        self.changed.1 = version;
         let before = self.sets.get(&set.uid);
         let lasting = before.map(|truth| truth.set.min_ready_seconds);
         let owned = before.filter(|truth| truth.is_owned).map(|truth| truth.available);

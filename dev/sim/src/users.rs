@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 use world::{Deletion, Key, Mode, Object, Propagation, Resource};
 
 use crate::actor::Actor;
-use crate::engine::{Engine, Event, NAME, NAMESPACE, SECOND};
+use crate::engine::{Engine, Event, SECOND};
 use crate::nature::image;
 use crate::scenario::{Act, Rollout, Share};
+use crate::subject::Which;
 
 /// Values that nobody should write into an annotation.
 const GARBAGE: [&str; 12] = [
@@ -45,116 +46,127 @@ fn strategy(rollout: Rollout) -> Value {
 
 impl Engine<'_> {
     /// The Deployment as its user wrote it.
-    pub(crate) fn create_workload(&mut self) {
-        let start = &self.scenario.start;
+    pub(crate) fn create_workload(&mut self, which: Which) {
+        let Some(subject) = self.subjects.get(which) else { return };
+        let (start, name) = (subject.start, &subject.name);
         let mut strategy = strategy(start.strategy);
         if let Some(members) = strategy.as_object_mut() {
             members.retain(|_, value| !value.is_null());
         }
         let object = json!({
-            "metadata": { "name": NAME, "namespace": NAMESPACE, "labels": { "app": "web" } },
+            "metadata": { "name": name, "namespace": subject.namespace, "labels": { "app": name } },
             "spec": {
                 "replicas": start.replicas,
-                "selector": { "matchLabels": { "app": "web" } },
+                "selector": { "matchLabels": { "app": name } },
                 "strategy": strategy,
                 "minReadySeconds": start.min_ready_seconds,
                 "revisionHistoryLimit": start.history_limit,
                 "progressDeadlineSeconds": start.deadline_seconds,
                 "template": {
-                    "metadata": { "labels": { "app": "web" } },
+                    "metadata": { "labels": { "app": name } },
                     "spec": { "containers": [{ "name": "app", "image": image(0) }] },
                 },
             },
         });
-        let resource = self.workload_key().resource;
+        let resource = self.workload_key(which).resource;
         // It is not there: this is called at the start, and after it was deleted.
         _ = self.store.create(Object::from_value(resource, object), Mode::Store);
         self.settle(Actor::Foreign);
     }
 
-    pub(crate) fn step(&mut self, index: usize) {
-        let Some(step) = self.scenario.steps.get(index) else { return };
-        self.deadline_is_told();
+    pub(crate) fn step(&mut self, which: Which, index: usize) {
+        let Some(step) = self.subjects.get(which).and_then(|subject| subject.steps.get(index)) else {
+            return;
+        };
+        self.deadline_is_told(which);
+        let ids: Vec<u64> = self.operators.keys().copied().collect();
+        ids.into_iter().for_each(|id| self.nobody_is_forgotten(id));
         let act = step.act.clone();
         self.trace.note(&[self.now, 6, index as u64]);
+        if which > 0 {
+            self.trace.note(&[which as u64]);
+        }
         let now = self.now / crate::engine::MILLISECOND;
-        self.trace.say(|| format!("{now:>8} ms step {index}: {act:?}"));
+        self.trace.say(|| format!("{now:>8} ms step {index} of {which}: {act:?}"));
         self.coverage.hit(name(&act));
         match act {
-            Act::Template(number) => self.edit_spec(&json!({ "template": template(number) })),
-            Act::Scale(size) => self.edit_spec(&json!({ "replicas": size })),
+            Act::Template(number) => self.edit_spec(which, &json!({ "template": template(number) })),
+            Act::Scale(size) => self.edit_spec(which, &json!({ "replicas": size })),
             Act::TemplateAndScale(number, size) => {
-                self.edit_spec(&json!({ "template": template(number), "replicas": size }));
+                self.edit_spec(which, &json!({ "template": template(number), "replicas": size }));
             }
-            Act::Pause(paused) => self.edit_spec(&json!({ "paused": paused })),
-            Act::RollBack(revision) => self.ask_for_rollback(revision),
-            Act::Strategy(rollout) => self.edit_spec(&json!({ "strategy": strategy(rollout) })),
-            Act::HistoryLimit(limit) => self.edit_spec(&json!({ "revisionHistoryLimit": limit })),
+            Act::Pause(paused) => self.edit_spec(which, &json!({ "paused": paused })),
+            Act::RollBack(revision) => self.ask_for_rollback(which, revision),
+            Act::Strategy(rollout) => self.edit_spec(which, &json!({ "strategy": strategy(rollout) })),
+            Act::HistoryLimit(limit) => self.edit_spec(which, &json!({ "revisionHistoryLimit": limit })),
             Act::MinReady(seconds) => {
-                self.edit_spec(&json!({ "minReadySeconds": seconds }));
+                self.edit_spec(which, &json!({ "minReadySeconds": seconds }));
             }
             Act::Annotate(value) => {
-                let key = self.workload_key();
+                let key = self.workload_key(which);
                 self.edit(&key, json!({ "metadata": { "annotations": { "team": value.to_string() } } }));
             }
-            Act::OrphanAndReturn => self.orphan(),
-            other => self.meddle(&other),
+            Act::OrphanAndReturn => self.orphan(which),
+            other => self.meddle(which, &other),
         }
     }
 
     /// PD-1, where nothing goes wrong with operators.
-    pub(crate) fn deadline_is_told(&mut self) {
-        if let Some(workload) = self.truth.workload.clone().filter(|_| self.scenario.faults.is_empty()) {
+    pub(crate) fn deadline_is_told(&mut self, which: Which) {
+        let subject = self.subjects.get(which).filter(|_| self.scenario.faults.is_empty());
+        if let Some(workload) = subject.and_then(|subject| subject.truth.workload.clone()) {
             let verdict = crate::checks::progress::is_told(&workload, self.wall());
             self.checks.fail("PD-1", verdict);
         }
     }
 
-    fn edit_spec(&mut self, spec: &Value) {
-        let key = self.workload_key();
+    fn edit_spec(&mut self, which: Which, spec: &Value) {
+        let key = self.workload_key(which);
         self.edit(&key, json!({ "spec": spec }));
     }
 
-    fn ask_for_rollback(&mut self, revision: i64) {
+    fn ask_for_rollback(&mut self, which: Which, revision: i64) {
         match self.flavour {
-            Flavour::Rollwright => self.edit_spec(&json!({ "rollbackTo": { "revision": revision } })),
+            Flavour::Rollwright => self.edit_spec(which, &json!({ "rollbackTo": { "revision": revision } })),
             Flavour::AppsV1 => {
-                let key = self.workload_key();
+                let key = self.workload_key(which);
                 let annotations = json!({ ROLLBACK_TO: revision.to_string() });
                 self.edit(&key, json!({ "metadata": { "annotations": annotations } }));
             }
         }
     }
 
-    fn orphan(&mut self) {
-        let key = self.workload_key();
-        self.is_alone = false;
+    fn orphan(&mut self, which: Which) {
+        let key = self.workload_key(which);
+        self.is_meddled_with(which);
         let deletion = Deletion { propagation: Some(Propagation::Orphan), ..Deletion::default() };
         _ = self.store.delete(&key, &deletion);
         self.settle(Actor::Foreign);
-        self.after(2 * SECOND, Event::Return);
+        self.after(2 * SECOND, Event::Return(which));
     }
 
     /// The Deployment is created again, once the old one is gone.
-    pub(crate) fn come_back(&mut self) {
-        let key = self.workload_key();
+    pub(crate) fn come_back(&mut self, which: Which) {
+        let key = self.workload_key(which);
         if self.store.get(&key).is_some_and(Object::is_deleting) {
-            self.after(SECOND, Event::Return);
+            self.after(SECOND, Event::Return(which));
         } else {
-            self.create_workload();
+            self.create_workload(which);
         }
     }
 
-    /// The k-th object of a kind, around.
-    pub(crate) fn pick(&self, resource: Resource, which: u8) -> Option<Key> {
-        let keys: Vec<Key> = self.store.list(resource, Some(NAMESPACE)).map(Key::of).collect();
+    /// The k-th object of a kind around a Deployment.
+    pub(crate) fn pick(&self, of: Which, resource: Resource, which: u8) -> Option<Key> {
+        let subject = self.subjects.get(of)?;
+        let there = self.store.list(resource, Some(&subject.namespace));
+        let keys: Vec<Key> = there.filter(|object| self.whose(object) == of).map(Key::of).collect();
         keys.get(usize::from(which) % keys.len().max(1)).cloned()
     }
 
     /// Somebody edits what belongs to us.
-    fn meddle(&mut self, act: &Act) {
-        self.is_alone = false;
-        let set = |which: &u8| self.pick(Resource::ReplicaSets, *which);
+    fn meddle(&mut self, of: Which, act: &Act) {
+        self.is_meddled_with(of);
+        let set = |which: &u8| self.pick(of, Resource::ReplicaSets, *which);
         match act {
             Act::ScaleSet(which, size) => {
                 if let Some(key) = set(which) {
@@ -194,14 +206,14 @@ impl Engine<'_> {
                 }
             }
             Act::DeletePod(which) => {
-                if let Some(key) = self.pick(Resource::Pods, *which) {
+                if let Some(key) = self.pick(of, Resource::Pods, *which) {
                     _ = self.store.delete(&key, &Deletion::default());
                     self.settle(Actor::Foreign);
                 }
             }
-            Act::TakeName(number, whose) => self.take_name(*number, *whose),
+            Act::TakeName(number, whose) => self.take_name(of, *number, *whose),
             Act::Restart(which) => {
-                if let Some(key) = self.pick(Resource::Pods, *which) {
+                if let Some(key) = self.pick(of, Resource::Pods, *which) {
                     self.kubelets.restart(&key, self.wall());
                     self.look_at(self.now, key);
                 }
@@ -213,8 +225,9 @@ impl Engine<'_> {
 
 impl Engine<'_> {
     /// A set with the name that the set of a template would get.
-    fn take_name(&mut self, number: u8, whose: u8) {
-        let Some(workload) = self.store.get(&self.workload_key()) else { return };
+    fn take_name(&mut self, of: Which, number: u8, whose: u8) {
+        let Some(subject) = self.subjects.get(of) else { return };
+        let Some(workload) = self.store.get(&self.workload_key(of)) else { return };
         let mut template = workload.spec.get("template").cloned().unwrap_or_default();
         if let Some(known) = template.pointer_mut("/spec/containers/0/image") {
             *known = json!(image(number));
@@ -222,8 +235,8 @@ impl Engine<'_> {
         let collisions = workload.status_number("collisionCount").and_then(|count| i32::try_from(count).ok());
         let hash = plan::template::pod_template_hash(&template, collisions);
         let fingerprint = self.flavour.fingerprint(&template);
-        let labels = json!({ "app": if whose == 0 { "other" } else { "web" }, HASH_LABEL: "squatter", MANAGED_LABEL: "true" });
-        let mut metadata = json!({ "name": set_name(NAME, &hash), "namespace": NAMESPACE, "labels": labels });
+        let labels = json!({ "app": if whose == 0 { "other" } else { subject.name.as_str() }, HASH_LABEL: "squatter", MANAGED_LABEL: "true" });
+        let mut metadata = json!({ "name": set_name(&subject.name, &hash), "namespace": subject.namespace, "labels": labels });
         if whose > 0 {
             // A kind that nobody serves: the garbage collector leaves it alone.
             let owner = json!([{ "apiVersion": "example.com/v1", "kind": "Other", "name": "other", "uid": "other", "controller": true }]);

@@ -11,8 +11,9 @@ use crate::checks::Verdict;
 use crate::engine::{MILLISECOND, SECOND, Time};
 use crate::link::Request;
 use crate::scenario::Millis;
+use crate::subject::Which;
 
-/// Requests within [`WINDOW`] that may be refused to one operator by an outage: one or two a
+/// Requests for one Deployment within [`WINDOW`] that may be refused to one operator by an outage: one or two a
 /// second, and those before it slows down.
 const REFUSED_MAX: usize = 200;
 const WINDOW: Time = 60 * SECOND;
@@ -32,7 +33,7 @@ pub(crate) struct Requests {
     pub(crate) writes: Vec<SentWrite>,
     /// All requests, whole, if somebody wants them.
     pub(crate) kept: Option<Vec<Value>>,
-    refused: BTreeMap<u64, VecDeque<Time>>,
+    refused: BTreeMap<(u64, Which), VecDeque<Time>>,
     /// By object: who wrote it last and knows so, and what became of it.
     written: BTreeMap<String, Written>,
 }
@@ -69,8 +70,8 @@ impl Requests {
     }
 
     /// An outage refused a request.
-    pub(crate) fn refused(&mut self, operator: u64, now: Time) -> Verdict {
-        let times = self.refused.entry(operator).or_default();
+    pub(crate) fn refused(&mut self, operator: u64, of: Which, now: Time) -> Verdict {
+        let times = self.refused.entry((operator, of)).or_default();
         times.push_back(now);
         while times.front().is_some_and(|first| first + WINDOW < now) {
             times.pop_front();
@@ -84,12 +85,13 @@ impl Requests {
     /// A write was answered.
     pub(crate) fn answered(&mut self, operator: u64, object: &Object) {
         let written = Written { operator, uid: object.uid().to_owned(), version: object.version() };
-        self.written.insert(format!("{:?}/{}", object.resource, object.name()), written);
+        self.written
+            .insert(format!("{:?}/{}/{}", object.resource, object.namespace(), object.name()), written);
     }
 
     /// A write was refused, since the object is not what it was taken for.
     pub(crate) fn tripped(&self, operator: u64, object: &Object, is_creation: bool) -> Verdict {
-        let key = format!("{:?}/{}", object.resource, object.name());
+        let key = format!("{:?}/{}/{}", object.resource, object.namespace(), object.name());
         let Some(written) = self.written.get(&key).filter(|written| written.operator == operator) else {
             return Ok(());
         };

@@ -7,6 +7,7 @@ use world::Key;
 use super::Time;
 use crate::link::{Reply, Sent};
 use crate::operator::Watch;
+use crate::subject::Which;
 
 /// Something that is going to happen.
 #[derive(Debug)]
@@ -17,26 +18,30 @@ pub(crate) enum Event {
     Look(Key),
     /// A watch of an operator gets news.
     News(u64, Watch),
-    /// A watch of pods gets news.
-    PodNews(u64),
+    /// A watch of pods gets news of these Deployments.
+    PodNews(u64, Vec<Which>),
     /// An operator looks at its queue.
     Alarm(u64),
     /// A request reaches the server.
     Arrive(u64, Box<Sent>),
-    /// An answer reaches the operator.
-    Answer(u64, Box<Reply>),
+    /// An answer reaches the operator, for one of its attempts.
+    Answer(u64, u64, Box<Reply>),
     /// An operator starts; so many versions behind.
     Start(u64),
-    /// A step of the scenario.
-    Step(usize),
+    /// A step of the scenario: of which Deployment.
+    Step(Which, usize),
     /// A trouble begins.
     Begin(usize),
     /// A trouble ends.
     End(usize),
-    /// The Deployment is created again.
-    Return,
+    /// A Deployment is created again.
+    Return(Which),
     /// A death that was due with an answer.
     Die(u64),
+    /// Another controller writes the status of a Deployment.
+    Rival(Which),
+    /// An operator lets those begin whose turn has come.
+    Tick(u64),
 }
 
 /// An event in the heap: earlier first, then as they came.

@@ -4,11 +4,12 @@ use ::engine::pass::Refusal;
 use plan::{Action, Claim};
 use world::{Deletion, Key, Mode, Object, Preconditions, Refused, Resource};
 
-use super::refusal;
+use super::{refusal, spare};
 use crate::actor::Actor;
 use crate::checks::Accepted;
-use crate::engine::{Engine, MILLISECOND, NAMESPACE};
+use crate::engine::{Engine, MILLISECOND};
 use crate::link::{Decided, Decision, Reply, Request, Sent};
+use crate::subject::{Subject, Which};
 
 impl Engine<'_> {
     /// The server does what it is asked, and everybody looks at it.
@@ -18,16 +19,21 @@ impl Engine<'_> {
             self.counts.last_request = self.now;
         }
         self.trace.note(&[self.now, 5, id, u64::from(sent.request.is_write())]);
+        let (of, namespace) = (sent.of, self.namespace_of(sent.of));
         if let Some(code) = self.outages.last().copied() {
-            let verdict = self.checks.requests.refused(id, self.now);
+            let verdict = self.checks.requests.refused(id, of, self.now);
             self.checks.fail("WA-2", verdict);
             return Err(refusal(code));
         }
-        let key = self.key_of(&sent.request);
+        if let Some(seconds) = self.overload {
+            self.coverage.hit("retry after");
+            return Err(spare(seconds));
+        }
+        let key = key_of(&namespace, &sent.request);
         let before = key.as_ref().and_then(|key| self.store.get(key)).cloned();
-        let total_before = self.truth.total();
+        let total_before = self.subjects.get(of).map_or(0, |subject| subject.truth.total());
         let version = self.store.version();
-        let result = self.serve(&sent.request);
+        let result = self.serve(of, &namespace, &sent.request);
         let (now, is_ok) =
             (self.now / MILLISECOND, result.as_ref().map(|_| ()).map_err(|refused| refused.message.clone()));
         self.trace.say(|| format!("{now:>8} ms operator {id}: {} -> {is_ok:?}", describe(sent)));
@@ -44,16 +50,16 @@ impl Engine<'_> {
                 }
                 Err(refused) if refused.reason == "Conflict" => {
                     self.coverage.hit(kind.conflict);
-                    self.tripped(id, before.as_ref(), false);
+                    self.tripped(id, of, before.as_ref(), false);
                 }
                 Err(refused) if refused.reason == "AlreadyExists" => {
                     self.coverage.hit("collision");
                     self.coverage.hit(kind.conflict);
-                    let there = self.named_by(&sent.request);
-                    self.checks.taken.extend(there.iter().map(|there| there.name().to_owned()));
+                    let there = self.named_by(&namespace, &sent.request);
+                    let is_alone = self.note_taken(of, there.as_ref());
                     // What others took away or garbled may be in the way with good reason.
-                    let there = there.filter(|there| self.is_alone && !self.is_stripped(there, decision));
-                    self.tripped(id, there.as_ref(), true);
+                    let there = there.filter(|there| is_alone && !self.is_stripped(there, decision));
+                    self.tripped(id, of, there.as_ref(), true);
                 }
                 Err(_) => {}
             }
@@ -76,8 +82,9 @@ impl Engine<'_> {
     }
 
     /// RW-1: was it this operator's own write that it did not know of?
-    fn tripped(&mut self, id: u64, there: Option<&Object>, is_creation: bool) {
-        let owner = self.truth.workload.as_ref().map(|workload| workload.uid.as_str());
+    fn tripped(&mut self, id: u64, of: Which, there: Option<&Object>, is_creation: bool) {
+        let truth = self.subjects.get(of).map(|subject| &subject.truth);
+        let owner = truth.and_then(|truth| truth.workload.as_ref()).map(|workload| workload.uid.as_str());
         // A set that is not the Deployment's any more may well be known and in the way.
         if let Some(there) = there.filter(|there| !is_creation || there.controller_uid() == owner) {
             let verdict = self.checks.requests.tripped(id, there, is_creation);
@@ -86,10 +93,21 @@ impl Engine<'_> {
     }
 
     /// The object that has the name of one that was to be created.
-    fn named_by(&self, request: &Request) -> Option<Object> {
+    fn named_by(&self, namespace: &str, request: &Request) -> Option<Object> {
         let Request::Create { object, .. } = request else { return None };
         let name = object.pointer("/metadata/name")?.as_str()?;
-        self.store.get(&Key::new(Resource::ReplicaSets, NAMESPACE, name)).cloned()
+        self.store.get(&Key::new(Resource::ReplicaSets, namespace, name)).cloned()
+    }
+
+    /// A name was taken by this one. Whether nobody else has a hand in the Deployment's sets.
+    fn note_taken(&mut self, of: Which, there: Option<&Object>) -> bool {
+        let Some(subject) = self.subjects.get_mut(of) else { return false };
+        subject.marks.taken.extend(there.map(|there| there.name().to_owned()));
+        subject.is_alone
+    }
+
+    fn namespace_of(&self, of: Which) -> String {
+        self.subjects.get(of).map_or_else(String::new, |subject| subject.namespace.clone())
     }
 
     fn check(
@@ -100,12 +118,13 @@ impl Engine<'_> {
         total_before: i64,
         is_late: bool,
     ) {
-        let Self { truth, history, checks, is_alone, flavour, .. } = self;
+        let Self { subjects, history, checks, flavour, .. } = self;
+        let Some(Subject { truth, marks, is_alone, .. }) = subjects.get_mut(sent.of) else { return };
         let request = &sent.request;
-        let (is_alone, flavour) = (*is_alone, *flavour);
+        let (truth, is_alone, flavour) = (&*truth, *is_alone, *flavour);
         let accepted =
             Accepted { request, decision, before, after, total_before, truth, is_alone, is_late, flavour };
-        checks.write(&accepted, history);
+        checks.write(&accepted, marks, history);
     }
 
     fn count(&mut self, sent: &Sent, is_new: bool) {
@@ -117,41 +136,46 @@ impl Engine<'_> {
         }
     }
 
-    fn key_of(&self, request: &Request) -> Option<Key> {
-        match request {
-            Request::Get(resource, name) | Request::Patch { resource, name, .. } => {
-                Some(Key::new(*resource, NAMESPACE, name))
-            }
-            Request::Delete { name, .. } => Some(Key::new(Resource::ReplicaSets, NAMESPACE, name)),
-            Request::List(_) | Request::Create { .. } => None,
-        }
-    }
-
-    fn serve(&mut self, request: &Request) -> Result<Vec<Object>, Refused> {
+    fn serve(&mut self, of: Which, namespace: &str, request: &Request) -> Result<Vec<Object>, Refused> {
         match request {
             Request::Get(resource, name) => {
-                let key = Key::new(*resource, NAMESPACE, name);
+                let key = Key::new(*resource, namespace, name);
                 let found = self.store.get(&key).cloned();
                 found.map(|object| vec![object]).ok_or_else(|| Refused::not_found(*resource, name))
             }
-            Request::List(resource) => Ok(self.store.list(*resource, Some(NAMESPACE)).cloned().collect()),
+            Request::List(resource) => {
+                let there = self.store.list(*resource, Some(namespace));
+                // The selectors of two Deployments have no pod in common.
+                let is_shown = |object: &&Object| *resource != Resource::Pods || self.whose(object) == of;
+                Ok(there.filter(is_shown).cloned().collect())
+            }
             Request::Create { object, is_dry_run } => {
                 let object = Object::from_value(Resource::ReplicaSets, object.clone());
                 let mode = if *is_dry_run { Mode::DryRun } else { Mode::Store };
                 self.store.create(object, mode).map(|object| vec![object])
             }
             Request::Patch { resource, name, patch, subresource } => {
-                let key = Key::new(*resource, NAMESPACE, name);
+                let key = Key::new(*resource, namespace, name);
                 self.store.patch(&key, patch, *subresource, Mode::Store).map(|object| vec![object])
             }
             Request::Delete { name, uid, version } => {
-                let key = Key::new(Resource::ReplicaSets, NAMESPACE, name);
+                let key = Key::new(Resource::ReplicaSets, namespace, name);
                 let given = |text: &String| (!text.is_empty()).then(|| text.clone());
                 let preconditions = Preconditions { uid: given(uid), resource_version: given(version) };
                 let deletion = Deletion { preconditions, ..Deletion::default() };
                 self.store.delete(&key, &deletion).map(|object| vec![object])
             }
         }
+    }
+}
+
+fn key_of(namespace: &str, request: &Request) -> Option<Key> {
+    match request {
+        Request::Get(resource, name) | Request::Patch { resource, name, .. } => {
+            Some(Key::new(*resource, namespace, name))
+        }
+        Request::Delete { name, .. } => Some(Key::new(Resource::ReplicaSets, namespace, name)),
+        Request::List(_) | Request::Create { .. } => None,
     }
 }
 

@@ -1,0 +1,71 @@
+//! TU-1 to TU-3: a place is given back, nobody waits while there is room, and namespaces take turns.
+
+use crate::checks::Verdict;
+use crate::engine::{MILLISECOND, Time};
+use crate::subject::Which;
+use crate::turns::{Grant, Turns};
+
+/// So much later than it was granted a turn may be taken: a burst, a rest, a worker.
+const JITTER: Time = 400 * MILLISECOND;
+
+/// Turns are about to be told again, [`LOOK`](::engine::starts::LOOK) after the last time. Returns who
+/// should not wait any more, and whether places that should have been given back keep them waiting.
+pub(crate) fn kept_waiting(turns: &Turns, limit: usize, now: Time) -> Option<(&'static str, String)> {
+    if turns.able.is_none_or(|since| since > turns.told) || turns.holders(now) >= limit {
+        return None;
+    }
+    let queued = turns.queued();
+    let which = queued.intersection(&turns.waited).next()?;
+    if turns.waited.difference(&queued).count() >= turns.room {
+        // Others took the room that there was.
+        return None;
+    }
+    let places = turns.keys.values().filter(|known| known.place.is_some()).count();
+    let (holders, waits) = (turns.holders(now), queued.len());
+    match turns.overdue(now).filter(|_| places >= limit) {
+        Some((holder, known)) => {
+            let why = if known.is_served { "its pods were all there" } else { "it last wrote" };
+            let text = format!(
+                "Deployment {which} waits for its turn, since {holder} keeps a place that ended after {why}; \
+                 {holders} of {limit} hold one, {waits} wait"
+            );
+            Some(("TU-1", text))
+        }
+        None => {
+            let text =
+                format!("Deployment {which} waits for its turn, and {holders} of {limit} hold a place");
+            Some(("TU-2", text))
+        }
+    }
+}
+
+/// TU-3: between two grants to one namespace, each other one in which somebody waited got one.
+pub(crate) fn take_turns<'a>(
+    turns: &Turns,
+    now: Time,
+    namespace_of: impl Fn(Which) -> Option<&'a str>,
+) -> Verdict {
+    let settled = |grant: &&Grant| grant.at + JITTER <= now;
+    let Some(last) = turns.grants.iter().rfind(settled) else { return Ok(()) };
+    let before =
+        turns.grants.iter().rev().find(|grant| grant.namespace == last.namespace && grant.at < last.at);
+    let Some(before) = before.filter(|before| before.at + 2 * JITTER < last.at) else { return Ok(()) };
+    let from = before.at.saturating_sub(JITTER);
+    for which in turns.queued() {
+        let since = turns.keys.get(&which).and_then(|known| known.wait).map(|wait| wait.since);
+        let Some(namespace) = namespace_of(which).filter(|namespace| *namespace != last.namespace) else {
+            continue;
+        };
+        // A turn may come to somebody who does not use it.
+        let got_one = turns.used.get(namespace).is_some_and(|used| *used >= from);
+        if since.is_some_and(|since| since < from) && !got_one {
+            return Err(format!(
+                "{} got two turns ({} ms, {} ms), and nobody of {namespace} one, where {which} waits",
+                last.namespace,
+                before.at / MILLISECOND,
+                last.at / MILLISECOND
+            ));
+        }
+    }
+    Ok(())
+}

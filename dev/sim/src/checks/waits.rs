@@ -1,0 +1,97 @@
+//! KF-1, WE-1, RI-1, RS-1, LD-1: no key is forgotten, each wait ends with its reason, a rival is forgiven,
+//! a rest is as short as it says, and what is in doubt is looked at.
+
+use ::engine::waits::Reason;
+
+use crate::checks::Verdict;
+use crate::engine::{MILLISECOND, SECOND, Time};
+use crate::subject::Which;
+use crate::turns::{Known, Turns, Waiting};
+
+/// Events that follow each other closely are acted upon together, so long after the first at most.
+const BURST: Time = 50 * MILLISECOND;
+/// A key that has just written heeds nothing for so long.
+const REST: Time = 50 * MILLISECOND;
+/// And does nothing for want of what it asked for for so long at most.
+const REST_MAX: Time = SECOND;
+/// A key that has failed often heeds events so much later.
+const HEED_AFTER: Time = SECOND;
+/// A status that may wait waits for so long at most.
+const STATUS_MAX: Time = 6 * SECOND;
+/// A name that is taken is tried again after so long.
+const NAMES_HELD: Time = 300 * SECOND;
+/// A rival is given way to until it has been silent for so long.
+const SILENCE: Time = 60 * SECOND;
+/// For two clocks that are read one after the other.
+const SLACK: Time = 5 * MILLISECOND;
+
+/// A worker takes a key: not later than the end of its wait, or after news.
+pub(crate) fn taken_in_time(turns: &Turns, known: &Known, now: Time) -> Result<(), (&'static str, String)> {
+    let Some(able) = turns.able else { return Ok(()) };
+    let is_late = |due: Time| due.max(able).max(known.ended) + SLACK < now;
+    // News are gathered, even if a wait or a rest ends meanwhile.
+    let gathered = known.news.map_or(0, |news| news.max(known.wrote + REST) + BURST);
+    if let Some(Waiting { reason, until, .. }) = known.wait.filter(|wait| is_late(wait.until.max(gathered))) {
+        let late = now.saturating_sub(until) / MILLISECOND;
+        let check = if reason == Reason::Resting { "RS-1" } else { "WE-1" };
+        return Err((check, format!("it waited for {reason}, and was taken {late} ms after the end")));
+    }
+    let heeds = if known.is_slow { HEED_AFTER } else { BURST };
+    let due = known.news.map(|news| news.max(known.wrote + REST).max(known.ended) + heeds);
+    match due.filter(|due| is_late(*due)) {
+        Some(due) => {
+            let (late, reason) = ((now - due) / MILLISECOND, known.wait.map(|wait| wait.reason));
+            Err((
+                "RS-1",
+                format!("there were news, and it was taken {late} ms too late; it waited for {reason:?}"),
+            ))
+        }
+        None => Ok(()),
+    }
+}
+
+/// An attempt ended with this wait: its reason is there, and it is to end with it.
+pub(crate) fn has_a_reason(
+    known: &Known,
+    shown: (u64, u64),
+    wait: &Waiting,
+) -> Result<(), (&'static str, String)> {
+    let Waiting { reason, since, until } = *wait;
+    let at_most = |check: &'static str, end: Time| {
+        let over = until.saturating_sub(end) / MILLISECOND;
+        if until <= end + SLACK {
+            Ok(())
+        } else {
+            Err((check, format!("it waits for {reason}, {over} ms too long")))
+        }
+    };
+    match reason {
+        Reason::CacheBehind if known.known.0 <= shown.0 && known.known.1 <= shown.1 => {
+            Err(("WE-1", format!("it waits for the cache to show {:?}, which shows {shown:?}", known.known)))
+        }
+        Reason::Resting => at_most("RS-1", known.wrote + REST_MAX),
+        Reason::ServerBusy => at_most("WE-1", known.asked),
+        Reason::Rival => at_most("RI-1", known.heard + SILENCE),
+        Reason::BackingOff => at_most("WE-1", since + 150 * SECOND),
+        Reason::StatusPaced => at_most("WE-1", since + STATUS_MAX),
+        Reason::NamesTaken => at_most("WE-1", since + NAMES_HELD),
+        Reason::Burst | Reason::CacheBehind | Reason::Queued | Reason::Deadline => Ok(()),
+    }
+}
+
+/// KF-1: what is not at rest comes again by itself, is in work, or has news under way.
+pub(crate) fn remembered(which: Which, is_at_rest: bool, comes: bool, known: Option<&Known>) -> Verdict {
+    let is_in_work = known.is_some_and(|known| known.is_in_work);
+    if is_at_rest || comes || is_in_work {
+        return Ok(());
+    }
+    Err(format!("Deployment {which} is not at rest, and neither queued, in work, nor waiting: {known:?}"))
+}
+
+/// LD-1: a pass begins when it is known what came of the last one's writes.
+pub(crate) fn nothing_in_doubt(known: &Known, attempt: u64) -> Verdict {
+    match known.doubts.iter().find(|(_, doubted)| **doubted != attempt) {
+        Some((set, _)) => Err(format!("nobody has looked what came of a write to {set}")),
+        None => Ok(()),
+    }
+}

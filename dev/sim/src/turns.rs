@@ -1,0 +1,220 @@
+//! What an operator did with its keys, as anybody could see from outside: who was taken when, how each
+//! attempt ended, what the watches had brought by then.
+//!
+//! From this alone the checks compute who holds a place and who waits for what. They ask none of the
+//! engine's own records, since a mistake in those would excuse itself.
+
+mod seen;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use ::engine::waits::Reason;
+use plan::{ReplicaSet, Workload};
+
+use crate::engine::{MILLISECOND, SECOND, Time};
+use crate::subject::Which;
+pub(crate) use seen::Told;
+
+/// A rollout whose pods are all there holds its place for so long.
+const STILL_AFTER: Time = 500 * MILLISECOND;
+/// A rollout for which nothing was written for so long holds none.
+const STUCK_AFTER: Time = 10 * SECOND;
+/// A key that has failed so often heeds news later.
+pub(crate) const FAILURES_MANY: u32 = 8;
+
+/// What is known of one Deployment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
+    /// Whether an attempt runs.
+    pub(crate) is_in_work: bool,
+    /// What its last attempt left it waiting for, until when, and since when.
+    pub(crate) wait: Option<Waiting>,
+    /// Since when it waits for its turn, whatever else it waits for besides.
+    pub(crate) queued: Option<Time>,
+    /// Until when it holds a place.
+    pub(crate) place: Option<Time>,
+    /// Whether it is the pods, all there, that end its place.
+    pub(crate) is_served: bool,
+    /// How often in a row its attempts failed.
+    pub(crate) failures: u32,
+    /// When its last attempt ended, and its last one with a write.
+    pub(crate) ended: Time,
+    pub(crate) wrote: Time,
+    /// When the watches brought something that no attempt has seen yet.
+    pub(crate) news: Option<Time>,
+    /// Whether it had failed often then, so that it heeds them later.
+    pub(crate) is_slow: bool,
+    /// The versions of Deployments and sets that it has to be shown: what it wrote or looked at.
+    pub(crate) known: (u64, u64),
+    /// The sets of writes of which nobody knows, and by which attempt they were.
+    pub(crate) doubts: BTreeMap<String, u64>,
+    /// For how long the server asked to be spared, of the attempt that runs; and until when, of the last.
+    pub(crate) asking: Option<Time>,
+    pub(crate) asked: Time,
+    /// Whether no retry would help.
+    pub(crate) has_given_up: bool,
+    /// When a rival was last heard of, or given way to.
+    pub(crate) heard: Time,
+}
+
+/// What an attempt left a key waiting for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiting {
+    pub(crate) reason: Reason,
+    pub(crate) since: Time,
+    pub(crate) until: Time,
+}
+
+/// A rollout was let begin that had waited for its turn.
+#[derive(Clone, Debug)]
+pub(crate) struct Grant {
+    pub(crate) at: Time,
+    pub(crate) namespace: String,
+}
+
+/// What one operator did.
+#[derive(Debug, Default)]
+pub(crate) struct Turns {
+    pub(crate) keys: BTreeMap<Which, Known>,
+    pub(crate) grants: Vec<Grant>,
+    /// Since when a worker is free and the caches are filled; `None` while not.
+    pub(crate) able: Option<Time>,
+    /// When turns were last told, who waited then, and for how many of them there was room.
+    pub(crate) told: Time,
+    pub(crate) waited: BTreeSet<Which>,
+    pub(crate) room: usize,
+    /// When a namespace last may have had a turn.
+    pub(crate) used: BTreeMap<String, Time>,
+    /// Versions of sets, by uid, that it read before the watch showed them, and of which Deployment they are.
+    pub(crate) ahead: BTreeMap<String, (Which, u64)>,
+    /// The sets that its watch has shown.
+    pub(crate) sets: BTreeMap<String, Arc<ReplicaSet>>,
+    pub(crate) is_ticking: bool,
+}
+
+/// Whether a pass from here begins a rollout for which it has to wait for its turn: there are pods, and its
+/// template is another one than that of any.
+pub(crate) fn is_start(workload: &Workload, sets: &[ReplicaSet]) -> bool {
+    let template = &workload.template.fingerprint;
+    let is_wanted = workload.replicas > 0 && !workload.paused && !workload.deleting;
+    let is_news = workload.status.observed_generation < workload.generation;
+    is_news
+        && is_wanted
+        && workload.rollback_to.is_none()
+        && sets.iter().any(|set| set.size > 0)
+        && sets.iter().all(|set| set.size == 0 || !set.carries(template))
+}
+
+/// Whether a set has all pods that it was asked for, or will not get them.
+pub(crate) fn has_pods(set: &ReplicaSet) -> bool {
+    let is_refused = set.status.failure.as_ref().is_some_and(|failure| failure.status == "True");
+    set.status.observed_generation >= set.generation && (set.status.replicas == set.size || is_refused)
+}
+
+impl Known {
+    /// Whether it waits for its turn, and for nothing else. One that has failed often is slow to hear
+    /// of its turn.
+    pub(crate) fn waits_for_turn(&self) -> bool {
+        let is_quick = self.failures < FAILURES_MANY;
+        !self.is_in_work && self.queued.is_some() && is_quick && self.is_waiting_for(Reason::Queued)
+    }
+
+    fn is_waiting_for(&self, reason: Reason) -> bool {
+        self.wait.is_some_and(|wait| wait.reason == reason)
+    }
+
+    /// A watch brought something.
+    pub(crate) fn hears(&mut self, now: Time) {
+        if self.news.is_none() {
+            self.news = Some(now);
+            self.is_slow = false;
+        }
+        self.is_slow |= self.failures >= FAILURES_MANY;
+    }
+
+    /// A rollout begins: it holds a place from here on.
+    pub(crate) fn begins(&mut self, now: Time) {
+        self.place = Some(now + STUCK_AFTER);
+        self.is_served = false;
+    }
+
+    /// An attempt saw that all its pods are there.
+    pub(crate) fn served(&mut self, now: Time) {
+        if let Some(until) = &mut self.place
+            && *until > now + STILL_AFTER
+        {
+            *until = now + STILL_AFTER;
+            self.is_served = true;
+        }
+    }
+
+    /// A pass ended that wrote something.
+    pub(crate) fn moved(&mut self, now: Time) {
+        self.wrote = now;
+        if let Some(until) = &mut self.place {
+            *until = now + STUCK_AFTER;
+            self.is_served = false;
+        }
+    }
+}
+
+impl Turns {
+    pub(crate) fn of(&mut self, which: Which) -> &mut Known {
+        self.keys.entry(which).or_default()
+    }
+
+    /// A worker is free, or not.
+    pub(crate) fn is_able(&mut self, is_able: bool, now: Time) {
+        self.able = if is_able { self.able.or(Some(now)) } else { None };
+    }
+
+    /// How many hold a place, and how many may: who waits for its turn and now for something else
+    /// may have been given one meanwhile.
+    pub(crate) fn holders(&self, now: Time) -> usize {
+        let holds = |known: &&Known| {
+            known.place.is_some_and(|until| until > now)
+                || (known.queued.is_some() && !known.waits_for_turn())
+        };
+        self.keys.values().filter(holds).count()
+    }
+
+    /// Those whose time is over.
+    pub(crate) fn overdue(&self, now: Time) -> Option<(Which, &Known)> {
+        let is_over = |known: &Known| known.place.is_some_and(|until| until <= now);
+        self.keys.iter().find(|(_, known)| is_over(known)).map(|(which, known)| (*which, known))
+    }
+
+    /// Places whose time was over when turns were last told are others' now, if somebody has waited since:
+    /// who writes again does so without one.
+    pub(crate) fn give_away(&mut self) {
+        let is_able = self.able.is_some_and(|since| since <= self.told);
+        if is_able && self.queued().intersection(&self.waited).next().is_some() {
+            let told = self.told;
+            let places = self.keys.values_mut().map(|known| &mut known.place);
+            places.filter(|place| place.is_some_and(|until| until <= told)).for_each(|place| *place = None);
+        }
+    }
+
+    /// An attempt begins that may use up the turn of its namespace.
+    pub(crate) fn may_use(&mut self, which: Which, namespace: &str, now: Time) {
+        if self.of(which).queued.is_some() {
+            self.used.insert(namespace.to_owned(), now);
+        }
+    }
+
+    /// Those who wait for their turn and for nothing else.
+    pub(crate) fn queued(&self) -> BTreeSet<Which> {
+        self.keys.iter().filter(|(_, known)| known.waits_for_turn()).map(|(which, _)| *which).collect()
+    }
+
+    /// Whether the sets of a Deployment have all their pods, as far as its watch has shown up to a version. Not
+    /// if it has read one of them since: then it knows better.
+    pub(crate) fn shows_pods(&self, which: Which, uid: &str, through: u64) -> bool {
+        if self.ahead.values().any(|(of, version)| *of == which && *version > through) {
+            return false;
+        }
+        let mut owned = self.sets.values().filter(|set| set.controller_uid.as_deref() == Some(uid));
+        owned.all(|set| has_pods(set))
+    }
+}

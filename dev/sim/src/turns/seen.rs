@@ -1,0 +1,403 @@
+//! How what operators do is seen, and which check looks at it.
+
+use ::engine::next::{Next, Scheduled};
+use ::engine::waits::Reason;
+use plan::durations::TURNS_LOOK;
+use plan::keys::reason;
+use plan::{Why, Workload};
+use world::Resource;
+
+use super::{Grant, Waiting, is_start};
+use crate::checks::{turns, waits};
+use crate::engine::{Engine, Event, MILLISECOND, SECOND, Time};
+use crate::fleet::Fleet;
+use crate::link::{Decided, Decision, Ended, Reply, Request, Sent};
+use crate::operator::Watch;
+use crate::rival::is_rival;
+use crate::subject::Which;
+
+/// Something that an attempt told.
+#[derive(Clone, Debug)]
+pub(crate) enum Told {
+    /// A pass begins; and whether it begins a rollout.
+    Begins(bool),
+    /// The Deployment is left to another controller.
+    GivesWay,
+}
+
+impl Told {
+    pub(crate) fn begins(workload: &Workload, sets: &[plan::ReplicaSet]) -> Self {
+        Self::Begins(is_start(workload, sets))
+    }
+}
+
+/// Whether nothing is to be done for a Deployment before something happens.
+fn is_at_rest(workload: &Workload) -> bool {
+    let status = &workload.status;
+    if workload.deleting {
+        return true;
+    }
+    let moves = [reason::REPLICA_SET_UPDATED, reason::NEW_REPLICA_SET_CREATED, reason::FOUND_NEW_REPLICA_SET];
+    let progressing = status.condition(plan::keys::condition::PROGRESSING);
+    let awaits_deadline = workload.progress_deadline_seconds.is_some()
+        && !workload.paused
+        && progressing.is_some_and(|known| moves.contains(&known.reason.as_str()));
+    status.observed_generation >= workload.generation && !awaits_deadline
+}
+
+impl Engine<'_> {
+    fn time(&self, at: std::time::Instant) -> Time {
+        let until = at.saturating_duration_since(self.instant());
+        self.now + u64::try_from(until.as_nanos()).unwrap_or(0)
+    }
+
+    fn violates(&mut self, of: Which, verdict: Result<(), (&'static str, String)>) {
+        if let Err((check, text)) = verdict {
+            self.checks.fail(check, Err(format!("Deployment {of}: {text}")));
+        }
+    }
+
+    /// Whether the operator could take a key now.
+    pub(crate) fn judge_able(&mut self, id: u64) {
+        let now = self.now;
+        if let Some(operator) = self.operators.get_mut(&id).filter(|_| self.scenario.fleet.is_some()) {
+            let is_able = operator.may_start();
+            operator.turns.is_able(is_able, now);
+        }
+    }
+
+    /// A worker took a key.
+    pub(crate) fn saw_taken(&mut self, id: u64, of: Which) {
+        let now = self.now;
+        let Some(operator) = self.operators.get_mut(&id).filter(|_| self.scenario.fleet.is_some()) else {
+            return;
+        };
+        let namespace = self.subjects.get(of).map_or("", |subject| &subject.namespace);
+        operator.turns.may_use(of, namespace, now);
+        let known = operator.turns.of(of).clone();
+        let verdict = waits::taken_in_time(&operator.turns, &known, now);
+        let known = operator.turns.of(of);
+        known.is_in_work = true;
+        known.wait = None;
+        known.news = None;
+        self.violates(of, verdict);
+    }
+
+    /// An attempt has come to where it asks for its turn.
+    fn saw_asking(&mut self, id: u64, of: Which) {
+        let now = self.now;
+        let Some(truth) = self.subjects.get(of).map(|subject| &subject.truth) else { return };
+        let Some(operator) = self.operators.get_mut(&id) else { return };
+        let uid = truth.workload.as_ref().map(|workload| workload.uid.as_str()).unwrap_or_default();
+        let has_pods = truth.owned().all(|owned| super::has_pods(&owned.set));
+        let through = operator.sets.version;
+        if has_pods && operator.turns.shows_pods(of, uid, through) {
+            operator.turns.of(of).served(now);
+        }
+    }
+
+    /// An attempt told something.
+    pub(crate) fn saw_told(&mut self, id: u64, of: Which, attempt: u64, told: &Told) {
+        match told {
+            Told::Begins(starts) => {
+                self.saw_asking(id, of);
+                self.saw_begin(id, of, attempt, *starts);
+            }
+            Told::GivesWay => {
+                self.coverage.hit("rival");
+                let now = self.now;
+                if let Some(operator) = self.operators.get_mut(&id) {
+                    operator.turns.of(of).heard = now;
+                }
+            }
+        }
+    }
+
+    fn saw_begin(&mut self, id: u64, of: Which, attempt: u64, starts: bool) {
+        let (now, namespace) = (self.now, self.subjects.get(of).map(|subject| subject.namespace.clone()));
+        let Some(operator) = self.operators.get_mut(&id) else { return };
+        let known = operator.turns.of(of);
+        let verdict = waits::nothing_in_doubt(known, attempt);
+        let had_waited = known.queued.take().is_some();
+        if starts {
+            known.begins(now);
+        }
+        if starts && had_waited {
+            self.coverage.hit("granted");
+            operator.turns.grants.push(Grant { at: now, namespace: namespace.unwrap_or_default() });
+        }
+        self.checks.fail("LD-1", verdict);
+    }
+
+    /// An attempt is over.
+    pub(crate) fn saw_ended(&mut self, id: u64, ended: &Ended, scheduled: Scheduled) {
+        let (now, of) = (self.now, ended.of);
+        let wait = match (&ended.next, scheduled) {
+            (Next::Wait(wait) | Next::After(wait), _) => Some((wait.reason, self.time(wait.until))),
+            (_, Scheduled::Retry(delay, _)) => Some((Reason::BackingOff, self.time(self.instant() + delay))),
+            _ => None,
+        };
+        if let Some((Reason::Resting | Reason::Queued, _)) = wait {
+            self.saw_asking(id, of);
+        }
+        let namespace = self.subjects.get(of).map_or("", |subject| &subject.namespace).to_owned();
+        let now_in_ms = now / MILLISECOND;
+        self.trace.say(|| format!("{now_in_ms:>8} ms operator {id}: attempt at {of} ended: {wait:?}"));
+        let Some(operator) = self.operators.get_mut(&id) else { return };
+        let shown = (operator.workloads.version, operator.sets.version);
+        operator.turns.may_use(of, &namespace, now);
+        let known = operator.turns.of(of);
+        known.is_in_work = false;
+        known.ended = now;
+        known.wait = wait.map(|(reason, until)| Waiting { reason, since: now, until });
+        known.failures = match scheduled {
+            Scheduled::Retry(_, count) => count,
+            Scheduled::Parked => known.failures,
+            Scheduled::Fine | Scheduled::Yielded | Scheduled::GivenUp => 0,
+        };
+        known.has_given_up = scheduled == Scheduled::GivenUp;
+        if let (Next::Failed(_), Some(asked)) = (&ended.next, known.asking.take()) {
+            known.asked = now + asked;
+        }
+        let mut gave_back = false;
+        if let Some(outcome) = &ended.outcome {
+            if outcome.writes > 0 {
+                known.moved(now);
+            }
+            if outcome.why.as_ref().map(Why::itself) == Some(&Why::Converged) {
+                gave_back = known.place.take().is_some();
+            }
+        }
+        let verdict = known.wait.map_or(Ok(()), |wait| waits::has_a_reason(known, shown, &wait));
+        let is_queued = wait.is_some_and(|(reason, _)| reason == Reason::Queued);
+        if is_queued {
+            known.queued = known.queued.or(Some(now));
+        }
+        if gave_back && operator.turns.keys.values().any(|known| known.queued.is_some()) {
+            self.coverage.hit("place given back");
+        }
+        if is_queued {
+            self.coverage.hit("queued");
+            self.tick_on(id);
+        }
+        self.violates(of, verdict);
+    }
+
+    /// The key of a Deployment that is gone is forgotten by its attempt.
+    pub(crate) fn saw_forgotten(&mut self, id: u64, of: Which) {
+        if let Some(operator) = self.operators.get_mut(&id) {
+            let known = operator.turns.of(of);
+            (known.place, known.queued) = (None, None);
+            known.doubts.clear();
+        }
+    }
+
+    /// A watch brought what happened after a version.
+    pub(crate) fn saw_news(&mut self, id: u64, watch: Watch, after: u64) {
+        let now = self.now;
+        let Some(operator) = self.operators.get_mut(&id).filter(|_| self.scenario.fleet.is_some()) else {
+            return;
+        };
+        match watch {
+            Watch::Workloads => {
+                for entry in self.history.workloads_after(after) {
+                    let known = operator.turns.of(crate::subject::called(&entry.workload.name));
+                    known.hears(now);
+                    if entry.by_rival {
+                        known.heard = now;
+                    }
+                }
+            }
+            Watch::Sets => {
+                for entry in self.history.sets_after(after) {
+                    let uid = &entry.set.uid;
+                    // What becomes of a set that has left the watch is not shown.
+                    let is_shown = if entry.is_deleted || !entry.is_marked {
+                        operator.turns.sets.remove(uid).is_some()
+                    } else {
+                        operator.turns.sets.insert(uid.clone(), entry.set.clone());
+                        true
+                    };
+                    let owner = entry.set.controller_uid.as_deref();
+                    let of = owner.and_then(|uid| operator.owner(uid));
+                    let is_known =
+                        operator.turns.ahead.get(uid).is_some_and(|(_, known)| *known >= entry.version);
+                    if let Some(of) = of.filter(|_| is_shown && !is_known) {
+                        let known = operator.turns.of(of);
+                        known.hears(now);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A watch was listed anew.
+    pub(crate) fn saw_list(&mut self, id: u64, watch: Watch, version: u64) {
+        let now = self.now;
+        let Some(operator) = self.operators.get_mut(&id).filter(|_| self.scenario.fleet.is_some()) else {
+            return;
+        };
+        if watch == Watch::Sets {
+            let listed = self.history.sets_at(version).into_iter();
+            operator.turns.sets = listed.map(|entry| (entry.set.uid.clone(), entry.set.clone())).collect();
+            return;
+        }
+        for entry in self.history.workloads_at(version) {
+            let known = operator.turns.of(crate::subject::called(&entry.workload.name));
+            known.hears(now);
+            // A list shows a rival's status under an edit that came after it.
+            if entry.writer.as_ref().is_some_and(is_rival) {
+                known.heard = now;
+            }
+        }
+    }
+
+    /// A request of an attempt was answered.
+    pub(crate) fn saw_answer(&mut self, id: u64, sent: &Sent, reply: &Reply) {
+        let version = self.store.version();
+        // A list has those of others, too.
+        let sets = reply.iter().flatten().filter(|object| object.resource == Resource::ReplicaSets);
+        let sets: Vec<_> =
+            sets.map(|object| (object.uid().to_owned(), (self.whose(object), object.version()))).collect();
+        let Some(operator) = self.operators.get_mut(&id).filter(|_| self.scenario.fleet.is_some()) else {
+            return;
+        };
+        let (of, attempt) = (sent.of, sent.attempt);
+        let refusal = match reply {
+            Ok(_) => {
+                let reads = !sent.request.is_write() || sent.decision.is_none() || is_mark(sent);
+                if reads {
+                    operator.turns.ahead.extend(sets);
+                }
+                let known = operator.turns.of(of);
+                if sent.request.is_write() {
+                    match sent.request {
+                        Request::Patch {
+                            resource: Resource::Deployments | Resource::AppsDeployments,
+                            ..
+                        } => {
+                            known.known.0 = version;
+                        }
+                        _ => known.known.1 = version,
+                    }
+                }
+                looked_at(known, &sent.request, version);
+                return;
+            }
+            Err(refusal) => refusal,
+        };
+        let known = operator.turns.of(of);
+        if refusal.code == 404 {
+            looked_at(known, &sent.request, version);
+        }
+        if let Some(asked) = refusal.retry_after {
+            let asked = u64::try_from(asked.as_nanos()).unwrap_or(0);
+            known.asking = known.asking.max(Some(asked));
+        }
+        let leaves_doubt = refusal.code == 0 || refusal.code >= 500;
+        let set = match &sent.request {
+            Request::Create { object, is_dry_run: false } => {
+                object.pointer("/metadata/name").and_then(serde_json::Value::as_str)
+            }
+            Request::Patch { resource: Resource::ReplicaSets, name, .. } => {
+                Some(name.as_str()).filter(|_| sent.decision.is_some() && !is_mark(sent))
+            }
+            _ => None,
+        };
+        if let Some(set) = set.filter(|_| leaves_doubt) {
+            known.doubts.insert(set.to_owned(), attempt);
+        }
+    }
+
+    /// Turns are told, and the next time is arranged for, as long as somebody waits.
+    fn tick_on(&mut self, id: u64) {
+        let look = u64::try_from(TURNS_LOOK.as_nanos()).unwrap_or(SECOND);
+        let Some(operator) = self.operators.get_mut(&id).filter(|operator| !operator.turns.is_ticking) else {
+            return;
+        };
+        operator.turns.is_ticking = true;
+        let due = (self.now / look + 1) * look;
+        self.at(due, Event::Tick(id));
+    }
+
+    /// Turns are told: [`Engine::tell_turns`](::engine::Engine::tell_turns), every quarter of a second.
+    pub(crate) fn tick(&mut self, id: u64) {
+        let (now, at) = (self.now, self.instant());
+        let limit = self.scenario.fleet.as_ref().map_or(1, Fleet::least);
+        let subjects = &self.subjects;
+        let Some(operator) = self.operators.get_mut(&id) else { return };
+        operator.turns.is_ticking = false;
+        let kept = turns::kept_waiting(&operator.turns, limit, now);
+        let in_turn = turns::take_turns(&operator.turns, now, |which| {
+            subjects.get(which).map(|subject| subject.namespace.as_str())
+        });
+        operator.tell_turns(at);
+        operator.turns.give_away();
+        operator.turns.told = now;
+        operator.turns.waited = operator.turns.queued();
+        operator.turns.room = limit.saturating_sub(operator.turns.holders(now));
+        let turns = &operator.turns;
+        let text = || {
+            let places =
+                turns.keys.iter().filter_map(|(which, known)| Some((which, known.place? / MILLISECOND)));
+            let places: Vec<_> = places.collect();
+            format!(
+                "{:>8} ms operator {id}: turns; {:?} wait, places until {places:?}",
+                now / MILLISECOND,
+                turns.queued()
+            )
+        };
+        self.trace.say(text);
+        let is_waiting = operator.turns.keys.values().any(|known| known.queued.is_some());
+        if let Some((check, text)) = kept {
+            self.checks.fail(check, Err(text));
+        }
+        self.checks.fail("TU-3", in_turn);
+        self.nobody_is_forgotten(id);
+        if is_waiting {
+            self.tick_on(id);
+        }
+        self.set_alarm(id);
+    }
+
+    /// KF-1 of all Deployments that an operator has been shown.
+    pub(crate) fn nobody_is_forgotten(&mut self, id: u64) {
+        let Some(operator) = self.operators.get(&id).filter(|_| self.scenario.fleet.is_some()) else {
+            return;
+        };
+        if !operator.may_start() {
+            return;
+        }
+        let shown = (operator.workloads.version, operator.sets.version);
+        let mut verdicts = Vec::new();
+        for (which, subject) in self.subjects.iter().enumerate() {
+            let Some(workload) = &subject.truth.workload else { continue };
+            let (of_workload, of_sets) = subject.truth.changed;
+            let known = operator.turns.keys.get(&which);
+            let has_given_up = known.is_some_and(|known| known.has_given_up);
+            let is_shown = of_workload <= shown.0 && of_sets <= shown.1;
+            if is_shown && !has_given_up {
+                let comes = operator.comes(subject);
+                verdicts.push(waits::remembered(which, is_at_rest(workload), comes, known));
+            }
+        }
+        for verdict in verdicts {
+            self.checks.fail("KF-1", verdict);
+        }
+    }
+}
+
+/// Whether it puts our label on a set.
+fn is_mark(sent: &Sent) -> bool {
+    let is_mark = |decision: &Decision| matches!(decision.why, Decided::Mark);
+    sent.decision.as_deref().is_some_and(is_mark)
+}
+
+/// A set in doubt was looked at.
+fn looked_at(known: &mut super::Known, request: &Request, version: u64) {
+    if let Request::Get(Resource::ReplicaSets, name) = request
+        && known.doubts.remove(name).is_some()
+    {
+        known.known.1 = version;
+    }
+}
