@@ -266,14 +266,18 @@ fn is_through_with_pods(outcome: &Outcome) -> bool {
 impl State {
     /// What a pass means for the key's rest and for those who wait. Says whether others were woken.
     fn passed(&mut self, key: &Key, outcome: &Outcome, now: Instant) -> bool {
-        let wrote = outcome.writes > 0;
-        if wrote {
+        let wrote_sets = outcome.writes > usize::from(outcome.wrote_status);
+        if wrote_sets {
+            // The report may have left the counters to the reconcile that sees what became of the ReplicaSets.
+            self.queue.hurry_again(key);
+        }
+        if outcome.writes > 0 {
             let others = self.starts.others(key, now);
             self.queue.rest(key, others, now);
         }
         let turns = if outcome.why.as_ref().map(Why::itself) == Some(&Why::Converged) {
             self.starts.ended(key, now)
-        } else if outcome.writes > usize::from(outcome.wrote_status) {
+        } else if wrote_sets {
             self.starts.moved(key, now)
         } else {
             Vec::new()

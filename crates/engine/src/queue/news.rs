@@ -68,7 +68,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     }
 
     /// The bad news was not told yet.
-    pub(super) fn hurry_again(&mut self, key: &K) {
+    pub(crate) fn hurry_again(&mut self, key: &K) {
         if self.hurried.contains(key) {
             self.urgent.insert(key.clone());
         }
