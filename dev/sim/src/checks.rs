@@ -9,6 +9,7 @@ mod history;
 pub(crate) mod identity;
 mod kstatus;
 pub(crate) mod liveness;
+pub(crate) mod news;
 mod ownership;
 mod pause;
 pub(crate) mod progress;

@@ -1,7 +1,7 @@
 //! What has to happen in a full run, so that its silence means something.
 
 /// Everything of which at least one is wanted in a full run.
-pub const WANTED: [&str; 74] = [
+pub const WANTED: [&str; 76] = [
     "Available MinimumReplicasAvailable",
     "Available MinimumReplicasUnavailable",
     "Progressing NewReplicaSetCreated",
@@ -58,6 +58,8 @@ pub const WANTED: [&str; 74] = [
     "trouble overload",
     "trouble takeover",
     "trouble unanswered",
+    "bad news",
+    "bad news told",
     "granted",
     "parked",
     "read live",

@@ -214,6 +214,7 @@ impl<'a> Engine<'a> {
                 if let Some(operator) = self.operators.get_mut(&id) {
                     operator.wake(&of, now);
                 }
+                self.saw_pods(id, &of);
                 self.set_alarm(id);
             }
             Event::Alarm(id) => self.alarm(id),

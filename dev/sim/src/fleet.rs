@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::chance::Dice;
-use crate::scenario::{self, Act, Fault, Millis, Scenario, Start, Step, Trouble, WriteFault};
+use crate::scenario::{self, Act, Fault, Millis, Rollout, Scenario, Share, Start, Step, Trouble, WriteFault};
 
 /// What an operator with starts, rests and rivals has to do with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,9 +75,27 @@ impl Scenario {
         if !scenario.faults.is_empty() {
             let faults = fleet_faults(&mut dice, count, burst.unwrap_or(SETTLED), scenario.end());
             scenario.faults.extend(faults);
+            if dice.percent(5) {
+                unanswered_return(&mut dice, &mut scenario);
+            }
         }
         scenario
     }
+}
+
+/// The first Deployment returns from a template that never gets ready to the one before, and no write is answered. Such a
+/// pass has something to cut and something to grow, and goes on with the one when the other is refused.
+fn unanswered_return(dice: &mut Dice, scenario: &mut Scenario) {
+    let mut few = || Share::Pods(i64::try_from(dice.between(1, 2)).unwrap_or(1));
+    scenario.start.strategy = Rollout::Rolling(few(), few());
+    scenario.start.replicas = scenario.start.replicas.clamp(4, 8);
+    let stuck = scenario.end() + SETTLED;
+    let back = stuck + dice.between(5000, 20_000);
+    let images = [(stuck - 20_000, 0), (stuck, 8), (back, 0)];
+    scenario.steps.extend(images.map(|(at, image)| Step { at, act: Act::Template(image) }));
+    let before = dice.below(200);
+    let during = Fault::During(back - before, dice.one_of(&[300, 1000, 3000], 1000), Trouble::Unanswered);
+    scenario.faults.push(during);
 }
 
 /// How many Deployments there are.

@@ -4,6 +4,7 @@
 //! From this alone the checks compute who holds a place and who waits for what. They ask none of the
 //! engine's own records, since a mistake in those would excuse itself.
 
+mod news;
 mod seen;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,6 +37,17 @@ pub(crate) struct Known {
     pub(crate) place: Option<Time>,
     /// Whether it is the pods, all there, that end its place.
     pub(crate) is_served: bool,
+    /// Whether a set was written since it began. Before that, the pods that are there are the old template's.
+    pub(crate) has_written: bool,
+    /// Whether it has waited for something else since it last waited for its turn: it may have got that meanwhile.
+    pub(crate) is_detained: bool,
+    /// Whether something happened since its last attempt that may have woken it, whatever it was.
+    pub(crate) is_stirred: bool,
+    /// Whether the attempt that runs was begun because its turn had come.
+    pub(crate) is_granted: bool,
+    /// When the watches brought bad news that no attempt has begun with, and whether one that runs has some to tell.
+    pub(crate) bad: Option<Time>,
+    pub(crate) tells_bad: bool,
     /// How often in a row its attempts failed.
     pub(crate) failures: u32,
     /// When its last attempt ended, and its last one with a write.
@@ -124,8 +136,21 @@ impl Known {
         self.wait.is_some_and(|wait| wait.reason == reason)
     }
 
+    /// An attempt begins. Who waits for its turn, and for nothing else, is taken before the end of its wait only
+    /// if something has happened, or if its turn has come.
+    pub(crate) fn taken(&mut self, now: Time) {
+        let waits = self.wait.filter(|wait| wait.reason == Reason::Queued && now < wait.until);
+        // A turn that no worker had time for is over after a while.
+        let is_fresh = |wait: Waiting| now < wait.since + STUCK_AFTER;
+        self.is_granted = waits.is_some_and(is_fresh) && !self.is_stirred;
+        (self.is_in_work, self.is_stirred) = (true, false);
+        (self.wait, self.news) = (None, None);
+        self.tells_bad |= self.bad.take().is_some();
+    }
+
     /// A watch brought something.
     pub(crate) fn hears(&mut self, now: Time) {
+        self.is_stirred = true;
         if self.news.is_none() {
             self.news = Some(now);
             self.is_slow = false;
@@ -133,15 +158,22 @@ impl Known {
         self.is_slow |= self.failures >= FAILURES_MANY;
     }
 
+    /// The news is bad. One that has failed often heeds it later.
+    pub(crate) fn hears_bad(&mut self, now: Time) {
+        if self.failures < FAILURES_MANY {
+            self.bad = self.bad.or(Some(now));
+        }
+    }
+
     /// A rollout begins: it holds a place from here on.
     pub(crate) fn begins(&mut self, now: Time) {
         self.place = Some(now + STUCK_AFTER);
-        self.is_served = false;
+        (self.is_served, self.has_written) = (false, false);
     }
 
     /// An attempt saw that all its pods are there.
     pub(crate) fn served(&mut self, now: Time) {
-        if let Some(until) = &mut self.place
+        if let Some(until) = self.place.as_mut().filter(|_| self.has_written)
             && *until > now + STILL_AFTER
         {
             *until = now + STILL_AFTER;
@@ -149,9 +181,9 @@ impl Known {
         }
     }
 
-    /// A pass ended that wrote something.
+    /// A pass ended that wrote a set.
     pub(crate) fn moved(&mut self, now: Time) {
-        self.wrote = now;
+        self.has_written = true;
         if let Some(until) = &mut self.place {
             *until = now + STUCK_AFTER;
             self.is_served = false;

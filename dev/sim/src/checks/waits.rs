@@ -1,4 +1,4 @@
-//! KF-1, WE-1, RI-1, RS-1, LD-1: no key is forgotten, each wait ends with its reason, a rival is forgiven,
+//! KF-1, WT-1, RI-1, RS-1, LD-1: no key is forgotten, each wait ends with its reason, a rival is forgiven,
 //! a rest is as short as it says, and what is in doubt is looked at.
 
 use ::engine::waits::Reason;
@@ -33,7 +33,7 @@ pub(crate) fn taken_in_time(turns: &Turns, known: &Known, now: Time) -> Result<(
     let gathered = known.news.map_or(0, |news| news.max(known.wrote + REST) + BURST);
     if let Some(Waiting { reason, until, .. }) = known.wait.filter(|wait| is_late(wait.until.max(gathered))) {
         let late = now.saturating_sub(until) / MILLISECOND;
-        let check = if reason == Reason::Resting { "RS-1" } else { "WE-1" };
+        let check = if reason == Reason::Resting { "RS-1" } else { "WT-1" };
         return Err((check, format!("it waited for {reason}, and was taken {late} ms after the end")));
     }
     let heeds = if known.is_slow { HEED_AFTER } else { BURST };
@@ -67,14 +67,14 @@ pub(crate) fn has_a_reason(
     };
     match reason {
         Reason::CacheBehind if known.known.0 <= shown.0 && known.known.1 <= shown.1 => {
-            Err(("WE-1", format!("it waits for the cache to show {:?}, which shows {shown:?}", known.known)))
+            Err(("WT-1", format!("it waits for the cache to show {:?}, which shows {shown:?}", known.known)))
         }
         Reason::Resting => at_most("RS-1", known.wrote + REST_MAX),
-        Reason::ServerBusy => at_most("WE-1", known.asked),
+        Reason::ServerBusy => at_most("WT-1", known.asked),
         Reason::Rival => at_most("RI-1", known.heard + SILENCE),
-        Reason::BackingOff => at_most("WE-1", since + 150 * SECOND),
-        Reason::StatusPaced => at_most("WE-1", since + STATUS_MAX),
-        Reason::NamesTaken => at_most("WE-1", since + NAMES_HELD),
+        Reason::BackingOff => at_most("WT-1", since + 150 * SECOND),
+        Reason::StatusPaced => at_most("WT-1", since + STATUS_MAX),
+        Reason::NamesTaken => at_most("WT-1", since + NAMES_HELD),
         Reason::Burst | Reason::CacheBehind | Reason::Queued | Reason::Deadline => Ok(()),
     }
 }

@@ -8,12 +8,10 @@ use plan::{Why, Workload};
 use world::Resource;
 
 use super::{Grant, Waiting, is_start};
-use crate::checks::{turns, waits};
+use crate::checks::{news, turns, waits};
 use crate::engine::{Engine, Event, MILLISECOND, SECOND, Time};
 use crate::fleet::Fleet;
 use crate::link::{Decided, Decision, Ended, Reply, Request, Sent};
-use crate::operator::Watch;
-use crate::rival::is_rival;
 use crate::subject::Which;
 
 /// Something that an attempt told.
@@ -51,7 +49,7 @@ impl Engine<'_> {
         self.now + u64::try_from(until.as_nanos()).unwrap_or(0)
     }
 
-    fn violates(&mut self, of: Which, verdict: Result<(), (&'static str, String)>) {
+    pub(super) fn violates(&mut self, of: Which, verdict: Result<(), (&'static str, String)>) {
         if let Err((check, text)) = verdict {
             self.checks.fail(check, Err(format!("Deployment {of}: {text}")));
         }
@@ -76,11 +74,11 @@ impl Engine<'_> {
         operator.turns.may_use(of, namespace, now);
         let known = operator.turns.of(of).clone();
         let verdict = waits::taken_in_time(&operator.turns, &known, now);
+        let at_once = news::taken_at_once(&operator.turns, &known, now);
         let known = operator.turns.of(of);
-        known.is_in_work = true;
-        known.wait = None;
-        known.news = None;
+        known.taken(now);
         self.violates(of, verdict);
+        self.violates(of, at_once.map_err(|text| ("BN-1", text)));
     }
 
     /// An attempt has come to where it asks for its turn.
@@ -118,7 +116,8 @@ impl Engine<'_> {
         let Some(operator) = self.operators.get_mut(&id) else { return };
         let known = operator.turns.of(of);
         let verdict = waits::nothing_in_doubt(known, attempt);
-        let had_waited = known.queued.take().is_some();
+        // It may have been let begin long before, while it waited for something else.
+        let had_waited = known.queued.take().is_some() && !std::mem::take(&mut known.is_detained);
         if starts {
             known.begins(now);
         }
@@ -159,20 +158,29 @@ impl Engine<'_> {
         if let (Next::Failed(_), Some(asked)) = (&ended.next, known.asking.take()) {
             known.asked = now + asked;
         }
+        let was_asked = known.asked > now;
         let mut gave_back = false;
         if let Some(outcome) = &ended.outcome {
             if outcome.writes > 0 {
+                known.wrote = now;
+            }
+            if outcome.writes > usize::from(outcome.wrote_status) {
                 known.moved(now);
             }
             if outcome.why.as_ref().map(Why::itself) == Some(&Why::Converged) {
                 gave_back = known.place.take().is_some();
             }
         }
+        if matches!(ended.next, Next::Failed(_)) && !known.has_written && !was_asked {
+            known.place = None;
+        }
         let verdict = known.wait.map_or(Ok(()), |wait| waits::has_a_reason(known, shown, &wait));
+        let is_used = news::turn_is_used(known);
         let is_queued = wait.is_some_and(|(reason, _)| reason == Reason::Queued);
         if is_queued {
             known.queued = known.queued.or(Some(now));
         }
+        known.is_detained = known.queued.is_some() && !is_queued;
         if gave_back && operator.turns.keys.values().any(|known| known.queued.is_some()) {
             self.coverage.hit("place given back");
         }
@@ -181,6 +189,8 @@ impl Engine<'_> {
             self.tick_on(id);
         }
         self.violates(of, verdict);
+        self.violates(of, is_used.map_err(|text| ("TU-4", text)));
+        self.saw_bad_news_told(id, ended);
     }
 
     /// The key of a Deployment that is gone is forgotten by its attempt.
@@ -189,66 +199,6 @@ impl Engine<'_> {
             let known = operator.turns.of(of);
             (known.place, known.queued) = (None, None);
             known.doubts.clear();
-        }
-    }
-
-    /// A watch brought what happened after a version.
-    pub(crate) fn saw_news(&mut self, id: u64, watch: Watch, after: u64) {
-        let now = self.now;
-        let Some(operator) = self.operators.get_mut(&id).filter(|_| self.scenario.fleet.is_some()) else {
-            return;
-        };
-        match watch {
-            Watch::Workloads => {
-                for entry in self.history.workloads_after(after) {
-                    let known = operator.turns.of(crate::subject::called(&entry.workload.name));
-                    known.hears(now);
-                    if entry.by_rival {
-                        known.heard = now;
-                    }
-                }
-            }
-            Watch::Sets => {
-                for entry in self.history.sets_after(after) {
-                    let uid = &entry.set.uid;
-                    // What becomes of a set that has left the watch is not shown.
-                    let is_shown = if entry.is_deleted || !entry.is_marked {
-                        operator.turns.sets.remove(uid).is_some()
-                    } else {
-                        operator.turns.sets.insert(uid.clone(), entry.set.clone());
-                        true
-                    };
-                    let owner = entry.set.controller_uid.as_deref();
-                    let of = owner.and_then(|uid| operator.owner(uid));
-                    let is_known =
-                        operator.turns.ahead.get(uid).is_some_and(|(_, known)| *known >= entry.version);
-                    if let Some(of) = of.filter(|_| is_shown && !is_known) {
-                        let known = operator.turns.of(of);
-                        known.hears(now);
-                    }
-                }
-            }
-        }
-    }
-
-    /// A watch was listed anew.
-    pub(crate) fn saw_list(&mut self, id: u64, watch: Watch, version: u64) {
-        let now = self.now;
-        let Some(operator) = self.operators.get_mut(&id).filter(|_| self.scenario.fleet.is_some()) else {
-            return;
-        };
-        if watch == Watch::Sets {
-            let listed = self.history.sets_at(version).into_iter();
-            operator.turns.sets = listed.map(|entry| (entry.set.uid.clone(), entry.set.clone())).collect();
-            return;
-        }
-        for entry in self.history.workloads_at(version) {
-            let known = operator.turns.of(crate::subject::called(&entry.workload.name));
-            known.hears(now);
-            // A list shows a rival's status under an edit that came after it.
-            if entry.writer.as_ref().is_some_and(is_rival) {
-                known.heard = now;
-            }
         }
     }
 
