@@ -43,8 +43,8 @@ pub(crate) struct Known {
     pub(crate) is_detained: bool,
     /// Whether something happened since its last attempt that may have woken it, whatever it was.
     pub(crate) is_stirred: bool,
-    /// Whether the attempt that runs was begun because its turn had come.
-    pub(crate) is_granted: bool,
+    /// Until when it surely has the turn that came to it, unless it is edited or fails.
+    pub(crate) granted: Option<Time>,
     /// When the watches brought bad news that no attempt has begun with, and whether one that runs has some to tell.
     pub(crate) bad: Option<Time>,
     pub(crate) tells_bad: bool,
@@ -140,9 +140,10 @@ impl Known {
     /// if something has happened, or if its turn has come.
     pub(crate) fn taken(&mut self, now: Time) {
         let waits = self.wait.filter(|wait| wait.reason == Reason::Queued && now < wait.until);
-        // A turn that no worker had time for is over after a while.
-        let is_fresh = |wait: Waiting| now < wait.since + STUCK_AFTER;
-        self.is_granted = waits.is_some_and(is_fresh) && !self.is_stirred;
+        if let Some(wait) = waits.filter(|_| !self.is_stirred) {
+            // Its turn came after that, and is over when it was not used for so long.
+            self.granted = Some(wait.since + STUCK_AFTER);
+        }
         (self.is_in_work, self.is_stirred) = (true, false);
         (self.wait, self.news) = (None, None);
         self.tells_bad |= self.bad.take().is_some();
@@ -168,7 +169,7 @@ impl Known {
     /// A rollout begins: it holds a place from here on.
     pub(crate) fn begins(&mut self, now: Time) {
         self.place = Some(now + STUCK_AFTER);
-        (self.is_served, self.has_written) = (false, false);
+        (self.is_served, self.has_written, self.granted) = (false, false, None);
     }
 
     /// An attempt saw that all its pods are there.

@@ -51,10 +51,10 @@ pub(crate) fn promises_no_more(view: &View, workload: &Workload) -> Verdict {
     Err(format!("bad news was not told: {told:?} pods ready and available, and {ready} and {available} are"))
 }
 
-/// TU-4: an attempt that was begun because its turn had come has ended.
-pub(crate) fn turn_is_used(known: &Known) -> Verdict {
+/// TU-4: an attempt has ended, and its turn had come before.
+pub(crate) fn turn_is_used(known: &Known, now: Time) -> Verdict {
     let waits_again = known.wait.is_some_and(|wait| wait.reason == Reason::Queued);
-    if known.is_granted && waits_again {
+    if known.granted.is_some_and(|until| now < until) && waits_again {
         return Err("its turn came, and it waits for its turn again".to_owned());
     }
     Ok(())

@@ -59,6 +59,7 @@ impl Engine<'_> {
                 for entry in self.history.workloads_after(after) {
                     let known = operator.turns.of(called(&entry.workload.name));
                     known.hears(now);
+                    known.granted = None;
                     if entry.by_rival {
                         known.heard = now;
                     }
@@ -125,6 +126,7 @@ impl Engine<'_> {
         for entry in self.history.workloads_at(version) {
             let known = operator.turns.of(called(&entry.workload.name));
             known.hears(now);
+            known.granted = None;
             // A list shows a rival's status under an edit that came after it.
             if entry.writer.as_ref().is_some_and(is_rival) {
                 known.heard = now;

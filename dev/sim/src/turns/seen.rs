@@ -171,11 +171,14 @@ impl Engine<'_> {
                 gave_back = known.place.take().is_some();
             }
         }
-        if matches!(ended.next, Next::Failed(_)) && !known.has_written && !was_asked {
-            known.place = None;
+        if matches!(ended.next, Next::Failed(_)) {
+            known.granted = None;
+            if !known.has_written && !was_asked {
+                known.place = None;
+            }
         }
         let verdict = known.wait.map_or(Ok(()), |wait| waits::has_a_reason(known, shown, &wait));
-        let is_used = news::turn_is_used(known);
+        let is_used = news::turn_is_used(known, now);
         let is_queued = wait.is_some_and(|(reason, _)| reason == Reason::Queued);
         if is_queued {
             known.queued = known.queued.or(Some(now));
@@ -197,7 +200,7 @@ impl Engine<'_> {
     pub(crate) fn saw_forgotten(&mut self, id: u64, of: Which) {
         if let Some(operator) = self.operators.get_mut(&id) {
             let known = operator.turns.of(of);
-            (known.place, known.queued) = (None, None);
+            (known.place, known.queued, known.granted) = (None, None, None);
             known.doubts.clear();
         }
     }
