@@ -163,6 +163,8 @@ async fn get_and_list(world: World) -> Outcome {
     expect(&tool, "list -l app=none", DONE, "No Deployments found.").await?;
     let listed = expect(&tool, "list", DONE, "/web").await?;
     same("the lines of the list", listed.stdout.lines().count(), 2)?;
+    expect(&tool, "list --rolling --blocked", DONE, "/web").await?;
+    expect(&tool, "list --queued --paused", DONE, "No Deployments found.").await?;
     world.set_image("web", "app:v3").await?;
     expect(&tool, "get web --watch", DONE, "successfully rolled out").await?;
     Ok(())

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::code::Code;
+use crate::state::States;
 
 mod own;
 mod pod;
@@ -232,6 +233,8 @@ pub(crate) struct ListArguments {
     /// List only Deployments with these labels.
     #[arg(long, short = 'l', value_name = "SELECTOR")]
     pub(crate) selector: Option<String>,
+    #[command(flatten)]
+    pub(crate) states: States,
     #[command(flatten)]
     pub(crate) output: Output,
 }

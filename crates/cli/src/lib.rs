@@ -27,6 +27,7 @@ mod resources;
 mod rolling_update;
 pub mod rollout;
 mod signs;
+mod state;
 mod stepwise;
 mod table;
 mod tree;

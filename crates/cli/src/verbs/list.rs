@@ -21,6 +21,7 @@ pub(crate) async fn list(connection: &Connection, arguments: &ListArguments) -> 
     for flavour in [Flavour::Rollwright, Flavour::AppsV1] {
         found.extend(cluster.list(flavour, selector, arguments.all_namespaces).await?);
     }
+    found.retain(|deployment| arguments.states.contain(deployment.flavour, &deployment.body));
     found.sort_by(|a, b| (a.namespace(), a.name(), a.flavour).cmp(&(b.namespace(), b.name(), b.flavour)));
     if let Some(format) = arguments.output.format {
         let names: Vec<String> = found.iter().map(Deployment::full_name).collect();

@@ -1,0 +1,146 @@
+//! What `list` selects by: how a rollout stands in one word, from the Deployment alone.
+
+use api::ConditionStatus;
+use clap::Args;
+use plan::Flavour;
+use plan::keys::{condition, reason};
+use serde_json::Value;
+
+use crate::read;
+use crate::rollout::{self, Phase};
+
+/// How a rollout stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Complete,
+    Rolling,
+    Blocked,
+    Queued,
+    Paused,
+}
+
+/// Which Deployments are listed: all, or those in one of these states.
+#[derive(Clone, Copy, Debug, Default, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+pub(crate) struct States {
+    /// List Deployments with a blocked rollout: the deadline has passed, or the API server refuses pods.
+    #[arg(long)]
+    blocked: bool,
+    /// List Deployments with a rollout in progress.
+    #[arg(long)]
+    rolling: bool,
+    /// List Deployments with a rollout that waits for a rollout slot.
+    #[arg(long)]
+    queued: bool,
+    /// List paused Deployments.
+    #[arg(long)]
+    paused: bool,
+}
+
+impl States {
+    /// Whether this Deployment is one of them.
+    pub(crate) fn contain(self, flavour: Flavour, deployment: &Value) -> bool {
+        let Self { blocked, rolling, queued, paused } = self;
+        let is_any = !(blocked || rolling || queued || paused);
+        is_any
+            || match state(flavour, deployment) {
+                State::Complete => false,
+                State::Rolling => rolling,
+                State::Blocked => blocked,
+                State::Queued => queued,
+                State::Paused => paused,
+            }
+    }
+}
+
+fn state(flavour: Flavour, deployment: &Value) -> State {
+    if read::spec(deployment).paused == Some(true) {
+        return State::Paused;
+    }
+    if rollout::is_queued(deployment) {
+        return State::Queued;
+    }
+    if is_blocked(deployment) {
+        return State::Blocked;
+    }
+    // The name is for its message only.
+    match rollout::of(flavour, "", deployment).phase {
+        Phase::Complete => State::Complete,
+        Phase::Progressing => State::Rolling,
+        Phase::Failed => State::Blocked,
+        Phase::Paused => State::Paused,
+    }
+}
+
+/// Whether a condition reports what only a change by somebody ends. A change whose ReplicaSet is refused
+/// does not count as observed; other conditions of before the last change say nothing about it.
+fn is_blocked(deployment: &Value) -> bool {
+    let status = read::status(deployment);
+    let holds = |kind: &str| {
+        status.condition(kind).is_some_and(|condition| condition.status == ConditionStatus::True)
+    };
+    let progressing = status.condition(condition::PROGRESSING).and_then(|known| known.reason.as_deref());
+    progressing == Some(reason::REPLICA_SET_CREATE_ERROR)
+        || rollout::is_observed(deployment)
+            && (holds(condition::STALLED) || holds(condition::REPLICA_FAILURE))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn deployment(available: i64, conditions: &Value) -> Value {
+        json!({
+            "metadata": {"generation": 2},
+            "spec": {"replicas": 3},
+            "status": {"observedGeneration": 2, "replicas": 3, "updatedReplicas": 3,
+                       "availableReplicas": available, "conditions": conditions},
+        })
+    }
+
+    fn of(deployment: &Value) -> State {
+        state(Flavour::Rollwright, deployment)
+    }
+
+    #[test]
+    fn each_state_is_read_from_the_deployment() {
+        assert_eq!(of(&deployment(3, &json!([]))), State::Complete);
+        assert_eq!(of(&deployment(2, &json!([]))), State::Rolling);
+        let late = json!([{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}]);
+        assert_eq!(of(&deployment(2, &late)), State::Blocked);
+        let queued = json!([{"type": "Progressing", "status": "Unknown", "reason": "Queued"}]);
+        assert_eq!(of(&deployment(3, &queued)), State::Queued);
+        let mut paused = deployment(3, &late);
+        paused["spec"]["paused"] = json!(true);
+        assert_eq!(of(&paused), State::Paused);
+    }
+
+    #[test]
+    fn conditions_of_before_the_last_change_block_nothing() {
+        for kind in ["ReplicaFailure", "Stalled"] {
+            let mut failing = deployment(2, &json!([{"type": kind, "status": "True"}]));
+            assert_eq!(of(&failing), State::Blocked, "{kind}");
+            failing["metadata"]["generation"] = json!(3);
+            assert_eq!(of(&failing), State::Rolling, "{kind}");
+            failing["status"]["conditions"][0]["status"] = json!("False");
+            failing["metadata"]["generation"] = json!(2);
+            assert_eq!(of(&failing), State::Rolling, "{kind}");
+        }
+        let refused = json!([{"type": "Progressing", "status": "False", "reason": "ReplicaSetCreateError"}]);
+        let mut refused = deployment(2, &refused);
+        refused["metadata"]["generation"] = json!(3);
+        assert_eq!(of(&refused), State::Blocked);
+    }
+
+    #[test]
+    fn flags_add_up_and_none_lists_all() {
+        let (done, rolling) = (deployment(3, &json!([])), deployment(2, &json!([])));
+        let contain = |states: States, deployment| states.contain(Flavour::Rollwright, deployment);
+        assert!(contain(States::default(), &done));
+        let both = States { blocked: true, rolling: true, ..States::default() };
+        assert!(contain(both, &rolling) && !contain(both, &done));
+        assert!(!contain(States { blocked: true, ..States::default() }, &rolling));
+    }
+}
