@@ -1,12 +1,13 @@
 //! What blocks a rollout, and what to type next: from what was read, pure.
 
+use diagnosis::{Cause, Words, blockers, text};
 use plan::Why;
 use plan::keys::{condition, reason};
 use serde_json::{Value, json};
 
 use crate::cluster::Deployment;
 use crate::history::Revision;
-use crate::obstacle::{Obstacle, of_pod, of_refusal};
+use crate::obstacle::{described, next, next_of_refusal};
 use crate::rollout::{self, Counts, Phase};
 use crate::turn::{QUEUED, Turn};
 
@@ -17,6 +18,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) revisions: &'a [Revision],
     /// Pods of the newest revision.
     pub(crate) new_pods: &'a [Value],
+    /// Pods of the Deployment that are still there after their time to terminate.
+    pub(crate) overdue: &'a [Value],
     /// Warnings about pods of the Deployment.
     pub(crate) events: &'a [Value],
     /// Budgets of the namespace.
@@ -80,7 +83,8 @@ pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
         .or_else(|| unbegun(facts))
         .or_else(|| paused(facts))
         .or_else(|| refused_pod(facts))
-        .or_else(|| unready(facts));
+        .or_else(|| unready(facts))
+        .or_else(|| staying(facts));
     let mut diagnosis = found.unwrap_or_else(|| waiting(facts, rollout.phase));
     if let Some(budget) = budget(facts) {
         diagnosis.text.push_str(&format!(
@@ -155,10 +159,11 @@ fn refused_pod(facts: &Facts<'_>) -> Option<Diagnosis> {
 }
 
 fn refused(facts: &Facts<'_>, what: &str, message: &str) -> Diagnosis {
-    let (cause, next) = of_refusal(message, facts.deployment.namespace());
+    let cause = Cause::of_refusal(message);
+    let next = next_of_refusal(cause, facts.deployment.namespace());
     Diagnosis {
         verdict: Verdict::Blocked,
-        cause,
+        cause: cause.as_str(),
         text: format!("{what} of this rollout is refused: {message}."),
         next: Some(next.unwrap_or_else(|| rollwright(facts, "get"))),
     }
@@ -166,22 +171,42 @@ fn refused(facts: &Facts<'_>, what: &str, message: &str) -> Diagnosis {
 
 /// What the pods of the newest revision lack; the obstacle that most of them have.
 fn unready(facts: &Facts<'_>) -> Option<Diagnosis> {
-    let found = facts.new_pods.iter().filter_map(|pod| of_pod(pod, facts.events));
-    let obstacles: Vec<Obstacle> = found.collect();
-    let count = |cause: &str| obstacles.iter().filter(|obstacle| obstacle.cause == cause).count();
-    let worst = obstacles.iter().max_by_key(|obstacle| count(obstacle.cause))?;
-    let pods = match count(worst.cause) {
-        1 => "1 pod".to_owned(),
-        more => format!("{more} pods"),
-    };
+    // Whoever types this may read the events anyway. A termination message is left to the log.
+    let worst = blockers(facts.new_pods, facts.events, Words::OfProbes).into_iter().next()?;
     let set = facts.revisions.first().map(Revision::set_name).unwrap_or_default();
-    let next = worst.next.clone().unwrap_or_else(|| rollwright(facts, "undo"));
+    let next = next(&worst, facts.deployment.namespace());
     Some(Diagnosis {
         verdict: Verdict::Blocked,
-        cause: worst.cause,
-        text: format!("{pods} of {set} {}.", worst.text),
-        next: Some(next),
+        cause: worst.cause.as_str(),
+        text: format!("{} of {set} {}.", counted(worst.pods), worst.message),
+        next: Some(next.unwrap_or_else(|| rollwright(facts, "undo"))),
     })
+}
+
+/// New pods wait for old ones to terminate, and those have had their time (S7.3).
+fn staying(facts: &Facts<'_>) -> Option<Diagnosis> {
+    let is_awaited = facts.why.as_ref().map(Why::itself) == Ok(&Why::WaitingForTermination);
+    let pod = facts.overdue.first().filter(|_| is_awaited)?;
+    let (pods, have) = match facts.overdue.len() {
+        1 => (counted(1), "has"),
+        more => (counted(more), "have"),
+    };
+    Some(Diagnosis {
+        verdict: Verdict::Blocked,
+        cause: Cause::Terminating.as_str(),
+        text: format!(
+            "{pods} {have} not terminated within the grace period, and new pods wait for that: a finalizer may \
+             hold a pod, or its node does not respond."
+        ),
+        next: Some(described(text(pod, "/metadata/name"), facts.deployment.namespace())),
+    })
+}
+
+fn counted(pods: usize) -> String {
+    match pods {
+        1 => "1 pod".to_owned(),
+        more => format!("{more} pods"),
+    }
 }
 
 /// What takes its time, in the planner's words.

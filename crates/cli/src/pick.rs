@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::cluster::controller_of;
 use crate::history::Revision;
-use crate::pods::{list, text};
+use diagnosis::{list, text};
 
 /// What the pod is wanted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

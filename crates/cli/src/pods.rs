@@ -1,5 +1,6 @@
 //! Pods: how they are, in the words of `kubectl get pods`.
 
+use diagnosis::{list, text};
 use serde_json::Value;
 
 /// A pod in a line.
@@ -16,16 +17,6 @@ pub(crate) struct Pod {
     pub(crate) created: String,
     /// Why it is not ready, as far as the pod itself tells.
     pub(crate) why: Option<String>,
-}
-
-/// Text at a path; empty if there is none.
-pub(crate) fn text<'a>(value: &'a Value, path: &str) -> &'a str {
-    value.pointer(path).and_then(Value::as_str).unwrap_or_default()
-}
-
-/// The list at a path; empty if there is none.
-pub(crate) fn list<'a>(value: &'a Value, path: &str) -> &'a [Value] {
-    value.pointer(path).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
 /// Reads a pod.

@@ -32,8 +32,7 @@ pub(crate) fn obstacle(pod: &Value, events: &[Value], words: Words) -> Option<Ob
     if condition(pod, "Ready").is_some_and(|ready| text(ready, "/status") == "True") {
         return None;
     }
-    if let Some(scheduled) =
-        condition(pod, "PodScheduled").filter(|found| text(found, "/status") == "False")
+    if let Some(scheduled) = condition(pod, "PodScheduled").filter(|found| text(found, "/status") == "False")
     {
         return Some(Obstacle {
             cause: Cause::Unschedulable,
@@ -109,7 +108,7 @@ fn of_events(pod: &Value, events: &[Value], words: Words) -> Option<Obstacle> {
     });
     if !has_started && let Some(event) = latest(pod, events, &["FailedMount", "FailedAttachVolume"]) {
         let message = text(event, "/message").trim().trim_end_matches('.');
-        return Some(obstacle(Cause::Volume, event, format!("wait for a volume: {message}")));
+        return Some(obstacle(Cause::Volume, event, format!("cannot mount a volume: {message}")));
     }
     let event = latest(pod, events, &["Unhealthy"])?;
     let said = of_probe(text(event, "/message"), words);

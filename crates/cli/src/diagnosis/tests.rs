@@ -33,9 +33,11 @@ struct Case {
     deployment: Option<Value>,
     set: Option<Value>,
     pods: Vec<Value>,
+    overdue: Vec<Value>,
     events: Vec<Value>,
     budgets: Vec<Value>,
     turn: Option<Turn>,
+    why: Option<Why>,
 }
 
 impl Case {
@@ -47,10 +49,11 @@ impl Case {
             deployment: &deployment,
             revisions: &revisions(vec![self.set.unwrap_or_else(|| set(&json!([])))]),
             new_pods: &self.pods,
+            overdue: &self.overdue,
             events: &self.events,
             budgets: &self.budgets,
             turn: self.turn,
-            why: Ok(why),
+            why: Ok(self.why.unwrap_or(why)),
         })
     }
 
@@ -155,6 +158,37 @@ fn a_readiness_probe_that_fails() {
     is(&found, Verdict::Blocked, "ReadinessProbe", "statuscode: 503", "describe pod");
     // Without the event it may only be starting.
     is(&Case::of_pod(&running), Verdict::Waiting, "Progressing", "waiting for pods of web-5f9", "status");
+}
+
+#[test]
+fn a_volume_that_is_not_mounted() {
+    let creating = container(&json!({"state": {"waiting": {"reason": "ContainerCreating"}}}));
+    let event = json!({"reason": "FailedMount", "involvedObject": {"uid": "p"},
+                       "message": "MountVolume.SetUp failed for volume \"c\" : configmap \"c\" not found"});
+    let found = Case { pods: vec![pod(&creating)], events: vec![event], ..Case::default() }.diagnosed();
+    is(
+        &found,
+        Verdict::Blocked,
+        "Volume",
+        "1 pod of web-5f9 cannot mount a volume: MountVolume",
+        "describe pod",
+    );
+}
+
+#[test]
+fn an_admission_policy() {
+    let policy =
+        refused("pods \"x\" is forbidden: ValidatingAdmissionPolicy 'p' with binding 'b' denied request");
+    is(&policy, Verdict::Blocked, "AdmissionPolicy", "denied request", "validatingadmissionpolicies");
+}
+
+#[test]
+fn old_pods_that_stay_block_only_a_rollout_that_waits_for_them() {
+    let stay = |why| Case { overdue: vec![pod(&json!({}))], why, ..Case::default() }.diagnosed();
+    let next = "kubectl describe pod web-5f9-x -n shop";
+    let found = stay(Some(Why::WaitingForTermination));
+    is(&found, Verdict::Blocked, "Terminating", "1 pod has not terminated within the grace period", next);
+    is(&stay(None), Verdict::Waiting, "Progressing", "waiting for pods of web-5f9", "status");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::cluster::{Deployment, controller_of};
 use crate::migrate::facts::{Facts, Holder, entry, is_deleting, mark, name};
 use crate::migrate::step::{undecided, unsettled};
-use crate::pods::{list, text};
+use diagnosis::{list, text};
 
 /// The neighbourhood of a Deployment.
 #[derive(Clone, Debug, Default)]

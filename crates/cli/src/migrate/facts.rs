@@ -7,7 +7,7 @@ use plan::template::Fingerprint;
 use serde_json::Value;
 
 use crate::cluster::{Deployment, controller_of};
-use crate::pods::{list, text};
+use diagnosis::{list, text};
 
 /// Label of a Deployment that a migration made and has not finished: uid and generation of the one
 /// that its spec is from. A label, because annotations of a Deployment are copied to its ReplicaSets.

@@ -10,7 +10,7 @@ use crate::cluster::{Deployment, controller_of};
 use crate::migrate::facts::{Facts, is_managed, name, uid};
 use crate::migrate::step::{Next, next};
 use crate::migrate::write::{Change, Write};
-use crate::pods::text;
+use diagnosis::text;
 
 /// More than any migration takes: two writes for each ReplicaSet that a Deployment may keep.
 const WRITES_MAX: usize = 10_000;

@@ -10,8 +10,8 @@ use crate::cluster::Deployment;
 use crate::migrate::facts::{
     Facts, MIGRATED_FROM, fingerprint, fingerprints, mark_from, marks, name, other_owners, template,
 };
-use crate::pods::text;
 use crate::stepwise;
+use diagnosis::text;
 
 /// A request.
 pub(crate) type Write = stepwise::Write<Change>;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cluster::controller_of;
 use crate::failure::Failure;
-use crate::pods::{list, text};
+use diagnosis::{list, text};
 
 /// How many pods a controller is to have in the end: all of them, or none.
 pub(crate) const DESIRED: &str = "kubernetes.io/desired-replicas";

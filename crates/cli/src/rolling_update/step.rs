@@ -3,12 +3,12 @@
 
 use serde_json::{Value, json};
 
-use crate::pods::text;
 use crate::rolling_update::facts::{
     DESIRED, Facts, HELD, NO_CLASS, PARTNER, annotation, available, desired, full_name, hash, is_deleting,
     is_held, is_observed, is_unique, name, number, size, stripped, template_label,
 };
 use crate::stepwise;
+use diagnosis::text;
 
 /// What is next.
 pub(crate) type Next = stepwise::Next<Change>;

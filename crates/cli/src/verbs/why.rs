@@ -66,6 +66,9 @@ async fn look(subject: &Subject, deployment: &Deployment) -> Result<Diagnosis, F
     let newest = all.first().map(Revision::uid);
     let is_new = |pod: &&Value| newest.is_some() && controller_of(pod) == newest;
     let new_pods: Vec<Value> = pods.iter().filter(is_new).cloned().collect();
+    let now = jiff::Timestamp::now();
+    let time = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let overdue: Vec<Value> = pods.iter().filter(|pod| ::diagnosis::overdue(pod, &time)).cloned().collect();
     let warnings = ListParams::default().fields("involvedObject.kind=Pod,type=Warning");
     // Who may not read these gets the answer without them.
     let events = cluster.events().list(&warnings).await.map(|list| list.items).unwrap_or_default();
@@ -79,9 +82,10 @@ async fn look(subject: &Subject, deployment: &Deployment) -> Result<Diagnosis, F
         deployment,
         revisions: &all,
         new_pods: &new_pods,
+        overdue: &overdue,
         events: &events.into_iter().map(body).collect::<Vec<_>>(),
         budgets: &budgets.unwrap_or_default().into_iter().map(body).collect::<Vec<_>>(),
         turn,
-        why: projection::why(deployment, &sets, &pods, jiff::Timestamp::now()),
+        why: projection::why(deployment, &sets, &pods, now),
     }))
 }
