@@ -173,5 +173,13 @@ async fn a_right_that_is_lacking(world: World) -> Outcome {
     ensure(refused.stderr.contains("you may not delete deployments.apps"), "the right", &refused)?;
     ends(&tool, "--as=reader migrate web --dry-run", NO_ACCESS).await?;
     all_end(&tool, &[("--as=reader list", DONE), ("--as=reader history web", DONE)]).await?;
-    all_end(&tool, &[("--as=reader pause web", NO_ACCESS), ("--as=reader get web", NO_ACCESS)]).await
+    all_end(&tool, &[("--as=reader pause web", NO_ACCESS), ("--as=reader get web", NO_ACCESS)]).await?;
+    // Without the pods, their cause is missing, and the answer says so.
+    all_end(&tool, &[("--as=reader why web", DONE)]).await?;
+    world.set_image("web", "bad:v2").await?;
+    world.wait_sets("the new set", |sets| sets.len() == 2).await?;
+    let why = ends(&tool, "--as=reader why web", UNFINISHED).await?;
+    ensure(why.stdout.contains("You may not list its pods"), "what is missing", &why)?;
+    world.roll_out(&Manifest::new("again", 1).spec("strategy", &json!({"type": "Recreate"}))).await?;
+    all_end(&tool, &[("--as=reader why again", NO_ACCESS)]).await
 }

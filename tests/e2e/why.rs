@@ -15,6 +15,8 @@ use crate::world::World;
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     both pods_that_do_not_come_up,
     both pods_that_are_refused,
+    both pods_that_a_policy_denies,
+    both old_pods_that_stay,
     both sets_that_are_refused,
     both what_takes_its_time,
     own both nobody_in_charge,
@@ -135,6 +137,57 @@ async fn pods_that_are_refused(world: World) -> Outcome {
 
 fn deny(message: &str) -> Verdict {
     Verdict::Deny { code: 403, message: message.to_owned() }
+}
+
+async fn pods_that_a_policy_denies(world: World) -> Outcome {
+    world.roll_out(&Manifest::new("web", 1)).await?;
+    let name = format!("{}.example.com", world.namespace);
+    let kind = |kind: &str, spec: &Value| {
+        json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind,
+               "metadata": {"name": name}, "spec": spec})
+    };
+    let pods =
+        json!({"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]});
+    let policy = kind(
+        "ValidatingAdmissionPolicy",
+        &json!({"matchConstraints": {"resourceRules": [pods]},
+                "validations": [{"expression": "false", "message": "no pods today"}]}),
+    );
+    let namespace = json!({"matchLabels": {"kubernetes.io/metadata.name": world.namespace}});
+    let binding = kind(
+        "ValidatingAdmissionPolicyBinding",
+        &json!({"policyName": name, "validationActions": ["Deny"],
+                "matchResources": {"namespaceSelector": namespace}}),
+    );
+    world.kubectl.apply(&policy.to_string()).await?;
+    world.kubectl.apply(&binding.to_string()).await?;
+    world
+        .wait("the policy being in force", async || {
+            let attempt = ["run", "probe", "--image=app:v1", "--dry-run=server"];
+            until(world.kubectl.run(&attempt).await.is_err(), "a pod is accepted")
+        })
+        .await?;
+    world.set_image("web", "app:v2").await?;
+    is(&world, "web", "AdmissionPolicy", 1, "no pods today").await?;
+    world.kubectl.run(&["delete", "validatingadmissionpolicybinding", &name]).await?;
+    world.kubectl.run(&["delete", "validatingadmissionpolicy", &name]).await?;
+    is(&world, "web", "Complete", 0, "").await
+}
+
+/// A finalizer holds the old pod of a Recreate.
+async fn old_pods_that_stay(world: World) -> Outcome {
+    world.roll_out(&Manifest::new("web", 1).spec("strategy", &json!({"type": "Recreate"}))).await?;
+    let hold = |finalizers: &Value| json!({"metadata": {"finalizers": finalizers}}).to_string();
+    let pods = world.pods().await?;
+    let pod = pods.first().and_then(|pod| pod.metadata.name.clone()).unwrap_or_default();
+    let patch = async |finalizers: &Value| {
+        world.kubectl.run(&["patch", "pod", &pod, "--type=merge", "-p", &hold(finalizers)]).await
+    };
+    patch(&json!(["example.com/hold"])).await?;
+    world.set_image("web", "app:v2").await?;
+    is(&world, "web", "Terminating", 1, "1 pod has not terminated within the grace period").await?;
+    patch(&json!(null)).await?;
+    is(&world, "web", "Complete", 0, "").await
 }
 
 async fn sets_that_are_refused(world: World) -> Outcome {

@@ -13,9 +13,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelecto
 use rollwright_api::crd::crd;
 use serde_json::Value;
 
-const SHIPPED: [&str; 6] = [
+const SHIPPED: [&str; 7] = [
     "src",
     "crates/cli/src",
+    "crates/diagnosis/src",
     "crates/engine/src",
     "crates/lease/src",
     "crates/admission/src/lint",

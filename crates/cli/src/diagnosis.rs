@@ -22,12 +22,37 @@ pub(crate) struct Facts<'a> {
     pub(crate) overdue: &'a [Value],
     /// Warnings about pods of the Deployment.
     pub(crate) events: &'a [Value],
+    /// What could not be read.
+    pub(crate) unread: Unread,
     /// Budgets of the namespace.
     pub(crate) budgets: &'a [Value],
     /// What becomes of the last change, if the rollout has not begun.
     pub(crate) turn: Option<Turn>,
     /// The planner's own reason.
     pub(crate) why: Result<Why, String>,
+}
+
+/// What whoever asks may not read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Unread {
+    pub(crate) pods: bool,
+    pub(crate) events: bool,
+}
+
+impl Unread {
+    /// What may be missing from an answer for that.
+    fn caveat(self) -> Option<&'static str> {
+        match self {
+            Self { pods: true, .. } => {
+                Some(" You may not list its pods, so a cause that only they show is unknown.")
+            }
+            Self { events: true, .. } => Some(
+                " Events could not be listed, so a failing probe or a volume that cannot be mounted would not \
+                 show.",
+            ),
+            Self { .. } => None,
+        }
+    }
 }
 
 /// Whether the rollout goes on by itself.
@@ -85,7 +110,9 @@ pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
         .or_else(|| refused_pod(facts))
         .or_else(|| unready(facts))
         .or_else(|| staying(facts));
+    let caveat = facts.unread.caveat().filter(|_| found.is_none());
     let mut diagnosis = found.unwrap_or_else(|| waiting(facts, rollout.phase));
+    diagnosis.text.push_str(caveat.unwrap_or_default());
     if let Some(budget) = budget(facts) {
         diagnosis.text.push_str(&format!(
             " The PodDisruptionBudget {budget} allows no eviction now, so a node that is being drained \

@@ -35,6 +35,7 @@ struct Case {
     pods: Vec<Value>,
     overdue: Vec<Value>,
     events: Vec<Value>,
+    unread: Unread,
     budgets: Vec<Value>,
     turn: Option<Turn>,
     why: Option<Why>,
@@ -51,6 +52,7 @@ impl Case {
             new_pods: &self.pods,
             overdue: &self.overdue,
             events: &self.events,
+            unread: self.unread,
             budgets: &self.budgets,
             turn: self.turn,
             why: Ok(self.why.unwrap_or(why)),
@@ -262,6 +264,18 @@ fn a_deadline_that_has_passed_without_any_trace() {
         json!([{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}]);
     let found = Case { deployment: Some(body), ..Case::default() }.diagnosed();
     is(&found, Verdict::Blocked, "ProgressDeadlineExceeded", "no progress", "undo");
+}
+
+#[test]
+fn what_could_not_be_read_is_named_where_it_matters() {
+    let blind = |unread, pods| Case { unread, pods, ..Case::default() }.diagnosed();
+    let (no_pods, no_events) = (Unread { pods: true, events: true }, Unread { pods: false, events: true });
+    is(&blind(no_pods, vec![]), Verdict::Waiting, "Progressing", "You may not list its pods", "status");
+    is(&blind(no_events, vec![]), Verdict::Waiting, "Progressing", "Events could not be listed", "status");
+    let state = json!({"state": {"waiting": {"reason": "ImagePullBackOff", "message": "not found"}}});
+    let found = blind(no_events, vec![pod(&container(&state))]);
+    is(&found, Verdict::Blocked, "ImagePull", "cannot pull", "undo");
+    assert!(!found.text.contains("could not be listed"), "{found:?}");
 }
 
 #[test]

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use api::StrategyType;
 use kube::api::ListParams;
 use serde_json::Value;
 
 use crate::args::EditArguments;
-use crate::cluster::{Deployment, body, controller_of};
+use crate::cluster::{Cluster, Deployment, body, controller_of};
 use crate::code::Code;
-use crate::diagnosis::{Diagnosis, Facts, Verdict, diagnose};
+use crate::diagnosis::{Diagnosis, Facts, Unread, Verdict, diagnose};
 use crate::failure::Failure;
 use crate::history::{Revision, revisions};
 use crate::output::{clean, document, print};
@@ -61,7 +62,9 @@ async fn look(subject: &Subject, deployment: &Deployment) -> Result<Diagnosis, F
     let sets = cluster.selected(&cluster.sets(), deployment).await?;
     let uid = deployment.text("/metadata/uid");
     let owned: Vec<Value> = sets.iter().filter(|set| controller_of(set) == Some(uid)).cloned().collect();
-    let pods = cluster.selected(&cluster.pods(), deployment).await?;
+    let read = pods(cluster, deployment).await?;
+    let mut unread = Unread { pods: read.is_none(), ..Unread::default() };
+    let pods = read.unwrap_or_default();
     let all = revisions(owned);
     let newest = all.first().map(Revision::uid);
     let is_new = |pod: &&Value| newest.is_some() && controller_of(pod) == newest;
@@ -71,7 +74,8 @@ async fn look(subject: &Subject, deployment: &Deployment) -> Result<Diagnosis, F
     let overdue: Vec<Value> = pods.iter().filter(|pod| ::diagnosis::overdue(pod, &time)).cloned().collect();
     let warnings = ListParams::default().fields("involvedObject.kind=Pod,type=Warning");
     // Who may not read these gets the answer without them.
-    let events = cluster.events().list(&warnings).await.map(|list| list.items).unwrap_or_default();
+    let events = cluster.events().list(&warnings).await.map(|list| list.items);
+    unread.events = events.is_err();
     let budgets = cluster.budgets().list(&ListParams::default()).await.map(|list| list.items);
     let turn = if rollout::is_yet_to_begin(&deployment.body) {
         Some(signs::turn(cluster, deployment).await)
@@ -83,9 +87,25 @@ async fn look(subject: &Subject, deployment: &Deployment) -> Result<Diagnosis, F
         revisions: &all,
         new_pods: &new_pods,
         overdue: &overdue,
-        events: &events.into_iter().map(body).collect::<Vec<_>>(),
+        events: &events.unwrap_or_default().into_iter().map(body).collect::<Vec<_>>(),
+        unread,
         budgets: &budgets.unwrap_or_default().into_iter().map(body).collect::<Vec<_>>(),
         turn,
         why: projection::why(deployment, &sets, &pods, now),
     }))
+}
+
+/// The pods of a Deployment; `None` for one who may not list them. A Recreate is not understood without them.
+async fn pods(cluster: &Cluster, deployment: &Deployment) -> Result<Option<Vec<Value>>, Failure> {
+    let kind = deployment.spec().strategy.and_then(|strategy| strategy.kind);
+    let is_recreate = kind == Some(StrategyType::Recreate);
+    match cluster.selected(&cluster.pods(), deployment).await {
+        Ok(pods) => Ok(Some(pods)),
+        Err(Failure::Request { code: Code::NoAccess, message })
+            if !is_recreate && message.contains(" is forbidden: ") =>
+        {
+            Ok(None)
+        }
+        Err(failure) => Err(failure),
+    }
 }

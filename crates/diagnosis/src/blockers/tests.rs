@@ -121,7 +121,7 @@ fn a_pod_that_outstays_its_time() {
 #[test]
 fn garbage_is_no_blocker() {
     for garbage in [json!(null), json!([]), json!("x"), json!({"status": 3, "metadata": []})] {
-        assert_eq!(blockers(std::slice::from_ref(&garbage), &[garbage.clone()], Words::All), []);
+        assert_eq!(blockers(std::slice::from_ref(&garbage), std::slice::from_ref(&garbage), Words::All), []);
     }
     let strange = pod("a", &json!({"containerStatuses": [7, {"lastState": {"terminated": "no"}}]}));
     assert_eq!(blockers(&[strange], &[json!({"involvedObject": 1})], Words::All), []);
