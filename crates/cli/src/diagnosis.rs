@@ -32,7 +32,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) why: Result<Why, String>,
 }
 
-/// What whoever asks may not read.
+/// What could not be read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Unread {
     pub(crate) pods: bool,
@@ -198,7 +198,7 @@ fn refused(facts: &Facts<'_>, what: &str, message: &str) -> Diagnosis {
 
 /// What the pods of the newest revision lack; the obstacle that most of them have.
 fn unready(facts: &Facts<'_>) -> Option<Diagnosis> {
-    // Whoever types this may read the events anyway. A termination message is left to the log.
+    // The user can read the same events with kubectl. The log has the termination message.
     let worst = blockers(facts.new_pods, facts.events, Words::OfProbes).into_iter().next()?;
     let set = facts.revisions.first().map(Revision::set_name).unwrap_or_default();
     let next = next(&worst, facts.deployment.namespace());

@@ -22,6 +22,9 @@ pub(crate) enum Failure {
     /// A request did not succeed.
     #[error("{message}")]
     Request { code: Code, message: String },
+    /// The API server knows the user, and denies the request.
+    #[error("{0}")]
+    Forbidden(String),
     #[error("{0}")]
     Rollout(String),
     /// A pause is in the way.
@@ -36,7 +39,7 @@ impl Failure {
     pub(crate) fn code(&self) -> Code {
         match self {
             Self::Usage(_) => Code::Usage,
-            Self::Config(_) => Code::NoAccess,
+            Self::Config(_) | Self::Forbidden(_) => Code::NoAccess,
             Self::NotFound { .. } | Self::Missing(_) => Code::NotFound,
             Self::Request { code, .. } => *code,
             Self::Paused(_) => Code::Paused,
@@ -50,6 +53,7 @@ impl Failure {
     pub(crate) fn and_next(self, next: &str) -> Self {
         match self {
             Self::Request { code, message } => Self::Request { code, message: format!("{message}; {next}") },
+            Self::Forbidden(message) => Self::Forbidden(format!("{message}; {next}")),
             other => other,
         }
     }
@@ -58,6 +62,10 @@ impl Failure {
 impl From<&kube::Error> for Failure {
     fn from(error: &kube::Error) -> Self {
         let message = match error {
+            // A proxy may answer 403 too; only the API server gives the reason.
+            kube::Error::Api(status) if status.code == 403 && status.reason == "Forbidden" => {
+                return Self::Forbidden(status.message.clone());
+            }
             kube::Error::Api(status) => status.message.clone(),
             other => explain(other),
         };
@@ -84,4 +92,25 @@ pub(crate) fn explain(error: &dyn std::error::Error) -> String {
         source = cause.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use kube::core::Status;
+
+    use super::*;
+
+    #[test]
+    fn only_the_api_server_forbids() {
+        let answered = |code: u16, reason: &str| {
+            Failure::from(kube::Error::Api(Status::failure("no", reason).with_code(code).boxed()))
+        };
+        let forbidden = answered(403, "Forbidden").and_next("ask for the right");
+        assert!(matches!(&forbidden, Failure::Forbidden(text) if text == "no; ask for the right"));
+        assert_eq!(forbidden.code(), Code::NoAccess);
+        for (code, reason) in [(403, "Failed to parse error data"), (401, "Unauthorized"), (503, "")] {
+            let failure = answered(code, reason);
+            assert!(matches!(&failure, Failure::Request { code: Code::NoAccess, .. }), "{code} {reason}");
+        }
+    }
 }

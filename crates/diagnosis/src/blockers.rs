@@ -6,7 +6,7 @@ use crate::pod::obstacle;
 use crate::read::text;
 use crate::{Cause, Words};
 
-/// So many are named at most.
+/// The most blockers that are reported.
 pub const MOST: usize = 5;
 
 /// One thing that blocks, and in how many pods.

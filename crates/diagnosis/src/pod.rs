@@ -6,7 +6,7 @@ use crate::event::{latest, of_probe};
 use crate::read::{list, text};
 use crate::{Cause, Words};
 
-/// So much of a termination message at most, in characters.
+/// The most that is repeated of a termination message, in characters.
 const LAST_WORDS: usize = 200;
 /// The kubelet changes between these two while it retries; they are one reason.
 const PULLS: [&str; 2] = ["ErrImagePull", "ImagePullBackOff"];

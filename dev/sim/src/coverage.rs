@@ -81,7 +81,7 @@ pub const WANTED: [&str; 76] = [
 ];
 
 /// What has to happen in at least one seed of a hundred.
-pub const OFTEN: [&str; 5] = ["queued", "place given back", "rival", "retry after", "takeover while queued"];
+pub const OFTEN: [&str; 5] = ["queued", "slot given back", "rival", "retry after", "takeover while queued"];
 
 /// The name under which a condition is counted.
 pub(crate) fn condition(kind: &str, reason: &str) -> &'static str {

@@ -31,6 +31,11 @@ pub(crate) type Time = u64;
 pub(crate) const MILLISECOND: Time = 1_000_000;
 pub(crate) const SECOND: Time = 1000 * MILLISECOND;
 
+/// A duration as the heap counts it.
+pub(crate) fn nanoseconds(duration: Duration) -> Time {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
 /// One run.
 pub(crate) struct Engine<'a> {
     pub(crate) scenario: &'a Scenario,

@@ -8,7 +8,7 @@ use ::engine::pass::Refusal;
 use world::{Key, Mode, Subresource};
 
 use crate::actor::Actor;
-use crate::engine::{Engine, Event, MILLISECOND, SECOND, Time};
+use crate::engine::{Engine, Event, MILLISECOND, SECOND, Time, nanoseconds};
 use crate::link::{Ended, Reply, Request, Sent, lock};
 use crate::operator::{Operator, Polled, Watch};
 use crate::scenario::{Fault, WriteFault};
@@ -101,8 +101,7 @@ impl Engine<'_> {
         let at = self.now;
         let Some(operator) = self.operators.get_mut(&id) else { return };
         let Some(due) = operator.next_due(now) else { return };
-        let wait = u64::try_from(due.saturating_duration_since(now).as_nanos()).unwrap_or(u64::MAX);
-        let due = at.saturating_add(wait);
+        let due = at.saturating_add(nanoseconds(due.saturating_duration_since(now)));
         if operator.alarm.is_none_or(|alarm| alarm > due || alarm < at) {
             operator.alarm = Some(due);
             self.at(due, Event::Alarm(id));

@@ -1,7 +1,7 @@
 //! What an operator did with its keys, as anybody could see from outside: who was taken when, how each
 //! attempt ended, what the watches had brought by then.
 //!
-//! From this alone the checks compute who holds a place and who waits for what. They ask none of the
+//! From this alone the checks compute who holds a slot and who waits for what. They ask none of the
 //! engine's own records, since a mistake in those would excuse itself.
 
 mod news;
@@ -11,16 +11,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ::engine::waits::Reason;
+use plan::durations::{STILL_AFTER, STUCK_AFTER};
 use plan::{ReplicaSet, Workload};
 
-use crate::engine::{MILLISECOND, SECOND, Time};
+use crate::engine::{Time, nanoseconds};
 use crate::subject::Which;
 pub(crate) use seen::Told;
 
-/// A rollout whose pods are all there holds its place for so long.
-const STILL_AFTER: Time = 500 * MILLISECOND;
-/// A rollout for which nothing was written for so long holds none.
-const STUCK_AFTER: Time = 10 * SECOND;
 /// A key that has failed so often heeds news later.
 pub(crate) const FAILURES_MANY: u32 = 8;
 
@@ -33,9 +30,9 @@ pub(crate) struct Known {
     pub(crate) wait: Option<Waiting>,
     /// Since when it waits for its turn, whatever else it waits for besides.
     pub(crate) queued: Option<Time>,
-    /// Until when it holds a place.
-    pub(crate) place: Option<Time>,
-    /// Whether it is the pods, all there, that end its place.
+    /// Until when it holds a slot.
+    pub(crate) slot: Option<Time>,
+    /// Whether it is the pods, all there, that end its slot.
     pub(crate) is_served: bool,
     /// Whether a set was written since it began. Before that, the pods that are there are the old template's.
     pub(crate) has_written: bool,
@@ -142,7 +139,7 @@ impl Known {
         let waits = self.wait.filter(|wait| wait.reason == Reason::Queued && now < wait.until);
         if let Some(wait) = waits.filter(|_| !self.is_stirred) {
             // Its turn came after that, and is over when it was not used for so long.
-            self.granted = Some(wait.since + STUCK_AFTER);
+            self.granted = Some(wait.since + nanoseconds(STUCK_AFTER));
         }
         (self.is_in_work, self.is_stirred) = (true, false);
         (self.wait, self.news) = (None, None);
@@ -166,18 +163,18 @@ impl Known {
         }
     }
 
-    /// A rollout begins: it holds a place from here on.
+    /// A rollout begins: it holds a slot from here on.
     pub(crate) fn begins(&mut self, now: Time) {
-        self.place = Some(now + STUCK_AFTER);
+        self.slot = Some(now + nanoseconds(STUCK_AFTER));
         (self.is_served, self.has_written, self.granted) = (false, false, None);
     }
 
     /// An attempt saw that all its pods are there.
     pub(crate) fn served(&mut self, now: Time) {
-        if let Some(until) = self.place.as_mut().filter(|_| self.has_written)
-            && *until > now + STILL_AFTER
+        if let Some(until) = self.slot.as_mut().filter(|_| self.has_written)
+            && *until > now + nanoseconds(STILL_AFTER)
         {
-            *until = now + STILL_AFTER;
+            *until = now + nanoseconds(STILL_AFTER);
             self.is_served = true;
         }
     }
@@ -185,8 +182,8 @@ impl Known {
     /// A pass ended that wrote a set.
     pub(crate) fn moved(&mut self, now: Time) {
         self.has_written = true;
-        if let Some(until) = &mut self.place {
-            *until = now + STUCK_AFTER;
+        if let Some(until) = &mut self.slot {
+            *until = now + nanoseconds(STUCK_AFTER);
             self.is_served = false;
         }
     }
@@ -202,19 +199,18 @@ impl Turns {
         self.able = if is_able { self.able.or(Some(now)) } else { None };
     }
 
-    /// How many hold a place, and how many may: who waits for its turn and now for something else
+    /// How many hold a slot, and how many may: who waits for its turn and now for something else
     /// may have been given one meanwhile.
     pub(crate) fn holders(&self, now: Time) -> usize {
         let holds = |known: &&Known| {
-            known.place.is_some_and(|until| until > now)
-                || (known.queued.is_some() && !known.waits_for_turn())
+            known.slot.is_some_and(|until| until > now) || (known.queued.is_some() && !known.waits_for_turn())
         };
         self.keys.values().filter(holds).count()
     }
 
     /// Those whose time is over.
     pub(crate) fn overdue(&self, now: Time) -> Option<(Which, &Known)> {
-        let is_over = |known: &Known| known.place.is_some_and(|until| until <= now);
+        let is_over = |known: &Known| known.slot.is_some_and(|until| until <= now);
         self.keys.iter().find(|(_, known)| is_over(known)).map(|(which, known)| (*which, known))
     }
 
@@ -224,8 +220,8 @@ impl Turns {
         let is_able = self.able.is_some_and(|since| since <= self.told);
         if is_able && self.queued().intersection(&self.waited).next().is_some() {
             let told = self.told;
-            let places = self.keys.values_mut().map(|known| &mut known.place);
-            places.filter(|place| place.is_some_and(|until| until <= told)).for_each(|place| *place = None);
+            let slots = self.keys.values_mut().map(|known| &mut known.slot);
+            slots.filter(|slot| slot.is_some_and(|until| until <= told)).for_each(|slot| *slot = None);
         }
     }
 

@@ -73,7 +73,7 @@ async fn look(subject: &Subject, deployment: &Deployment) -> Result<Diagnosis, F
     let time = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let overdue: Vec<Value> = pods.iter().filter(|pod| ::diagnosis::overdue(pod, &time)).cloned().collect();
     let warnings = ListParams::default().fields("involvedObject.kind=Pod,type=Warning");
-    // Who may not read these gets the answer without them.
+    // The answer does not need them.
     let events = cluster.events().list(&warnings).await.map(|list| list.items);
     unread.events = events.is_err();
     let budgets = cluster.budgets().list(&ListParams::default()).await.map(|list| list.items);
@@ -95,17 +95,13 @@ async fn look(subject: &Subject, deployment: &Deployment) -> Result<Diagnosis, F
     }))
 }
 
-/// The pods of a Deployment; `None` for one who may not list them. A Recreate is not understood without them.
+/// The pods of a Deployment; `None` without permission to list them, unless its strategy needs them.
 async fn pods(cluster: &Cluster, deployment: &Deployment) -> Result<Option<Vec<Value>>, Failure> {
     let kind = deployment.spec().strategy.and_then(|strategy| strategy.kind);
     let is_recreate = kind == Some(StrategyType::Recreate);
     match cluster.selected(&cluster.pods(), deployment).await {
         Ok(pods) => Ok(Some(pods)),
-        Err(Failure::Request { code: Code::NoAccess, message })
-            if !is_recreate && message.contains(" is forbidden: ") =>
-        {
-            Ok(None)
-        }
+        Err(Failure::Forbidden(_)) if !is_recreate => Ok(None),
         Err(failure) => Err(failure),
     }
 }

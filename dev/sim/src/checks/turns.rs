@@ -1,4 +1,4 @@
-//! TU-1 to TU-3: a place is given back, nobody waits while there is room, and namespaces take turns.
+//! TU-1 to TU-3: a slot is given back, nobody waits while there is room, and namespaces take turns.
 
 use crate::checks::Verdict;
 use crate::engine::{MILLISECOND, Time};
@@ -9,7 +9,7 @@ use crate::turns::{Grant, Turns};
 const JITTER: Time = 400 * MILLISECOND;
 
 /// Turns are about to be told again, [`LOOK`](::engine::starts::LOOK) after the last time. Returns who
-/// should not wait any more, and whether places that should have been given back keep them waiting.
+/// should not wait any more, and whether slots that should have been given back keep them waiting.
 pub(crate) fn kept_waiting(turns: &Turns, limit: usize, now: Time) -> Option<(&'static str, String)> {
     if turns.able.is_none_or(|since| since > turns.told) || turns.holders(now) >= limit {
         return None;
@@ -20,20 +20,19 @@ pub(crate) fn kept_waiting(turns: &Turns, limit: usize, now: Time) -> Option<(&'
         // Others took the room that there was.
         return None;
     }
-    let places = turns.keys.values().filter(|known| known.place.is_some()).count();
+    let slots = turns.keys.values().filter(|known| known.slot.is_some()).count();
     let (holders, waits) = (turns.holders(now), queued.len());
-    match turns.overdue(now).filter(|_| places >= limit) {
+    match turns.overdue(now).filter(|_| slots >= limit) {
         Some((holder, known)) => {
             let why = if known.is_served { "its pods were all there" } else { "it last wrote" };
             let text = format!(
-                "Deployment {which} waits for its turn, since {holder} keeps a place that ended after {why}; \
+                "Deployment {which} waits for its turn, since {holder} keeps a slot that ended after {why}; \
                  {holders} of {limit} hold one, {waits} wait"
             );
             Some(("TU-1", text))
         }
         None => {
-            let text =
-                format!("Deployment {which} waits for its turn, and {holders} of {limit} hold a place");
+            let text = format!("Deployment {which} waits for its turn, and {holders} of {limit} hold a slot");
             Some(("TU-2", text))
         }
     }

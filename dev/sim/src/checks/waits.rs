@@ -2,26 +2,16 @@
 //! a rest is as short as it says, and what is in doubt is looked at.
 
 use ::engine::waits::Reason;
+use plan::durations::{
+    BACKOFF_MAX, BUCKET_DEBT_MAX, BURST_MAX, HEED_AFTER, NAMES_HELD, REST, REST_MAX, RIVAL_SILENCE,
+    STATUS_GATHERS_UNHEARD,
+};
 
 use crate::checks::Verdict;
-use crate::engine::{MILLISECOND, SECOND, Time};
+use crate::engine::{MILLISECOND, Time, nanoseconds};
 use crate::subject::Which;
 use crate::turns::{Known, Turns, Waiting};
 
-/// Events that follow each other closely are acted upon together, so long after the first at most.
-const BURST: Time = 50 * MILLISECOND;
-/// A key that has just written heeds nothing for so long.
-const REST: Time = 50 * MILLISECOND;
-/// And does nothing for want of what it asked for for so long at most.
-const REST_MAX: Time = SECOND;
-/// A key that has failed often heeds events so much later.
-const HEED_AFTER: Time = SECOND;
-/// A status that may wait waits for so long at most.
-const STATUS_MAX: Time = 6 * SECOND;
-/// A name that is taken is tried again after so long.
-const NAMES_HELD: Time = 300 * SECOND;
-/// A rival is given way to until it has been silent for so long.
-const SILENCE: Time = 60 * SECOND;
 /// For two clocks that are read one after the other.
 const SLACK: Time = 5 * MILLISECOND;
 
@@ -29,15 +19,16 @@ const SLACK: Time = 5 * MILLISECOND;
 pub(crate) fn taken_in_time(turns: &Turns, known: &Known, now: Time) -> Result<(), (&'static str, String)> {
     let Some(able) = turns.able else { return Ok(()) };
     let is_late = |due: Time| due.max(able).max(known.ended) + SLACK < now;
+    let (rest, burst) = (nanoseconds(REST), nanoseconds(BURST_MAX));
     // News are gathered, even if a wait or a rest ends meanwhile.
-    let gathered = known.news.map_or(0, |news| news.max(known.wrote + REST) + BURST);
+    let gathered = known.news.map_or(0, |news| news.max(known.wrote + rest) + burst);
     if let Some(Waiting { reason, until, .. }) = known.wait.filter(|wait| is_late(wait.until.max(gathered))) {
         let late = now.saturating_sub(until) / MILLISECOND;
         let check = if reason == Reason::Resting { "RS-1" } else { "WT-1" };
         return Err((check, format!("it waited for {reason}, and was taken {late} ms after the end")));
     }
-    let heeds = if known.is_slow { HEED_AFTER } else { BURST };
-    let due = known.news.map(|news| news.max(known.wrote + REST).max(known.ended) + heeds);
+    let heeds = if known.is_slow { nanoseconds(HEED_AFTER) } else { burst };
+    let due = known.news.map(|news| news.max(known.wrote + rest).max(known.ended) + heeds);
     match due.filter(|due| is_late(*due)) {
         Some(due) => {
             let (late, reason) = ((now - due) / MILLISECOND, known.wait.map(|wait| wait.reason));
@@ -69,12 +60,12 @@ pub(crate) fn has_a_reason(
         Reason::CacheBehind if known.known.0 <= shown.0 && known.known.1 <= shown.1 => {
             Err(("WT-1", format!("it waits for the cache to show {:?}, which shows {shown:?}", known.known)))
         }
-        Reason::Resting => at_most("RS-1", known.wrote + REST_MAX),
+        Reason::Resting => at_most("RS-1", known.wrote + nanoseconds(REST_MAX)),
         Reason::ServerBusy => at_most("WT-1", known.asked),
-        Reason::Rival => at_most("RI-1", known.heard + SILENCE),
-        Reason::BackingOff => at_most("WT-1", since + 150 * SECOND),
-        Reason::StatusPaced => at_most("WT-1", since + STATUS_MAX),
-        Reason::NamesTaken => at_most("WT-1", since + NAMES_HELD),
+        Reason::Rival => at_most("RI-1", known.heard + nanoseconds(RIVAL_SILENCE)),
+        Reason::BackingOff => at_most("WT-1", since + nanoseconds(BACKOFF_MAX + BUCKET_DEBT_MAX)),
+        Reason::StatusPaced => at_most("WT-1", since + nanoseconds(STATUS_GATHERS_UNHEARD)),
+        Reason::NamesTaken => at_most("WT-1", since + nanoseconds(NAMES_HELD)),
         Reason::Burst | Reason::CacheBehind | Reason::Queued | Reason::Deadline => Ok(()),
     }
 }

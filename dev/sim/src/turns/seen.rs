@@ -9,7 +9,7 @@ use world::Resource;
 
 use super::{Grant, Waiting, is_start};
 use crate::checks::{news, turns, waits};
-use crate::engine::{Engine, Event, MILLISECOND, SECOND, Time};
+use crate::engine::{Engine, Event, MILLISECOND, Time, nanoseconds};
 use crate::fleet::Fleet;
 use crate::link::{Decided, Decision, Ended, Reply, Request, Sent};
 use crate::subject::Which;
@@ -46,7 +46,7 @@ fn is_at_rest(workload: &Workload) -> bool {
 impl Engine<'_> {
     fn time(&self, at: std::time::Instant) -> Time {
         let until = at.saturating_duration_since(self.instant());
-        self.now + u64::try_from(until.as_nanos()).unwrap_or(0)
+        self.now + nanoseconds(until)
     }
 
     pub(super) fn violates(&mut self, of: Which, verdict: Result<(), (&'static str, String)>) {
@@ -168,13 +168,13 @@ impl Engine<'_> {
                 known.moved(now);
             }
             if outcome.why.as_ref().map(Why::itself) == Some(&Why::Converged) {
-                gave_back = known.place.take().is_some();
+                gave_back = known.slot.take().is_some();
             }
         }
         if matches!(ended.next, Next::Failed(_)) {
             known.granted = None;
             if !known.has_written && !was_asked {
-                known.place = None;
+                known.slot = None;
             }
         }
         let verdict = known.wait.map_or(Ok(()), |wait| waits::has_a_reason(known, shown, &wait));
@@ -185,7 +185,7 @@ impl Engine<'_> {
         }
         known.is_detained = known.queued.is_some() && !is_queued;
         if gave_back && operator.turns.keys.values().any(|known| known.queued.is_some()) {
-            self.coverage.hit("place given back");
+            self.coverage.hit("slot given back");
         }
         if is_queued {
             self.coverage.hit("queued");
@@ -200,7 +200,7 @@ impl Engine<'_> {
     pub(crate) fn saw_forgotten(&mut self, id: u64, of: Which) {
         if let Some(operator) = self.operators.get_mut(&id) {
             let known = operator.turns.of(of);
-            (known.place, known.queued, known.granted) = (None, None, None);
+            (known.slot, known.queued, known.granted) = (None, None, None);
             known.doubts.clear();
         }
     }
@@ -244,7 +244,7 @@ impl Engine<'_> {
             looked_at(known, &sent.request, version);
         }
         if let Some(asked) = refusal.retry_after {
-            let asked = u64::try_from(asked.as_nanos()).unwrap_or(0);
+            let asked = nanoseconds(asked);
             known.asking = known.asking.max(Some(asked));
         }
         let leaves_doubt = refusal.code == 0 || refusal.code >= 500;
@@ -264,7 +264,7 @@ impl Engine<'_> {
 
     /// Turns are told, and the next time is arranged for, as long as somebody waits.
     fn tick_on(&mut self, id: u64) {
-        let look = u64::try_from(TURNS_LOOK.as_nanos()).unwrap_or(SECOND);
+        let look = nanoseconds(TURNS_LOOK);
         let Some(operator) = self.operators.get_mut(&id).filter(|operator| !operator.turns.is_ticking) else {
             return;
         };
@@ -291,11 +291,11 @@ impl Engine<'_> {
         operator.turns.room = limit.saturating_sub(operator.turns.holders(now));
         let turns = &operator.turns;
         let text = || {
-            let places =
-                turns.keys.iter().filter_map(|(which, known)| Some((which, known.place? / MILLISECOND)));
-            let places: Vec<_> = places.collect();
+            let slots =
+                turns.keys.iter().filter_map(|(which, known)| Some((which, known.slot? / MILLISECOND)));
+            let slots: Vec<_> = slots.collect();
             format!(
-                "{:>8} ms operator {id}: turns; {:?} wait, places until {places:?}",
+                "{:>8} ms operator {id}: turns; {:?} wait, slots until {slots:?}",
                 now / MILLISECOND,
                 turns.queued()
             )
