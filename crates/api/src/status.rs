@@ -97,7 +97,7 @@ pub struct DeploymentStatus {
     /// Ready when the rollout is complete. Otherwise Reconciling, or Stalled when a user has to act.
     /// Available, Progressing, and ReplicaFailure as in apps/v1. RollbackRefused while the operator refuses
     /// a spec.rollbackTo that keeps returning. CollisionLimitReached while all names tried for the new
-    /// ReplicaSet are taken. RevisionLimitReached while there are too many ReplicaSets and none can be
+    /// ReplicaSet are taken. RevisionLimitReached while there are too many ReplicaSets and too few can be
     /// deleted.
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".to_owned()]))]
     pub conditions: Option<Vec<Condition>>,
@@ -196,7 +196,7 @@ pub struct Rollback {
     #[schemars(range(min = 0))]
     pub requested: Option<i64>,
 
-    /// Revision that was restored; 0 if none.
+    /// Revision that the request means; 0 if there is none.
     #[schemars(range(min = 0))]
     pub revision: Option<i64>,
 

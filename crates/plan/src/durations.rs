@@ -15,7 +15,7 @@ macro_rules! durations {
 }
 
 durations! {
-    /// A status that changes nothing but counters and texts is written this long after the last one.
+    /// A status that changes nothing but counters and texts is written this long after the last one, or later.
     STATUS_REST = Duration::from_secs(1);
     /// The same if the reconcile also resizes a ReplicaSet. The counters are then out of date at once, and the
     /// reports of the ReplicaSets start the next reconcile.
@@ -53,7 +53,7 @@ durations! {
     REST_MAX = Duration::from_secs(1);
     /// The delay after the first failure of a Deployment; doubled with each further one in a row (S14.1).
     BACKOFF_BASE = Duration::from_millis(5);
-    /// The longest delay between two attempts.
+    /// The longest such delay.
     BACKOFF_MAX = Duration::from_secs(120);
     /// After eight failures in a row, an event requeues the Deployment after this long, or at the end of its
     /// delay if that is sooner. Before, it requeues it at once.
@@ -74,15 +74,15 @@ durations! {
     DRY_RUN_PATIENCE = Duration::from_secs(30);
     /// A rollout frees its rollout slot when its ReplicaSets have had all their pods for this long, ready or not.
     STILL_AFTER = Duration::from_millis(500);
-    /// A rollout also frees its slot when the operator has written nothing for it for this long, whatever it waits
-    /// for.
+    /// A rollout also frees its slot when the operator has written none of its ReplicaSets for this long,
+    /// whatever it waits for.
     STUCK_AFTER = Duration::from_secs(10);
-    /// If the first pods of a rollout are late by no more than this, the server does not count as busy. The
-    /// cooldown after a write is part of that delay.
+    /// A rollout may take half as long again as the quickest one to get its first pods, and this much longer,
+    /// before the server counts as busy. The cooldown after a write is part of that time.
     SLOTS_TOLERANCE = Duration::from_millis(50);
     /// The operator compares rollouts with the quickest one for this long.
     SLOTS_REMEMBERED = Duration::from_secs(60);
-    /// The number of slots shrinks at most once in this time, because one stall refuses many requests.
+    /// Refused requests reduce the number of slots at most once in this time, because one stall refuses many.
     SLOTS_BREATH = Duration::from_secs(1);
     /// The time between two checks for free rollout slots.
     TURNS_LOOK = Duration::from_millis(250);

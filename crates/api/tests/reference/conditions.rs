@@ -95,7 +95,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         condition::PROGRESSING,
         "True",
         &[reason::REPLICA_SET_UPDATED],
-        "pods were added or removed; each change restarts the deadline",
+        "new pods were added or became ready, or old ones removed; each such change restarts the deadline",
     ),
     both(condition::PROGRESSING, "True", &[reason::NEW_REPLICA_SET_AVAILABLE], "the rollout is complete"),
     both(condition::PROGRESSING, "Unknown", &[reason::DEPLOYMENT_PAUSED], "`spec.paused` is set"),
@@ -143,7 +143,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         condition::REVISION_LIMIT_REACHED,
         "True",
         &[reason::NO_IDLE_REPLICA_SET],
-        "there are more than `revisionHistoryLimit` + 5 ReplicaSets of size 0, and none can be deleted: they still \
+        "there are more than `revisionHistoryLimit` + 5 ReplicaSets of size 0, and too few can be deleted: they still \
          have pods, or their status lags. The rollout continues; find out why pods don't terminate",
     ),
 ];

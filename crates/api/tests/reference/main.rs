@@ -141,9 +141,9 @@ fn conditions() -> String {
         let _ = writeln!(text, "{}", line.replace("|  |", "| |"));
     }
     text.push_str(
-        "\nReady, Available, and Progressing are always present (Progressing only with a deadline, as in apps/v1). The \
-         others are present only while they are True. The column `on` shows whether apps/v1 Deployments that the \
-         operator manages have them too.\n\n",
+        "\nReady, Available, and Progressing are present once the operator has observed the Deployment (Progressing only \
+         with a deadline, as in apps/v1). The others are present only while they are True. The column `on` shows whether \
+         apps/v1 Deployments that the operator manages have them too.\n\n",
     );
     text
 }
