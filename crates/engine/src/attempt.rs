@@ -4,6 +4,7 @@
 //! nothing from a cache that is behind the operator's own writes. Only then does it check whether the
 //! rollout has a slot.
 
+mod listings;
 mod live;
 mod orphans;
 mod requests;
@@ -25,7 +26,7 @@ use crate::starts;
 use crate::state::{Engine, State};
 use crate::waits::{Facts, Reason, Standing, Wait};
 
-pub(crate) use orphans::Listings;
+pub(crate) use listings::Listings;
 
 /// One attempt at one key.
 pub(crate) struct Attempt<'a, P> {

@@ -6,7 +6,6 @@
 //! the memory of an idle operator, mainly for old revisions that nothing reads.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
 use std::time::Instant;
 
 use plan::{ReplicaSet, Workload};
@@ -14,7 +13,9 @@ use plan::{ReplicaSet, Workload};
 use crate::packed::Packed;
 use crate::territory::{Change, Kind, Territory};
 use crate::uid::Uid;
+pub use heads::Placed;
 use heads::{SetHead, is_newer};
+pub use key::Key;
 pub use newest::{Extent, Newest};
 pub use shard::Listed;
 pub(crate) use snapshot::PackedSnapshot;
@@ -22,41 +23,10 @@ pub use snapshot::Snapshot;
 
 mod arrival;
 mod heads;
+mod key;
 mod newest;
 mod shard;
 mod snapshot;
-
-/// Name of a Deployment.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Key {
-    /// `metadata.namespace`.
-    pub namespace: String,
-    /// `metadata.name`.
-    pub name: String,
-}
-
-impl std::fmt::Display for Key {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}/{}", self.namespace, self.name)
-    }
-}
-
-impl Key {
-    /// The name of this Deployment.
-    #[must_use]
-    pub fn of(workload: &Workload) -> Self {
-        Self { namespace: workload.namespace.clone(), name: workload.name.clone() }
-    }
-}
-
-/// A ReplicaSet and its namespace.
-#[derive(Clone, Debug)]
-pub struct Placed {
-    /// `metadata.namespace`.
-    pub namespace: String,
-    /// The set.
-    pub set: Arc<ReplicaSet>,
-}
 
 /// A set that left our sight without us knowing why: deleted, or its label was removed.
 #[derive(Clone, Debug, PartialEq, Eq)]

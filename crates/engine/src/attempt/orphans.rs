@@ -3,15 +3,15 @@
 //! One list finds them, once for each Deployment and leadership term. It also finds ReplicaSets that lost
 //! the label before the watch began. Deployments of a namespace share a list.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use plan::keys::{MANAGED_LABEL, MANAGED_VALUE};
 use plan::selector::LabelSelector;
-use plan::{Event, Map, Workload};
+use plan::{Event, Workload};
 use serde_json::Value;
 
+use super::listings::Found;
 use super::{Attempt, live};
 use crate::pass::Refusal;
 use crate::port::{Labels, Note, Object, Port};
@@ -21,45 +21,6 @@ use crate::state::Adoption;
 const UNLABELLED: &str = "UnlabelledReplicaSet";
 /// An event each for so many orphans; the log names all.
 const EVENTS_MAX: usize = 5;
-/// Namespaces whose listing is kept for other Deployments that need it at the same time.
-const LISTINGS_MAX: usize = 64;
-
-/// A set without our label.
-#[derive(Clone, Debug)]
-struct Found {
-    name: String,
-    uid: String,
-    labels: Map,
-    selected: Map,
-    controller_uid: Option<String>,
-    deleting: bool,
-}
-
-/// Recent lists of unlabelled sets by namespace: Deployments that were all there before a list
-/// was taken share it.
-#[derive(Default)]
-pub(crate) struct Listings(Mutex<HashMap<String, Arc<Slot>>>);
-
-type Slot = futures::lock::Mutex<Option<(Instant, Arc<Vec<Found>>)>>;
-
-impl Listings {
-    /// They are too old for the next attempt.
-    pub(crate) fn forget_all(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    }
-
-    fn forget(&self, namespace: &str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(namespace);
-    }
-
-    fn slot(&self, namespace: &str) -> Arc<Slot> {
-        let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if slots.len() >= LISTINGS_MAX && !slots.contains_key(namespace) {
-            slots.clear();
-        }
-        slots.entry(namespace.to_owned()).or_default().clone()
-    }
-}
 
 impl<P: Port> Attempt<'_, P> {
     /// Looks for sets without our label that this Deployment could have, once.

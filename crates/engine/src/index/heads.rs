@@ -1,13 +1,22 @@
 //! What is read of packed objects to keep them in order: their first fields.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use plan::selector::LabelSelector;
 use plan::{ReplicaSet, SetStatus, Status, Workload};
 
-use super::Placed;
 use crate::packed::{Pack, Packed, Reader, packed, text};
 use crate::uid::Uid;
+
+/// A ReplicaSet and its namespace.
+#[derive(Clone, Debug)]
+pub struct Placed {
+    /// `metadata.namespace`.
+    pub namespace: String,
+    /// The set.
+    pub set: Arc<ReplicaSet>,
+}
 
 packed!(Placed { namespace, set });
 

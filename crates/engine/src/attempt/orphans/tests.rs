@@ -1,3 +1,4 @@
+use plan::Map;
 use serde_json::json;
 
 use super::*;
