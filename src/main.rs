@@ -16,12 +16,12 @@ mod watch;
 mod whole;
 mod write;
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser as _;
 
 use args::{Arguments, Command};
+use commands::print::print;
 use commands::{crd, lint, probe, run, sandbox};
 pub(crate) use engine::index;
 use serve::logging;
@@ -87,13 +87,4 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, Failure> {
     // Nothing that is still under way is worth waiting for.
     runtime.shutdown_background();
     result
-}
-
-fn print(text: &str) -> Result<(), Failure> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        // The reader, such as `head`, has seen enough.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        result => Ok(result?),
-    }
 }

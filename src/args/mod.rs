@@ -11,9 +11,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use election::ElectionArguments;
-pub(crate) use run::{MetricsAuth, RunArguments};
 #[cfg(feature = "sandbox")]
-pub(crate) use run::{OBJECT_METRICS_LIMIT, STALLED_AFTER};
+pub(crate) use run::{Adoption, OBJECT_METRICS_LIMIT, STALLED_AFTER};
+pub(crate) use run::{MetricsAuth, RunArguments};
 pub(crate) use sandbox::SandboxArguments;
 pub(crate) use shadow::{Report, ShadowArguments};
 pub(crate) use values::{Bind, Interval};

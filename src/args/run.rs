@@ -7,7 +7,6 @@ use plan::Flavour;
 
 use super::values::{bind_address, flavour, namespace};
 use super::{Bind, ClientArguments, ElectionArguments};
-use crate::reconcile::controller::Adoption;
 use crate::shard::Selector;
 
 /// Seconds without a sign of life after which /livez fails.
@@ -139,4 +138,22 @@ pub(crate) enum MetricsAuth {
     None,
     /// Require a bearer token that the API server authorizes for this path.
     Token,
+}
+
+/// What to do with orphans that match a selector and lack Rollwright's label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Adoption {
+    /// Report them, with the command that hands them over.
+    Labelled,
+    /// Label and adopt them, as apps/v1 would.
+    Any,
+}
+
+impl From<Adoption> for engine::Adoption {
+    fn from(adoption: Adoption) -> Self {
+        match adoption {
+            Adoption::Labelled => Self::Labelled,
+            Adoption::Any => Self::Any,
+        }
+    }
 }

@@ -20,8 +20,12 @@ use plan::durations::RETRY_AFTER_MAX;
 use tokio::time::{Instant, Sleep};
 use tower::{BoxError, Layer, Service};
 
-use crate::serve::health::Pulse;
+use crate::client::pulse::Pulse;
 
+/// The server ends a watch after this long.
+pub(crate) const IDLE_SECONDS: u32 = 90;
+/// A watch that has been silent for longer is on a dead connection.
+pub(super) const SILENCE_MAX: Duration = Duration::from_secs(IDLE_SECONDS as u64 + 5);
 /// No answer of the server begins later than this, nor pauses for longer, unless it is a watch.
 const PATIENCE: Duration = Duration::from_secs(30);
 

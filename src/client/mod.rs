@@ -2,6 +2,8 @@
 
 pub(crate) mod lifeline;
 pub(crate) mod object;
+pub(crate) mod pulse;
+pub(crate) mod refusal;
 pub(crate) mod requests;
 
 use std::sync::Arc;
@@ -13,11 +15,10 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
 use crate::args::ClientArguments;
-use crate::client::lifeline::Lifeline;
-use crate::client::requests::explain;
-use crate::serve::health::Pulse;
+use crate::client::lifeline::{Lifeline, SILENCE_MAX};
+use crate::client::pulse::Pulse;
+use crate::client::refusal::explain;
 use crate::serve::metrics::{Metrics, traffic::Traffic};
-use crate::watch;
 
 /// A server that cannot be reached is tried again soon; waiting longer helps nobody.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -166,7 +167,7 @@ impl WatchClient {
     /// With connections of its own.
     pub(crate) fn new(dial: Dial<'_>) -> Result<Self, ClientError> {
         let pulse = Arc::new(Pulse::new());
-        let lifeline = Lifeline::of_watch(watch::SILENCE_MAX, pulse.clone());
+        let lifeline = Lifeline::of_watch(SILENCE_MAX, pulse.clone());
         let client = dial(&lifeline)?;
         Ok(Self { client, pulse })
     }

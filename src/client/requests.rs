@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 
 use crate::client::lifeline::asked_wait;
 use crate::client::object::{Kind, Object, Written};
+use crate::client::refusal::{refusal, unanswered};
 use crate::clock;
 use crate::leadership::Leadership;
 use crate::serve::metrics::Metrics;
@@ -176,27 +177,6 @@ impl Server {
     }
 }
 
-/// Whether a request may change something. A verb that is not known to read counts as a write.
-fn is_write(verb: &str) -> bool {
-    !matches!(verb, "get" | "list" | "dry_run")
-}
-
-/// An error in one line, with what caused it: the outermost layer alone says little.
-pub(crate) fn explain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        // Some layers print their causes themselves.
-        if !text.contains(&cause_text) {
-            text.push_str(": ");
-            text.push_str(&cause_text);
-        }
-        source = cause.source();
-    }
-    text
-}
-
 /// What a server says that refuses; something between it and us may refuse in other words.
 fn failure(status: http::StatusCode, body: &[u8]) -> Status {
     serde_json::from_slice(body).unwrap_or_else(|_| {
@@ -205,23 +185,9 @@ fn failure(status: http::StatusCode, body: &[u8]) -> Status {
     })
 }
 
-fn unanswered(problem: &impl ToString) -> Refusal {
-    Refusal::new(0, "", problem.to_string())
-}
-
-/// What an error of the client means for a pass.
-pub(crate) fn refusal(error: &kube::Error) -> Refusal {
-    match error {
-        kube::Error::Api(status) => {
-            let causes = status.details.iter().flat_map(|details| &details.causes);
-            Refusal {
-                // S14.3
-                namespace_terminating: causes.into_iter().any(|cause| cause.reason == "NamespaceTerminating"),
-                ..Refusal::new(status.code, &status.reason, status.message.clone())
-            }
-        }
-        other => unanswered(&explain(other)),
-    }
+/// Whether a request may change something. A verb that is not known to read counts as a write.
+fn is_write(verb: &str) -> bool {
+    !matches!(verb, "get" | "list" | "dry_run")
 }
 
 #[cfg(test)]

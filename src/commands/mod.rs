@@ -2,6 +2,7 @@
 
 pub(crate) mod crd;
 pub(crate) mod lint;
+pub(crate) mod print;
 pub(crate) mod probe;
 pub(crate) mod run;
 #[cfg(feature = "sandbox")]

@@ -9,7 +9,7 @@ use kube::{Client, Config};
 use tokio::time::Instant;
 
 use crate::args::ProbeArguments;
-use crate::client::requests::refusal;
+use crate::client::refusal::refusal;
 
 /// Time between two tries, and for how long one may take.
 const PAUSE: Duration = Duration::from_secs(1);

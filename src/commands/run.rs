@@ -32,7 +32,7 @@ use crate::serve::admin::tls::{Tls, TlsError};
 use crate::serve::admin::{self, Pages};
 use crate::serve::health::{Dispatcher, Health, WatchPulse};
 use crate::serve::metrics::objects::Objects;
-use crate::serve::metrics::{Metrics, standard};
+use crate::serve::metrics::{Metrics, queue};
 use crate::shard::Shard;
 use crate::watch::caches;
 use crate::write::events::Events;
@@ -184,7 +184,7 @@ pub(crate) fn controllers(
     });
     let controllers: Vec<_> = controllers.collect::<Result<_, ClientError>>()?;
     for controller in &controllers {
-        standard::watch_queue(metrics, Arc::downgrade(controller));
+        queue::watch(metrics, Arc::downgrade(controller));
     }
     Ok(controllers)
 }

@@ -19,13 +19,12 @@ use tracing::warn;
 use world::Conventions;
 
 use crate::args::{
-    ClientArguments, ElectionArguments, MetricsAuth, OBJECT_METRICS_LIMIT, RunArguments, STALLED_AFTER,
-    SandboxArguments,
+    Adoption, ClientArguments, ElectionArguments, MetricsAuth, OBJECT_METRICS_LIMIT, RunArguments,
+    STALLED_AFTER, SandboxArguments,
 };
 use crate::client;
-use crate::client::requests::explain;
+use crate::client::refusal::explain;
 use crate::commands::run::{self, RunError};
-use crate::reconcile::controller::Adoption;
 
 /// One user at a time: fewer than in a cluster are plenty.
 const WORKERS: u16 = 4;

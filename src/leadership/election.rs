@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use engine::pass::Refusal;
 use jiff::Timestamp;
-use kube::api::PostParams;
 use kube::runtime::watcher;
 use kube::{Api, Client};
 use lease::{Claim, Elector, Record, Reply, Request, Timings, Todo};
@@ -22,7 +21,7 @@ use crate::leadership::Announcer;
 use crate::serve::metrics::Metrics;
 use crate::watch::renewal::Orders;
 use crate::watch::{self, Sink};
-use crate::write::live::FIELD_MANAGER;
+use crate::write::manager::post_params;
 
 /// Giving the lease back may take so long; after that it is left to expire.
 const RELEASE: Duration = Duration::from_millis(250);
@@ -169,7 +168,7 @@ impl Election {
 
     async fn carry_out(&mut self, request: Request) -> Reply {
         let api: Api<Object> = self.server.objects(Kind::Lease, &self.seat.namespace);
-        let params = PostParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PostParams::default() };
+        let params = post_params(false);
         let sent = async {
             match request {
                 Request::Read => self.server.send("get", "leases", api.get(&self.seat.name)).await,

@@ -18,24 +18,6 @@ use crate::shard::Shard;
 use crate::watch::pods::PodWatches;
 use crate::write::events::Events;
 
-/// What to do with orphans that match a selector and lack Rollwright's label.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Adoption {
-    /// Report them, with the command that hands them over.
-    Labelled,
-    /// Label and adopt them, as apps/v1 would.
-    Any,
-}
-
-impl From<Adoption> for engine::Adoption {
-    fn from(adoption: Adoption) -> Self {
-        match adoption {
-            Adoption::Labelled => Self::Labelled,
-            Adoption::Any => Self::Any,
-        }
-    }
-}
-
 /// One flavour's controller.
 pub(crate) struct Controller {
     pub(crate) flavour: Flavour,

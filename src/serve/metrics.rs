@@ -5,6 +5,7 @@
 //! `rollwright_`. docs/reference/metrics.md lists all of them.
 
 pub(crate) mod objects;
+pub(crate) mod queue;
 pub(crate) mod standard;
 pub(crate) mod traffic;
 

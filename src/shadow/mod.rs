@@ -29,6 +29,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use engine::pass::Refusal;
+use engine::rivalry::FIELD_MANAGER;
 use jiff::Timestamp;
 use kube::api::ListParams;
 use plan::Flavour;
@@ -47,7 +48,6 @@ use crate::index::Key;
 use crate::serve::admin::{self, Pages};
 use crate::serve::health::{Health, WatchPulse};
 use crate::serve::metrics::Metrics;
-use crate::write::live;
 use follow::{News, Order, Which};
 use keep::Keep;
 use observer::{Observer, Reasons, version_of};
@@ -152,7 +152,7 @@ fn health(clients: &WatchPair, flavour: Flavour) -> Health {
 fn default_manager(flavour: Flavour) -> &'static str {
     match flavour {
         Flavour::AppsV1 => "kube-controller-manager",
-        Flavour::Rollwright => live::FIELD_MANAGER,
+        Flavour::Rollwright => FIELD_MANAGER,
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use api::decode;
+use engine::rivalry::FIELD_MANAGER;
 use jiff::{SignedDuration, Timestamp};
 use plan::{Flavour, ReplicaSet, Workload};
 use tracing::{debug, info, warn};
@@ -16,7 +17,6 @@ use crate::shadow::keep::Keep;
 use crate::shadow::sight::{Change, Ignored, InCharge, Noticed, Sighting};
 use crate::shadow::tally::Tally;
 use crate::watch::caches;
-use crate::write::live;
 
 /// A write that agrees with nothing is judged once more after this time: one of the watches may
 /// have been late with what the controller had seen.
@@ -53,7 +53,7 @@ impl Observer {
     pub(crate) fn new(flavour: Flavour, manager: String, tally: Tally, keep: Keep, reasons: Reasons) -> Self {
         Self {
             flavour,
-            fleet: Fleet::new(flavour, manager == live::FIELD_MANAGER),
+            fleet: Fleet::new(flavour, manager == FIELD_MANAGER),
             in_charge: InCharge { manager },
             tally,
             keep,

@@ -9,34 +9,28 @@
 //! has ended when the other one begins. A watch that does not lag only ends it sooner.
 
 mod intake;
+mod members;
 mod selector;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use engine::namespaces::{Namespaces, Sighting};
+use engine::namespaces::Namespaces;
 use engine::pass::Refusal;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use kube::ResourceExt as _;
 use kube::core::PartialObjectMeta;
-use kube::runtime::watcher;
-use kube::{Api, ResourceExt as _};
 use plan::Map;
 use plan::durations::HANDOVER;
 use tokio::sync::{Notify, watch as signal};
-use tokio::task::JoinSet;
-use tracing::{error, info};
 
 use crate::client::object::{Kind, Object};
 use crate::client::requests::Server;
 use crate::client::{ClientError, Dial, WatchClient, client};
 use crate::clock;
-use crate::reconcile::controller::Controller;
 use crate::serve::metrics::Metrics;
-use crate::watch::caches::Cache;
-use crate::watch::renewal::Orders;
-use crate::watch::{self, Sink};
 
 pub(crate) use selector::Selector;
 
@@ -70,9 +64,6 @@ pub(crate) struct Shard {
     lists: signal::Sender<u64>,
 }
 
-/// An API's controller, and its caches.
-pub(crate) type Member = (Arc<Controller>, Vec<Cache>);
-
 impl Shard {
     pub(crate) fn new(
         selector: Selector,
@@ -91,21 +82,6 @@ impl Shard {
             is_open: signal::channel(false).0,
             lists: signal::channel(0).0,
         }))
-    }
-
-    /// Starts to watch namespaces, and takes them in as they come.
-    pub(crate) fn start(self: &Arc<Self>, members: Vec<Member>, tasks: &mut JoinSet<()>) {
-        info!(selector = %self.selector, "managing Deployments of namespaces with these labels only");
-        for (controller, caches) in &members {
-            let (shard, controller, caches) = (self.clone(), controller.clone(), caches.clone());
-            tasks.spawn(intake::take_in(shard, controller, caches));
-        }
-        let members = Arc::new(members);
-        let api = Api::<PartialObjectMeta<Object>>::all_with(self.watch.client.clone(), &Kind::Namespace);
-        let sink = Listener { shard: self.clone(), members: members.clone() };
-        let pulse = self.watch.pulse.clone();
-        tasks.spawn(watch::watch(api, watch::config(None), pulse, Orders::none(), sink));
-        tasks.spawn(self.clone().settle(members));
     }
 
     /// Waits until the namespaces are known that are ours from the start. Lists that begin then show
@@ -191,124 +167,11 @@ impl Shard {
         self.selector.matches(&labels)
     }
 
-    /// Takes namespaces in when they have been left alone for long enough.
-    async fn settle(self: Arc<Self>, members: Arc<Vec<Member>>) {
-        loop {
-            let next = self.settle_now(&members);
-            let due = async {
-                match next {
-                    Some(due) => tokio::time::sleep_until(due.into()).await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                () = due => {}
-                () = self.news.notified() => {}
-            }
-        }
-    }
-
-    /// Says when to look again.
-    fn settle_now(&self, members: &[Member]) -> Option<Instant> {
-        let now = clock::now();
-        let mut namespaces = self.namespaces();
-        let settled = namespaces.settle(now);
-        for namespace in &settled {
-            info!(namespace, "this namespace is ours now");
-            members.iter().for_each(|(controller, _)| controller.index().take_in(namespace));
-        }
-        self.show(&namespaces);
-        let opens = self.listed.borrow().map(|listed| listed + HANDOVER);
-        let is_open = opens.is_some_and(|opens| opens <= now);
-        let next_due = namespaces.next_due().into_iter().chain(opens.filter(|_| !is_open)).min();
-        drop(namespaces);
-        if !settled.is_empty() {
-            self.lists_came();
-        }
-        self.is_open.send_if_modified(|known| !std::mem::replace(known, is_open) && is_open);
-        next_due
-    }
-
-    fn show(&self, namespaces: &Namespaces) {
-        let count = namespaces.count();
-        for (standing, count) in
-            [("ours", count.ours), ("joining", count.joining), ("elsewhere", count.elsewhere)]
-        {
-            let gauge = self.metrics.namespaces.with_label_values(&[standing]);
-            gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
-        }
-    }
-
     fn namespaces(&self) -> MutexGuard<'_, Namespaces> {
         self.namespaces.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn looks(&self) -> MutexGuard<'_, HashMap<String, Arc<Look>>> {
         self.looks.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// What the watch of namespaces feeds.
-struct Listener {
-    shard: Arc<Shard>,
-    members: Arc<Vec<Member>>,
-}
-
-impl Listener {
-    /// Takes a change over. Whoever is ours no more is let go before anybody else comes to know: of the
-    /// locks, that of the namespaces is taken first.
-    fn turn(&self, change: impl FnOnce(&mut Namespaces) -> Vec<String>) {
-        let mut namespaces = self.shard.namespaces();
-        let left = change(&mut namespaces);
-        for namespace in &left {
-            info!(namespace, "this namespace is ours no more");
-            self.shard.looks().remove(namespace);
-            for (controller, caches) in self.members.iter() {
-                controller.queue.feed(|engine, now| engine.let_go(namespace, now));
-                caches.iter().for_each(|cache| cache.quarantine.let_go(namespace));
-            }
-        }
-        drop(namespaces);
-        self.shard.news.notify_one();
-    }
-}
-
-impl Sink<PartialObjectMeta<Object>> for Listener {
-    type Item = Sighting;
-
-    fn read(&self, object: PartialObjectMeta<Object>) -> Option<Sighting> {
-        let version = object.resource_version().unwrap_or_default();
-        Some(Sighting { is_selected: self.shard.selects(&object), name: object.name_any(), version })
-    }
-
-    fn reset(&self, items: Vec<Sighting>) {
-        let now = clock::now();
-        self.turn(|namespaces| namespaces.reset(items, now));
-        if self.shard.listed.send_if_modified(|listed| listed.replace(listed.unwrap_or(now)).is_none()) {
-            info!(selector = %self.shard.selector, "namespaces are known; those of this shard are left alone for {} s", HANDOVER.as_secs());
-            self.shard.news.notify_one();
-        }
-    }
-
-    fn apply(&self, item: Sighting) {
-        let (now, name) = (clock::now(), item.name.clone());
-        self.turn(|namespaces| Vec::from_iter(namespaces.apply(item, now).then_some(name)));
-    }
-
-    fn delete(&self, object: &PartialObjectMeta<Object>) {
-        let name = object.name_any();
-        self.turn(|namespaces| Vec::from_iter(namespaces.delete(&name).then_some(name)));
-    }
-
-    fn failed(&self, error: &watcher::Error, failures: u32) {
-        let is_forbidden = matches!(
-            error,
-            watcher::Error::InitialListFailed(kube::Error::Api(status))
-            | watcher::Error::WatchStartFailed(kube::Error::Api(status)) if status.code == 403
-        );
-        if is_forbidden && failures % 15 == 1 {
-            error!("--selector needs the rights to get, list and watch namespaces; waiting for them");
-        }
-        watch::log_failure(&self.shard.metrics, "namespaces", error, failures);
     }
 }

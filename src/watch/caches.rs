@@ -17,11 +17,11 @@ use tokio::task::JoinSet;
 use tracing::{error, info};
 
 use crate::client::object::{Kind, Object};
+use crate::client::pulse::Pulse;
 use crate::client::{WatchClient, WatchPair};
 use crate::clock;
 use crate::index::{Key, Placed};
 use crate::reconcile::controller::Controller;
-use crate::serve::health::Pulse;
 use crate::shard::Shard;
 use crate::watch::quarantine::Quarantine;
 use crate::watch::renewal::{Orders, Renewer, renewal};

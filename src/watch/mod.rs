@@ -18,17 +18,14 @@ use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 use tracing::{debug, warn};
 
+use crate::client::lifeline::IDLE_SECONDS;
 use crate::client::object::Object;
-use crate::client::requests::{explain, refusal};
+use crate::client::pulse::Pulse;
+use crate::client::refusal::{explain, refusal};
 use crate::clock;
-use crate::serve::health::Pulse;
 use crate::serve::metrics::Metrics;
 use crate::watch::renewal::Orders;
 
-/// The server ends a watch after this long.
-const IDLE_SECONDS: u32 = 90;
-/// A watch that has been silent for longer is on a dead connection.
-pub(crate) const SILENCE_MAX: Duration = Duration::from_secs(IDLE_SECONDS as u64 + 5);
 /// The text of a page is held several times over while it is read, and both watches of an API list at
 /// once.
 const PAGE_SIZE: u32 = 50;

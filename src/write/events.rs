@@ -23,7 +23,7 @@ use tracing::{debug, warn};
 use crate::client::object::{Kind, Object};
 use crate::client::requests::{Authority, Server};
 use crate::clock;
-use crate::write::live::{patch_params, post_params};
+use crate::write::manager::{patch_params, post_params};
 use correlator::{Correlator, Verdict};
 use steps::Steps;
 

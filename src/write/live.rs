@@ -9,7 +9,7 @@ use engine::index::Key;
 use engine::pass::{Outcome, Refusal};
 use engine::port::{self, Cause, Labels, Note, Port, Reply, Request};
 use jiff::Timestamp;
-use kube::api::{DeleteParams, GetParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::api::{DeleteParams, GetParams, ListParams, Patch, Preconditions};
 use kube::core::request::Error as Malformed;
 use plan::keys::{MANAGED_LABEL, MANAGED_VALUE, reason};
 use plan::{Action, Claim, Workload};
@@ -24,8 +24,7 @@ use crate::clock;
 use crate::reconcile::controller::Controller;
 use crate::reconcile::rollouts;
 use crate::write::events::About;
-
-pub(crate) use engine::rivalry::FIELD_MANAGER;
+use crate::write::manager::{patch_params, post_params};
 
 const PAGE_SIZE: u32 = 100;
 
@@ -37,14 +36,6 @@ pub(crate) struct Live<'a> {
     pub(crate) term: u64,
     /// The number of the time that the namespace is ours for, if it is.
     pub(crate) stay: Option<u64>,
-}
-
-pub(crate) fn patch_params() -> PatchParams {
-    PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() }
-}
-
-pub(crate) fn post_params(dry_run: bool) -> PostParams {
-    PostParams { dry_run, field_manager: Some(FIELD_MANAGER.to_owned()) }
 }
 
 impl port::Object for Object {

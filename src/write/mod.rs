@@ -2,3 +2,4 @@
 
 pub(crate) mod events;
 pub(crate) mod live;
+pub(crate) mod manager;

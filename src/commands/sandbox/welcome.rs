@@ -5,6 +5,8 @@ use std::path::Path;
 
 use tracing::warn;
 
+use crate::commands::print;
+
 /// Prints it; `applied` are the names of the Deployments that are there already.
 pub(super) fn print(kubeconfig: Option<&Path>, port: u16, applied: &[String]) {
     let path = env::var_os("PATH").unwrap_or_default();
@@ -13,7 +15,7 @@ pub(super) fn print(kubeconfig: Option<&Path>, port: u16, applied: &[String]) {
     let directory = program.as_deref().and_then(Path::parent);
     let directory = directory.filter(|directory| directory.join(OURS).is_file() && !is_on_path(OURS));
     let text = text(kubeconfig, port, applied, is_on_path(KUBECTL), directory);
-    if let Err(error) = crate::print(&text) {
+    if let Err(error) = print::print(&text) {
         warn!(%error, "nobody reads what is printed");
     }
 }

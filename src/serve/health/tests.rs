@@ -1,3 +1,7 @@
+use std::sync::{Mutex, PoisonError};
+
+use tokio::time::Instant;
+
 use super::*;
 
 const LIMIT: Duration = Duration::from_secs(180);

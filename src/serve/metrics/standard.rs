@@ -1,7 +1,6 @@
 //! The metrics that every controller has, by the names, labels and buckets of client-go and
 //! controller-runtime: dashboards and alerts for these work here too.
 
-use std::sync::Weak;
 use std::time::Duration;
 
 use prometheus::{
@@ -9,8 +8,7 @@ use prometheus::{
     IntGaugeVec, Opts, Registry, exponential_buckets,
 };
 
-use super::{Metrics, add};
-use crate::reconcile::controller::Controller;
+use super::add;
 
 /// client-go's buckets of a request's latency.
 const REQUEST_BUCKETS: [f64; 12] = [0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0];
@@ -231,13 +229,13 @@ impl Reconciled {
 /// The standard metrics of one controller.
 pub(crate) struct Meters {
     controller: String,
-    depth: IntGauge,
-    adds: IntCounter,
+    pub(super) depth: IntGauge,
+    pub(super) adds: IntCounter,
     retries: IntCounter,
     waited_seconds: Histogram,
     worked_seconds: Histogram,
-    unfinished_seconds: Gauge,
-    longest_seconds: Gauge,
+    pub(super) unfinished_seconds: Gauge,
+    pub(super) longest_seconds: Gauge,
     reconciles: IntCounterVec,
     errors: IntCounter,
     terminal_errors: IntCounter,
@@ -288,23 +286,6 @@ impl Meters {
     pub(crate) fn panicked(&self) {
         self.panics.inc();
     }
-}
-
-/// Reads the queue of a controller whenever metrics are read.
-pub(crate) fn watch_queue(metrics: &Metrics, controller: Weak<Controller>) {
-    metrics.before_reading(move || {
-        let Some(controller) = controller.upgrade() else { return };
-        let (reading, meters) = (controller.queue.reading(), &controller.meters);
-        let api = controller.flavour.api_version();
-        for (reason, keys) in controller.queue.waiting() {
-            let gauge = controller.metrics.waiting.with_label_values(&[api, reason.as_str()]);
-            gauge.set(i64::try_from(keys).unwrap_or(i64::MAX));
-        }
-        meters.depth.set(i64::try_from(reading.depth).unwrap_or(i64::MAX));
-        meters.adds.inc_by(reading.added.saturating_sub(meters.adds.get()));
-        meters.unfinished_seconds.set(reading.unfinished.as_secs_f64());
-        meters.longest_seconds.set(reading.longest.as_secs_f64());
-    });
 }
 
 fn counters(

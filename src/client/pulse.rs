@@ -1,0 +1,61 @@
+//! The signs of life of a watch, or of other work that goes on without an end.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// When something last gave a sign of life, and whether it is known to be broken.
+#[derive(Debug)]
+pub(crate) struct Pulse {
+    last: Mutex<Instant>,
+    is_broken: AtomicBool,
+    spared_until: Mutex<Option<Instant>>,
+}
+
+impl Pulse {
+    pub(crate) fn new() -> Self {
+        Self {
+            last: Mutex::new(Instant::now()),
+            is_broken: AtomicBool::new(false),
+            spared_until: Mutex::default(),
+        }
+    }
+
+    /// It is alive now.
+    pub(crate) fn beat(&self) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// How long ago that was.
+    pub(crate) fn age(&self) -> Duration {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+    }
+
+    /// It failed, and is being tried again.
+    pub(crate) fn fell_ill(&self) {
+        self.is_broken.store(true, Ordering::SeqCst);
+    }
+
+    /// It works again.
+    pub(crate) fn recovered(&self) {
+        self.is_broken.store(false, Ordering::SeqCst);
+    }
+
+    pub(crate) fn is_broken(&self) -> bool {
+        self.is_broken.load(Ordering::SeqCst)
+    }
+
+    /// The server asked to be spared for this long.
+    pub(crate) fn spare(&self, asked: Duration) {
+        let mut until = self.spared_until.lock().unwrap_or_else(PoisonError::into_inner);
+        *until = (*until).max(Some(Instant::now() + asked));
+    }
+
+    /// For how long the server still wants to be spared.
+    pub(crate) fn rest(&self) -> Duration {
+        let until = *self.spared_until.lock().unwrap_or_else(PoisonError::into_inner);
+        until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()))
+    }
+}
