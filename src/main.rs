@@ -9,7 +9,6 @@ mod commands;
 mod leadership;
 mod reconcile;
 mod serve;
-mod shadow;
 mod shard;
 mod watch;
 #[cfg(test)]
@@ -22,7 +21,7 @@ use clap::Parser as _;
 
 use args::{Arguments, Command};
 use commands::print::print;
-use commands::{crd, lint, probe, run, sandbox};
+use commands::{crd, lint, probe, run, sandbox, shadow};
 pub(crate) use engine::index;
 use serve::logging;
 

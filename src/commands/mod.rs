@@ -10,3 +10,4 @@ pub(crate) mod sandbox;
 #[cfg(not(feature = "sandbox"))]
 #[path = "without_sandbox.rs"]
 pub(crate) mod sandbox;
+pub(crate) mod shadow;

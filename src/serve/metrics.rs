@@ -14,8 +14,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use plan::Turn;
 use prometheus::core::Collector;
 use prometheus::{
-    Encoder, Gauge, GaugeVec, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec,
-    Opts, Registry, TextEncoder,
+    Encoder, GaugeVec, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
+    Registry, TextEncoder,
 };
 
 use standard::Standard;
@@ -166,19 +166,9 @@ impl Metrics {
         self.newer_specs.with_label_values(&[api]);
     }
 
-    /// Registers a further counter.
-    pub(crate) fn counters(
-        &self,
-        name: &str,
-        help: &str,
-        labels: &[&str],
-    ) -> Result<IntCounterVec, prometheus::Error> {
-        counters(&self.registry, name, help, labels)
-    }
-
-    /// Registers a further gauge.
-    pub(crate) fn gauge(&self, name: &str, help: &str) -> Result<Gauge, prometheus::Error> {
-        add(&self.registry, Gauge::new(named(name), help)?)
+    /// Where further metrics are registered.
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.registry
     }
 
     /// Has this done before metrics are read, each time.

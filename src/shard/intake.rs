@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use api::decode;
+use api::decode::{self, Defaults};
 use engine::index::{Listed, Placed};
 use engine::packed::Packed;
 use engine::pass::Refusal;
@@ -82,10 +82,11 @@ async fn workloads(
     caches: &[Cache],
     namespace: &str,
 ) -> Result<Listed<Packed<Workload>>, Refusal> {
-    let api = controller.server.objects(Kind::Deployment(controller.flavour), namespace);
+    let flavour = controller.flavour;
+    let api = controller.server.objects(Kind::Deployment(flavour), namespace);
     pages(controller, &api, "deployments", ListParams::default(), |mut object| {
-        caches::slim(&mut object.body);
-        let decoded = caches::workload(controller.flavour, &object.body);
+        decode::slim(&mut object.body);
+        let decoded = decode::workload(flavour, &object.body, Defaults::of(flavour));
         judge(caches, "deployments", &object, decoded.as_ref().err());
         decoded.ok().map(Packed::from)
     })

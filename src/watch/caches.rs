@@ -9,8 +9,7 @@ use engine::rivalry::Sighting;
 use engine::territory;
 use kube::Api;
 use kube::runtime::watcher;
-use plan::keys::LAST_APPLIED;
-use plan::{Flavour, Workload};
+use plan::Workload;
 use serde_json::Value;
 use tokio::sync::watch as signal;
 use tokio::task::JoinSet;
@@ -167,10 +166,11 @@ impl Sink<Unread> for Workloads {
         if !self.0.admits(unread.metadata()) {
             return None;
         }
+        let flavour = self.0.controller.flavour;
         let (mut object, whole) = unread.read();
         let key = Key { namespace: object.namespace().to_owned(), name: object.name().to_owned() };
-        slim(&mut object.body);
-        let decoded = whole.and_then(|()| workload(self.0.controller.flavour, &object.body));
+        decode::slim(&mut object.body);
+        let decoded = whole.and_then(|()| decode::workload(flavour, &object.body, Defaults::of(flavour)));
         if let Ok(workload) = &decoded {
             let sighting = Sighting::new(workload, object.status_writer.take());
             self.0.controller.engine.saw_status(&key, sighting, clock::now());
@@ -230,20 +230,6 @@ impl Sink<Unread> for Workloads {
             watch::log_failure(&controller.metrics, self.0.kind, error, failures);
         }
     }
-}
-
-/// Drops what nobody reads and what is large. The key stays, since it tells that there are
-/// annotations at all.
-pub(crate) fn slim(object: &mut Value) {
-    let annotations = object.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
-    if let Some(applied) = annotations.and_then(|annotations| annotations.get_mut(LAST_APPLIED)) {
-        *applied = Value::from("");
-    }
-}
-
-/// Decodes a Deployment as its API requires.
-pub(crate) fn workload(flavour: Flavour, body: &Value) -> Result<Workload, decode::Rejected> {
-    decode::workload(flavour, body, Defaults::of(flavour))
 }
 
 struct Sets(Common);

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1 as meta;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use plan::intstr::{IntOrPercent, signed_decimal};
-use plan::keys::ROLLBACK_TO;
+use plan::keys::{LAST_APPLIED, ROLLBACK_TO};
 use plan::selector::{LabelSelector, Requirement};
 use plan::{Flavour, Map, Pod, ReplicaSet, SetFailure, SetStatus, Strategy, TemplateSummary, Workload};
 use serde::de::value::MapDeserializer;
@@ -43,6 +43,15 @@ impl Defaults {
     #[must_use]
     pub fn of(flavour: Flavour) -> Self {
         if flavour.is_custom_resource() { Self::Apply } else { Self::Literal }
+    }
+}
+
+/// Drops from a Deployment what nobody reads and what is large. The key stays, since it tells that there are
+/// annotations at all.
+pub fn slim(object: &mut Value) {
+    let annotations = object.pointer_mut("/metadata/annotations").and_then(Value::as_object_mut);
+    if let Some(applied) = annotations.and_then(|annotations| annotations.get_mut(LAST_APPLIED)) {
+        *applied = Value::from("");
     }
 }
 

@@ -13,7 +13,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelecto
 use rollwright_api::crd::crd;
 use serde_json::Value;
 
-const SHIPPED: [&str; 7] = [
+const SHIPPED: [&str; 8] = [
     "src",
     "crates/cli/src",
     "crates/diagnosis/src",
@@ -21,6 +21,7 @@ const SHIPPED: [&str; 7] = [
     "crates/lease/src",
     "crates/admission/src/lint",
     "crates/plan/src",
+    "crates/shadow/src",
 ];
 /// Only tests are in there.
 const TESTS: &str = "src/whole";
@@ -28,11 +29,11 @@ const TESTS: &str = "src/whole";
 const SHARED: [&str; 4] = ["conditions", "replicas", "selector", "template"];
 /// Where a name is somebody else's.
 const OTHERS: [(&str, &str, &str); 6] = [
-    ("src/shadow/case.rs", "minReadySeconds", "the format of recorded cases (tests/oracle/FORMAT.md)"),
-    ("src/shadow/mask.rs", "lastTransitionTime", "words of recorded cases"),
-    ("src/shadow/mask.rs", "lastUpdateTime", "words of recorded cases"),
-    ("src/shadow/mask.rs", "maxSurge", "words of recorded cases"),
-    ("src/shadow/mask.rs", "maxUnavailable", "words of recorded cases"),
+    ("crates/shadow/src/case.rs", "minReadySeconds", "the format of recorded cases (tests/oracle/FORMAT.md)"),
+    ("crates/shadow/src/mask.rs", "lastTransitionTime", "words of recorded cases"),
+    ("crates/shadow/src/mask.rs", "lastUpdateTime", "words of recorded cases"),
+    ("crates/shadow/src/mask.rs", "maxSurge", "words of recorded cases"),
+    ("crates/shadow/src/mask.rs", "maxUnavailable", "words of recorded cases"),
     ("crates/cli/src/history.rs", "readyReplicas", "what `-o json` prints of a revision"),
 ];
 

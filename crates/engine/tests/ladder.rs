@@ -14,7 +14,7 @@ const ALLOWED: [(&str, &str); 10] = [
     ("crates/engine/src/pass.rs", "a pass, for the ladder"),
     ("dev/oracle/src/runner.rs", "recorded cases begin after the ladder"),
     ("dev/explore/src/door.rs", "exploration visits every state of a pass"),
-    ("src/shadow/intent.rs", "shadow makes a pass over what it has seen, and sends nothing"),
+    ("crates/shadow/src/intent.rs", "shadow makes a pass over what it has seen, and sends nothing"),
     ("crates/cli/src/projection.rs", "the what-if of the command line makes passes over an imagined cluster"),
     ("dev/figures/src/main.rs", "counts the planner's instructions"),
     ("dev/figures/src/snapshots.rs", "checks what they are counted of"),

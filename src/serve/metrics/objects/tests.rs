@@ -1,8 +1,8 @@
+use api::decode::{self, Defaults};
 use plan::Flavour;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::watch::caches;
 
 fn shown(status: &Value) -> String {
     let body = json!({
@@ -13,7 +13,7 @@ fn shown(status: &Value) -> String {
         "spec": {"replicas": 10, "template": {}},
         "status": status,
     });
-    let workload = caches::workload(Flavour::Rollwright, &body).expect("a Deployment");
+    let workload = decode::workload(Flavour::Rollwright, &body, Defaults::Apply).expect("a Deployment");
     let mut text = Vec::new();
     render(&[Shown { api: "rollwright.dev/v1", workloads: vec![workload.into()], omitted: 7 }], &mut text);
     String::from_utf8(text).expect("text")

@@ -2,17 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use prometheus::{Gauge, IntCounterVec};
+use prometheus::{Gauge, IntCounterVec, Opts, Registry};
 use serde_json::{Value, json};
 
-use crate::serve::metrics::Metrics;
-use crate::shadow::judge::Verdict;
-use crate::shadow::sight::Ignored;
+use crate::judge::Verdict;
+use crate::sight::Ignored;
 
 type Counts = BTreeMap<&'static str, u64>;
 
 /// Counts since the start.
-pub(crate) struct Tally {
+pub struct Tally {
     api: &'static str,
     /// Writes of the controller in charge by kind.
     writes: Counts,
@@ -38,20 +37,34 @@ struct Meters {
 }
 
 impl Meters {
-    fn new(metrics: &Metrics) -> Result<Self, prometheus::Error> {
-        let counters = |name, help, labels: &[&str]| metrics.counters(name, help, labels);
+    fn new(registry: &Registry) -> Result<Self, prometheus::Error> {
+        let counters = |name: &str, help: &str, labels: &[&str]| {
+            let counters = IntCounterVec::new(Opts::new(name, help), labels)?;
+            registry.register(Box::new(counters.clone()))?;
+            Ok::<_, prometheus::Error>(counters)
+        };
+        let agreement = Gauge::new(
+            "rollwright_shadow_agreement_ratio",
+            "Agreed writes among those compared, wanted deviations aside.",
+        )?;
+        registry.register(Box::new(agreement.clone()))?;
         Ok(Self {
             writes: counters(
-                "shadow_writes_total",
+                "rollwright_shadow_writes_total",
                 "Writes of the controller in charge, and idle Deployments that were checked.",
                 &["kind", "verdict"],
             )?,
-            wanted: counters("shadow_wanted_deviations_total", "Divergences on purpose.", &["rule"])?,
-            ignored: counters("shadow_ignored_total", "Changes that were not compared.", &["kind"])?,
-            agreement: metrics.gauge(
-                "shadow_agreement_ratio",
-                "Agreed writes among those compared, wanted deviations aside.",
+            wanted: counters(
+                "rollwright_shadow_wanted_deviations_total",
+                "Divergences on purpose.",
+                &["rule"],
             )?,
+            ignored: counters(
+                "rollwright_shadow_ignored_total",
+                "Changes that were not compared.",
+                &["kind"],
+            )?,
+            agreement,
         })
     }
 }
@@ -60,8 +73,12 @@ impl Meters {
 const AT_REST: &str = "at-rest";
 
 impl Tally {
-    pub(crate) fn new(api: &'static str, metrics: &Metrics) -> Result<Self, prometheus::Error> {
-        let meters = Meters::new(metrics)?;
+    /// Nothing has been counted yet.
+    ///
+    /// # Errors
+    /// If the registry has metrics of these names already.
+    pub fn new(api: &'static str, registry: &Registry) -> Result<Self, prometheus::Error> {
+        let meters = Meters::new(registry)?;
         meters.agreement.set(1.0);
         Ok(Self {
             api,
@@ -125,7 +142,8 @@ impl Tally {
     }
 
     /// Whether nothing of the controller in charge was seen although statuses change.
-    pub(crate) fn sees_only_others(&self) -> bool {
+    #[must_use]
+    pub fn sees_only_others(&self) -> bool {
         self.compared() == 0
             && self.ignored.get(Ignored::StatusByOthers.word()).is_some_and(|count| *count > 0)
     }
@@ -144,7 +162,8 @@ impl Tally {
     }
 
     /// Everything, for machines.
-    pub(crate) fn json(&self, deployments: usize, seconds: u64) -> Value {
+    #[must_use]
+    pub fn json(&self, deployments: usize, seconds: u64) -> Value {
         json!({
             "api": self.api,
             "seconds": seconds,
@@ -161,7 +180,8 @@ impl Tally {
     }
 
     /// The same in a line.
-    pub(crate) fn line(&self, deployments: usize, seconds: u64) -> String {
+    #[must_use]
+    pub fn line(&self, deployments: usize, seconds: u64) -> String {
         let percent = self.agreement() * 100.0;
         format!(
             "{api} after {seconds} s: {deployments} deployments; writes {compared} ({writes}), agreed {agreed}, \

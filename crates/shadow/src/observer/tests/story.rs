@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::serve::metrics::Metrics;
-use crate::shadow::tally::Tally;
+use crate::tally::Tally;
 
 pub(super) const KCM: &str = "kube-controller-manager";
 
@@ -20,7 +19,7 @@ pub(super) struct Story {
 impl Story {
     pub(super) fn new(name: &str) -> Self {
         let directory = std::env::temp_dir().join(format!("shadow-{name}-{}", std::process::id()));
-        let tally = Tally::new("apps/v1", &Metrics::new().unwrap()).unwrap();
+        let tally = Tally::new("apps/v1", &prometheus::Registry::new()).unwrap();
         let keep = Keep::new(Some(&directory), false).unwrap();
         let mut observer = Observer::new(Flavour::AppsV1, KCM.to_owned(), tally, keep, Reasons::default());
         for which in Which::ALL {
@@ -34,8 +33,8 @@ impl Story {
         let mut object = object.clone();
         object["metadata"]["resourceVersion"] = json!(self.version.to_string());
         object["metadata"]["managedFields"] = json!([author]);
-        let signed: Signed = serde_json::from_value(object).unwrap();
-        let news = News::Object { which, at: Timestamp::now(), is_gone, object: Box::new(signed) };
+        let signed = Box::new(Signed::new(object));
+        let news = News::Object { which, at: Timestamp::now(), is_gone, object: signed };
         self.observer.see(self.version, news);
     }
 

@@ -8,15 +8,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use plan::Flavour;
 use tracing::warn;
 
-use crate::shadow::case;
-use crate::shadow::judge::Divergence;
-use crate::shadow::mask::Mask;
+use crate::case;
+use crate::judge::Divergence;
+use crate::mask::Mask;
 
 /// More of them would say the same.
 const FILES_MAX: usize = 1000;
 
 /// Where divergences go.
-pub(crate) struct Keep {
+pub struct Keep {
     directory: Option<PathBuf>,
     mask: Option<Mask>,
     saved: AtomicUsize,
@@ -24,7 +24,10 @@ pub(crate) struct Keep {
 
 impl Keep {
     /// Makes sure that the directory is there and can be written to.
-    pub(crate) fn new(directory: Option<&Path>, hash_names: bool) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// If it cannot.
+    pub fn new(directory: Option<&Path>, hash_names: bool) -> io::Result<Self> {
         if let Some(directory) = directory {
             fs::create_dir_all(directory)?;
             let probe = directory.join(".rollwright-shadow");

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use plan::{Flavour, ReplicaSet, Workload};
 use serde_json::Value;
 
-use crate::index::Key;
+use engine::index::Key;
 
 /// How far back a controller's view may lie: its caches lag, and its writes may be throttled.
 const WINDOW: SignedDuration = SignedDuration::from_secs(20);

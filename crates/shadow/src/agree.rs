@@ -12,9 +12,9 @@ use plan::{
 };
 use serde::Deserialize as _;
 
-use crate::shadow::fleet::{Item, View};
-use crate::shadow::intent::Intent;
-use crate::shadow::sight::Write;
+use crate::fleet::{Item, View};
+use crate::intent::Intent;
+use crate::sight::Write;
 
 /// Whether the write is what was intended, or on the way to it. `name` is that of the set which
 /// was created where the intent creates one.

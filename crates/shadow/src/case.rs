@@ -1,13 +1,13 @@
 //! A divergence as a case of the oracle (tests/oracle/FORMAT.md), to be replayed and sent on.
 
+use api::decode;
 use plan::keys::{HASH_LABEL, LAST_APPLIED};
 use plan::{Action, Flavour, ReplicaSet, Status};
 use serde_json::{Map, Value, json};
 
-use crate::shadow::author;
-use crate::shadow::judge::Divergence;
-use crate::shadow::sight::Write;
-use crate::watch::caches;
+use crate::author;
+use crate::judge::Divergence;
+use crate::sight::Write;
 
 /// What stands for the hash of a set that is to be created, since it differs by implementation.
 const HASH: &str = "<hash>";
@@ -58,7 +58,7 @@ fn set(object: &mut Value, key: &str, value: Value) {
 /// Without what nobody reads and what may be large or secret.
 fn plain(body: &Value) -> Value {
     let mut body = body.clone();
-    caches::slim(&mut body);
+    decode::slim(&mut body);
     body
 }
 

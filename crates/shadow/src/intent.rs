@@ -18,8 +18,8 @@ use plan::{
 };
 use serde_json::Value;
 
-use crate::shadow::fleet::View;
-use crate::shadow::reports;
+use crate::fleet::View;
+use crate::reports;
 
 /// What a view leaves open.
 #[derive(Clone, Debug)]

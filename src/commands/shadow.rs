@@ -4,36 +4,22 @@
 //! the status of a Deployment with the writes that the production planner would have made, from the states
 //! that this controller may have read.
 //!
-//! The way of a change: [`follow`] watches and puts the events of both kinds into one order. [`observer`]
-//! takes them, and [`sight`] and [`author`] find what was written and by whom. [`fleet`] keeps the states
-//! of the last seconds. [`judge`] has [`intent`] run the planner over them and [`agree`] compare. [`tally`]
-//! counts. [`case`], [`mask`] and [`keep`] save what diverges.
+//! The `shadow` crate compares. This module connects it to the API server: it watches, reports, and serves.
 
-mod agree;
-mod author;
-mod case;
-mod fleet;
 mod follow;
-mod intent;
-mod judge;
-mod keep;
-mod mask;
-mod observer;
-mod reports;
-mod sight;
-mod tally;
 
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use engine::index::Key;
 use engine::pass::Refusal;
 use engine::rivalry::FIELD_MANAGER;
 use jiff::Timestamp;
 use kube::api::ListParams;
 use plan::Flavour;
 use serde_json::{Map, Value, json};
+use shadow::{Keep, News, Observer, Reasons, Tally, Which};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
@@ -44,14 +30,11 @@ use crate::args::{Bind, Report, ShadowArguments};
 use crate::client::object::Object;
 use crate::client::requests::Server;
 use crate::client::{self, ClientError, WatchPair};
-use crate::index::Key;
+use crate::commands::print::print;
 use crate::serve::admin::{self, Pages};
 use crate::serve::health::{Health, WatchPulse};
 use crate::serve::metrics::Metrics;
-use follow::{News, Order, Which};
-use keep::Keep;
-use observer::{Observer, Reasons, version_of};
-use tally::Tally;
+use follow::Order;
 
 /// How often what is due is done.
 const TICK: Duration = Duration::from_millis(100);
@@ -95,7 +78,7 @@ pub(crate) enum ShadowError {
 pub(crate) async fn run(arguments: &ShadowArguments) -> Result<(), ShadowError> {
     let flavour = arguments.api;
     let metrics = Metrics::new()?;
-    let tally = Tally::new(flavour.api_version(), &metrics)?;
+    let tally = Tally::new(flavour.api_version(), metrics.registry())?;
     let keep = Keep::new(arguments.divergences.as_deref(), arguments.hash_names).map_err(|source| {
         ShadowError::Divergences { path: arguments.divergences.clone().unwrap_or_default(), source }
     })?;
@@ -142,7 +125,7 @@ fn health(clients: &WatchPair, flavour: Flavour) -> Health {
         api: flavour.api_version(),
         kind: which.plural(),
         namespace: clients.namespace.clone(),
-        pulse: which.client(clients).pulse.clone(),
+        pulse: follow::client(which, clients).pulse.clone(),
     };
     let watches = Which::ALL.map(watch).into();
     Health { stalled_after: STALLED_AFTER, watches, dispatchers: Vec::new() }
@@ -159,7 +142,7 @@ fn default_manager(flavour: Flavour) -> &'static str {
 /// Whether what is to be watched can be read at all: a watch would try for ever.
 async fn check(server: &Server, flavour: Flavour, namespace: Option<&str>) -> Result<(), ShadowError> {
     for which in Which::ALL {
-        let kind = which.kind(flavour);
+        let kind = follow::kind(which, flavour);
         let api: kube::Api<Object> = match namespace {
             Some(namespace) => server.objects(kind, namespace),
             None => server.cluster_objects(kind),
@@ -233,7 +216,7 @@ impl Session<'_> {
 
     fn take(&mut self, news: News) {
         match news {
-            News::Object { ref object, .. } => self.order.add(version_of(object), news),
+            News::Object { ref object, .. } => self.order.add(object.version(), news),
             News::Listed { which, at, objects } => {
                 // What came before the list is older.
                 if self.observer.is_ready() {
@@ -278,12 +261,7 @@ impl Session<'_> {
                 self.observer.tally.line(self.observer.deployments(), self.started.elapsed().as_secs())
             }
         };
-        let mut out = std::io::stdout().lock();
-        match writeln!(out, "{line}").and_then(|()| out.flush()) {
-            // The reader has seen enough.
-            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-            result => result.map_err(ShadowError::Output),
-        }
+        print(&format!("{line}\n")).map_err(ShadowError::Output)
     }
 
     fn tell_of_strangers(&self) {

@@ -11,6 +11,7 @@ use kube::runtime::watcher;
 use plan::Flavour;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use shadow::{News, Signed, Which};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -26,21 +27,25 @@ const SETTLE: Duration = Duration::from_millis(300);
 
 /// An object with what the server noted about its authors.
 #[derive(Clone, Debug)]
-pub(crate) struct Signed {
-    pub(crate) object: Object,
-    pub(crate) managed_fields: Value,
+struct Watched {
+    object: Object,
+    managed_fields: Value,
 }
 
-impl<'de> Deserialize<'de> for Signed {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut body = Value::deserialize(deserializer)?;
-        let metadata = body.get_mut("metadata").and_then(Value::as_object_mut);
-        let managed_fields = metadata.and_then(|metadata| metadata.remove("managedFields"));
-        Ok(Self { object: Object::new(body), managed_fields: managed_fields.unwrap_or_default() })
+impl From<Watched> for Signed {
+    fn from(watched: Watched) -> Self {
+        Self { body: watched.object.body, managed_fields: watched.managed_fields }
     }
 }
 
-impl kube::Resource for Signed {
+impl<'de> Deserialize<'de> for Watched {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Signed { body, managed_fields } = Signed::new(Value::deserialize(deserializer)?);
+        Ok(Self { object: Object::new(body), managed_fields })
+    }
+}
+
+impl kube::Resource for Watched {
     type DynamicType = Kind;
     type Scope = DynamicResourceScope;
 
@@ -69,47 +74,6 @@ impl kube::Resource for Signed {
     }
 }
 
-/// Which watch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Which {
-    Deployments,
-    ReplicaSets,
-}
-
-impl Which {
-    pub(crate) const ALL: [Self; 2] = [Self::Deployments, Self::ReplicaSets];
-
-    pub(crate) fn plural(self) -> &'static str {
-        match self {
-            Self::Deployments => "deployments",
-            Self::ReplicaSets => "replicasets",
-        }
-    }
-
-    pub(crate) fn client(self, clients: &WatchPair) -> &WatchClient {
-        match self {
-            Self::Deployments => &clients.workloads,
-            Self::ReplicaSets => &clients.sets,
-        }
-    }
-
-    pub(crate) fn kind(self, flavour: Flavour) -> Kind {
-        match self {
-            Self::Deployments => Kind::Deployment(flavour),
-            Self::ReplicaSets => Kind::ReplicaSet,
-        }
-    }
-}
-
-/// What a watch brings.
-#[derive(Debug)]
-pub(crate) enum News {
-    /// An object was added or changed, or is gone.
-    Object { which: Which, at: Timestamp, is_gone: bool, object: Box<Signed> },
-    /// These are all objects there are.
-    Listed { which: Which, at: Timestamp, objects: Vec<Signed> },
-}
-
 struct Feed {
     which: Which,
     metrics: Metrics,
@@ -128,11 +92,11 @@ impl Feed {
     }
 }
 
-impl Sink<Signed> for Feed {
+impl Sink<Watched> for Feed {
     type Item = Signed;
 
-    fn read(&self, object: Signed) -> Option<Signed> {
-        Some(object)
+    fn read(&self, object: Watched) -> Option<Signed> {
+        Some(object.into())
     }
 
     fn reset(&self, objects: Vec<Signed>) {
@@ -143,12 +107,28 @@ impl Sink<Signed> for Feed {
         self.object(object, false);
     }
 
-    fn delete(&self, object: &Signed) {
-        self.object(object.clone(), true);
+    fn delete(&self, object: &Watched) {
+        self.object(object.clone().into(), true);
     }
 
     fn failed(&self, error: &watcher::Error, failures: u32) {
         watch::log_failure(&self.metrics, self.which.plural(), error, failures);
+    }
+}
+
+/// What a watch watches.
+pub(crate) fn kind(which: Which, flavour: Flavour) -> Kind {
+    match which {
+        Which::Deployments => Kind::Deployment(flavour),
+        Which::ReplicaSets => Kind::ReplicaSet,
+    }
+}
+
+/// With what it does.
+pub(crate) fn client(which: Which, clients: &WatchPair) -> &WatchClient {
+    match which {
+        Which::Deployments => &clients.workloads,
+        Which::ReplicaSets => &clients.sets,
     }
 }
 
@@ -161,10 +141,10 @@ pub(crate) fn start(
     tasks: &mut JoinSet<()>,
 ) {
     for which in Which::ALL {
-        let kind = which.kind(flavour);
-        let own = which.client(clients);
+        let kind = kind(which, flavour);
+        let own = client(which, clients);
         let api = match &clients.namespace {
-            Some(namespace) => kube::Api::<Signed>::namespaced_with(own.client.clone(), namespace, &kind),
+            Some(namespace) => kube::Api::<Watched>::namespaced_with(own.client.clone(), namespace, &kind),
             None => kube::Api::all_with(own.client.clone(), &kind),
         };
         // Our own kind's controller sees labelled sets only.

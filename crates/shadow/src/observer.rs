@@ -3,20 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use api::decode;
+use api::decode::{self, Defaults};
 use engine::rivalry::FIELD_MANAGER;
 use jiff::{SignedDuration, Timestamp};
 use plan::{Flavour, ReplicaSet, Workload};
 use tracing::{debug, info, warn};
 
-use crate::index::Key;
-use crate::shadow::fleet::{Fleet, Item};
-use crate::shadow::follow::{News, Signed, Which};
-use crate::shadow::judge::{self, Divergence, Verdict};
-use crate::shadow::keep::Keep;
-use crate::shadow::sight::{Change, Ignored, InCharge, Noticed, Sighting};
-use crate::shadow::tally::Tally;
-use crate::watch::caches;
+use crate::fleet::{Fleet, Item};
+use crate::judge::{self, Divergence, Verdict};
+use crate::keep::Keep;
+use crate::news::{News, Signed, Which};
+use crate::sight::{Change, Ignored, InCharge, Noticed, Sighting};
+use crate::tally::Tally;
+use engine::index::Key;
 
 /// A write that agrees with nothing is judged once more after this time: one of the watches may
 /// have been late with what the controller had seen.
@@ -29,14 +28,15 @@ const PATIENCE: SignedDuration = SignedDuration::from_secs(120);
 const SWEEP: SignedDuration = SignedDuration::from_secs(60);
 
 /// Why each rollout is where it is, for the page `/why`.
-pub(crate) type Reasons = Arc<Mutex<BTreeMap<Key, String>>>;
+pub type Reasons = Arc<Mutex<BTreeMap<Key, String>>>;
 
 /// All that shadow knows.
-pub(crate) struct Observer {
+pub struct Observer {
     flavour: Flavour,
     fleet: Fleet,
     in_charge: InCharge,
-    pub(crate) tally: Tally,
+    /// What has been counted.
+    pub tally: Tally,
     keep: Keep,
     reasons: Reasons,
     /// Up to this version states are known in part only.
@@ -50,7 +50,9 @@ pub(crate) struct Observer {
 }
 
 impl Observer {
-    pub(crate) fn new(flavour: Flavour, manager: String, tally: Tally, keep: Keep, reasons: Reasons) -> Self {
+    /// One that has seen nothing yet, beside the controller that writes as this field manager.
+    #[must_use]
+    pub fn new(flavour: Flavour, manager: String, tally: Tally, keep: Keep, reasons: Reasons) -> Self {
         Self {
             flavour,
             fleet: Fleet::new(flavour, manager == FIELD_MANAGER),
@@ -68,28 +70,31 @@ impl Observer {
     }
 
     /// Whether both kinds were listed.
-    pub(crate) fn is_ready(&self) -> bool {
+    #[must_use]
+    pub fn is_ready(&self) -> bool {
         self.listed.len() == Which::ALL.len()
     }
 
-    pub(crate) fn deployments(&self) -> usize {
+    /// How many Deployments there are.
+    #[must_use]
+    pub fn deployments(&self) -> usize {
         self.fleet.keys().count()
     }
 
     /// All objects of a kind: at the start, and after a watch was interrupted for too long. Then
     /// nobody knows which writes led there.
-    pub(crate) fn list(&mut self, which: Which, at: Timestamp, objects: Vec<Signed>) {
+    pub fn list(&mut self, which: Which, at: Timestamp, objects: Vec<Signed>) {
         let is_first = self.listed.insert(which);
         let mut gone: BTreeSet<String> = match which {
             Which::Deployments => self.fleet.keys().map(ToString::to_string).collect(),
             Which::ReplicaSets => self.fleet.set_uids().cloned().collect(),
         };
         for object in objects {
-            let version = version_of(&object);
+            let version = object.version();
             self.baseline = self.baseline.max(version);
             match which {
                 Which::Deployments => gone.remove(&key_of(&object).to_string()),
-                Which::ReplicaSets => gone.remove(object.object.uid()),
+                Which::ReplicaSets => gone.remove(object.uid()),
             };
             if self.take(which, (version, at), object, false).is_some() && !is_first {
                 self.tally.ignored(Ignored::Missed);
@@ -117,7 +122,7 @@ impl Observer {
     }
 
     /// An object has changed.
-    pub(crate) fn see(&mut self, version: u64, news: News) {
+    pub fn see(&mut self, version: u64, news: News) {
         let News::Object { which, at, is_gone, object } = news else { return };
         let Some(noticed) = self.take(which, (version, at), *object, is_gone) else { return };
         match noticed {
@@ -155,10 +160,10 @@ impl Observer {
         is_gone: bool,
     ) -> Option<Noticed> {
         let key = key_of(&signed);
-        let mut body = signed.object.body;
-        caches::slim(&mut body);
+        let mut body = signed.body;
+        decode::slim(&mut body);
         let before = self.fleet.workload(&key).cloned();
-        let after = match caches::workload(self.flavour, &body) {
+        let after = match decode::workload(self.flavour, &body, Defaults::of(self.flavour)) {
             _ if is_gone => None,
             Ok(decoded) => Some(Arc::new(Item { decoded, body })),
             Err(problem) => {
@@ -184,12 +189,12 @@ impl Observer {
         signed: Signed,
         is_gone: bool,
     ) -> Option<Noticed> {
-        let uid = signed.object.uid().to_owned();
-        let namespace = signed.object.namespace().to_owned();
+        let uid = signed.uid().to_owned();
+        let namespace = signed.namespace().to_owned();
         let before = self.fleet.set(&uid).cloned();
-        let after = match decode::replica_set(self.flavour, &signed.object.body) {
+        let after = match decode::replica_set(self.flavour, &signed.body) {
             _ if is_gone => None,
-            Ok(decoded) => Some(Arc::new(Item { decoded, body: signed.object.body })),
+            Ok(decoded) => Some(Arc::new(Item { decoded, body: signed.body })),
             Err(problem) => {
                 warn!(namespace, uid, %problem, "a ReplicaSet is set aside: it cannot be understood");
                 return Some(Noticed::Ignored(Ignored::Unreadable));
@@ -220,7 +225,7 @@ impl Observer {
 
     /// What is due: second looks, Deployments at rest, reasons, forgetting. At the `end`, second
     /// looks are taken at once.
-    pub(crate) fn tick(&mut self, now: Timestamp, is_end: bool) {
+    pub fn tick(&mut self, now: Timestamp, is_end: bool) {
         self.look_again(now, is_end);
         self.look_at_rest(now);
         self.tell_why(now);
@@ -295,14 +300,8 @@ impl Observer {
     }
 }
 
-/// Versions order the news. The API calls them opaque, and comparing them is what every server
-/// that stores objects in etcd allows.
-pub(crate) fn version_of(object: &Signed) -> u64 {
-    object.object.resource_version().parse().unwrap_or(0)
-}
-
 fn key_of(object: &Signed) -> Key {
-    Key { namespace: object.object.namespace().to_owned(), name: object.object.name().to_owned() }
+    Key { namespace: object.namespace().to_owned(), name: object.name().to_owned() }
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use plan::keys::REVISION;
 use plan::{ReplicaSet, Workload};
 use serde_json::Value;
 
-use crate::index::Key;
-use crate::shadow::author::{self, Author, Path};
-use crate::shadow::fleet::{Fleet, Item};
+use crate::author::{self, Author, Path};
+use crate::fleet::{Fleet, Item};
+use engine::index::Key;
 
 /// A write of the controller in charge.
 #[derive(Clone, Debug)]

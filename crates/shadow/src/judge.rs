@@ -8,11 +8,11 @@ use plan::keys::{condition, reason};
 use plan::template::Digest;
 use plan::{Flavour, Status, Why, Workload};
 
-use crate::index::Key;
-use crate::shadow::agree;
-use crate::shadow::fleet::{Fleet, Item, View};
-use crate::shadow::intent::{Circumstances, Intent, intend};
-use crate::shadow::sight::{Sighting, Write};
+use crate::agree;
+use crate::fleet::{Fleet, Item, View};
+use crate::intent::{Circumstances, Intent, intend};
+use crate::sight::{Sighting, Write};
+use engine::index::Key;
 
 /// Rules that we carry out in another way with the same decisions: no excuse for another one.
 const SAME_DECISIONS: [&str; 4] = ["S2.19", "S4.5", "S4.15", "S14.2"];
@@ -224,10 +224,10 @@ impl std::fmt::Display for Divergence {
                 return "nothing".to_owned();
             }
             let claims = intent.claims.iter().map(|claim| format!("{claim:?}"));
-            let actions = intent.actions.iter().map(crate::shadow::case::brief);
+            let actions = intent.actions.iter().map(crate::case::brief);
             claims.chain(actions).collect::<Vec<_>>().join(", ")
         };
-        let seen = self.write.as_ref().map_or("nothing".to_owned(), crate::shadow::case::brief_write);
+        let seen = self.write.as_ref().map_or("nothing".to_owned(), crate::case::brief_write);
         write!(f, "the controller did: {seen}; we would: {}", planned(&self.intent))
     }
 }

@@ -8,8 +8,8 @@ use super::*;
 use story::*;
 
 /// What our planner would do with what this view shows.
-fn intend(view: &crate::shadow::fleet::View) -> crate::shadow::intent::Intent {
-    let circumstances = crate::shadow::intent::Circumstances {
+fn intend(view: &crate::fleet::View) -> crate::intent::Intent {
+    let circumstances = crate::intent::Circumstances {
         flavour: Flavour::AppsV1,
         now: Timestamp::now(),
         terminating_replicas: true,
@@ -17,7 +17,7 @@ fn intend(view: &crate::shadow::fleet::View) -> crate::shadow::intent::Intent {
         dry_run: None,
         refusal: None,
     };
-    crate::shadow::intent::intend(view, &circumstances)
+    crate::intent::intend(view, &circumstances)
 }
 
 /// Creation, write by write, as upstream makes it, each of them changed by one of these.
@@ -130,7 +130,7 @@ fn nothing_is_said_of_what_happened_before_the_start() {
     let mut story = Story::new("start");
     let mut listed = deployment(3);
     listed["metadata"]["resourceVersion"] = json!("500");
-    let listed: Signed = serde_json::from_value(listed).unwrap();
+    let listed = Signed::new(listed);
     story.observer.list(Which::Deployments, Timestamp::now(), vec![listed]);
     story.version = 400;
     story.set(&set(1));
@@ -263,17 +263,17 @@ fn a_masked_case_leads_to_the_same_plan() {
     story.observer.tick(Timestamp::now(), true);
     let file = story.directory.join(format!("scale-{}.jsonl", story.version));
     let mut case: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
-    crate::shadow::mask::Mask::default().case(&mut case);
+    crate::mask::Mask::default().case(&mut case);
     assert!(!case.to_string().contains("\"web"), "{case}");
     let items = |pointer: &str| case.pointer(pointer).unwrap().as_array().unwrap().clone();
     let body = case.pointer("/input/deployment").unwrap().clone();
-    let decoded = caches::workload(Flavour::AppsV1, &body).unwrap();
+    let decoded = decode::workload(Flavour::AppsV1, &body, Defaults::of(Flavour::AppsV1)).unwrap();
     let workload = Arc::new(Item { decoded, body });
     let sets = items("/input/replicaSets")
         .into_iter()
         .map(|body| Arc::new(Item { decoded: decode::replica_set(Flavour::AppsV1, &body).unwrap(), body }));
-    let masked = crate::shadow::fleet::View { workload, sets: sets.collect() };
-    let sizes = |view: &crate::shadow::fleet::View| {
+    let masked = crate::fleet::View { workload, sets: sets.collect() };
+    let sizes = |view: &crate::fleet::View| {
         let intent = intend(view);
         let size = |action: &plan::Action| match action {
             plan::Action::UpdateReplicaSet(update) => Some((update.size_from, update.size_to)),

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use plan::keys::{condition, reason};
 use plan::{Action, Condition, Event, ReplicaSet, Status, Workload};
 
-use crate::shadow::agree::sizes_on_the_way;
-use crate::shadow::fleet::View;
+use crate::agree::sizes_on_the_way;
+use crate::fleet::View;
 
 /// The statuses, in the order in which they would be written.
 pub(crate) fn on_the_way(view: &View, actions: &[Action], events: &[Event], now: Timestamp) -> Vec<Status> {
