@@ -20,7 +20,7 @@ use crate::resource::Resource;
 use crate::status::Status;
 use crate::store::{Key, Store};
 use crate::write::{Deletion, Mode, Preconditions, Subresource};
-use status::Transitions;
+use status::{Shape, Shown, Transitions, node_in};
 
 pub(crate) use status::Report;
 
@@ -42,30 +42,6 @@ pub struct PodStep {
     pub wrote: bool,
     /// When to look again without being told.
     pub again: Option<Timestamp>,
-}
-
-/// The state of a pod as its status shows it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shape {
-    /// No node takes it; `cordoned` when that is because somebody said so.
-    Unschedulable {
-        cordoned: bool,
-    },
-    NotReady,
-    Ready,
-    ImagePull,
-    Crashing,
-    Succeeded,
-    Failed,
-}
-
-/// What was written last. Gates and restarts are part of it: they change the status although
-/// the containers are in the same state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Shown {
-    shape: Shape,
-    gates_met: bool,
-    restarts: u64,
 }
 
 /// What is remembered of a pod.
@@ -248,7 +224,8 @@ fn act(
         }
         Action::Show(shown) => {
             let transitions = &mut memory.transitions;
-            let report = Report::new(pod, *shown, transitions, memory.address, nodes.len(), now);
+            let report =
+                Report::new(&pod.spec, &pod.status, *shown, transitions, memory.address, nodes.len(), now);
             let sent = Object { status: Arc::new(Status::reported(report)), ..pod.clone() };
             store.replace(sent, Subresource::Status, Mode::Store)?;
             memory.shown = Some(*shown);
@@ -264,10 +241,6 @@ fn act(
 /// The name of a pod's node; empty when it has none.
 fn bound_to(pod: &Object) -> &str {
     node_in(&pod.spec)
-}
-
-fn node_in(spec: &Value) -> &str {
-    spec.get("nodeName").and_then(Value::as_str).unwrap_or_default()
 }
 
 fn after(time: Timestamp, duration: Duration) -> Timestamp {

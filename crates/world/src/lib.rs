@@ -22,6 +22,7 @@ mod patch;
 mod refusal;
 mod replica_set_controller;
 mod resource;
+mod stamp;
 mod status;
 mod store;
 mod strategic;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use crate::metadata::Metadata;
 use crate::resource::Resource;
 use crate::status::Status;
+use crate::store::Key;
 
 /// The member of `metadata` that every write changes.
 const VERSION: &str = "resourceVersion";
@@ -194,6 +195,14 @@ impl Object {
             return;
         }
         Arc::make_mut(&mut self.metadata).set(field, value);
+    }
+}
+
+impl Key {
+    /// The name of an object.
+    #[must_use]
+    pub fn of(object: &Object) -> Self {
+        Self::new(object.resource, object.namespace(), object.name())
     }
 }
 

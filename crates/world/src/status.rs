@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::kubelet::Report;
-use crate::write::stamp;
+use crate::stamp::stamp;
 
 /// The status of a pod that nobody has looked at yet.
 static PENDING: LazyLock<Arc<Status>> = LazyLock::new(|| Arc::new(json!({ "phase": "Pending" }).into()));

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::object::Object;
 use crate::refusal::Refused;
 use crate::resource::Resource;
+use crate::stamp::stamp;
 use crate::status::Status;
 
 /// Which part of an object a write is for.
@@ -109,12 +110,6 @@ impl Default for Deletion {
         let preconditions = Preconditions::default();
         Self { preconditions, propagation: None, grace_seconds: None, mode: Mode::Store }
     }
-}
-
-/// A time as objects carry it: whole seconds.
-pub(crate) fn stamp(now: Timestamp) -> Value {
-    let seconds = Timestamp::from_second(now.as_second()).unwrap_or(now);
-    Value::from(seconds.to_string())
 }
 
 /// A new object, stamped: who it is, when it came, and nothing of its status.

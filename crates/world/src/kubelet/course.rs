@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::status::image;
 use crate::object::Object;
 
 /// Annotation: milliseconds from being scheduled to being ready.
@@ -122,9 +123,4 @@ fn milliseconds(pod: &Object, annotation: &str) -> Option<Duration> {
 fn has_image(pod: &Object, part: &str) -> bool {
     let mut containers = pod.spec.get("containers").and_then(Value::as_array).into_iter().flatten();
     containers.any(|container| image(container).contains(part))
-}
-
-/// The image of a container.
-pub(super) fn image(container: &Value) -> &str {
-    container.get("image").and_then(Value::as_str).unwrap_or_default()
 }

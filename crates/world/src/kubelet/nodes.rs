@@ -8,8 +8,9 @@ use crate::kubelet::{Kubelets, at_once, pods_on};
 use crate::object::Object;
 use crate::refusal::Refused;
 use crate::resource::Resource;
+use crate::stamp::stamp;
 use crate::store::{Key, Store};
-use crate::write::{Deletion, Mode, Subresource, stamp};
+use crate::write::{Deletion, Mode, Subresource};
 
 impl Kubelets {
     /// Creates the objects of the nodes.

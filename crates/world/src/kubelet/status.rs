@@ -5,15 +5,36 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use crate::kubelet::course::image;
-use crate::kubelet::{Shape, Shown, node_in};
-use crate::object::Object;
+use crate::stamp::stamp;
 use crate::status::{Phase, PodState, Status};
-use crate::write::stamp;
 
 const OURS: [&str; 4] = ["PodScheduled", "Initialized", "ContainersReady", "Ready"];
 const CONTAINERS_READY: usize = 2;
 const READY: usize = 3;
+
+/// The state of a pod as its status shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// No node takes it; `cordoned` when that is because somebody said so.
+    Unschedulable {
+        cordoned: bool,
+    },
+    NotReady,
+    Ready,
+    ImagePull,
+    Crashing,
+    Succeeded,
+    Failed,
+}
+
+/// What was written last. Gates and restarts are part of it: they change the status although
+/// the containers are in the same state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shown {
+    pub(super) shape: Shape,
+    pub(super) gates_met: bool,
+    pub(super) restarts: u64,
+}
 
 impl Shown {
     /// The value of one of our conditions.
@@ -93,7 +114,8 @@ enum Start {
 
 impl Report {
     pub(super) fn new(
-        pod: &Object,
+        spec: &Arc<Value>,
+        status: &Arc<Status>,
         shown: Shown,
         transitions: &mut Transitions,
         address: u32,
@@ -101,13 +123,13 @@ impl Report {
         now: Timestamp,
     ) -> Self {
         transitions.note_all(shown, now);
-        let before = pod.status.of_others();
-        let reported = pod.status.report().filter(|report| report.has_node());
+        let before = status.of_others();
+        let reported = status.report().filter(|report| report.has_node());
         let start = match reported {
             Some(report) => report.start.clone(),
             None => before.get("startTime").cloned().map_or(Start::Seen(now), Start::Written),
         };
-        let (spec, transitions) = (Arc::clone(&pod.spec), transitions.clone());
+        let (spec, transitions) = (Arc::clone(spec), transitions.clone());
         Self { before, spec, shown, transitions, address, nodes, now, start }
     }
 
@@ -209,6 +231,16 @@ impl Report {
         }
         all
     }
+}
+
+/// The name of a node; empty when there is none.
+pub(super) fn node_in(spec: &Value) -> &str {
+    spec.get("nodeName").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The image of a container.
+pub(super) fn image(container: &Value) -> &str {
+    container.get("image").and_then(Value::as_str).unwrap_or_default()
 }
 
 fn containers<'a>(spec: &'a Value, field: &str) -> &'a [Value] {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::object::Object;
 use crate::refusal::Refused;
 use crate::replica_set_controller::pods::Census;
-use crate::write::stamp;
+use crate::stamp::stamp;
 
 const FAILURE: &str = "ReplicaFailure";
 

@@ -10,6 +10,7 @@ use crate::log::ChangeKind;
 use crate::object::Object;
 use crate::refusal::Refused;
 use crate::resource::Resource;
+use crate::stamp::stamp;
 use crate::write::{self, Deletion, Mode, Propagation, Subresource};
 
 impl Store {
@@ -58,7 +59,7 @@ impl Store {
         let left = object.metadata.get("deletionGracePeriodSeconds").and_then(Value::as_i64);
         if !object.is_deleting() || left.is_some_and(|left| grace < left) {
             let is_first = !object.is_deleting();
-            object.set_metadata("deletionTimestamp", write::stamp(end));
+            object.set_metadata("deletionTimestamp", stamp(end));
             object.set_metadata("deletionGracePeriodSeconds", Value::from(grace));
             if is_first && object.resource.has_generation() {
                 object.set_metadata("generation", Value::from(object.generation() + 1));

@@ -1,6 +1,5 @@
 //! The name of an object.
 
-use crate::object::Object;
 use crate::resource::Resource;
 
 /// Which object.
@@ -19,11 +18,5 @@ impl Key {
     #[must_use]
     pub fn new(resource: Resource, namespace: &str, name: &str) -> Self {
         Self { resource, namespace: namespace.to_owned(), name: name.to_owned() }
-    }
-
-    /// The name of an object.
-    #[must_use]
-    pub fn of(object: &Object) -> Self {
-        Self::new(object.resource, object.namespace(), object.name())
     }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::object::Object;
 
 const SHAPES: [Shape; 8] = [
     Shape::Unschedulable { cordoned: false },
@@ -41,7 +42,8 @@ fn reports_say_what_their_json_says() {
             for (second, shape) in (0..).zip(SHAPES.into_iter().chain([Shape::Ready, Shape::Ready])) {
                 for (gates_met, restarts) in [(true, 0), (false, 3), (true, 3)] {
                     let shown = Shown { shape, gates_met, restarts };
-                    let report = Report::new(&pod, shown, &mut transitions, 1, 3, at(second));
+                    let report =
+                        Report::new(&pod.spec, &pod.status, shown, &mut transitions, 1, 3, at(second));
                     let json = report.to_json();
                     let what = format!("{images:?} {node:?} {shown:?} {json}");
                     assert_eq!(report.state(), Status::from(json.clone()).pod(), "{what}");
@@ -60,7 +62,7 @@ fn reports_do_not_pile_up() {
     let others = Arc::clone(&pod.status);
     let mut transitions = Transitions::default();
     let waits = Shown { shape: Shape::Unschedulable { cordoned: false }, gates_met: true, restarts: 0 };
-    let report = Report::new(&pod, waits, &mut transitions, 1, 3, at(0));
+    let report = Report::new(&pod.spec, &pod.status, waits, &mut transitions, 1, 3, at(0));
     pod.status = Arc::new(Status::reported(report));
     assert_eq!(pod.status.get("startTime"), None);
     pod.spec = Arc::new(json!({"containers": [{"name": "a", "image": "crash:1"}], "nodeName": "node-1"}));
@@ -69,7 +71,7 @@ fn reports_do_not_pile_up() {
     for restarts in 1..4 {
         let shown = Shown { shape: Shape::Crashing, gates_met: true, restarts };
         let now = at(10 * i64::try_from(restarts).unwrap());
-        let report = Report::new(&pod, shown, &mut transitions, 1, 3, now);
+        let report = Report::new(&pod.spec, &pod.status, shown, &mut transitions, 1, 3, now);
         pod.status = Arc::new(Status::reported(report));
         assert!(Arc::ptr_eq(&pod.status.of_others(), &others));
         // The first report with a node says when it started.
