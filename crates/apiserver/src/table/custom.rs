@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use world::{Object, Store};
 
-use super::definition;
+use super::cell::definition;
 use crate::definition::{installed, version};
 use crate::duration::since;
 

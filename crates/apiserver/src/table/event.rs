@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use world::Object;
 
-use super::{Column, text};
+use super::cell::{Column, text};
 use crate::duration::since;
 
 pub(super) const COLUMNS: [Column; 10] = [

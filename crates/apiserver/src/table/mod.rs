@@ -1,5 +1,6 @@
 //! Tables: what `kubectl get` prints, made by the server.
 
+mod cell;
 mod custom;
 mod event;
 mod node;
@@ -11,12 +12,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use world::{Object, Refused, Resource, Store};
 
-use crate::duration::since;
 use crate::member::put;
 use crate::query::Query;
-
-/// A column: name, type, and priority; one with a priority is printed by `-o wide` only.
-type Column = (&'static str, &'static str, u8);
+use cell::definition;
 
 /// What of an object goes into its row besides the cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,29 +118,4 @@ impl Printer {
 pub(crate) fn partial(object: &Object) -> Value {
     let metadata = object.whole_metadata();
     json!({ "kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": metadata })
-}
-
-fn definition(name: &str, kind: &str, priority: u8, description: &str) -> Value {
-    let format = if name == "Name" { "name" } else { "" };
-    json!({ "name": name, "type": kind, "format": format, "description": description, "priority": priority })
-}
-
-fn text<'a>(value: &'a Value, pointer: &str) -> &'a str {
-    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
-}
-
-fn number(value: &Value, pointer: &str) -> i64 {
-    value.pointer(pointer).and_then(Value::as_i64).unwrap_or(0)
-}
-
-fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
-    value.pointer(pointer).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
-}
-
-fn age(object: &Object, now: Timestamp) -> String {
-    since(text(&object.metadata, "/creationTimestamp"), now)
-}
-
-fn or(text: &str, other: &str) -> String {
-    if text.is_empty() { other.to_owned() } else { text.to_owned() }
 }

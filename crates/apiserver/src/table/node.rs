@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use world::Object;
 
-use super::{Column, age, list, or, text};
+use super::cell::{Column, age, list, or, text};
 
 pub(super) const COLUMNS: [Column; 10] = [
     ("Name", "string", 0),

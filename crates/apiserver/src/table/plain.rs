@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use world::{Object, Resource};
 
-use super::{Column, age, list, number, or, text};
+use super::cell::{Column, age, list, number, or, text};
 
 pub(super) const NAMESPACE: [Column; 3] =
     [("Name", "string", 0), ("Status", "string", 0), ("Age", "string", 0)];

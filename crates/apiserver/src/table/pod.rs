@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use world::Object;
 
-use super::{Column, age, list, number, or, text};
+use super::cell::{Column, age, list, number, or, text};
 use crate::duration::since;
 
 pub(super) const COLUMNS: [Column; 9] = [

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use world::Object;
 
-use super::{Column, age, list, number, text};
+use super::cell::{Column, age, list, number, text};
 
 pub(super) const DEPLOYMENT: [Column; 8] = [
     ("Name", "string", 0),
