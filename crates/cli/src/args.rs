@@ -1,6 +1,5 @@
 //! The command line.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -8,13 +7,21 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::code::Code;
 use crate::state::States;
 
+mod connection;
+mod output;
 mod own;
 mod pod;
 mod set;
+mod target;
+mod time;
 
+pub(crate) use connection::Connection;
+pub(crate) use output::{Format, Output};
 pub(crate) use own::{Completing, OwnVerb};
 pub(crate) use pod::{ExecArguments, LogsArguments, PodVerb, PortForwardArguments};
 pub(crate) use set::{SetEnvArguments, SetField, SetImageArguments, SetResourcesArguments};
+pub(crate) use target::Target;
+pub(crate) use time::{limit, time};
 
 /// Manage rollouts of Deployments, of rollwright.dev/v1 and apps/v1.
 #[derive(Debug, Parser)]
@@ -25,72 +32,6 @@ pub struct Arguments {
     pub(crate) connection: Connection,
     #[command(subcommand)]
     pub(crate) verb: Verb,
-}
-
-/// How to reach the cluster; the names are kubectl's.
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Cluster")]
-pub(crate) struct Connection {
-    /// Path to a kubeconfig [default: $KUBECONFIG or ~/.kube/config].
-    #[arg(long, global = true, value_name = "FILE")]
-    pub(crate) kubeconfig: Option<PathBuf>,
-    /// Context of the kubeconfig [default: the current context].
-    #[arg(long, global = true, value_name = "NAME")]
-    pub(crate) context: Option<String>,
-    /// Cluster of the kubeconfig [default: the context's].
-    #[arg(long, global = true, value_name = "NAME")]
-    pub(crate) cluster: Option<String>,
-    /// User of the kubeconfig [default: the context's].
-    #[arg(long, global = true, value_name = "NAME")]
-    pub(crate) user: Option<String>,
-    /// Namespace [default: the context's].
-    #[arg(long, short, global = true, value_name = "NAME")]
-    pub(crate) namespace: Option<String>,
-    /// Address of the API server, instead of the kubeconfig's.
-    #[arg(long, short, global = true, value_name = "URL")]
-    pub(crate) server: Option<String>,
-    /// Bearer token, instead of the kubeconfig's credentials.
-    #[arg(long, global = true, value_name = "TOKEN")]
-    pub(crate) token: Option<String>,
-    /// Do not verify the server's certificate.
-    #[arg(long, global = true)]
-    pub(crate) insecure_skip_tls_verify: bool,
-    /// User to impersonate.
-    #[arg(long = "as", global = true, value_name = "USER")]
-    pub(crate) as_user: Option<String>,
-    /// Group to impersonate; may be repeated.
-    #[arg(long = "as-group", global = true, value_name = "GROUP")]
-    pub(crate) as_groups: Vec<String>,
-    /// Time limit for a single request, for example 10s; 0 for no limit.
-    #[arg(long, global = true, value_name = "TIME", value_parser = time, default_value = "0")]
-    pub(crate) request_timeout: Duration,
-}
-
-impl Connection {
-    /// The same flags again, for kubectl.
-    pub(crate) fn flags(&self) -> Vec<String> {
-        let kubeconfig = self.kubeconfig.as_ref().map(|path| path.display().to_string());
-        let named = [
-            ("kubeconfig", &kubeconfig),
-            ("context", &self.context),
-            ("cluster", &self.cluster),
-            ("user", &self.user),
-            ("namespace", &self.namespace),
-            ("server", &self.server),
-            ("token", &self.token),
-            ("as", &self.as_user),
-        ];
-        let mut flags: Vec<String> =
-            named.iter().filter_map(|(name, value)| Some(format!("--{name}={}", value.as_ref()?))).collect();
-        flags.extend(self.as_groups.iter().map(|group| format!("--as-group={group}")));
-        if self.insecure_skip_tls_verify {
-            flags.push("--insecure-skip-tls-verify".to_owned());
-        }
-        if self.request_timeout > Duration::ZERO {
-            flags.push(format!("--request-timeout={}ms", self.request_timeout.as_millis()));
-        }
-        flags
-    }
 }
 
 /// What to do.
@@ -153,33 +94,6 @@ pub(crate) enum RolloutVerb {
     Resume(EditArguments),
     /// Replace all pods with new ones of the same template.
     Restart(EditArguments),
-}
-
-/// A Deployment: web, deploy/web, deployment.rollwright.dev/web, deployment.apps/web.
-#[derive(Debug, Args)]
-pub(crate) struct Target {
-    /// A Deployment: web, deploy/web, deployment.rollwright.dev/web or deployment.apps/web.
-    #[arg(value_name = "NAME", required = true, num_args = 1..=2)]
-    pub(crate) words: Vec<String>,
-}
-
-/// Output format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Format {
-    /// One JSON document.
-    Json,
-    /// The same as YAML.
-    Yaml,
-    /// KIND.GROUP/NAME.
-    Name,
-}
-
-/// Output format.
-#[derive(Debug, Args)]
-pub(crate) struct Output {
-    /// Output format [default: text for people].
-    #[arg(long = "output", short = 'o', value_name = "FORMAT")]
-    pub(crate) format: Option<Format>,
 }
 
 /// `status`.
@@ -321,28 +235,6 @@ pub(crate) struct ScaleArguments {
     pub(crate) output: Output,
 }
 
-/// A time as kubectl takes it: 90s, 5m, 1h30m; a bare number counts seconds.
-pub(crate) fn time(text: &str) -> Result<Duration, String> {
-    let wrong = || "must be a time such as 30s, 5m or 1h30m".to_owned();
-    if let Ok(seconds) = text.parse::<u32>() {
-        return Ok(Duration::from_secs(seconds.into()));
-    }
-    let mut total = Duration::ZERO;
-    let mut rest = text;
-    while !rest.is_empty() {
-        let digits = rest.find(|letter: char| !letter.is_ascii_digit()).ok_or_else(wrong)?;
-        let (count, tail) = rest.split_at(digits);
-        let count: u32 = count.parse().map_err(|_| wrong())?;
-        let (unit, tail) = [("ms", 1), ("s", 1_000), ("m", 60_000), ("h", 3_600_000)]
-            .iter()
-            .find_map(|(unit, millis)| Some((*millis, tail.strip_prefix(unit)?)))
-            .ok_or_else(wrong)?;
-        total += Duration::from_millis(unit) * count;
-        rest = tail;
-    }
-    Ok(total)
-}
-
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory as _;
@@ -352,16 +244,5 @@ mod tests {
     #[test]
     fn the_command_line_is_well_formed() {
         Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn times_are_those_of_kubectl() {
-        assert_eq!(time("90s"), Ok(Duration::from_secs(90)));
-        assert_eq!(time("1h30m"), Ok(Duration::from_secs(5400)));
-        assert_eq!(time("500ms"), Ok(Duration::from_millis(500)));
-        assert_eq!(time("10"), Ok(Duration::from_secs(10)));
-        for wrong in ["-1s", "s", "5x", "1h30", "99999999999s"] {
-            assert!(time(wrong).is_err(), "{wrong}");
-        }
     }
 }

@@ -3,10 +3,9 @@
 
 use std::time::{Duration, Instant};
 
-use crate::args::Output;
+use crate::args::{Output, limit};
 use crate::failure::Failure;
 use crate::output::print;
-use crate::verbs;
 
 /// Between two looks at what is waited for.
 const LOOK_AGAIN: Duration = Duration::from_millis(300);
@@ -53,7 +52,7 @@ impl Progress {
     /// The time to wait begins now; 0 is no limit.
     pub(crate) fn begin(timeout: Duration, output: &Output) -> Self {
         Self {
-            limit: verbs::limit(timeout),
+            limit: limit(timeout),
             since: Instant::now(),
             awaited: String::new(),
             is_for_programs: output.format.is_some(),

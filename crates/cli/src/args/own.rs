@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::Output;
+use super::output::Output;
 
 /// Which of it.
 #[derive(Debug, Subcommand)]

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::Target;
+use super::target::Target;
 
 /// Which one.
 #[derive(Debug, Subcommand)]

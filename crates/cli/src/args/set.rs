@@ -2,7 +2,7 @@
 
 use clap::{ArgAction, Args, Subcommand};
 
-use super::Output;
+use super::output::Output;
 
 /// Which field.
 #[derive(Debug, Subcommand)]

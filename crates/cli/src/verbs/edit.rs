@@ -9,7 +9,7 @@ use crate::code::Code;
 use crate::edits;
 use crate::failure::Failure;
 use crate::output::{document, print};
-use crate::verbs::Subject;
+use crate::verbs::subject::Subject;
 
 /// Says what was done, or prints the object as it is now.
 pub(crate) fn report(deployment: &Deployment, done: &str, output: &Output) -> Result<Code, Failure> {

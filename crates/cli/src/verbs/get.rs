@@ -13,7 +13,7 @@ use crate::output::{document, is_lively, print};
 use crate::rollout::{self, Phase};
 use crate::signs::{self, LOOK_AGAIN};
 use crate::tree::Tree;
-use crate::verbs::Subject;
+use crate::verbs::subject::Subject;
 
 /// Clears the screen and goes to its first line.
 const CLEAR: &str = "\u{1b}[H\u{1b}[2J";

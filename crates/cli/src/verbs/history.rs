@@ -8,7 +8,7 @@ use crate::code::Code;
 use crate::failure::Failure;
 use crate::history::{Revision, difference, find, listing, revisions, triggers};
 use crate::output::{document, print, yaml};
-use crate::verbs::Subject;
+use crate::verbs::subject::Subject;
 
 /// `history`.
 pub(crate) async fn history(subject: &Subject, arguments: &HistoryArguments) -> Result<Code, Failure> {

@@ -9,16 +9,15 @@ mod plan;
 mod pod;
 mod set;
 mod status;
+mod subject;
 mod undo;
 mod why;
 
-use std::time::Duration;
-
-use crate::args::{Arguments, Connection, MoveVerb, RolloutVerb, Target, Verb};
-use crate::cluster::{Cluster, Deployment};
+use crate::args::{Arguments, Connection, MoveVerb, RolloutVerb, Verb};
 use crate::code::Code;
 use crate::failure::Failure;
-use crate::{migrate, name, rolling_update};
+use crate::{migrate, rolling_update};
+use subject::open;
 
 /// Carries out a command line.
 pub(crate) async fn carry_out(arguments: &Arguments) -> Result<Code, Failure> {
@@ -65,23 +64,4 @@ async fn rollout(connection: &Connection, verb: &RolloutVerb) -> Result<Code, Fa
             edit::restart(&open(connection, &arguments.target).await?, arguments).await
         }
     }
-}
-
-/// A Deployment that was named and found, and the cluster it is in.
-pub(crate) struct Subject {
-    pub(crate) cluster: Cluster,
-    pub(crate) deployment: Deployment,
-}
-
-/// Names are read before the cluster is asked, so that a typing error needs no connection.
-async fn open(connection: &Connection, target: &Target) -> Result<Subject, Failure> {
-    let named = name::parse(&target.words)?;
-    let cluster = Cluster::connect(connection).await?;
-    let deployment = cluster.find(&named).await?;
-    Ok(Subject { cluster, deployment })
-}
-
-/// No limit is written as 0.
-pub(crate) fn limit(timeout: Duration) -> Option<Duration> {
-    (timeout > Duration::ZERO).then_some(timeout)
 }

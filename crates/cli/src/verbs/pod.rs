@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::{Subject, open};
+use super::subject::{Subject, open};
 use crate::args::{Connection, ExecArguments, LogsArguments, PodVerb, PortForwardArguments, Target};
 use crate::code::Code;
 use crate::failure::Failure;

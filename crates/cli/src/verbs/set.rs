@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{edit, open};
+use super::edit;
+use super::subject::open;
 use crate::args::{Connection, SetEnvArguments, SetField, SetImageArguments, SetResourcesArguments, Target};
 use crate::cluster::body;
 use crate::code::Code;

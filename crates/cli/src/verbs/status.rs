@@ -11,7 +11,7 @@ use kube::runtime::{WatchStreamExt as _, watcher as watch};
 use plan::keys::condition;
 use serde_json::{Value, json};
 
-use crate::args::{Format, Goal, StatusArguments};
+use crate::args::{Format, Goal, StatusArguments, limit};
 use crate::cluster::{Cluster, Deployment, body};
 use crate::code::Code;
 use crate::failure::{Failure, explain};
@@ -20,7 +20,7 @@ use crate::output::{document, is_lively, print};
 use crate::rollout::{self, Phase, Rollout};
 use crate::signs::{self, LOOK_AGAIN};
 use crate::tree::counts_document;
-use crate::verbs::{Subject, limit};
+use crate::verbs::subject::Subject;
 
 /// Squares of the progress bar.
 const BAR: usize = 20;

@@ -4,7 +4,7 @@ use api::{Rollback, RollbackResult};
 use kube::api::Patch;
 use serde_json::Value;
 
-use crate::args::{DryRun, Goal, UndoArguments};
+use crate::args::{DryRun, Goal, UndoArguments, limit};
 use crate::cluster::Deployment;
 use crate::code::Code;
 use crate::edits::{self, Undo};
@@ -12,7 +12,8 @@ use crate::failure::Failure;
 use crate::history::{Revision, difference, find, revisions};
 use crate::output::print;
 use crate::rollout;
-use crate::verbs::{Subject, limit, status};
+use crate::verbs::status;
+use crate::verbs::subject::Subject;
 
 /// `undo`.
 pub(crate) async fn undo(subject: &Subject, arguments: &UndoArguments) -> Result<Code, Failure> {

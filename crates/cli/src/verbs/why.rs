@@ -16,7 +16,7 @@ use crate::output::{clean, document, print};
 use crate::projection;
 use crate::rollout;
 use crate::signs::{self, PATIENCE};
-use crate::verbs::Subject;
+use crate::verbs::subject::Subject;
 
 const PAUSE: Duration = Duration::from_millis(300);
 

@@ -1,0 +1,74 @@
+//! How to reach the cluster.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::time::time;
+
+/// How to reach the cluster; the names are kubectl's.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Cluster")]
+pub(crate) struct Connection {
+    /// Path to a kubeconfig [default: $KUBECONFIG or ~/.kube/config].
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig [default: the current context].
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) context: Option<String>,
+    /// Cluster of the kubeconfig [default: the context's].
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) cluster: Option<String>,
+    /// User of the kubeconfig [default: the context's].
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+    /// Namespace [default: the context's].
+    #[arg(long, short, global = true, value_name = "NAME")]
+    pub(crate) namespace: Option<String>,
+    /// Address of the API server, instead of the kubeconfig's.
+    #[arg(long, short, global = true, value_name = "URL")]
+    pub(crate) server: Option<String>,
+    /// Bearer token, instead of the kubeconfig's credentials.
+    #[arg(long, global = true, value_name = "TOKEN")]
+    pub(crate) token: Option<String>,
+    /// Do not verify the server's certificate.
+    #[arg(long, global = true)]
+    pub(crate) insecure_skip_tls_verify: bool,
+    /// User to impersonate.
+    #[arg(long = "as", global = true, value_name = "USER")]
+    pub(crate) as_user: Option<String>,
+    /// Group to impersonate; may be repeated.
+    #[arg(long = "as-group", global = true, value_name = "GROUP")]
+    pub(crate) as_groups: Vec<String>,
+    /// Time limit for a single request, for example 10s; 0 for no limit.
+    #[arg(long, global = true, value_name = "TIME", value_parser = time, default_value = "0")]
+    pub(crate) request_timeout: Duration,
+}
+
+impl Connection {
+    /// The same flags again, for kubectl.
+    pub(crate) fn flags(&self) -> Vec<String> {
+        let kubeconfig = self.kubeconfig.as_ref().map(|path| path.display().to_string());
+        let named = [
+            ("kubeconfig", &kubeconfig),
+            ("context", &self.context),
+            ("cluster", &self.cluster),
+            ("user", &self.user),
+            ("namespace", &self.namespace),
+            ("server", &self.server),
+            ("token", &self.token),
+            ("as", &self.as_user),
+        ];
+        let mut flags: Vec<String> =
+            named.iter().filter_map(|(name, value)| Some(format!("--{name}={}", value.as_ref()?))).collect();
+        flags.extend(self.as_groups.iter().map(|group| format!("--as-group={group}")));
+        if self.insecure_skip_tls_verify {
+            flags.push("--insecure-skip-tls-verify".to_owned());
+        }
+        if self.request_timeout > Duration::ZERO {
+            flags.push(format!("--request-timeout={}ms", self.request_timeout.as_millis()));
+        }
+        flags
+    }
+}

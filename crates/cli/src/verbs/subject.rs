@@ -1,0 +1,20 @@
+//! The Deployment that a verb is about.
+
+use crate::args::{Connection, Target};
+use crate::cluster::{Cluster, Deployment};
+use crate::failure::Failure;
+use crate::name;
+
+/// A Deployment that was named and found, and the cluster it is in.
+pub(crate) struct Subject {
+    pub(crate) cluster: Cluster,
+    pub(crate) deployment: Deployment,
+}
+
+/// Names are read before the cluster is asked, so that a typing error needs no connection.
+pub(super) async fn open(connection: &Connection, target: &Target) -> Result<Subject, Failure> {
+    let named = name::parse(&target.words)?;
+    let cluster = Cluster::connect(connection).await?;
+    let deployment = cluster.find(&named).await?;
+    Ok(Subject { cluster, deployment })
+}
