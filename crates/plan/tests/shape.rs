@@ -1,4 +1,4 @@
-//! The shape of the planner: short files, no large circles among them, no clock, and a small interface.
+//! The shape of the planner: short files, no clock, and a small interface.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
@@ -8,8 +8,6 @@ use std::process::Command;
 
 const FILE_LINES_MAX: usize = 400;
 const FUNCTION_LINES_MAX: usize = 50;
-/// The most files that may depend on each other in a circle.
-const CIRCLE_MAX: usize = 3;
 /// The most items that other crates may name; constants, methods, fields and variants do not count.
 const INTERFACE_MAX: usize = 80;
 /// What reads a clock, draws lots, or acts.
@@ -53,87 +51,6 @@ fn code(text: &str) -> String {
     text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
 }
 
-/// What `crate::` is followed by: first names, those in braces one by one.
-fn names_after_crate(text: &str) -> BTreeSet<String> {
-    let mut names = BTreeSet::new();
-    for rest in code(text).split("crate::").skip(1) {
-        let parts = match rest.strip_prefix('{') {
-            Some(inner) => parts(inner),
-            None => vec![rest.to_owned()],
-        };
-        let first = |part: &String| -> String {
-            part.trim_start().chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect()
-        };
-        names.extend(parts.iter().map(first));
-    }
-    names
-}
-
-/// The parts between the commas of a group, up to its closing brace.
-fn parts(group: &str) -> Vec<String> {
-    let (mut depth, mut parts) = (0_usize, vec![String::new()]);
-    for c in group.chars() {
-        match c {
-            '{' => depth += 1,
-            '}' if depth == 0 => break,
-            '}' => depth -= 1,
-            ',' if depth == 0 => parts.push(String::new()),
-            _ => {}
-        }
-        parts.last_mut().unwrap().push(c);
-    }
-    parts.iter().map(|part| part.trim_start_matches(',').to_owned()).collect()
-}
-
-/// Where the names come from that the root hands on: `pub use file::{Name, …};`.
-fn handed_on(root: &str) -> BTreeMap<String, String> {
-    let mut origin = BTreeMap::new();
-    for statement in code(root).split("pub use ").skip(1) {
-        let statement = statement.split(';').next().unwrap_or_default();
-        let Some((file, names)) = statement.split_once("::") else { continue };
-        let names = names.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|name| !name.is_empty());
-        origin.extend(names.map(|name| (name.to_owned(), file.to_owned())));
-    }
-    origin
-}
-
-/// Which files a file needs.
-fn needs(sources: &Sources) -> BTreeMap<&str, BTreeSet<&str>> {
-    let origin = handed_on(sources.get("lib").map_or("", String::as_str));
-    let file = |name: &String| {
-        let name = origin.get(name).unwrap_or(name);
-        sources.get_key_value(name.as_str()).map(|(file, _)| file.as_str())
-    };
-    let others = sources.iter().filter(|(name, _)| *name != "lib");
-    let needed = |text: &String| names_after_crate(text).iter().filter_map(file).collect();
-    others.map(|(name, text)| (name.as_str(), needed(text))).collect()
-}
-
-/// All that can be reached from a file.
-fn reached<'a>(needs: &BTreeMap<&'a str, BTreeSet<&'a str>>, from: &'a str) -> BTreeSet<&'a str> {
-    let mut reached = BTreeSet::new();
-    let mut next = vec![from];
-    while let Some(file) = next.pop() {
-        let new = needs.get(file).into_iter().flatten().filter(|file| reached.insert(**file));
-        next.extend(new.copied().collect::<Vec<_>>());
-    }
-    reached
-}
-
-/// Files that need each other, if they are too many.
-fn circles(sources: &Sources) -> BTreeSet<Vec<&str>> {
-    let needs = needs(sources);
-    let mut circles = BTreeSet::new();
-    for file in needs.keys() {
-        let mutual = reached(&needs, file).into_iter().filter(|other| reached(&needs, other).contains(file));
-        let mutual: Vec<_> = mutual.collect();
-        if mutual.len() > CIRCLE_MAX {
-            circles.insert(mutual);
-        }
-    }
-    circles
-}
-
 fn forbidden(sources: &Sources) -> Vec<(&str, &str)> {
     let of = |(name, text)| {
         let code: String = code(text);
@@ -160,29 +77,6 @@ fn long_functions(text: &str) -> Vec<String> {
         }
     }
     long
-}
-
-#[test]
-fn no_circle_is_larger_than_three_files() {
-    assert_eq!(circles(&sources()), BTreeSet::new());
-}
-
-#[test]
-fn a_planted_circle_is_found() {
-    let mut planted = sources();
-    let hands_on = planted.get_mut("lib").unwrap();
-    // By way of a name that the root hands on, and by one in a group.
-    hands_on.push_str("\npub use planted_a::{Planted, Other};\n");
-    let texts =
-        ["use crate::planted_b;", "use crate::{keys, planted_c::{X, Y}};", "use crate::planted_d::Z;"];
-    for (name, text) in ["planted_a", "planted_b", "planted_c"].into_iter().zip(texts) {
-        planted.insert(name.to_owned(), text.to_owned());
-    }
-    planted.insert("planted_d".to_owned(), "use crate::keys;".to_owned());
-    assert_eq!(circles(&planted), BTreeSet::new());
-    planted.insert("planted_d".to_owned(), "use crate::Planted;".to_owned());
-    let circle = vec!["planted_a", "planted_b", "planted_c", "planted_d"];
-    assert_eq!(circles(&planted), BTreeSet::from([circle]));
 }
 
 #[test]

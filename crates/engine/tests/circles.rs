@@ -1,0 +1,300 @@
+//! The files of a crate that ships form no large circles: whoever reads a file need not read the whole crate.
+//!
+//! A file needs another one if it names something in it: in a `use`, or by a path in its code. What a
+//! module only hands on (`pub use`) it does not need; such a name counts for the file that defines it. Tests do
+//! not count.
+
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
+
+/// The most files that may need each other.
+const CIRCLE_MAX: usize = 3;
+
+/// Segments of a path, such as `crate`, `keys`, `label`.
+type Segments = Vec<String>;
+
+/// A file, as far as its names go.
+#[derive(Debug, Default)]
+struct Module {
+    file: String,
+    parent: Option<usize>,
+    children: BTreeMap<String, usize>,
+    /// What `mod` declares.
+    declared: BTreeSet<String>,
+    /// What `use` brings in, by its name here.
+    imports: BTreeMap<String, Segments>,
+    /// All that is named here.
+    paths: Vec<Segments>,
+}
+
+impl Module {
+    fn read(file: String, text: &str) -> Self {
+        let mut module = Self { file, ..Self::default() };
+        module.walk(text.parse().unwrap());
+        module
+    }
+
+    fn walk(&mut self, stream: TokenStream) {
+        let tokens: Vec<TokenTree> = stream.into_iter().collect();
+        let mut at = 0;
+        while at < tokens.len() {
+            at += match &tokens[at] {
+                TokenTree::Punct(sign) if sign.as_char() == '#' && is_of_tests(tokens.get(at + 1)) => {
+                    item_length(&tokens[at..])
+                }
+                TokenTree::Ident(word) if word == "use" => {
+                    let (length, named) = (item_length(&tokens[at..]), self.paths.len());
+                    self.bring_in(&tokens[at + 1..at + length - 1], &[]);
+                    if is_public(&tokens[..at]) {
+                        self.paths.truncate(named);
+                    }
+                    length
+                }
+                TokenTree::Ident(word) if word == "mod" => {
+                    // One with a body is a part of this file.
+                    if tokens.get(at + 2).is_some_and(|next| is_sign(next, ';')) {
+                        self.declared.insert(tokens[at + 1].to_string());
+                    }
+                    2
+                }
+                TokenTree::Ident(_) => {
+                    let (path, length) = path(&tokens[at..]);
+                    self.paths.push(path);
+                    length
+                }
+                TokenTree::Group(group) => {
+                    self.walk(group.stream());
+                    1
+                }
+                _ => 1,
+            };
+        }
+    }
+
+    /// Follows the tree of a `use`.
+    fn bring_in(&mut self, tree: &[TokenTree], prefix: &[String]) {
+        for branch in tree.split(|token| is_sign(token, ',')).filter(|branch| !branch.is_empty()) {
+            let (mut path, length) = path(branch);
+            path.splice(0..0, prefix.iter().cloned());
+            match &branch[length..] {
+                [_, _, TokenTree::Group(group)] => {
+                    self.bring_in(&group.stream().into_iter().collect::<Vec<_>>(), &path);
+                    continue;
+                }
+                [TokenTree::Ident(_as), name] => _ = self.imports.insert(name.to_string(), path.clone()),
+                [] => {
+                    path.pop_if(|last| last == "self" && !prefix.is_empty());
+                    self.imports.insert(path.last().unwrap().clone(), path.clone());
+                }
+                _all => path.push("*".to_owned()),
+            }
+            self.paths.push(path);
+        }
+    }
+}
+
+fn is_sign(token: &TokenTree, sign: char) -> bool {
+    matches!(token, TokenTree::Punct(found) if found.as_char() == sign)
+}
+
+/// Whether this is `[cfg(test)]`.
+fn is_of_tests(attribute: Option<&TokenTree>) -> bool {
+    attribute.is_some_and(|attribute| attribute.to_string().replace(' ', "") == "[cfg(test)]")
+}
+
+/// Whether an item is public, by what stands before it.
+fn is_public(before: &[TokenTree]) -> bool {
+    match before {
+        [.., TokenTree::Ident(word)] => word == "pub",
+        [.., TokenTree::Ident(word), TokenTree::Group(_)] => word == "pub",
+        _ => false,
+    }
+}
+
+/// Up to the semicolon or the braces that end an item.
+fn item_length(tokens: &[TokenTree]) -> usize {
+    let is_body = |group: &Group| group.delimiter() == Delimiter::Brace;
+    let mut in_use = false;
+    let ends = |token: &TokenTree| {
+        in_use |= matches!(token, TokenTree::Ident(word) if word == "use");
+        is_sign(token, ';') || matches!(token, TokenTree::Group(group) if is_body(group) && !in_use)
+    };
+    tokens.iter().position(ends).map_or(tokens.len(), |end| end + 1)
+}
+
+/// The words with `::` between them, and how many tokens they are.
+fn path(tokens: &[TokenTree]) -> (Segments, usize) {
+    let (mut segments, mut length) = (vec![tokens[0].to_string()], 1);
+    while let [first, second, TokenTree::Ident(word), ..] = &tokens[length..]
+        && is_sign(first, ':')
+        && is_sign(second, ':')
+    {
+        segments.push(word.to_string());
+        length += 3;
+    }
+    (segments, length)
+}
+
+/// The modules of a crate; the first one is its root.
+#[derive(Debug)]
+struct Modules(Vec<Module>);
+
+/// What a path leads to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Target {
+    Module(usize),
+    /// Something in this module.
+    Item(usize),
+    AnotherCrate,
+}
+
+/// The text of a file, if there is one.
+trait Read: Fn(&str) -> Option<String> {}
+impl<F: Fn(&str) -> Option<String>> Read for F {}
+
+impl Modules {
+    /// Reads a crate, from its root on.
+    fn read(root: &str, read: impl Read) -> Self {
+        let mut modules = Self(vec![Module::read(root.to_owned(), &read(root).unwrap())]);
+        let mut next = 0;
+        while next < modules.0.len() {
+            let file = modules.0[next].file.clone();
+            let (folder, name) = file.rsplit_once('/').unwrap();
+            let holds = ["lib.rs", "main.rs", "mod.rs"].contains(&name);
+            let folder = if holds { folder } else { file.trim_end_matches(".rs") };
+            for child in modules.0[next].declared.clone() {
+                let files = [format!("{folder}/{child}.rs"), format!("{folder}/{child}/mod.rs")];
+                let file = files.into_iter().find(|file| read(file).is_some()).unwrap();
+                let text = read(&file).unwrap();
+                let module = Module { parent: Some(next), ..Module::read(file, &text) };
+                let index = modules.0.len();
+                modules.0[next].children.insert(child, index);
+                modules.0.push(module);
+            }
+            next += 1;
+        }
+        modules
+    }
+
+    /// Where a path leads that the module `at` names.
+    fn target(&self, mut at: usize, path: &[String]) -> Target {
+        let mut rest = path;
+        while let [first, others @ ..] = rest {
+            at = match first.as_str() {
+                "crate" => 0,
+                "self" => at,
+                "super" => self.0[at].parent.unwrap(),
+                _ => break,
+            };
+            rest = others;
+        }
+        let is_relative = rest.len() < path.len();
+        for (passed, name) in rest.iter().enumerate() {
+            let module = &self.0[at];
+            if let Some(child) = module.children.get(name) {
+                at = *child;
+            } else if let Some(import) = module.imports.get(name).filter(|import| *import != path) {
+                match self.target(at, import) {
+                    Target::Module(found) => at = found,
+                    found => return found,
+                }
+            } else if is_relative || passed > 0 {
+                return Target::Item(at);
+            } else {
+                return Target::AnotherCrate;
+            }
+        }
+        Target::Module(at)
+    }
+
+    /// Which files a file needs.
+    fn needs(&self, at: usize) -> BTreeSet<usize> {
+        let module = &self.0[at];
+        let is_named = |path: &&Segments| path.len() > 1 || module.imports.contains_key(&path[0]);
+        let paths = module.paths.iter().filter(is_named);
+        let needed = paths.filter_map(|path| match self.target(at, path) {
+            Target::Item(file) if file != at => Some(file),
+            _ => None,
+        });
+        needed.collect()
+    }
+
+    /// All files that need each other, if they are too many.
+    fn circles(&self) -> BTreeSet<BTreeSet<&str>> {
+        let needs: Vec<_> = (0..self.0.len()).map(|at| self.needs(at)).collect();
+        let reached: Vec<_> = (0..self.0.len()).map(|at| reached(&needs, at)).collect();
+        let circles = (0..self.0.len()).map(|at| {
+            let circle = reached[at].iter().filter(|other| reached[**other].contains(&at));
+            circle.map(|file| self.0[*file].file.as_str()).collect()
+        });
+        circles.filter(|circle: &BTreeSet<_>| circle.len() > CIRCLE_MAX).collect()
+    }
+}
+
+/// All that can be reached from a file.
+fn reached(needs: &[BTreeSet<usize>], from: usize) -> BTreeSet<usize> {
+    let (mut reached, mut next) = (BTreeSet::new(), vec![from]);
+    while let Some(file) = next.pop() {
+        next.extend(needs[file].iter().filter(|file| reached.insert(**file)));
+    }
+    reached
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn from_disk(path: &str) -> Option<String> {
+    std::fs::read_to_string(root().join(path)).ok()
+}
+
+/// The roots of what ships.
+fn roots() -> Vec<String> {
+    let folders = std::fs::read_dir(root().join("crates")).unwrap();
+    let crates = folders.map(|folder| folder.unwrap().file_name().into_string().unwrap());
+    crates.map(|name| format!("crates/{name}/src/lib.rs")).chain(["src/main.rs".to_owned()]).collect()
+}
+
+#[test]
+fn no_circle_is_larger_than_three_files() {
+    let roots = roots();
+    assert!(roots.len() > 9, "{roots:?}");
+    let crates: Vec<_> = roots.iter().map(|root| Modules::read(root, from_disk)).collect();
+    assert!(crates.iter().map(|modules| modules.0.len()).sum::<usize>() > 300);
+    let circles: BTreeSet<_> = crates.iter().flat_map(Modules::circles).collect();
+    assert_eq!(circles, BTreeSet::new());
+}
+
+/// Files by path.
+fn planted<const N: usize>(files: [(&str, &str); N]) -> impl Read {
+    let files: BTreeMap<_, _> = files.map(|(path, text)| (path.to_owned(), text.to_owned())).into();
+    move |path| files.get(path).cloned()
+}
+
+#[test]
+fn a_planted_circle_is_found() {
+    let with = |last: &'static str| {
+        let files = planted([
+            ("a/lib.rs", "mod b; mod c; mod d; mod keys; pub use b::{Kept, Other as Handed};"),
+            // By a group, by a module that is brought in, by a parent, and by a name that the root hands on.
+            ("a/b.rs", "use crate::{keys, c::{self, X}}; #[cfg(test)] mod tests { use super::*; }"),
+            ("a/c.rs", "use crate::d; fn f() -> d::e::E { d::e::new() }"),
+            ("a/d/mod.rs", "pub(super) mod e;"),
+            ("a/d/e.rs", "struct E; fn new() -> E { super::super::keys::f(\"crate::Kept\") }"),
+            ("a/keys.rs", last),
+        ]);
+        Modules::read("a/lib.rs", files)
+    };
+    let harmless = ["// crate::Handed", "use b::Kept;", "#[cfg(test)] mod tests { use crate::Handed; }"];
+    for text in harmless {
+        assert_eq!(with(text).circles(), BTreeSet::new(), "{text}");
+    }
+    let circle = BTreeSet::from(["a/b.rs", "a/c.rs", "a/d/e.rs", "a/keys.rs"]);
+    for text in ["use crate::Handed;", "fn f() { super::Kept::new() }", "use crate::b::{Kept as B};"] {
+        assert_eq!(with(text).circles(), BTreeSet::from([circle.clone()]), "{text}");
+    }
+}
