@@ -22,6 +22,8 @@ pub(crate) struct Neighbours {
     pub(crate) is_served: bool,
     /// Requests that the user may not make, such as `delete deployments.apps`.
     pub(crate) denied: Vec<String>,
+    /// Kinds that the user may not list, such as `horizontalpodautoscalers.autoscaling`.
+    pub(crate) unseen: Vec<String>,
 }
 
 /// Who else keeps the manifest: a key in labels or annotations, and its name.
@@ -173,6 +175,14 @@ pub(crate) fn warnings(facts: &Facts, neighbours: &Neighbours) -> Vec<String> {
         format!(
             "poddisruptionbudget/{} selects the pods by their labels and keeps working unchanged",
             name(budget)
+        )
+    }));
+    warnings.extend(neighbours.unseen.iter().map(|kind| {
+        format!(
+            "you may not list {kind} in namespace {}, so none of them was checked: ask somebody who may \
+             whether one names {}",
+            facts.namespace,
+            source.full_name()
         )
     }));
     if let Some(set) = foreign(facts) {

@@ -215,6 +215,15 @@ impl Migration<'_> {
             budgets: optional(cluster.budgets().list(&ListParams::default()).await)?,
             is_served: cluster.serves(self.to).await?,
             denied: self.denied(facts).await?,
+            unseen: self
+                .missing(&[
+                    ("list", "autoscaling", "horizontalpodautoscalers"),
+                    ("list", "policy", "poddisruptionbudgets"),
+                ])
+                .await?
+                .into_iter()
+                .map(|(_, kind)| kind)
+                .collect(),
         })
     }
 
@@ -230,13 +239,22 @@ impl Migration<'_> {
         if facts.hpa == Some(HpaChoice::Retarget) && facts.scalers_of_source().next().is_some() {
             needed.push(("patch", "autoscaling", "horizontalpodautoscalers"));
         }
-        let mut denied = Vec::new();
-        for (verb, group, resource) in needed {
+        let missing = self.missing(&needed).await?;
+        Ok(missing.into_iter().map(|(verb, kind)| format!("{verb} {kind}")).collect())
+    }
+
+    /// Those of these permissions that this user lacks, as verb and kind.
+    async fn missing<'a>(
+        &self,
+        permissions: &[(&'a str, &str, &str)],
+    ) -> Result<Vec<(&'a str, String)>, Failure> {
+        let mut missing = Vec::new();
+        for (verb, group, resource) in permissions {
             if !self.cluster.may(verb, group, resource).await? {
-                denied.push(format!("{verb} {resource}.{group}"));
+                missing.push((*verb, format!("{resource}.{group}")));
             }
         }
-        Ok(denied)
+        Ok(missing)
     }
 
     /// Makes a request. False if something has changed since it was decided.

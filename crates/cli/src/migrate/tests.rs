@@ -342,14 +342,20 @@ fn all_problems_are_listed_at_once() {
 }
 
 #[test]
-fn keepers_of_the_manifest_and_budgets_are_named() {
+fn keepers_of_the_manifest_budgets_and_what_cannot_be_seen_are_named() {
     let mut facts = facts();
     let source = facts.source.as_mut().expect("the source");
     source.body["metadata"]["annotations"]["meta.helm.sh/release-name"] = json!("shop");
     let budget = json!({"metadata": {"name": "web"}, "spec": {"selector": {"matchLabels": {"app": "web"}}}});
     let other = json!({"metadata": {"name": "db"}, "spec": {"selector": {"matchLabels": {"app": "db"}}}});
-    let found = warnings(&facts, &Neighbours { budgets: vec![budget, other], ..Neighbours::default() });
-    assert_eq!(found.len(), 2, "{found:?}");
+    let unseen = vec!["horizontalpodautoscalers.autoscaling".to_owned()];
+    let found =
+        warnings(&facts, &Neighbours { budgets: vec![budget, other], unseen, ..Neighbours::default() });
+    assert_eq!(found.len(), 3, "{found:?}");
     assert!(found[0].contains("is kept by Helm release shop"), "{found:?}");
     assert!(found[1].contains("poddisruptionbudget/web selects the pods"), "{found:?}");
+    assert!(
+        found[2].contains("may not list horizontalpodautoscalers.autoscaling in namespace shop"),
+        "{found:?}"
+    );
 }
