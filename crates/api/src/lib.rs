@@ -31,5 +31,6 @@ mod words;
 
 pub use spec::{Deployment, DeploymentSpec, PodTemplate, RollbackTo, RollingUpdate, Strategy, StrategyType};
 pub use status::{
-    Collisions, Condition, ConditionStatus, DeploymentStatus, Open, RecentRollback, Rollback, RollbackResult,
+    Blocker, Collisions, Condition, ConditionStatus, DeploymentStatus, Open, RecentRollback, Rollback,
+    RollbackResult,
 };

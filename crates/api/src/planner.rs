@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::status::read_time;
-use crate::{Collisions, Condition, DeploymentStatus, RecentRollback, Rollback};
+use crate::{Blocker, Collisions, Condition, DeploymentStatus, RecentRollback, Rollback};
 
 /// What of a stored status the planner reads; an absent count is zero.
 impl From<DeploymentStatus> for Status {
@@ -32,6 +32,7 @@ impl From<DeploymentStatus> for Status {
                 images: status.images,
                 rollback: status.rollback.map(Into::into),
                 collisions: status.collisions.map(Into::into),
+                blockers: status.blockers.unwrap_or_default().into_iter().map(Into::into).collect(),
             },
         }
     }
@@ -74,6 +75,36 @@ impl From<Rollback> for RollbackRecord {
     }
 }
 
+impl From<Blocker> for plan::Blocker {
+    fn from(blocker: Blocker) -> Self {
+        let count = |number: Option<i32>| number.map_or(0, i64::from);
+        Self {
+            cause: blocker.cause,
+            container: blocker.container.unwrap_or_default(),
+            reason: blocker.reason.unwrap_or_default(),
+            pods: count(blocker.pods),
+            of: count(blocker.of),
+            message: blocker.message.unwrap_or_default(),
+            since: blocker.since.map(|time| time.0),
+        }
+    }
+}
+
+impl From<plan::Blocker> for Blocker {
+    fn from(blocker: plan::Blocker) -> Self {
+        let text = |text: String| (!text.is_empty()).then_some(text);
+        Self {
+            cause: blocker.cause,
+            pods: Some(count(blocker.pods)),
+            of: Some(count(blocker.of)),
+            container: text(blocker.container),
+            reason: text(blocker.reason),
+            message: text(blocker.message),
+            since: blocker.since.map(Into::into),
+        }
+    }
+}
+
 impl From<Collisions> for CollisionRecord {
     fn from(collisions: Collisions) -> Self {
         Self {
@@ -91,8 +122,17 @@ fn written(time: Option<Time>) -> String {
 
 impl From<&Status> for DeploymentStatus {
     fn from(status: &Status) -> Self {
-        let Ours { revision, selector, scale_replicas, ready, containers, images, rollback, collisions } =
-            status.ours.clone();
+        let Ours {
+            revision,
+            selector,
+            scale_replicas,
+            ready,
+            containers,
+            images,
+            rollback,
+            collisions,
+            blockers,
+        } = status.ours.clone();
         Self {
             observed_generation: Some(status.observed_generation),
             replicas: Some(count(status.replicas)),
@@ -111,6 +151,7 @@ impl From<&Status> for DeploymentStatus {
             images,
             rollback: rollback.map(Into::into),
             collisions: collisions.map(Into::into),
+            blockers: (!blockers.is_empty()).then(|| blockers.into_iter().map(Into::into).collect()),
             ..Self::default()
         }
     }

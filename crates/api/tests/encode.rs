@@ -1,6 +1,6 @@
 //! What is written, as the API server gets it.
 
-#![allow(clippy::unwrap_used, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
 use plan::{Flavour, Ours, RollbackRecord, Status};
 use rollwright_api::{DeploymentStatus, decode, encode};
@@ -38,7 +38,7 @@ fn what_is_gone_is_written_as_null_and_reserved_names_are_not_written() {
     let rollback = RollbackRecord { result: "Refused".to_owned(), ..RollbackRecord::default() };
     let ours = Ours { rollback: Some(rollback), ..Ours::default() };
     let written = encode::status(Flavour::Rollwright, &Status { ours, ..Status::default() });
-    for gone in ["terminatingReplicas", "collisionCount", "collisions", "revision"] {
+    for gone in ["terminatingReplicas", "collisionCount", "collisions", "revision", "blockers"] {
         assert_eq!(written.get(gone), Some(&Value::Null), "{gone}");
     }
     let rollback = json!({"requested": 0, "revision": 0, "result": "Refused", "message": null, "time": null, "recent": []});
@@ -65,6 +65,11 @@ fn a_status_comes_back_as_it_was_written() {
                      "time": "2026-04-01T12:00:00Z",
                      "recent": [{"time": "2026-04-01T12:00:00Z", "from": "v1:1", "to": "v1:2"}]},
         "collisions": {"template": "v1:3", "count": 5, "time": "2026-04-01T12:00:00Z"},
+        "blockers": [
+            {"cause": "CrashLoop", "container": "main", "reason": "OOMKilled", "pods": 2, "of": 4, "message": "why",
+             "since": "2026-04-01T12:00:00Z"},
+            {"cause": "Newer", "pods": 0, "of": 0},
+        ],
     });
     let read: DeploymentStatus = decode::status(&stored).unwrap();
     assert_eq!(serde_json::to_value(&read).unwrap(), stored);
@@ -78,4 +83,22 @@ fn garbage_in_a_time_counts_as_absent() {
         let read = decode::status(&status).unwrap();
         assert_eq!(read.condition("a").unwrap().last_update_time, None);
     }
+}
+
+/// Whoever wrote it: the next status replaces it.
+#[test]
+fn garbage_in_blockers_counts_as_absent() {
+    let read = |blockers: Value| decode::status(&json!({"blockers": blockers})).unwrap().blockers;
+    for garbage in [json!("x"), json!(7), json!({"cause": "x"}), Value::Null] {
+        assert_eq!(read(garbage), None);
+    }
+    let entries = json!([7, null, {}, {"cause": 1}, {"cause": "x", "pods": "many"}, {"cause": "ok", "since": "then"}]);
+    let read_entries = read(entries).unwrap();
+    let [entry] = read_entries.as_slice() else { panic!("{read_entries:?}") };
+    assert_eq!((entry.cause.as_str(), &entry.since), ("ok", &None));
+    let long = json!({"cause": "x", "message": "\u{1f4a5}".repeat(8192), "pods": i64::MAX});
+    let many = read(vec![long; 20].into()).unwrap();
+    assert_eq!(many.len(), 5);
+    assert_eq!(many[0].message.as_ref().unwrap().chars().count(), 400);
+    assert_eq!(many[0].pods, Some(i32::MAX));
 }

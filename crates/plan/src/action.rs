@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::keys::Map;
-use crate::observed::ReplicaSet;
+use crate::observed::{ReplicaSet, SetFailure};
 use crate::selector::LabelSelector;
 use crate::status::Status;
 use crate::why::Why;
@@ -84,6 +84,8 @@ pub struct Plan {
     pub wake: Wake,
     /// Why the rollout is where it is, for people.
     pub why: Why,
+    /// What the rollout waits for, if it moves only when pods do.
+    pub awaited: Option<Box<Awaited>>,
     /// Whether there is news for the status that may wait, and does.
     pub holds_status: bool,
     /// An error that no action caused, such as an unknown strategy (S3.10).
@@ -96,6 +98,29 @@ pub struct Plan {
     /// Of a rolling update that takes steps of upstream's next passes too (S6.5): the sum of sizes that
     /// upstream's first status is computed from.
     pub(crate) size_before_step: Option<i64>,
+}
+
+/// The pods that a rollout waits for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Awaited {
+    /// The name of the declared ReplicaSet; `None` if there is none yet, because old pods still run.
+    pub set: Option<String>,
+    /// Its uid; empty if there is none.
+    pub uid: String,
+    /// Selects the pods, in the form of a query: those of the ReplicaSet, or all of the Deployment.
+    pub selector: String,
+    /// The size of the ReplicaSet.
+    pub size: i64,
+    /// Its pods.
+    pub replicas: i64,
+    /// Ready ones of them.
+    pub ready: i64,
+    /// Available ones of them.
+    pub available: i64,
+    /// The pods of all other ReplicaSets; those that terminate too, if they are what it waits for.
+    pub others: i64,
+    /// Why the server refuses further pods of it.
+    pub refusal: Option<SetFailure>,
 }
 
 /// An action and what to say once it is done.

@@ -92,6 +92,14 @@ durations! {
     QUEUED_TOLD_AFTER = Duration::from_secs(10);
     /// The shortest time between two such writes, of all Deployments together.
     QUEUED_TELLING_INTERVAL = Duration::from_millis(200);
+    /// The pods of a rollout that does not move are listed again after this long.
+    LOOK_AGAIN = Duration::from_secs(15);
+    /// The events of one of these pods are listed again after this long at the soonest.
+    EVENTS_AGAIN = Duration::from_secs(30);
+    /// The shortest time between two such requests, of all Deployments together.
+    LOOK_INTERVAL = Duration::from_millis(200);
+    /// A rollout that has not moved for this long counts as blocked even if the operator may not list its pods.
+    UNKNOWN_AFTER = Duration::from_secs(60);
     /// If another controller undoes the operator's status three times within this time, the operator leaves the
     /// Deployment to it.
     RIVAL_WINDOW = Duration::from_secs(60);

@@ -111,6 +111,8 @@ pub mod reason {
     pub const ROLLOUT_IN_PROGRESS: &str = "RolloutInProgress";
     /// The rollout waits for a rollout slot (rollwright.dev only).
     pub const QUEUED: &str = "Queued";
+    /// Pods of the rollout do not become available, for a cause that is known (rollwright.dev only).
+    pub const ROLLOUT_BLOCKED: &str = "RolloutBlocked";
     /// A field of the spec, or an annotation of a ReplicaSet, is newer than this operator (our kind).
     pub const NEWER_SPEC: &str = "NewerSpec";
     /// No old ReplicaSet is without pods (our kind).

@@ -11,6 +11,9 @@ mod action;
 mod aim;
 mod announce;
 mod assemble;
+mod awaited;
+mod blocked;
+mod blocker;
 mod collision;
 mod conditions;
 mod counters;
@@ -52,9 +55,10 @@ mod why;
 mod writes;
 
 pub use action::{
-    Action, Ask, Claim, Event, EventKind, NewReplicaSet, Plan, Planned, Purpose, RollBack, StatusWrite, Step,
-    Target, UpdateReplicaSet, Wake,
+    Action, Ask, Awaited, Claim, Event, EventKind, NewReplicaSet, Plan, Planned, Purpose, RollBack,
+    StatusWrite, Step, Target, UpdateReplicaSet, Wake,
 };
+pub use blocker::{Blocker, Findings};
 pub use conditions::{Condition, whole_seconds};
 pub use creation::set_name;
 pub use flavour::Flavour;

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::blocker::Findings;
 use crate::flavour::Flavour;
 use crate::intstr::IntOrPercent;
 use crate::keys::Map;
@@ -86,6 +87,9 @@ pub struct Answers {
     /// Names of ReplicaSets that fit the selector and are not labelled for us; not asked for,
     /// they only show in [`crate::Why`].
     pub orphans: Vec<String>,
+    /// What blocks the rollout, as far as somebody has looked; it only shows in the status and in
+    /// [`crate::Why`].
+    pub findings: Option<Findings>,
 }
 
 /// What the API server would make of the current template.

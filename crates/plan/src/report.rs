@@ -3,10 +3,12 @@
 
 use jiff::Timestamp;
 
-use crate::action::{Event, StatusWrite, Wake};
+use crate::action::{Awaited, Event, StatusWrite, Wake};
 use crate::aim::{Aim, Because, Manner};
 use crate::announce::{self, Announcement};
 use crate::assemble::is_followed;
+use crate::awaited::awaited;
+use crate::blocked;
 use crate::collision::{self, Names};
 use crate::conditions::{Edit, says};
 use crate::counters::{self, Tally};
@@ -39,6 +41,8 @@ pub(crate) struct Report {
     pub(crate) if_create_refused: Option<Box<Status>>,
     pub(crate) why: Why,
     pub(crate) wake: Wake,
+    /// What the rollout waits for.
+    pub(crate) awaited: Option<Box<Awaited>>,
     pub(crate) error: Option<String>,
     /// Events that do not depend on a write.
     pub(crate) events: Vec<Event>,
@@ -187,7 +191,10 @@ fn refused(decisions: &Decisions<'_>, in_hand: &InHand<'_>) -> Box<Status> {
         return in_hand.clone().into_box();
     }
     let tally = Tally { total: total(&decisions.sets.counted), revision: None, ..tally(decisions) };
-    counters::calculate(tally, in_hand).into_box()
+    let mut status = counters::calculate(tally, in_hand);
+    // They were about the rollout before.
+    blocked::note(&mut status, &[]);
+    status.into_box()
 }
 
 fn tally<'a>(decisions: &'a Decisions<'_>) -> Tally<'a> {
@@ -255,10 +262,14 @@ fn rolling_out(decisions: &Decisions<'_>, told: Told<'_>) -> Report {
     fold(&mut computed, progressing);
     fold(&mut computed, [counters::replica_failure(decisions.sets)]);
     let why = explained(decisions, &computed);
+    let awaited = awaited(decisions, &why).map(Box::new);
+    let blockers = blocked::current(decisions, &computed, &why);
+    blocked::note(&mut computed, &blockers);
+    let why = why.blocked_by(blocked::words(&blockers));
     let wake = workload.progress_deadline_seconds.map_or(Wake::OnChange, |deadline| {
         computed.wake_after((workload.replicas, workload.generation), deadline, *now)
     });
-    finished(decisions, told, computed, (why, wake))
+    Report { awaited, ..finished(decisions, told, computed, (why, wake)) }
 }
 
 /// Why the rollout is where it is.
@@ -363,10 +374,15 @@ fn written(
     }
     if let Some(standing) = standing {
         standing.reword(&mut status.edit().conditions);
+        let current = blocked::current(decisions, &status, why);
+        blocked::refresh(status.edit(), current);
     }
     let write = StatusWrite { status: *status.into_box(), revision_annotation: revision };
     let name = decisions.declared_name();
     let mut news = if has_extras { rollout::events(workload, &write, name, why) } else { Vec::new() };
+    if has_extras {
+        news.extend(blocked::event(&workload.status, &write.status));
+    }
     if let Because::NewerSpec(newer) = &decisions.aim.because
         && !says(&workload.status.conditions, condition::STALLED, "True", reason::NEWER_SPEC)
     {

@@ -2,6 +2,7 @@
 
 use std::ops::Deref;
 
+use crate::blocker::Blocker;
 use crate::conditions::Condition;
 
 /// `status`. Counts are pods unless said otherwise.
@@ -60,6 +61,8 @@ pub struct Ours {
     pub rollback: Option<RollbackRecord>,
     /// The names that were taken when a set of the current template was to be created.
     pub collisions: Option<CollisionRecord>,
+    /// What blocks the rollout, heaviest first.
+    pub blockers: Vec<Blocker>,
 }
 
 /// `status.collisions`: how often the name of a template's set was taken (NS-1).

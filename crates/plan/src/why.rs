@@ -1,5 +1,6 @@
 //! Why a rollout is where it is: the one source of text for log, metric, condition and CLI.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::keys::{MANAGED_LABEL, MANAGED_VALUE};
@@ -36,6 +37,13 @@ pub enum Why {
     },
     /// Nothing moves before somebody changes something.
     Blocked(String),
+    /// A wait for pods, and what blocks them.
+    BlockedBy {
+        /// The wait.
+        why: Box<Why>,
+        /// What the pods do.
+        words: String,
+    },
     /// Any of the others, with ReplicaSets near by that nobody handed over.
     Beside {
         /// The reason itself.
@@ -52,8 +60,28 @@ impl Why {
     #[must_use]
     pub fn itself(&self) -> &Self {
         match self {
-            Self::Beside { why, .. } => why.itself(),
+            Self::Beside { why, .. } | Self::BlockedBy { why, .. } => why.itself(),
             other => other,
+        }
+    }
+
+    /// The same without what blocks it.
+    #[must_use]
+    pub fn unblocked(&self) -> Cow<'_, Self> {
+        match self {
+            Self::BlockedBy { why, .. } => Cow::Borrowed(why),
+            Self::Beside { why, namespace, orphans } if matches!(**why, Self::BlockedBy { .. }) => {
+                Cow::Owned(why.unblocked().into_owned().beside(namespace, orphans))
+            }
+            other => Cow::Borrowed(other),
+        }
+    }
+
+    /// Adds what blocks the pods that are awaited, if anything does. A refusal names its cause itself.
+    pub(crate) fn blocked_by(self, words: Option<String>) -> Self {
+        match words.filter(|_| !matches!(self, Self::Blocked(_))) {
+            Some(words) => Self::BlockedBy { why: Box::new(self), words },
+            None => self,
         }
     }
 
@@ -79,6 +107,7 @@ impl fmt::Display for Why {
             }
             Self::WaitingForTermination => f.write_str("waiting for old pods to terminate"),
             Self::WaitingForOldPods { old } => write!(f, "waiting for old pods to go: {old} left"),
+            Self::BlockedBy { why, words } => write!(f, "{why}; {words}"),
             Self::Blocked(reason) => write!(f, "blocked: {reason}"),
             Self::Beside { why, namespace, orphans } => {
                 let orphans = orphans.join(" ");

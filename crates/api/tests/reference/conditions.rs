@@ -20,6 +20,7 @@ pub(crate) const OF_EVENTS: &[&str] = &[
     reason::ROLLBACK_REVISION_NOT_FOUND,
     reason::ROLLBACK_TEMPLATE_UNCHANGED,
     reason::ROLLBACK_INVALID,
+    reason::ROLLOUT_BLOCKED,
 ];
 
 const fn both(

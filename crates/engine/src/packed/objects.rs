@@ -5,8 +5,8 @@ use plan::intstr::IntOrPercent;
 use plan::selector::{LabelSelector, Requirement};
 use plan::template::Fingerprint;
 use plan::{
-    CollisionRecord, Condition, Ours, RecentRollback, ReplicaSet, RollbackRecord, SetFailure, SetStatus,
-    Status, Strategy, TemplateSummary, Workload,
+    Blocker, CollisionRecord, Condition, Ours, RecentRollback, ReplicaSet, RollbackRecord, SetFailure,
+    SetStatus, Status, Strategy, TemplateSummary, Workload,
 };
 
 use super::codec::{Pack, Reader};
@@ -72,7 +72,19 @@ packed!(Status {
 
 packed!(Condition { kind, status, reason, message, last_update_time, last_transition_time, extra });
 
-packed!(Ours { revision, selector, scale_replicas, ready, containers, images, rollback, collisions });
+packed!(Ours {
+    revision,
+    selector,
+    scale_replicas,
+    ready,
+    containers,
+    images,
+    rollback,
+    collisions,
+    blockers
+});
+
+packed!(Blocker { cause, container, reason, pods, of, message, since });
 
 packed!(CollisionRecord { template, count, time });
 

@@ -5,6 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
+mod blocked;
 mod invariants;
 mod recipes;
 #[path = "../world/mod.rs"]
