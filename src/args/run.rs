@@ -1,11 +1,13 @@
 //! `rollwright run`.
 
 use std::path::PathBuf;
+#[cfg(feature = "sandbox")]
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use plan::Flavour;
 
-use super::values::{bind_address, flavour, namespace};
+use super::values::{Interval, bind_address, flavour, interval, namespace};
 use super::{Bind, ClientArguments, ElectionArguments};
 use crate::shard::Selector;
 
@@ -14,6 +16,10 @@ pub(crate) const STALLED_AFTER: u16 = 180;
 
 /// Deployments of each API that have series of their own.
 pub(crate) const OBJECT_METRICS_LIMIT: usize = 2000;
+
+/// How long a rollout has not moved before the operator finds out what blocks it.
+#[cfg(feature = "sandbox")]
+pub(crate) const BLOCKED_AFTER: Duration = Duration::from_secs(10);
 
 /// `rollwright run`.
 #[derive(Debug, Args)]
@@ -117,6 +123,19 @@ pub(crate) struct RunArguments {
     /// Also serve /debug/state, which names Deployments.
     #[arg(long, env = "ROLLWRIGHT_DEBUG_STATE")]
     pub(crate) debug_state: bool,
+    /// Find out what blocks a rollout once it has not moved for this long, such as 10s or 5m; 0 for never.
+    #[arg(
+        long,
+        value_name = "TIME",
+        env = "ROLLWRIGHT_BLOCKED_AFTER",
+        default_value = "10s",
+        value_parser = interval
+    )]
+    pub(crate) blocked_after: Interval,
+    /// Repeat the first 200 characters of a termination message in status, events, and log. It is the output
+    /// of a container, and may hold secrets.
+    #[arg(long, env = "ROLLWRIGHT_TERMINATION_MESSAGES")]
+    pub(crate) termination_messages: bool,
     /// Do not yield to another controller that keeps overwriting the status.
     #[arg(long, env = "ROLLWRIGHT_FORCE")]
     pub(crate) force: bool,

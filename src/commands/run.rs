@@ -6,7 +6,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use engine::Settings;
+use diagnosis::Words;
+use engine::{Looking, Settings};
 use kube::Config;
 use lease::Timings;
 use plan::durations::TURNS_LOOK;
@@ -178,8 +179,12 @@ pub(crate) fn controllers(
     let controllers = flavours.iter().map(|flavour| {
         let (server, watches) = (server.clone(), WatchClients::new(dial, &namespaces)?);
         let (events, metrics) = (events.clone(), metrics.clone());
-        let settings =
-            Settings { adoption: arguments.adopt.into(), force: arguments.force, ..Settings::default() };
+        let settings = Settings {
+            adoption: arguments.adopt.into(),
+            force: arguments.force,
+            looking: looking(arguments, flavours.len()),
+            ..Settings::default()
+        };
         Ok(Arc::new(Controller::new(*flavour, settings, server, watches, events, metrics)))
     });
     let controllers: Vec<_> = controllers.collect::<Result<_, ClientError>>()?;
@@ -187,6 +192,13 @@ pub(crate) fn controllers(
         queue::watch(metrics, Arc::downgrade(controller));
     }
     Ok(controllers)
+}
+
+/// How rollouts that do not move are looked at: all APIs share the requests.
+fn looking(arguments: &RunArguments, apis: usize) -> Option<Looking> {
+    let after = arguments.blocked_after?;
+    let words = if arguments.termination_messages { Words::All } else { Words::Withheld };
+    Some(Looking { after, words, engines: u32::try_from(apis).unwrap_or(1) })
 }
 
 /// Serves health and metrics.

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use kube::api::{DeleteParams, GetParams, ListParams, Patch, Preconditions};
 use kube::core::request::Error as Malformed;
 use plan::keys::{MANAGED_LABEL, MANAGED_VALUE, reason};
-use plan::{Action, Claim, Workload};
+use plan::{Action, Blocker, Claim, Workload};
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
@@ -117,6 +117,31 @@ impl Live<'_> {
         let request = Server::requests(Kind::ReplicaSet, namespace).list(&params);
         let page: Page = self.server().exchange("list", "replicasets", request, self.authority()).await?;
         Ok(Reply::Page(page.items, page.metadata.token.filter(|token| !token.is_empty())))
+    }
+
+    /// A page of objects that are not decoded.
+    async fn values(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        params: ListParams,
+    ) -> Result<Reply<Object>, Refusal> {
+        let in_metrics = if kind == Kind::Pod { "pods" } else { "events" };
+        let params = ListParams { limit: Some(PAGE_SIZE), ..params };
+        let request = Server::requests(kind, namespace).list(&params);
+        let page: Page = self.server().exchange("list", in_metrics, request, self.authority()).await?;
+        let next = page.metadata.token.filter(|token| !token.is_empty());
+        Ok(Reply::Values(page.items.into_iter().map(|object| object.body).collect(), next))
+    }
+
+    /// Causes, each once.
+    fn blocked(&self, blockers: &[Blocker]) {
+        if blockers.is_empty() {
+            info!(key = %self.key, "the rollout is blocked no more");
+        }
+        for Blocker { cause, container, reason, pods, of, message, .. } in blockers {
+            warn!(key = %self.key, cause, container, reason, pods, of, message, "the rollout is blocked");
+        }
     }
 
     async fn create(
@@ -260,6 +285,14 @@ impl Port for Live<'_> {
             Request::ListPods { key, uid, selector } => {
                 self.controller.pods.of(self.controller, &key, &uid, selector).await.map(Reply::Pods)
             }
+            Request::PagePods { namespace, selector, from } => {
+                let params = ListParams { continue_token: from, ..ListParams::default().labels(&selector) };
+                self.values(Kind::Pod, &namespace, params).await
+            }
+            Request::ListWarnings { namespace, uid } => {
+                let fields = format!("involvedObject.uid={uid},type=Warning");
+                self.values(Kind::Event, &namespace, ListParams::default().fields(&fields)).await
+            }
             Request::Create { namespace, object, is_dry_run } => {
                 self.create(&namespace, &object, is_dry_run).await
             }
@@ -311,6 +344,7 @@ impl Port for Live<'_> {
                 debug!(%key, code = refusal.code, message = refusal.message, "dry run refused");
             }
             Note::Why(why) => info!(%key, why, "rollout"),
+            Note::Blocked(blockers) => self.blocked(blockers),
             Note::PodsNoMore => controller.pods.stop(key),
             Note::Ended(outcome) => self.ended(outcome),
             Note::Forgotten => {

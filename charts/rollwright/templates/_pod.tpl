@@ -107,6 +107,10 @@ volumes:
 {{- end }}
 - --adopt={{ .Values.controller.adopt }}
 - --workers={{ .Values.controller.workers }}
+- --blocked-after={{ .Values.controller.blockedAfter }}
+{{- if .Values.controller.terminationMessages }}
+- --termination-messages
+{{- end }}
 - --bind-address=:{{ .Values.metrics.port }}
 - --stalled-after={{ .Values.controller.stalledAfter }}
 - --leader-elect={{ .Values.leaderElection.enabled }}

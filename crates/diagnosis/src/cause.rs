@@ -29,6 +29,8 @@ pub enum Cause {
     Refused,
     /// Pods have had their time to terminate, and are still there.
     Terminating,
+    /// Nobody may read what would show the cause.
+    Unknown,
 }
 
 impl Cause {
@@ -48,6 +50,7 @@ impl Cause {
             Self::PodSecurity => "PodSecurity",
             Self::Refused => "Refused",
             Self::Terminating => "Terminating",
+            Self::Unknown => "Unknown",
         }
     }
 

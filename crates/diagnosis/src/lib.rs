@@ -14,7 +14,7 @@ mod read;
 
 pub use blockers::{Blocker, MOST, blockers};
 pub use cause::Cause;
-pub use pod::overdue;
+pub use pod::{brief, is_ready, is_unclear, like, overdue};
 pub use read::{list, text};
 
 /// How much a text may repeat of a container's own output.

@@ -27,9 +27,58 @@ fn condition<'a>(pod: &'a Value, kind: &str) -> Option<&'a Value> {
     list(pod, "/status/conditions").iter().find(|condition| text(condition, "/type") == kind)
 }
 
+/// Whether a pod is ready.
+#[must_use]
+pub fn is_ready(pod: &Value) -> bool {
+    condition(pod, "Ready").is_some_and(|ready| text(ready, "/status") == "True")
+}
+
+/// Whether a pod is not ready, and its status does not say why: events may.
+#[must_use]
+pub fn is_unclear(pod: &Value) -> bool {
+    !is_ready(pod) && obstacle(pod, &[], Words::Withheld).is_none()
+}
+
+/// Events about one pod as if they were about another one that is as far as it is; none if it is not.
+#[must_use]
+pub fn like(events: &[Value], pod: &Value, other: &Value) -> Vec<Value> {
+    if has_started(pod) != has_started(other) {
+        return Vec::new();
+    }
+    let uid = text(other, "/metadata/uid");
+    let about = |event: &Value| {
+        let mut event = event.clone();
+        if let Some(object) = event.pointer_mut("/involvedObject/uid") {
+            *object = Value::from(uid);
+        }
+        event
+    };
+    events.iter().map(about).collect()
+}
+
+/// All of a pod that this crate reads.
+#[must_use]
+pub fn brief(pod: &Value) -> Value {
+    let part = |parent: &str, names: &[&str]| -> Value {
+        let members = pod.get(parent).and_then(Value::as_object).into_iter().flatten();
+        let members = members.filter(|(name, _)| names.contains(&name.as_str()));
+        Value::Object(members.map(|(name, value)| (name.clone(), value.clone())).collect())
+    };
+    let metadata = part("metadata", &["name", "uid", "deletionTimestamp"]);
+    let status = part("status", &["conditions", "containerStatuses", "initContainerStatuses"]);
+    Value::Object([("metadata".to_owned(), metadata), ("status".to_owned(), status)].into_iter().collect())
+}
+
+/// Whether a container of it has ever run: then its volumes are there.
+fn has_started(pod: &Value) -> bool {
+    list(pod, "/status/containerStatuses").iter().any(|status| {
+        status.pointer("/state/running").is_some() || status.pointer("/state/terminated").is_some()
+    })
+}
+
 /// What keeps this pod from being ready; none if it is, or if it is only starting.
 pub(crate) fn obstacle(pod: &Value, events: &[Value], words: Words) -> Option<Obstacle> {
-    if condition(pod, "Ready").is_some_and(|ready| text(ready, "/status") == "True") {
+    if is_ready(pod) {
         return None;
     }
     if let Some(scheduled) = condition(pod, "PodScheduled").filter(|found| text(found, "/status") == "False")
@@ -101,12 +150,9 @@ fn of_events(pod: &Value, events: &[Value], words: Words) -> Option<Obstacle> {
         reason: text_of(event, "/reason"),
         text,
     };
-    // Once a container has started, its volumes are there.
-    let statuses = list(pod, "/status/containerStatuses");
-    let has_started = statuses.iter().any(|status| {
-        status.pointer("/state/running").is_some() || status.pointer("/state/terminated").is_some()
-    });
-    if !has_started && let Some(event) = latest(pod, events, &["FailedMount", "FailedAttachVolume"]) {
+    if !has_started(pod)
+        && let Some(event) = latest(pod, events, &["FailedMount", "FailedAttachVolume"])
+    {
         let message = text(event, "/message").trim().trim_end_matches('.');
         return Some(obstacle(Cause::Volume, event, format!("cannot mount a volume: {message}")));
     }

@@ -6,6 +6,7 @@
 
 mod listings;
 mod live;
+mod look;
 mod orphans;
 mod requests;
 mod strays;
@@ -164,25 +165,38 @@ impl<P: Port> Attempt<'_, P> {
 
     /// One pass, and what it means for this Deployment and for others.
     async fn pass(&self, workload: Workload, sets: Vec<ReplicaSet>) -> Next {
-        let (engine, key) = (self.engine, self.key);
         self.port.note(Note::Begins(&workload, &sets));
         let uid = workload.uid.clone();
         let (begun, since) = (self.port.timestamp(), self.port.now());
         let observed = self.observed(workload, sets, begun);
         let outcome = pass::run(self, observed, begun).await;
         self.note_why(&uid, outcome.why.as_ref());
-        if is_through_with_pods(&outcome) {
+        let rival = self.note_pass(&uid, &outcome, begun);
+        if let Some(next) = rival {
+            return next;
+        }
+        let look = self.look(&uid, &outcome).await;
+        let next = Next::after(outcome, begun, since);
+        match look {
+            Some(wait) => next.or(wait),
+            None => next,
+        }
+    }
+
+    /// A pass is over: what is remembered of it, and what keeps the key if another controller does.
+    fn note_pass(&self, uid: &str, outcome: &Outcome, begun: Timestamp) -> Option<Next> {
+        if is_through_with_pods(outcome) {
             self.port.note(Note::PodsNoMore);
         }
-        let now = self.port.now();
-        let mut state = engine.state();
-        state.memory.note_status(key, &uid, &outcome, begun);
-        let woke = state.passed(key, &outcome, now);
+        let (key, now) = (self.key, self.port.now());
+        let mut state = self.engine.state();
+        state.memory.note_status(key, uid, outcome, begun);
+        let woke = state.passed(key, outcome, now);
         let rival_until = state.rivalry.yields_until(key, now);
         drop(state);
         self.tell_if(woke);
-        self.port.note(Note::Ended(&outcome));
-        next(Facts { rival_until, ..Facts::at(now) }).unwrap_or_else(|| Next::after(outcome, begun, since))
+        self.port.note(Note::Ended(outcome));
+        next(Facts { rival_until, ..Facts::at(now) })
     }
 
     /// What a pass starts from that begins now.
@@ -192,7 +206,8 @@ impl<P: Port> Attempt<'_, P> {
         // One that was labelled meanwhile is no orphan any more.
         let mut orphans = state.memory.orphans(key, uid);
         orphans.retain(|name| sets.iter().all(|set| set.name != *name));
-        let answers = Answers { orphans, ..Answers::default() };
+        let findings = state.looks.findings(key, uid);
+        let answers = Answers { orphans, findings, ..Answers::default() };
         let pace = if state.queue.is_hurried(key) {
             Pace::EachPass
         } else {
@@ -205,10 +220,11 @@ impl<P: Port> Attempt<'_, P> {
 
     /// Decisions, each once.
     fn note_why(&self, uid: &str, why: Option<&Why>) {
-        let Some(why) = why.map(ToString::to_string) else { return };
-        let is_news = self.engine.state().memory.note_why(self.key, uid, &why);
+        let Some(why) = why else { return };
+        // What blocks it is noted by itself; its words change more often.
+        let is_news = self.engine.state().memory.note_why(self.key, uid, &why.unblocked().to_string());
         if is_news {
-            self.port.note(Note::Why(&why));
+            self.port.note(Note::Why(&why.to_string()));
         }
     }
 

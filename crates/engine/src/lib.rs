@@ -9,6 +9,7 @@ mod attempt;
 mod feed;
 pub mod index;
 pub mod ledger;
+mod looks;
 pub mod memory;
 pub mod namespaces;
 pub mod next;
@@ -26,4 +27,5 @@ pub mod territory;
 mod uid;
 pub mod waits;
 
+pub use looks::Looking;
 pub use state::{Adoption, Engine, Settings, State};

@@ -56,6 +56,16 @@ impl Next {
         Self::After(Wait { until: begun + delay, reason })
     }
 
+    /// The same, or at the end of this wait if that comes first.
+    #[must_use]
+    pub(crate) fn or(self, wait: Wait) -> Self {
+        match self {
+            Self::Nothing => Self::After(wait),
+            Self::After(known) if wait.until < known.until => Self::After(wait),
+            other => other,
+        }
+    }
+
     /// Tells the queue.
     pub fn apply<K: Clone + Eq + Hash + Ord>(
         &self,

@@ -9,7 +9,7 @@ mod cluster;
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use plan::{Aftermath, Ask, Observed, Plan, ReplicaSet, Step, Verdict, Wake, Why};
+use plan::{Aftermath, Ask, Awaited, Observed, Plan, ReplicaSet, Step, Verdict, Wake, Why};
 
 pub use cluster::{Answer, Cluster, Owner, Refusal};
 
@@ -32,6 +32,8 @@ pub struct Outcome {
     pub wrote_status: bool,
     /// Whether there is news for the status that waits.
     pub holds_status: bool,
+    /// What the rollout waits for, if it moves only when pods do.
+    pub awaited: Option<Box<Awaited>>,
     /// Rules from which a branch deviated on purpose.
     pub deviations: BTreeSet<&'static str>,
 }
@@ -74,12 +76,12 @@ pub async fn run<C: Cluster>(cluster: &C, observed: Observed, now: Timestamp) ->
         refused_cut: None,
     };
     let result = pass.steps().await;
-    let (error, wake, why, holds_status) = match result {
-        Ok(plan) => (None, plan.wake, Some(plan.why), plan.holds_status),
-        Err((error, why)) => (Some(error), Wake::OnChange, why, false),
+    let (error, wake, why, holds_status, awaited) = match result {
+        Ok(plan) => (None, plan.wake, Some(plan.why), plan.holds_status, plan.awaited),
+        Err((error, why)) => (Some(error), Wake::OnChange, why, false, None),
     };
     let Pass { writes, wrote_status, deviations, .. } = pass;
-    Outcome { error, wake, why, writes, wrote_status, holds_status, deviations }
+    Outcome { error, wake, why, writes, wrote_status, holds_status, awaited, deviations }
 }
 
 struct Pass<'a, C> {

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use api::decode::Parts;
 use jiff::Timestamp;
-use plan::{Action, Claim, Event, Pod, ReplicaSet, Workload};
+use plan::{Action, Blocker, Claim, Event, Pod, ReplicaSet, Workload};
 use serde_json::Value;
 
 use crate::index::Key;
@@ -107,6 +107,22 @@ pub enum Request {
         /// Its selector, in the form of a query.
         selector: String,
     },
+    /// Reads a page of pods, to find out what blocks a rollout.
+    PagePods {
+        /// Where.
+        namespace: String,
+        /// Which of them, in the form of a query.
+        selector: String,
+        /// Where the page before ended; `None` for the first one.
+        from: Option<String>,
+    },
+    /// Reads warnings about a pod, for the same purpose.
+    ListWarnings {
+        /// Where.
+        namespace: String,
+        /// `metadata.uid` of the pod.
+        uid: String,
+    },
     /// Creates a ReplicaSet.
     Create {
         /// Where.
@@ -175,6 +191,8 @@ pub enum Reply<O> {
     Version(String),
     /// To a list: what there is, and where the next page begins.
     Page(Vec<O>, Option<String>),
+    /// To [`Request::PagePods`] and [`Request::ListWarnings`]: as they are, and where the next page begins.
+    Values(Vec<Value>, Option<String>),
     /// To [`Request::ListPods`].
     Pods(Vec<Pod>),
 }
@@ -227,6 +245,8 @@ pub enum Note<'a> {
     GivesWay(&'a Rival, &'a str),
     /// Why the rollout is where it is, if that is news.
     Why(&'a str),
+    /// Other causes block the rollout than before; none does, if there are none.
+    Blocked(&'a [Blocker]),
     /// The pods of the Deployment need not be watched any more.
     PodsNoMore,
     /// The pass is over.

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use plan::Flavour;
+use plan::{Blocker, Flavour};
 
 use crate::attempt::Listings;
 use crate::index::{Index, Key};
 use crate::ledger::Ledger;
+use crate::looks::{Looking, Looks};
 use crate::memory::Memory;
 use crate::next::{Next, Scheduled};
 use crate::patience::Patience;
@@ -41,11 +42,14 @@ pub struct Settings {
     pub rests: bool,
     /// Whether nobody is given way to.
     pub force: bool,
+    /// How rollouts that do not move are looked at, if they are.
+    pub looking: Option<Looking>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { adoption: Adoption::Labelled, starts: true, slots: None, rests: true, force: false }
+        let adoption = Adoption::Labelled;
+        Self { adoption, starts: true, slots: None, rests: true, force: false, looking: None }
     }
 }
 
@@ -63,6 +67,8 @@ pub struct State {
     pub starts: Starts,
     /// Deployments that wait for a rollout slot, for the status to report it.
     pub(crate) queued: Queued,
+    /// What blocks the rollouts that do not move.
+    pub(crate) looks: Looks,
     /// Who else writes our statuses.
     pub rivalry: Rivalry,
     /// Whom the server has asked to come later.
@@ -90,6 +96,7 @@ impl Engine {
             templates: Templates::default(),
             starts: Starts::new(settings.slots.map_or_else(Limit::default, Limit::fixed)),
             queued: Queued::default(),
+            looks: Looks::default(),
             rivalry: Rivalry::new(settings.force),
             patience: Patience::default(),
         };
@@ -140,6 +147,7 @@ impl Engine {
         let mut state = self.state();
         state.ledger.start_over();
         state.memory.forget_scouting();
+        state.looks.start_over();
         drop(state);
         self.listings.forget_all();
     }
@@ -153,6 +161,7 @@ impl Engine {
         state.rivalry.forget(key);
         state.ledger.clear(key);
         state.queued.ended(key);
+        state.looks.forget(key);
         let turns = state.starts.ended(key, now);
         state.wake(turns, now)
     }
@@ -168,6 +177,11 @@ impl State {
             Standing::Wait(wait) => Some((key, wait)),
         });
         waits.collect()
+    }
+
+    /// The rollouts that are known to be blocked, and by what.
+    pub fn blocked(&self) -> impl Iterator<Item = (&Key, &[Blocker])> {
+        self.looks.blocked()
     }
 
     /// Wakes keys; says whether there were any.

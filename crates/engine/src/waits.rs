@@ -28,11 +28,13 @@ pub enum Reason {
     StatusPaced,
     /// The end of its progress deadline.
     Deadline,
+    /// Its turn to find out what blocks its rollout.
+    Look,
 }
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Burst,
         Self::CacheBehind,
         Self::Resting,
@@ -43,6 +45,7 @@ impl Reason {
         Self::NamesTaken,
         Self::StatusPaced,
         Self::Deadline,
+        Self::Look,
     ];
 
     /// Its name in metrics and on the debug page.
@@ -59,6 +62,7 @@ impl Reason {
             Self::NamesTaken => "names_taken",
             Self::StatusPaced => "status_paced",
             Self::Deadline => "deadline",
+            Self::Look => "look",
         }
     }
 }

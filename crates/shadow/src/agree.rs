@@ -175,6 +175,16 @@ fn is_reported(intent: &Intent, before: &Workload, after: &Workload, name: Optio
         Action::CreateReplicaSet(new) => Some(new.name.as_str()),
         _ => None,
     });
+    // The operator has looked at pods, of which shadow sees none.
+    let is_blocked = [before, after].iter().any(|workload| !workload.status.ours.blockers.is_empty());
+    let comparable = |status: &Status, rename| {
+        let mut status = comparable(status, rename);
+        if is_blocked {
+            status.ours.blockers.clear();
+            status.conditions.iter_mut().for_each(|condition| condition.message.clear());
+        }
+        status
+    };
     let same = |status: &Status| comparable(status, planned.zip(name)) == comparable(&after.status, None);
     let revision = after.annotations.get(REVISION);
     let stored = before.annotations.get(REVISION);
@@ -187,7 +197,7 @@ fn is_reported(intent: &Intent, before: &Workload, after: &Workload, name: Optio
         }
     }
     let is_possible = revision == stored || revision == annotation;
-    is_possible && intent.on_the_way.iter().any(same)
+    is_possible && (intent.on_the_way.iter().any(same) || (is_blocked && same(&before.status)))
 }
 
 /// A status without times, its conditions by type; a set that we would have given another name

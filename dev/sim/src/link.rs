@@ -147,6 +147,8 @@ enum Shown {
     Version,
     Sets(Labels),
     Pods,
+    /// Nothing: the simulated operator does not look what blocks a rollout.
+    Values,
 }
 
 impl Shown {
@@ -157,6 +159,7 @@ impl Shown {
             | port::Request::Patch { wants_object: true, .. } => Self::Object,
             port::Request::ListReplicaSets { labels, .. } => Self::Sets(*labels),
             port::Request::ListPods { .. } => Self::Pods,
+            port::Request::PagePods { .. } | port::Request::ListWarnings { .. } => Self::Values,
             port::Request::Create { .. } | port::Request::Patch { .. } | port::Request::Delete { .. } => {
                 Self::Version
             }
@@ -192,7 +195,9 @@ impl Link {
         match request {
             port::Request::Get { kind, name, .. } => Request::Get(self.resource(kind), name),
             port::Request::ListReplicaSets { .. } => Request::List(Resource::ReplicaSets),
-            port::Request::ListPods { .. } => Request::List(Resource::Pods),
+            port::Request::ListPods { .. }
+            | port::Request::PagePods { .. }
+            | port::Request::ListWarnings { .. } => Request::List(Resource::Pods),
             port::Request::Create { object, is_dry_run, .. } => Request::Create { object, is_dry_run },
             port::Request::Patch { kind, name, patch, of_status, .. } => {
                 let patch = match patch {
@@ -218,6 +223,7 @@ impl Link {
                 objects.retain(|object| self.shows(object, *labels));
                 port::Reply::Page(objects.into_iter().map(Live).collect(), None)
             }
+            Shown::Values => port::Reply::Values(Vec::new(), None),
             Shown::Pods => {
                 lock(&self.surroundings).watches_pods.insert(self.of);
                 if let Some(view) = lock(&self.view).as_mut() {
@@ -324,6 +330,7 @@ impl Port for Link {
             | Note::LabelsOrphan(_)
             | Note::Orphan(..)
             | Note::Why(_)
+            | Note::Blocked(_)
             | Note::Woke => {}
         }
     }

@@ -4,12 +4,14 @@
 //! This module writes the text itself. In the prometheus crate, a sample takes half a kilobyte before it
 //! becomes text.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::sync::{Arc, Weak};
 
+use engine::index::Key;
 use engine::packed::Packed;
 use plan::keys::condition;
-use plan::{Strategy, Workload};
+use plan::{Blocker, Strategy, Workload};
 
 use crate::reconcile::controller::Controller;
 
@@ -97,6 +99,8 @@ pub(crate) struct Objects {
 struct Shown {
     api: &'static str,
     workloads: Vec<Packed<Workload>>,
+    /// What the engine found of rollouts whose status cannot say it (apps/v1).
+    blocked: BTreeMap<Key, Vec<Blocker>>,
     omitted: usize,
 }
 
@@ -122,10 +126,16 @@ impl Objects {
         if !controller.progress.is_running() {
             return None;
         }
+        let blocked = if controller.flavour.has_status_extras() {
+            BTreeMap::new()
+        } else {
+            let state = controller.engine.state();
+            state.blocked().map(|(key, blockers)| (key.clone(), blockers.to_vec())).collect()
+        };
         let index = controller.index();
         let workloads: Vec<_> = index.workloads().take(self.limit).cloned().collect();
         let omitted = index.sizes().0.saturating_sub(workloads.len());
-        Some(Shown { api: controller.flavour.api_version(), workloads, omitted })
+        Some(Shown { api: controller.flavour.api_version(), workloads, blocked, omitted })
     }
 }
 
@@ -153,6 +163,7 @@ fn render(shown: &[Shown], out: &mut Vec<u8>) {
     for (api, workload) in each(shown) {
         conditions(out, api, &workload);
     }
+    blocked(out, shown);
     head(
         out,
         "rollwright_object_metrics_omitted",
@@ -165,6 +176,34 @@ fn render(shown: &[Shown], out: &mut Vec<u8>) {
 
 fn each(shown: &[Shown]) -> impl Iterator<Item = (&'static str, Workload)> {
     shown.iter().flat_map(|shown| shown.workloads.iter().map(|workload| (shown.api, workload.unpack())))
+}
+
+fn blocked(out: &mut Vec<u8>, shown: &[Shown]) {
+    head(out, "rollwright_rollout_blocked", "Pods that block a rollout, by cause.");
+    for shown in shown {
+        for workload in shown.workloads.iter().map(Packed::unpack) {
+            let key = Key { namespace: workload.namespace, name: workload.name };
+            let found = shown.blocked.get(&key).unwrap_or(&workload.status.ours.blockers);
+            let (api, Key { namespace, name }) = (shown.api, key);
+            for (cause, pods) in by_cause(found) {
+                let _ = writeln!(
+                    out,
+                    "rollwright_rollout_blocked{{api=\"{api}\",namespace=\"{namespace}\",deployment=\"{name}\",cause=\"{cause}\"}} {pods}",
+                );
+            }
+        }
+    }
+}
+
+/// A series has one value, and a cause may concern several containers. A cause that is no word was not written
+/// by us.
+fn by_cause(blockers: &[Blocker]) -> BTreeMap<&str, i64> {
+    let mut causes = BTreeMap::new();
+    for Blocker { cause, pods, .. } in blockers.iter().filter(|blocker| is_word(&blocker.cause)) {
+        let sum = causes.entry(cause.as_str()).or_insert(0_i64);
+        *sum = sum.saturating_add(*pods);
+    }
+    causes
 }
 
 fn head(out: &mut Vec<u8>, name: &str, help: &str) {

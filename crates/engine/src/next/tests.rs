@@ -8,6 +8,7 @@ fn outcome(error: Option<PassError>, wake: Wake) -> Outcome {
         writes: 0,
         wrote_status: false,
         holds_status: false,
+        awaited: None,
         deviations: std::collections::BTreeSet::new(),
     }
 }

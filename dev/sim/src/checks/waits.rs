@@ -66,7 +66,7 @@ pub(crate) fn has_a_reason(
         Reason::BackingOff => at_most("WT-1", since + nanoseconds(BACKOFF_MAX + BUCKET_DEBT_MAX)),
         Reason::StatusPaced => at_most("WT-1", since + nanoseconds(STATUS_GATHERS_UNHEARD)),
         Reason::NamesTaken => at_most("WT-1", since + nanoseconds(NAMES_HELD)),
-        Reason::Burst | Reason::CacheBehind | Reason::Queued | Reason::Deadline => Ok(()),
+        Reason::Burst | Reason::CacheBehind | Reason::Queued | Reason::Deadline | Reason::Look => Ok(()),
     }
 }
 

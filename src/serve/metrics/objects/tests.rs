@@ -15,7 +15,8 @@ fn shown(status: &Value) -> String {
     });
     let workload = decode::workload(Flavour::Rollwright, &body, Defaults::Apply).expect("a Deployment");
     let mut text = Vec::new();
-    render(&[Shown { api: "rollwright.dev/v1", workloads: vec![workload.into()], omitted: 7 }], &mut text);
+    let (workloads, blocked) = (vec![workload.into()], BTreeMap::new());
+    render(&[Shown { api: "rollwright.dev/v1", workloads, blocked, omitted: 7 }], &mut text);
     String::from_utf8(text).expect("text")
 }
 
@@ -75,4 +76,21 @@ fn a_condition_has_a_series_for_each_status_it_could_have() {
         of(progressing, late, "unknown", 0),
     ];
     assert_eq!(lines, expected);
+}
+
+#[test]
+fn a_cause_has_one_series_and_no_words_of_a_container() {
+    let blocker = |cause: &str, container: &str| json!({"cause": cause, "container": container, "pods": 2, "of": 4, "message": "password=hunter2"});
+    let blockers = [
+        blocker("CrashLoop", "a"),
+        blocker("CrashLoop", "b"),
+        blocker("ImagePull", "a"),
+        blocker("not a \"word\"\n", "a"),
+        json!("garbage"),
+    ];
+    let text = shown(&json!({"blockers": blockers}));
+    let lines: Vec<_> = text.lines().filter(|line| line.starts_with("rollwright_rollout_blocked{")).collect();
+    let of = |cause: &str, pods: u8| format!("rollwright_rollout_blocked{{{WEB},cause=\"{cause}\"}} {pods}");
+    assert_eq!(lines, [of("CrashLoop", 4), of("ImagePull", 2)]);
+    assert!(!text.contains("hunter2"));
 }

@@ -1,0 +1,48 @@
+//! One request at the end of an attempt, to find out what blocks the rollout.
+
+use super::Attempt;
+use crate::looks::{Course, Page, Question};
+use crate::pass::{Outcome, Refusal};
+use crate::port::{Cause, Note, Port, Reply, Request};
+use crate::waits::{Reason, Wait};
+
+impl<P: Port> Attempt<'_, P> {
+    /// Looks what blocks the rollout, if it is late and this is its turn. Says when to come again for that.
+    pub(super) async fn look(&self, uid: &str, outcome: &Outcome) -> Option<Wait> {
+        let looking = self.engine.settings.looking.filter(|_| outcome.error.is_none())?;
+        let (key, now) = (self.key, self.port.now());
+        let awaited = outcome.awaited.as_deref();
+        let Course { mut is_news, question, mut again } =
+            self.engine.state().looks.stands(looking, key, uid, awaited, now);
+        if let Some(question) = question {
+            let answer = self.read(question).await;
+            let times = (self.port.now(), self.port.timestamp());
+            let course = self.engine.state().looks.answered(looking, key, answer, times);
+            is_news |= course.is_news;
+            again = course.again;
+        }
+        if is_news {
+            self.report_blockers(uid);
+            // The next pass puts it into the status.
+            again = again.filter(|_| !self.engine.flavour.has_status_extras()).or(Some(now));
+        }
+        again.map(|until| Wait { until, reason: Reason::Look })
+    }
+
+    async fn read(&self, question: Question) -> Result<Page, Refusal> {
+        let namespace = self.key.namespace.clone();
+        let request = match question {
+            Question::Pods { selector, from } => Request::PagePods { namespace, selector, from },
+            Question::Events { uid } => Request::ListWarnings { namespace, uid },
+        };
+        match self.send(request, Cause::Look).await? {
+            Reply::Values(values, next) => Ok((values, next)),
+            _ => Err(Refusal::new(0, "", "the reply shows no list".to_owned())),
+        }
+    }
+
+    fn report_blockers(&self, uid: &str) {
+        let findings = self.engine.state().looks.findings(self.key, uid);
+        self.port.note(Note::Blocked(&findings.unwrap_or_default().blockers));
+    }
+}

@@ -1,0 +1,268 @@
+//! Finds out what blocks a rollout that does not move: when its pods are listed, and what that showed.
+//!
+//! There is no watch on pods. Once a rollout has not moved for a while, its pods are listed, a page a request;
+//! and the events of one of them, if their status does not say why they are not ready. All Deployments together
+//! share a few requests a second, first come, first served. A request follows a reconcile and never precedes it,
+//! so it delays the next reconcile of its own Deployment at most, and decisions do not wait for it.
+
+mod findings;
+mod pods;
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use diagnosis::Words;
+use jiff::Timestamp;
+use plan::durations::{EVENTS_AGAIN, LOOK_AGAIN, LOOK_INTERVAL, UNKNOWN_AFTER};
+use plan::{Awaited, Blocker, Findings};
+use serde_json::Value;
+
+use crate::index::Key;
+use crate::pass::Refusal;
+use pods::{Pods, Read};
+
+/// How blocked rollouts are looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct Looking {
+    /// For how long a rollout has not moved before.
+    pub after: Duration,
+    /// How much of a container's own output a message may repeat.
+    pub words: Words,
+    /// How many engines share the requests.
+    pub engines: u32,
+}
+
+/// One request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Question {
+    /// A page of pods.
+    Pods {
+        /// Which of them.
+        selector: String,
+        /// Where the page before ended.
+        from: Option<String>,
+    },
+    /// Warnings about a pod.
+    Events {
+        /// `metadata.uid` of the pod.
+        uid: String,
+    },
+}
+
+/// Objects, and where the next page begins.
+pub(crate) type Page = (Vec<Value>, Option<String>);
+
+/// What follows for a rollout.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Course {
+    /// Whether other causes are known than before: they are to be reported.
+    pub(crate) is_news: bool,
+    /// The request to make now.
+    pub(crate) question: Option<Question>,
+    /// When to come again otherwise.
+    pub(crate) again: Option<Instant>,
+}
+
+/// The rollouts that wait for pods.
+#[derive(Default)]
+pub(crate) struct Looks {
+    entries: HashMap<Key, Entry>,
+    /// The next place in line, and when the last request was made.
+    next: Option<Instant>,
+    last: Option<Instant>,
+}
+
+struct Entry {
+    uid: String,
+    awaited: Awaited,
+    /// The most that was seen of it: ready pods that come and go are no progress.
+    best: [i64; 4],
+    still_since: Instant,
+    /// What blocks, once somebody has looked, or the rollout has moved.
+    found: Option<Vec<Blocker>>,
+    pods: Pods,
+    /// When the last look began.
+    looked: Option<Instant>,
+    place: Option<Instant>,
+}
+
+impl Looks {
+    /// A pass is over, and the rollout waits for this.
+    pub(crate) fn stands(
+        &mut self,
+        looking: Looking,
+        key: &Key,
+        uid: &str,
+        awaited: Option<&Awaited>,
+        now: Instant,
+    ) -> Course {
+        let Some(awaited) = awaited else {
+            self.moves(key, now);
+            return Course::default();
+        };
+        let entry = self.entries.entry(key.clone()).or_insert_with(|| Entry::new(uid, awaited, now));
+        if entry.uid != uid {
+            *entry = Entry::new(uid, awaited, now);
+        }
+        let mut is_news = entry.compare(awaited, now);
+        let late = entry.still_since + looking.after;
+        if late > now {
+            return Course { is_news, again: Some(late), ..Course::default() };
+        }
+        if !entry.has_pods_to_look_at() {
+            entry.pods = Pods::default();
+            is_news |= entry.conclude(looking, now);
+            return Course { is_news, ..Course::default() };
+        }
+        if entry.found.is_none() && entry.awaited.refusal.is_some() {
+            // That much is known without a look.
+            is_news |= entry.conclude(looking, now);
+        }
+        let due = entry.looked.filter(|_| entry.pods.is_idle()).map(|looked| looked + LOOK_AGAIN);
+        if let Some(due) = due.filter(|due| *due > now) {
+            return Course { is_news, again: Some(due), ..Course::default() };
+        }
+        let interval = LOOK_INTERVAL * looking.engines.max(1);
+        let line = &mut self.next;
+        let place = *entry.place.get_or_insert_with(|| {
+            let place = line.map_or(now, |next| next.max(now));
+            *line = Some(place + interval);
+            place
+        });
+        // Whoever comes late must not meet the next one.
+        let time = self.last.map_or(place, |last| place.max(last + interval));
+        if time > now {
+            return Course { is_news, again: Some(time), ..Course::default() };
+        }
+        self.last = Some(now);
+        Course { is_news, question: Some(entry.ask(now)), again: None }
+    }
+
+    /// The rollout waits for no pods.
+    fn moves(&mut self, key: &Key, now: Instant) {
+        let Some(entry) = self.entries.get_mut(key) else { return };
+        let is_recent = |time: Option<Instant>| time.is_some_and(|time| time + EVENTS_AGAIN > now);
+        if is_recent(entry.looked) {
+            // It counts for the next look, should the rollout stop again.
+            entry.found = None;
+            entry.awaited = Awaited::default();
+        } else {
+            self.entries.remove(key);
+        }
+    }
+
+    /// The answer to a question. Says what follows.
+    pub(crate) fn answered(
+        &mut self,
+        looking: Looking,
+        key: &Key,
+        answer: Result<Page, Refusal>,
+        (now, time): (Instant, Timestamp),
+    ) -> Course {
+        let Some(entry) = self.entries.get_mut(key) else { return Course::default() };
+        let is_news = match entry.pods.take(answer, &entry.awaited, now, time) {
+            Read::More => return Course { again: Some(now), ..Course::default() },
+            Read::Whole => entry.conclude(looking, now),
+            Read::Failed => false,
+        };
+        Course { is_news, question: None, again: Some(entry.looked.unwrap_or(now) + LOOK_AGAIN) }
+    }
+
+    /// What is known to block this rollout.
+    pub(crate) fn findings(&self, key: &Key, uid: &str) -> Option<Findings> {
+        let entry = self.entries.get(key).filter(|entry| entry.uid == uid)?;
+        let blockers = entry.found.clone()?;
+        Some(Findings { set: entry.awaited.set.clone(), blockers })
+    }
+
+    /// All rollouts that are known to be blocked.
+    pub(crate) fn blocked(&self) -> impl Iterator<Item = (&Key, &[Blocker])> {
+        let found = |entry: &'_ Entry| entry.found.as_ref().is_some_and(|found| !found.is_empty());
+        let blocked = self.entries.iter().filter(move |(_, entry)| found(entry));
+        blocked.map(|(key, entry)| (key, entry.found.as_deref().unwrap_or_default()))
+    }
+
+    /// Others may have acted since: all that was seen is out of date.
+    pub(crate) fn start_over(&mut self) {
+        self.entries.clear();
+    }
+
+    /// The Deployment is gone, or ours no more.
+    pub(crate) fn forget(&mut self, key: &Key) {
+        self.entries.remove(key);
+    }
+}
+
+impl Entry {
+    fn new(uid: &str, awaited: &Awaited, now: Instant) -> Self {
+        Self {
+            uid: uid.to_owned(),
+            awaited: awaited.clone(),
+            best: progress(awaited),
+            still_since: now,
+            found: None,
+            pods: Pods::default(),
+            looked: None,
+            place: None,
+        }
+    }
+
+    /// Whether the rollout has moved since. Says whether what blocked it does so no more.
+    fn compare(&mut self, awaited: &Awaited, now: Instant) -> bool {
+        let is_other = self.awaited.uid != awaited.uid || self.awaited.size != awaited.size;
+        let progress = progress(awaited);
+        let is_better = self.best.iter().zip(progress).any(|(best, now)| now > *best);
+        self.awaited.clone_from(awaited);
+        if !is_other && !is_better {
+            return false;
+        }
+        let known = std::mem::replace(&mut self.best, progress);
+        if !is_other {
+            self.best.iter_mut().zip(known).for_each(|(best, known)| *best = known.max(*best));
+        }
+        self.still_since = now;
+        self.pods.start_over();
+        // Of another ReplicaSet nothing is known; this one is blocked no more.
+        let before = if is_other { self.found.take() } else { self.found.replace(Vec::new()) };
+        !is_other && before.is_some_and(|before| !before.is_empty())
+    }
+
+    /// Whether there are pods that are not ready, or old ones that have to go.
+    fn has_pods_to_look_at(&self) -> bool {
+        let Awaited { set, replicas, ready, .. } = &self.awaited;
+        set.is_none() || replicas > ready
+    }
+
+    fn ask(&mut self, now: Instant) -> Question {
+        self.place = None;
+        if self.pods.is_idle() {
+            self.looked = Some(now);
+        }
+        self.pods.ask(&self.awaited.selector, now)
+    }
+
+    /// Makes blockers of what was read. Says whether the causes are others than before.
+    fn conclude(&mut self, looking: Looking, now: Instant) -> bool {
+        let still = now.saturating_duration_since(self.still_since);
+        let is_really_late = still >= looking.after.max(UNKNOWN_AFTER);
+        let Some(found) = findings::of(&self.awaited, &self.pods, looking.words, is_really_late) else {
+            return false;
+        };
+        let keys = |blockers: &[Blocker]| {
+            let mut keys: Vec<_> = blockers.iter().map(|blocker| format!("{:?}", blocker.key())).collect();
+            keys.sort_unstable();
+            keys
+        };
+        let is_news = keys(self.found.as_deref().unwrap_or_default()) != keys(&found);
+        self.found = Some(found);
+        is_news
+    }
+}
+
+/// What grows while a rollout moves.
+fn progress(awaited: &Awaited) -> [i64; 4] {
+    [awaited.available, awaited.ready, awaited.replicas, -awaited.others]
+}
+
+#[cfg(test)]
+mod tests;

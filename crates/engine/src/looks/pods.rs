@@ -1,0 +1,176 @@
+//! The pods of one look, read a page at a time, and the events of one of them.
+
+use std::time::Instant;
+
+use diagnosis::{brief, is_ready, is_unclear, like, list, overdue, text};
+use jiff::Timestamp;
+use plan::Awaited;
+use plan::durations::EVENTS_AGAIN;
+use serde_json::Value;
+
+use super::{Page, Question};
+use crate::pass::Refusal;
+
+/// The most pods that are kept of a look; more say the same.
+const KEPT: usize = 500;
+/// The most events that are kept.
+const EVENTS: usize = 100;
+
+/// Whether the server lets the operator list something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Right {
+    /// Yes, or nobody has asked.
+    #[default]
+    Granted,
+    /// No.
+    Denied,
+}
+
+/// What comes next.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    /// Nothing: the look is over.
+    #[default]
+    Idle,
+    /// A page of pods, from here.
+    Pods(Option<String>),
+    /// The events of this pod.
+    Events(String),
+}
+
+/// What came of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Read {
+    /// There is more to read.
+    More,
+    /// The look is over.
+    Whole,
+    /// The look is over, and has shown nothing. The next one may.
+    Failed,
+}
+
+/// What a look has read.
+#[derive(Default)]
+pub(super) struct Pods {
+    stage: Stage,
+    /// Those that are not ready; of old ones, those that should be gone.
+    pub(super) held: Vec<Value>,
+    /// How many there are in all.
+    pub(super) of: usize,
+    /// Events of one pod, and when they were read.
+    events: Vec<Value>,
+    events_read: Option<Instant>,
+    pub(super) may_list_pods: Right,
+    pub(super) may_list_events: Right,
+    /// Whether the look has come to its end.
+    pub(super) is_whole: bool,
+}
+
+impl Pods {
+    /// Whether the next question begins a look.
+    pub(super) fn is_idle(&self) -> bool {
+        self.stage == Stage::Idle
+    }
+
+    /// What was read is out of date; but not that events were.
+    pub(super) fn start_over(&mut self) {
+        let events_read = self.events_read.take();
+        *self = Self { events_read, ..Self::default() };
+    }
+
+    /// The next request.
+    pub(super) fn ask(&mut self, selector: &str, now: Instant) -> Question {
+        if self.is_idle() {
+            (self.held, self.of, self.is_whole) = (Vec::new(), 0, false);
+            self.stage = Stage::Pods(None);
+        }
+        match &self.stage {
+            Stage::Events(uid) => {
+                self.events_read = Some(now);
+                Question::Events { uid: uid.clone() }
+            }
+            Stage::Pods(from) => Question::Pods { selector: selector.to_owned(), from: from.clone() },
+            Stage::Idle => Question::Pods { selector: selector.to_owned(), from: None },
+        }
+    }
+
+    /// Takes an answer.
+    pub(super) fn take(
+        &mut self,
+        answer: Result<Page, Refusal>,
+        awaited: &Awaited,
+        now: Instant,
+        time: Timestamp,
+    ) -> Read {
+        let stage = std::mem::take(&mut self.stage);
+        match (stage, answer) {
+            (Stage::Pods(_), Ok((pods, next))) => {
+                self.may_list_pods = Right::Granted;
+                self.keep(&pods, awaited, time);
+                self.stage = match next {
+                    Some(next) => Stage::Pods(Some(next)),
+                    None => self.after_pods(awaited, now),
+                };
+                self.is_whole = self.stage == Stage::Idle;
+            }
+            (Stage::Events(_), Ok((mut events, _))) => {
+                self.may_list_events = Right::Granted;
+                events.truncate(EVENTS);
+                (self.events, self.is_whole) = (events, true);
+            }
+            (Stage::Pods(_), Err(refusal)) if refusal.code == 403 => {
+                (self.may_list_pods, self.is_whole) = (Right::Denied, true);
+            }
+            (Stage::Events(_), Err(refusal)) if refusal.code == 403 => {
+                (self.may_list_events, self.is_whole) = (Right::Denied, true);
+            }
+            (Stage::Idle, _) | (_, Err(_)) => return Read::Failed,
+        }
+        if self.is_whole { Read::Whole } else { Read::More }
+    }
+
+    fn keep(&mut self, pods: &[Value], awaited: &Awaited, time: Timestamp) {
+        let time = time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        let is_own = |pod: &&Value| match awaited.set {
+            // What terminates or has ended is not what the rollout waits for.
+            Some(_) => controller_of(pod) == Some(awaited.uid.as_str()) && is_alive(pod),
+            None => true,
+        };
+        let own: Vec<&Value> = pods.iter().filter(is_own).collect();
+        self.of += own.len();
+        let is_held =
+            |pod: &&&Value| if awaited.set.is_none() { overdue(pod, &time) } else { !is_ready(pod) };
+        let room = KEPT.saturating_sub(self.held.len());
+        self.held.extend(own.iter().filter(is_held).take(room).map(|pod| brief(pod)));
+    }
+
+    /// Events are read if they may say more, and not again and again.
+    fn after_pods(&self, awaited: &Awaited, now: Instant) -> Stage {
+        let was_read = self.events_read.is_some_and(|read| read + EVENTS_AGAIN > now);
+        let unclear = self.held.iter().filter(|pod| is_unclear(pod)).map(|pod| text(pod, "/metadata/uid"));
+        match unclear.min().filter(|_| awaited.set.is_some() && !was_read) {
+            Some(uid) => Stage::Events(uid.to_owned()),
+            None => Stage::Idle,
+        }
+    }
+
+    /// Events about all pods that are like the one whose events were read.
+    pub(super) fn events(&self) -> Vec<Value> {
+        let about = self.events.first().map(|event| text(event, "/involvedObject/uid")).unwrap_or_default();
+        let is_sample = |pod: &&Value| text(pod, "/metadata/uid") == about;
+        let Some(sample) = self.held.iter().find(is_sample) else { return self.events.clone() };
+        let unclear = self.held.iter().filter(|pod| is_unclear(pod));
+        unclear.flat_map(|pod| like(&self.events, sample, pod)).collect()
+    }
+}
+
+fn is_alive(pod: &Value) -> bool {
+    text(pod, "/metadata/deletionTimestamp").is_empty()
+        && !matches!(text(pod, "/status/phase"), "Failed" | "Succeeded")
+}
+
+fn controller_of(pod: &Value) -> Option<&str> {
+    let owners = list(pod, "/metadata/ownerReferences");
+    let controller = owners.iter().find(|owner| owner.get("controller") == Some(&Value::Bool(true)))?;
+    Some(text(controller, "/uid"))
+}
