@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use cluster::kubelet::NEVER_READY;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -56,6 +57,7 @@ async fn every_right(site: &Site) {
     roll_on(site).await;
     roll_back(site).await;
     adopt(site).await;
+    blocked(site).await;
 }
 
 async fn roll_out(site: &Site) {
@@ -118,6 +120,40 @@ async fn adopt(site: &Site) {
     })
     .await;
     site.rolled_out("web", "app:v2").await;
+}
+
+/// What blocks a rollout shows in pods, and then in the events of one of them.
+async fn blocked(site: &Site) {
+    let stuck =
+        |never: &Value| json!({"spec": {"template": {"metadata": {"annotations": {NEVER_READY: never}}}}});
+    let patch = async |never: &Value| {
+        let patch = stuck(never).to_string();
+        site.demo(&["patch", "deployments.rollwright.dev/undo", "--type=merge", "-p", &patch]).await;
+    };
+    patch(&json!("true")).await;
+    let is_stuck = |pod: &&Value| !pod["metadata"]["annotations"][NEVER_READY].is_null();
+    let of_undo = ["get", "pods", "-l", "app=undo"];
+    site.until("a pod that is never ready", &of_undo, |pods| {
+        pods["items"].as_array().is_some_and(|pods| pods.iter().any(|pod| is_stuck(&pod)))
+    })
+    .await;
+    let pods = site.kubectl.in_namespace(DEMO).json(&of_undo).await.unwrap();
+    for pod in pods["items"].as_array().unwrap().iter().filter(is_stuck) {
+        let event = json!({
+            "apiVersion": "v1", "kind": "Event",
+            "metadata": {"name": format!("{}.probe", pod["metadata"]["name"].as_str().unwrap()), "namespace": DEMO},
+            "involvedObject": {"apiVersion": "v1", "kind": "Pod", "namespace": DEMO,
+                               "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]},
+            "type": "Warning", "reason": "Unhealthy", "message": "Readiness probe failed: connection refused",
+        });
+        site.kubectl.apply(&event.to_string()).await.unwrap();
+    }
+    site.until("the cause", &["get", "deployments.rollwright.dev", "undo"], |undo| {
+        undo["status"]["blockers"][0]["cause"] == "ReadinessProbe"
+    })
+    .await;
+    patch(&Value::Null).await;
+    site.rolled_out("undo", "app:v1").await;
 }
 
 /// Who may edit in a namespace may write our Deployments there, and who may view may read them.

@@ -37,6 +37,7 @@
 
 mod autoscaling;
 mod bad_input;
+mod blockers;
 mod churn;
 mod clients;
 mod command_line;
@@ -97,6 +98,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     rivalry::SCENARIOS,
     shadow::SCENARIOS,
     port::SCENARIOS,
+    blockers::SCENARIOS,
     interruptions::SCENARIOS,
     older_library::SCENARIOS,
     upgrade::SCENARIOS,

@@ -69,7 +69,7 @@ pub(crate) async fn get(port: u16, path: &str, token: Option<&str>) -> Outcome<S
 }
 
 /// Takes the place of the stage's operator, with a port.
-async fn operator(world: &World, port: u16, more: &[&str]) -> Outcome<Operator> {
+pub(crate) async fn operator(world: &World, port: u16, more: &[&str]) -> Outcome<Operator> {
     let usual = world.stage.operator(world.flavour);
     usual.ok_or_else(|| Failure::new("there is no operator"))?.stop();
     let cluster = &world.stage.cluster;

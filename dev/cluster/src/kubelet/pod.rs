@@ -15,6 +15,8 @@ pub const READY_AFTER_MS: &str = "fake.rollwright.dev/ready-after-ms";
 pub const UNREADY_AFTER_MS: &str = "fake.rollwright.dev/unready-after-ms";
 /// Annotation: milliseconds from being deleted to being gone.
 pub const TERMINATE_AFTER_MS: &str = "fake.rollwright.dev/terminate-after-ms";
+/// Annotation: what a crashing container writes as its termination message.
+pub const LAST_WORDS: &str = "fake.rollwright.dev/last-words";
 /// Annotation: `"true"` keeps a pod from being ready.
 pub const NEVER_READY: &str = "fake.rollwright.dev/never-ready";
 
@@ -73,6 +75,10 @@ impl Container {
 }
 
 impl SlimPod {
+    pub(super) fn last_words(&self) -> &str {
+        self.annotation(LAST_WORDS).unwrap_or_default()
+    }
+
     pub(super) fn name(&self) -> &str {
         self.metadata.name.as_deref().unwrap_or_default()
     }

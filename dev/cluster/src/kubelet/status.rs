@@ -31,7 +31,7 @@ pub(super) fn patch(
         .spec
         .containers
         .iter()
-        .map(|container| container_status(container, shown.shape, start, now))
+        .map(|container| container_status(container, shown.shape, pod.last_words(), (start, now)))
         .collect();
     let inits: Vec<Value> =
         pod.spec.init_containers.iter().map(|container| init_status(container, start)).collect();
@@ -105,12 +105,12 @@ fn conditions(
 fn container_status(
     container: &Container,
     shape: Shape,
-    start: jiff::Timestamp,
-    now: jiff::Timestamp,
+    last_words: &str,
+    (start, now): (jiff::Timestamp, jiff::Timestamp),
 ) -> Value {
     let running = json!({"running": {"startedAt": timestamp(start)}});
     let ended = |code: i32, reason: &str| {
-        json!({"terminated": {"exitCode": code, "reason": reason,
+        json!({"terminated": {"exitCode": code, "reason": reason, "message": last_words,
             "startedAt": timestamp(start), "finishedAt": timestamp(now)}})
     };
     let waiting = |reason: &str, message: String| json!({"waiting": {"reason": reason, "message": message}});
