@@ -59,6 +59,10 @@ async fn columns_are_those_of_apps_v1() {
             tables.push(rows);
         }
     }
+    // apps/v1 has no column for STATUS and REVISION, which come after those that both have.
+    for table in &mut tables[2..] {
+        table[0].retain(|header| !["STATUS", "REVISION"].contains(&header.as_str()));
+    }
     assert_eq!(tables[0], tables[2]);
     assert_eq!(tables[1], tables[3]);
     assert_eq!(tables[3][0].join(" "), "NAME READY UP-TO-DATE AVAILABLE CONTAINERS IMAGES SELECTOR");

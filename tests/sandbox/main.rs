@@ -44,7 +44,12 @@ async fn the_main_job() {
     );
     sandbox.ok(&["wait", "--for=condition=Available", PATIENCE, "rwd/web"]).await;
     sandbox.shows(&["get", "rwd", "web"], "web    4/4     4            4").await;
-    assert!(sandbox.ok(&["get", "rwd"]).await.starts_with("NAME   READY   UP-TO-DATE   AVAILABLE   AGE\n"));
+    assert!(
+        sandbox
+            .ok(&["get", "rwd"])
+            .await
+            .starts_with("NAME   READY   UP-TO-DATE   AVAILABLE   AGE   STATUS\n")
+    );
     let wide = sandbox.ok(&["get", "pods", "-o", "wide"]).await;
     assert!(wide.starts_with("NAME") && wide.contains("NOMINATED NODE   READINESS GATES"), "{wide}");
     assert_eq!(wide.matches("Running").count(), 4, "{wide}");
@@ -91,7 +96,7 @@ async fn the_main_job() {
     );
     sandbox.is_exactly(&["get", "rs,pods", "-o", "name"], "").await;
     let seen = watch.end().await;
-    assert!(seen.starts_with("NAME   READY   UP-TO-DATE   AVAILABLE   AGE\n"), "{seen}");
+    assert!(seen.starts_with("NAME   READY   UP-TO-DATE   AVAILABLE   AGE   STATUS\n"), "{seen}");
     for row in ["web    0/4", "web    4/4     4            4", "web    2/2     2            2"] {
         assert!(seen.contains(row), "{row} in\n{seen}");
     }
@@ -127,6 +132,22 @@ async fn the_built_in_kind_works_too() {
     sandbox.is_exactly(&pods, "shop:v1 shop:v1 shop:v1").await;
     sandbox.shows(&["get", "deployment", "shop"], "shop   3/3     3            3").await;
     sandbox.ok(&["describe", "deployment", "shop"]).await;
+}
+
+/// Without the command line of Rollwright: stock kubectl shows what blocks a rollout.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_blocked_rollout_shows_its_cause() {
+    let sandbox = Sandbox::start().await;
+    sandbox.ok(&["apply", "-f", &manifest("web")]).await;
+    sandbox.ok(&["wait", "--for=condition=Ready", PATIENCE, "rwd/web"]).await;
+    sandbox.shows(&["get", "rwd", "web"], "Complete").await;
+    let image =
+        r#"[{"op": "replace", "path": "/spec/template/spec/containers/0/image", "value": "web:bad"}]"#;
+    sandbox.ok(&["patch", "rwd/web", "--type=json", "-p", image]).await;
+    sandbox.ok(&["wait", "--for=jsonpath={.status.blockers[0].cause}=ImagePull", PATIENCE, "rwd/web"]).await;
+    sandbox.shows(&["get", "rwd", "web"], "Blocked: ImagePull").await;
+    let described = sandbox.ok(&["describe", "rwd", "web"]).await;
+    assert!(described.contains("RolloutBlocked"), "{described}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

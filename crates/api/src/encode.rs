@@ -11,6 +11,7 @@ use plan::{Flavour, NewReplicaSet, RollBack, Status, StatusWrite, Target, Update
 use serde_json::{Map, Value, json};
 
 use crate::DeploymentStatus;
+use crate::state::state;
 
 /// What the status of apps/v1 has; the rest is our kind's alone.
 const STATUS_OF_APPS: [&str; 9] = [
@@ -124,6 +125,9 @@ pub fn status_patch(flavour: Flavour, workload: &Workload, write: &StatusWrite) 
         ("metadata".to_owned(), preconditions(&workload.uid, &workload.resource_version)),
         ("status".to_owned(), status(flavour, &write.status)),
     ]));
+    if flavour.has_status_extras() {
+        insert(&mut patch, "status", "state", state(workload, &write.status).into());
+    }
     if let Some(revision) = &write.revision_annotation {
         insert(&mut patch, "metadata", "annotations", json!({ REVISION: revision }));
     }

@@ -26,6 +26,8 @@ mod planner;
 mod rules;
 mod selector;
 mod spec;
+#[cfg(feature = "planner")]
+mod state;
 mod status;
 mod words;
 

@@ -70,6 +70,12 @@ const MAX_REPLICAS: i32 = 1_000_000;
         description = "Time since creation."
     ),
     printcolumn(
+        name = "Status",
+        type_ = "string",
+        json_path = ".status.state",
+        description = "How the rollout stands: Complete, Rolling, Blocked, Queued, or Paused."
+    ),
+    printcolumn(
         name = "Containers",
         type_ = "string",
         json_path = ".status.containers",
@@ -88,6 +94,13 @@ const MAX_REPLICAS: i32 = 1_000_000;
         type_ = "string",
         json_path = ".status.selector",
         description = "Label selector of the pods.",
+        priority = 1
+    ),
+    printcolumn(
+        name = "Revision",
+        type_ = "integer",
+        json_path = ".status.revision",
+        description = "Revision of the ReplicaSet of the current template.",
         priority = 1
     ),
     crates(kube_core = "::kube_core")

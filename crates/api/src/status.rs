@@ -93,6 +93,11 @@ pub struct DeploymentStatus {
     /// Ready pods out of desired pods, for the READY column. Example: 3/4.
     pub ready: Option<String>,
 
+    /// How the rollout stands, for the STATUS column: Complete, Rolling 3/4, Blocked: ImagePull, Queued, or
+    /// Paused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+
     /// Names of the template's containers, for the CONTAINERS column. Example: web,proxy.
     pub containers: Option<String>,
 

@@ -92,7 +92,8 @@ fn garbage_in_blockers_counts_as_absent() {
     for garbage in [json!("x"), json!(7), json!({"cause": "x"}), Value::Null] {
         assert_eq!(read(garbage), None);
     }
-    let entries = json!([7, null, {}, {"cause": 1}, {"cause": "x", "pods": "many"}, {"cause": "ok", "since": "then"}]);
+    let entries =
+        json!([7, null, {}, {"cause": 1}, {"cause": "x", "pods": "many"}, {"cause": "ok", "since": "then"}]);
     let read_entries = read(entries).unwrap();
     let [entry] = read_entries.as_slice() else { panic!("{read_entries:?}") };
     assert_eq!((entry.cause.as_str(), &entry.since), ("ok", &None));

@@ -1,5 +1,7 @@
 //! What blocks a rollout, and what to type next: from what was read, pure.
 
+use std::borrow::Cow;
+
 use diagnosis::{Cause, Words, blockers, text};
 use plan::Why;
 use plan::keys::{condition, reason};
@@ -8,6 +10,8 @@ use serde_json::{Value, json};
 use crate::cluster::Deployment;
 use crate::history::Revision;
 use crate::obstacle::{described, next, next_of_refusal};
+use crate::output::clean;
+use crate::reported;
 use crate::rollout::{self, Counts, Phase};
 use crate::turn::{QUEUED, Turn};
 
@@ -69,7 +73,7 @@ pub(crate) enum Verdict {
 pub(crate) struct Diagnosis {
     pub(crate) verdict: Verdict,
     /// One word for programs.
-    pub(crate) cause: &'static str,
+    pub(crate) cause: Cow<'static, str>,
     /// One paragraph.
     pub(crate) text: String,
     /// The next command to type.
@@ -99,7 +103,7 @@ pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
     if rollout.phase == Phase::Complete {
         return Diagnosis {
             verdict: Verdict::Complete,
-            cause: "Complete",
+            cause: "Complete".into(),
             text: rollout.message,
             next: None,
         };
@@ -109,6 +113,7 @@ pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
         .or_else(|| paused(facts))
         .or_else(|| refused_pod(facts))
         .or_else(|| unready(facts))
+        .or_else(|| reported(facts))
         .or_else(|| staying(facts));
     let caveat = facts.unread.caveat().filter(|_| found.is_none());
     let mut diagnosis = found.unwrap_or_else(|| waiting(facts, rollout.phase));
@@ -133,13 +138,13 @@ fn unbegun(facts: &Facts<'_>) -> Option<Diagnosis> {
     let text = turn.sentence(deployment.flavour, "The rollout");
     let blocked = |next: String| Diagnosis {
         verdict: Verdict::Blocked,
-        cause: "NoController",
+        cause: "NoController".into(),
         text: format!("{text}."),
         next: Some(next),
     };
     let waiting = |cause, text: &str| Diagnosis {
         verdict: Verdict::Waiting,
-        cause,
+        cause: Cow::Borrowed(cause),
         text: format!("{text}."),
         next: Some(rollwright(facts, "status")),
     };
@@ -165,7 +170,7 @@ fn unbegun(facts: &Facts<'_>) -> Option<Diagnosis> {
 fn paused(facts: &Facts<'_>) -> Option<Diagnosis> {
     facts.deployment.is_paused().then(|| Diagnosis {
         verdict: Verdict::Paused,
-        cause: "Paused",
+        cause: "Paused".into(),
         text: "The rollout is paused and waits until someone resumes it.".to_owned(),
         next: Some(rollwright(facts, "resume")),
     })
@@ -190,7 +195,7 @@ fn refused(facts: &Facts<'_>, what: &str, message: &str) -> Diagnosis {
     let next = next_of_refusal(cause, facts.deployment.namespace());
     Diagnosis {
         verdict: Verdict::Blocked,
-        cause: cause.as_str(),
+        cause: cause.as_str().into(),
         text: format!("{what} of this rollout is refused: {message}."),
         next: Some(next.unwrap_or_else(|| rollwright(facts, "get"))),
     }
@@ -204,9 +209,22 @@ fn unready(facts: &Facts<'_>) -> Option<Diagnosis> {
     let next = next(&worst, facts.deployment.namespace());
     Some(Diagnosis {
         verdict: Verdict::Blocked,
-        cause: worst.cause.as_str(),
+        cause: worst.cause.as_str().into(),
         text: format!("{} of {set} {}.", counted(worst.pods), worst.message),
         next: Some(next.unwrap_or_else(|| rollwright(facts, "undo"))),
+    })
+}
+
+/// What the operator reports, to a user who may not read all of it.
+fn reported(facts: &Facts<'_>) -> Option<Diagnosis> {
+    let deployment = facts.deployment;
+    let all = reported::blockers(&deployment.body);
+    let first = all.first().filter(|_| facts.unread != Unread::default())?;
+    Some(Diagnosis {
+        verdict: Verdict::Blocked,
+        cause: clean(&first.cause).into(),
+        text: format!("{}.", reported::sentence(first).trim_end_matches('.')),
+        next: Some(rollwright(facts, "undo")),
     })
 }
 
@@ -220,7 +238,7 @@ fn staying(facts: &Facts<'_>) -> Option<Diagnosis> {
     };
     Some(Diagnosis {
         verdict: Verdict::Blocked,
-        cause: Cause::Terminating.as_str(),
+        cause: Cause::Terminating.as_str().into(),
         text: format!(
             "{pods} {have} not terminated within the grace period, and new pods wait for that: a finalizer may \
              hold a pod, or its node does not respond."
@@ -243,7 +261,7 @@ fn waiting(facts: &Facts<'_>, phase: Phase) -> Diagnosis {
     if blocked || phase == Phase::Failed {
         return Diagnosis {
             verdict: Verdict::Blocked,
-            cause: if blocked { "Blocked" } else { reason::PROGRESS_DEADLINE_EXCEEDED },
+            cause: if blocked { "Blocked" } else { reason::PROGRESS_DEADLINE_EXCEEDED }.into(),
             text: format!("The rollout makes no progress; the controller is {why}."),
             next: Some(rollwright(facts, "undo")),
         };
@@ -254,7 +272,7 @@ fn waiting(facts: &Facts<'_>, phase: Phase) -> Diagnosis {
     if soak > 0 && ready_but_new {
         return Diagnosis {
             verdict: Verdict::Waiting,
-            cause: "MinReadySeconds",
+            cause: "MinReadySeconds".into(),
             text: format!(
                 "Pods are ready. They count as available after {soak} s (spec.minReadySeconds); the controller \
                  is {why}."
@@ -264,7 +282,7 @@ fn waiting(facts: &Facts<'_>, phase: Phase) -> Diagnosis {
     }
     Diagnosis {
         verdict: Verdict::Waiting,
-        cause: "Progressing",
+        cause: "Progressing".into(),
         text: format!("The rollout continues; the controller is {why}."),
         next: Some(rollwright(facts, "status")),
     }

@@ -23,6 +23,7 @@ mod pick;
 mod pods;
 mod projection;
 mod read;
+mod reported;
 mod resources;
 mod rolling_update;
 pub mod rollout;

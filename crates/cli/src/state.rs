@@ -7,6 +7,7 @@ use plan::keys::{condition, reason};
 use serde_json::Value;
 
 use crate::read;
+use crate::reported;
 use crate::rollout::{self, Phase};
 
 /// How a rollout stands.
@@ -23,7 +24,8 @@ enum State {
 #[derive(Clone, Copy, Debug, Default, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct States {
-    /// List Deployments with a blocked rollout: the deadline has passed, or the API server refuses pods.
+    /// List Deployments with a blocked rollout: the deadline has passed, the API server refuses pods, or the
+    /// operator reports a cause.
     #[arg(long)]
     blocked: bool,
     /// List Deployments with a rollout in progress.
@@ -81,6 +83,7 @@ fn is_blocked(deployment: &Value) -> bool {
     };
     let progressing = status.condition(condition::PROGRESSING).and_then(|known| known.reason.as_deref());
     progressing == Some(reason::REPLICA_SET_CREATE_ERROR)
+        || !reported::blockers(deployment).is_empty()
         || rollout::is_observed(deployment)
             && (holds(condition::STALLED) || holds(condition::REPLICA_FAILURE))
 }
@@ -115,6 +118,15 @@ mod tests {
         let mut paused = deployment(3, &late);
         paused["spec"]["paused"] = json!(true);
         assert_eq!(of(&paused), State::Paused);
+    }
+
+    #[test]
+    fn a_cause_that_the_operator_reports_blocks() {
+        let mut blocked = deployment(2, &json!([]));
+        blocked["status"]["blockers"] = json!([{"cause": "ImagePull"}]);
+        assert_eq!(of(&blocked), State::Blocked);
+        blocked["metadata"]["generation"] = json!(3);
+        assert_eq!(of(&blocked), State::Rolling);
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl Case {
 
 #[track_caller]
 fn is(diagnosis: &Diagnosis, verdict: Verdict, cause: &str, text: &str, next: &str) {
-    assert_eq!((diagnosis.verdict, diagnosis.cause), (verdict, cause), "{diagnosis:?}");
+    assert_eq!((diagnosis.verdict, &*diagnosis.cause), (verdict, cause), "{diagnosis:?}");
     assert!(diagnosis.text.contains(text), "{diagnosis:?}");
     assert!(diagnosis.next.as_deref().unwrap_or_default().contains(next), "{diagnosis:?}");
 }
@@ -175,6 +175,20 @@ fn a_volume_that_is_not_mounted() {
         "1 pod of web-5f9 cannot mount a volume: MountVolume",
         "describe pod",
     );
+}
+
+#[test]
+fn what_the_operator_reports_is_said_to_who_may_not_list_pods() {
+    let mut body = deployment();
+    let blocker = json!({"cause": "ImagePull", "pods": 2, "of": 3, "message": "cannot pull the image app:9"});
+    body["status"]["blockers"] = json!([blocker]);
+    let unread = Unread { pods: true, ..Unread::default() };
+    let case = |unread| Case { deployment: Some(body.clone()), unread, ..Case::default() }.diagnosed();
+    let found = case(unread);
+    is(&found, Verdict::Blocked, "ImagePull", "2 of 3 pods cannot pull the image app:9.", "undo");
+    assert!(!found.text.contains("may not list"), "{}", found.text);
+    // Who sees the pods sees more than the operator saw a moment ago.
+    is(&case(Unread::default()), Verdict::Waiting, "Progressing", "waiting for pods of web-5f9", "status");
 }
 
 #[test]

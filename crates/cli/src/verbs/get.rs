@@ -10,6 +10,7 @@ use crate::cluster::{Cluster, Deployment};
 use crate::code::Code;
 use crate::failure::Failure;
 use crate::output::{document, is_lively, print};
+use crate::reported;
 use crate::rollout::{self, Phase};
 use crate::signs::{self, LOOK_AGAIN};
 use crate::tree::Tree;
@@ -33,10 +34,21 @@ pub(crate) async fn get(subject: &Subject, arguments: &GetArguments) -> Result<C
 
 async fn read(cluster: &Cluster, deployment: Deployment, revisions: usize) -> Result<Tree, Failure> {
     let sets = cluster.sets_of(&deployment).await?;
-    let pods = cluster.selected(&cluster.pods(), &deployment).await?;
-    let mut tree = Tree::new(deployment, sets, &pods, revisions);
+    let pods = match cluster.selected(&cluster.pods(), &deployment).await {
+        Ok(pods) => Some(pods),
+        // What the operator reports needs no right to pods.
+        Err(Failure::Forbidden(_)) => None,
+        Err(failure) => return Err(failure),
+    };
+    let mut tree = Tree::new(deployment, sets, pods.as_deref().unwrap_or_default(), revisions);
     if let Some(words) = signs::words(cluster, &tree.deployment).await {
         tree.rollout.message = words;
+    }
+    if matches!(tree.rollout.phase, Phase::Progressing | Phase::Failed) {
+        tree.rollout.message = reported::added_to(&tree.rollout.message, &tree.deployment.body);
+    }
+    if pods.is_none() {
+        tree.rollout.message.push_str(" (you may not list its pods)");
     }
     Ok(tree)
 }

@@ -9,7 +9,8 @@ use crate::code::Code;
 use crate::failure::Failure;
 use crate::images;
 use crate::output::{clean, document, print};
-use crate::rollout;
+use crate::reported;
+use crate::rollout::{self, Phase};
 use crate::table::{age, line, table};
 use crate::tree::counts_document;
 
@@ -51,13 +52,23 @@ fn template(deployment: &Deployment) -> &Value {
     deployment.body.pointer("/spec/template").unwrap_or(&Value::Null)
 }
 
+/// The phase, or the cause that the operator reports.
+fn state(deployment: &Deployment, phase: Phase) -> String {
+    match reported::blockers(&deployment.body).first() {
+        Some(first) if matches!(phase, Phase::Progressing | Phase::Failed) => {
+            format!("Blocked: {}", clean(&first.cause))
+        }
+        _ => phase.word().to_owned(),
+    }
+}
+
 fn row(deployment: &Deployment, now: jiff::Timestamp) -> Vec<String> {
     let rollout = rollout::of(deployment.flavour, deployment.name(), &deployment.body);
     let counts = rollout.counts;
     line([
         deployment.namespace(),
         &deployment.full_name(),
-        rollout.phase.word(),
+        &state(deployment, rollout.phase),
         &format!("{}/{}", counts.ready, counts.desired),
         &counts.updated.to_string(),
         &counts.available.to_string(),

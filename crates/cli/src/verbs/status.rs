@@ -17,6 +17,7 @@ use crate::code::Code;
 use crate::failure::{Failure, explain};
 use crate::history::{Revision, revisions};
 use crate::output::{document, is_lively, print};
+use crate::reported;
 use crate::rollout::{self, Phase, Rollout};
 use crate::signs::{self, LOOK_AGAIN};
 use crate::tree::counts_document;
@@ -60,11 +61,14 @@ impl Stand {
         {
             stand.message = words;
         }
-        if stand.end != Some(Code::Failed) {
-            return Ok(stand);
+        if stand.end == Some(Code::Failed) {
+            let revisions = revisions(cluster.sets_of(deployment).await?);
+            stand = Self::of(deployment, goal, revisions.first().map(Revision::set_name));
         }
-        let revisions = revisions(cluster.sets_of(deployment).await?);
-        Ok(Self::of(deployment, goal, revisions.first().map(Revision::set_name)))
+        if matches!(stand.end, None | Some(Code::Failed)) {
+            stand.message = reported::added_to(&stand.message, &deployment.body);
+        }
+        Ok(stand)
     }
 
     fn of(deployment: &Deployment, goal: Goal, newest: Option<&str>) -> Self {
