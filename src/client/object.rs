@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use engine::rivalry::Writer;
+use engine::rivalry::{ManagedFields, Writer};
 use kube::api::ObjectMeta;
 use kube::core::DynamicResourceScope;
 use plan::Flavour;
@@ -100,7 +100,7 @@ impl<'de> Visitor<'de> for ObjectVisitor {
     }
 }
 
-/// `metadata` without `managedFields`: those are about half of an object's size, and hardly
+/// `metadata` with little of its `managedFields`: those are about half of an object's size, and hardly
 /// anything of them is read, so they are skipped in the text.
 pub(crate) struct Metadata {
     pub(crate) members: Map<String, Value>,
@@ -126,7 +126,11 @@ impl<'de> Visitor<'de> for MetadataVisitor {
         let mut metadata = Metadata { members: Map::new(), status_writer: None };
         while let Some(name) = members.next_key::<String>()? {
             if name == "managedFields" {
-                metadata.status_writer = Writer::of_status(members.next_value()?);
+                let managed: ManagedFields = members.next_value()?;
+                // Nothing else of them reaches the decoder.
+                let owners = managed.owners().map(|owners| (name, owners));
+                metadata.members.extend(owners);
+                metadata.status_writer = Writer::of_status(managed);
             } else {
                 metadata.members.insert(name, members.next_value()?);
             }
@@ -240,6 +244,13 @@ mod tests {
             assert_eq!((object.name(), object.uid(), object.resource_version()), ("web", "u", "7"));
             assert_eq!(object.status_writer.as_ref().map(|writer| writer.manager.as_str()), writer);
         }
+        managed["metadata"]["managedFields"][1] = json!({"manager": "kubectl", "operation": "Update",
+            "subresource": null, "time": "2026-04-01T12:00:00Z", "fieldsType": "FieldsV1",
+            "fieldsV1": {"f:metadata": {}, "f:spec": {"f:paused": {}, "f:template": {"f:spec": {"f:x": {}}}}}});
+        let object: Object = serde_json::from_str(&managed.to_string()).unwrap();
+        let owners = json!([{"manager": "kubectl", "operation": "Update", "subresource": null,
+            "time": "2026-04-01T12:00:00Z", "fieldsV1": {"f:spec": {"f:template": {}}}}]);
+        assert_eq!(object.body["metadata"]["managedFields"], owners);
         for odd in [json!({}), json!({"metadata": null}), json!({"metadata": {"managedFields": null}})] {
             let object: Object = serde_json::from_value(odd.clone()).unwrap();
             assert_eq!((object.name(), object.status_writer.is_none()), ("", true), "{odd}");

@@ -12,11 +12,15 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use plan::intstr::{IntOrPercent, signed_decimal};
 use plan::keys::{LAST_APPLIED, ROLLBACK_TO};
 use plan::selector::{LabelSelector, Requirement};
-use plan::{Flavour, Map, Pod, ReplicaSet, SetFailure, SetStatus, Strategy, TemplateSummary, Workload};
+use plan::{
+    Authors, Flavour, Map, Outline, Pod, ReplicaSet, SetFailure, SetStatus, Strategy, TemplateSummary,
+    Workload,
+};
 use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+use crate::authors::authors;
 use crate::{DeploymentSpec, DeploymentStatus, StrategyType};
 
 /// An object that cannot be understood. It is set aside; others are not affected.
@@ -89,9 +93,10 @@ pub fn workload<'a>(
     object: impl Into<Parts<'a>>,
     defaults: Defaults,
 ) -> Result<Workload, Rejected> {
-    let Parts { metadata, spec, status } = object.into();
-    let metadata = Metadata::read(metadata)?;
+    let Parts { metadata: raw_metadata, spec, status } = object.into();
+    let metadata = Metadata::read(raw_metadata)?;
     let template = spec.get(TEMPLATE).unwrap_or(&Value::Null);
+    let status = self::status(status)?;
     let (spec, unknown_field) = known_spec(spec)?;
     let default = |value: i64| (defaults == Defaults::Apply).then_some(value);
     let limited = |number: Option<i32>, or: i64| {
@@ -121,9 +126,20 @@ pub fn workload<'a>(
         paused: spec.paused.unwrap_or(false),
         rollback_to,
         unknown_field: unknown_field.filter(|_| flavour.is_custom_resource()),
+        authors: authors_of(flavour, raw_metadata, metadata.generation, &status),
         template: summary(flavour, template),
-        status: self::status(status)?.into(),
+        status: status.into(),
     })
+}
+
+/// Who wrote what; nobody asks for it on apps/v1, nor for who set the replicas once the status reports them.
+fn authors_of(flavour: Flavour, metadata: &Value, generation: i64, status: &DeploymentStatus) -> Authors {
+    if !flavour.has_status_extras() {
+        return Authors::default();
+    }
+    let is_reported = status.observed_generation.is_some_and(|observed| observed >= generation);
+    let authors = authors(metadata);
+    Authors { replicas: authors.replicas.filter(|_| !is_reported), ..authors }
 }
 
 /// Reads the `spec` of a Deployment of either API, but for its template, of which no copy is made.
@@ -181,8 +197,11 @@ pub fn summary(flavour: Flavour, template: &Value) -> TemplateSummary {
         let entries = containers.into_iter().flatten().filter_map(|container| container.get(field)?.as_str());
         entries.collect::<Vec<_>>().join(",")
     };
+    // apps/v1 has no place for records.
+    let outline = if flavour.has_status_extras() { Outline::of(template) } else { Outline::default() };
     TemplateSummary {
         fingerprint: flavour.fingerprint(template),
+        outline,
         labels: string_map(member(template, ["metadata", "labels"])),
         containers: column("name"),
         images: column("image"),

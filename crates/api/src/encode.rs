@@ -10,8 +10,8 @@ use plan::selector::LabelSelector;
 use plan::{Flavour, NewReplicaSet, RollBack, Status, StatusWrite, Target, UpdateReplicaSet, Workload};
 use serde_json::{Map, Value, json};
 
-use crate::DeploymentStatus;
 use crate::state::state;
+use crate::{DeploymentStatus, LastScale};
 
 /// What the status of apps/v1 has; the rest is our kind's alone.
 const STATUS_OF_APPS: [&str; 9] = [
@@ -117,13 +117,14 @@ pub fn release_patch(workload: &Workload, target: &Target) -> Value {
     patch
 }
 
-/// Merge patch of the status subresource; a field that goes away is null. On apps/v1 the
+/// Merge patch of the status subresource that leaves the history as it is (see
+/// [`history::patch`](crate::history::patch)); a field that goes away is null. On apps/v1 the
 /// revision annotation travels with it (S1.18, S5.6).
 #[must_use]
 pub fn status_patch(flavour: Flavour, workload: &Workload, write: &StatusWrite) -> Value {
     let mut patch = Value::from(Map::from_iter([
         ("metadata".to_owned(), preconditions(&workload.uid, &workload.resource_version)),
-        ("status".to_owned(), status(flavour, &write.status)),
+        ("status".to_owned(), status_of(flavour, write)),
     ]));
     if flavour.has_status_extras() {
         insert(&mut patch, "status", "state", state(workload, &write.status).into());
@@ -132,6 +133,15 @@ pub fn status_patch(flavour: Flavour, workload: &Workload, write: &StatusWrite) 
         insert(&mut patch, "metadata", "annotations", json!({ REVISION: revision }));
     }
     patch
+}
+
+/// The status that a write stores, but for the history.
+pub(crate) fn status_of(flavour: Flavour, write: &StatusWrite) -> Value {
+    let mut status = status(flavour, &write.status);
+    if let (Some(last_scale), Some(members)) = (&write.last_scale, status.as_object_mut()) {
+        members.insert("lastScale".to_owned(), json!(LastScale::from(last_scale)));
+    }
+    status
 }
 
 /// A status as it is stored, with explicit nulls where a field is to go away (merge patch).

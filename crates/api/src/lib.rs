@@ -16,13 +16,18 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
+#[cfg(feature = "planner")]
+pub mod authors;
 pub mod crd;
 #[cfg(feature = "planner")]
 pub mod decode;
 #[cfg(feature = "planner")]
 pub mod encode;
 #[cfg(feature = "planner")]
+pub mod history;
+#[cfg(feature = "planner")]
 mod planner;
+mod rollout;
 mod rules;
 mod selector;
 mod spec;
@@ -31,6 +36,7 @@ mod state;
 mod status;
 mod words;
 
+pub use rollout::{Author, LastScale, Rollout};
 pub use spec::{Deployment, DeploymentSpec, PodTemplate, RollbackTo, RollingUpdate, Strategy, StrategyType};
 pub use status::{
     Blocker, Collisions, Condition, ConditionStatus, DeploymentStatus, Open, RecentRollback, Rollback,

@@ -6,6 +6,7 @@ use plan::{CollisionRecord, Ours, RollbackRecord, Status};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::history;
 use crate::status::read_time;
 use crate::{Blocker, Collisions, Condition, DeploymentStatus, RecentRollback, Rollback};
 
@@ -33,6 +34,8 @@ impl From<DeploymentStatus> for Status {
                 rollback: status.rollback.map(Into::into),
                 collisions: status.collisions.map(Into::into),
                 blockers: status.blockers.unwrap_or_default().into_iter().map(Into::into).collect(),
+                rollout: status.rollout.map(|rollout| Box::new(rollout.into())),
+                history: history::head(&status.history.unwrap_or_default()),
             },
         }
     }
@@ -70,6 +73,7 @@ impl From<Rollback> for RollbackRecord {
             result: rollback.result.map(|result| result.to_string()).unwrap_or_default(),
             message: rollback.message,
             time: written(rollback.time),
+            author: rollback.author.map(Into::into),
             recent: rollback.recent.unwrap_or_default().into_iter().map(recent).collect(),
         }
     }
@@ -132,6 +136,9 @@ impl From<&Status> for DeploymentStatus {
             rollback,
             collisions,
             blockers,
+            rollout,
+            // Its records are added one by one.
+            history: _,
         } = status.ours.clone();
         Self {
             observed_generation: Some(status.observed_generation),
@@ -152,6 +159,7 @@ impl From<&Status> for DeploymentStatus {
             rollback: rollback.map(Into::into),
             collisions: collisions.map(Into::into),
             blockers: (!blockers.is_empty()).then(|| blockers.into_iter().map(Into::into).collect()),
+            rollout: rollout.as_deref().map(Into::into),
             ..Self::default()
         }
     }
@@ -187,6 +195,7 @@ impl From<RollbackRecord> for Rollback {
             result: from_word(&record.result),
             message: record.message,
             time: read_time(&record.time),
+            author: record.author.map(Into::into),
             recent: Some(record.recent.into_iter().map(recent).collect()),
         }
     }

@@ -14,6 +14,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use crate::rollout::{self, Author, LastScale, Rollout};
 use crate::spec::Deployment;
 use crate::words;
 
@@ -129,15 +130,19 @@ pub struct DeploymentStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<Open>,
 
-    /// As [`target`](Self::target).
-    #[schemars(description = "")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rollout: Option<Open>,
+    /// The rollout that is running.
+    #[serde(default, deserialize_with = "rollout::rollout")]
+    pub rollout: Option<Rollout>,
 
-    /// As [`target`](Self::target).
-    #[schemars(description = "")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub history: Option<Vec<Open>>,
+    /// Rollouts that ended, newest first. For people: the operator decides nothing by it.
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["id".to_owned()]))]
+    #[schemars(length(max = 20))]
+    #[serde(default, deserialize_with = "rollout::history", skip_serializing_if = "Option::is_none")]
+    pub history: Option<Vec<Rollout>>,
+
+    /// The last change of spec.replicas.
+    #[serde(default, deserialize_with = "rollout::last_scale", skip_serializing_if = "Option::is_none")]
+    pub last_scale: Option<LastScale>,
 }
 
 /// One entry of `status.conditions`. Kubernetes has two such types: that of apps/v1 lacks
@@ -226,6 +231,10 @@ pub struct Rollback {
     /// Time of the decision.
     #[serde(default, deserialize_with = "time")]
     pub time: Option<Time>,
+
+    /// Who asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<Author>,
 
     /// Rollbacks of the last ten minutes, oldest first. The operator uses them to recognize a request that
     /// keeps returning.
@@ -387,7 +396,7 @@ fn short(text: String) -> String {
 
 /// An invalid time counts as absent, because any writer may have written it. So does a time that the API
 /// cannot write.
-fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Time>, D::Error> {
+pub(crate) fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Time>, D::Error> {
     let value = Option::<Value>::deserialize(deserializer)?;
     Ok(value.as_ref().and_then(Value::as_str).and_then(read_time))
 }

@@ -34,17 +34,17 @@ fn the_status_of_apps_has_no_field_of_ours() {
 
 /// A merge patch keeps what it does not name, and takes away what it says is null.
 #[test]
-fn what_is_gone_is_written_as_null_and_reserved_names_are_not_written() {
+fn what_is_gone_is_written_as_null_and_what_is_not_known_is_not_written() {
     let rollback = RollbackRecord { result: "Refused".to_owned(), ..RollbackRecord::default() };
     let ours = Ours { rollback: Some(rollback), ..Ours::default() };
     let written = encode::status(Flavour::Rollwright, &Status { ours, ..Status::default() });
-    for gone in ["terminatingReplicas", "collisionCount", "collisions", "revision", "blockers"] {
+    for gone in ["terminatingReplicas", "collisionCount", "collisions", "revision", "blockers", "rollout"] {
         assert_eq!(written.get(gone), Some(&Value::Null), "{gone}");
     }
     let rollback = json!({"requested": 0, "revision": 0, "result": "Refused", "message": null, "time": null, "recent": []});
     assert_eq!(written["rollback"], rollback);
-    for reserved in ["target", "rollout", "history"] {
-        assert_eq!(written.get(reserved), None, "{reserved}");
+    for other in ["target", "history", "lastScale"] {
+        assert_eq!(written.get(other), None, "{other}");
     }
 }
 
@@ -70,6 +70,10 @@ fn a_status_comes_back_as_it_was_written() {
              "since": "2026-04-01T12:00:00Z"},
             {"cause": "Newer", "pods": 0, "of": 0},
         ],
+        "rollout": {"id": 3, "revision": 12, "hash": "5f9", "from": 11, "images": {"main": "example.com/web:1"},
+                    "moreImages": 2, "trigger": "Restart", "author": {"manager": "helm", "operation": "Update", "user": "dev-1"},
+                    "cause": "why", "started": "2026-04-01T12:00:00Z", "lowestAvailable": 8, "highestPods": 12,
+                    "outline": "000102030405060708090a0b"},
     });
     let read: DeploymentStatus = decode::status(&stored).unwrap();
     assert_eq!(serde_json::to_value(&read).unwrap(), stored);

@@ -28,12 +28,14 @@ const TESTS: &str = "src/whole";
 /// Fields of every kind that has pods.
 const SHARED: [&str; 4] = ["conditions", "replicas", "selector", "template"];
 /// Where a name is somebody else's.
-const OTHERS: [(&str, &str, &str); 6] = [
+const OTHERS: [(&str, &str, &str); 8] = [
     ("crates/shadow/src/case.rs", "minReadySeconds", "the format of recorded cases (tests/oracle/FORMAT.md)"),
     ("crates/shadow/src/mask.rs", "lastTransitionTime", "words of recorded cases"),
     ("crates/shadow/src/mask.rs", "lastUpdateTime", "words of recorded cases"),
     ("crates/shadow/src/mask.rs", "maxSurge", "words of recorded cases"),
     ("crates/shadow/src/mask.rs", "maxUnavailable", "words of recorded cases"),
+    ("crates/cli/src/verbs/plan.rs", "highestPods", "what `-o json` prints of a plan"),
+    ("crates/cli/src/verbs/plan.rs", "lowestAvailable", "what `-o json` prints of a plan"),
     ("crates/cli/src/history.rs", "readyReplicas", "what `-o json` prints of a revision"),
 ];
 

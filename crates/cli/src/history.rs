@@ -1,10 +1,9 @@
 //! Revisions of a Deployment: its ReplicaSets, by the number that the controller gave them (S5.1).
 
-use crate::trigger::Trigger;
 use api::decode::{self, Parts};
-use plan::SetStatus;
 use plan::keys::{CHANGE_CAUSE, REVISION};
 use plan::template::without_hash_label;
+use plan::{Outline, SetStatus, Trigger};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -119,9 +118,10 @@ pub(crate) fn find(revisions: &[Revision], number: i64) -> Result<&Revision, Fai
 /// What each of these revisions changed of the one before it; nothing is known of the oldest one's. A
 /// ReplicaSet does not show that an operator put its template back, so a rollback shows what it changed.
 pub(crate) fn triggers(newest_first: &[Revision]) -> Vec<Option<Trigger>> {
-    let before = newest_first.iter().skip(1).map(Some).chain([None]);
-    let pairs = newest_first.iter().zip(before);
-    pairs.map(|(after, before)| Some(Trigger::between(&before?.template, &after.template))).collect()
+    let outlines: Vec<_> = newest_first.iter().map(|revision| Outline::of(&revision.template)).collect();
+    let before = outlines.iter().skip(1).map(Some).chain([None]);
+    let pairs = outlines.iter().zip(before);
+    pairs.map(|(after, before)| Some(Trigger::between(*before?, *after))).collect()
 }
 
 /// The table of `history`, oldest first as kubectl has it.

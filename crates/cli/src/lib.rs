@@ -27,12 +27,12 @@ mod reported;
 mod resources;
 mod rolling_update;
 pub mod rollout;
+mod rollouts;
 mod signs;
 mod state;
 mod stepwise;
 mod table;
 mod tree;
-mod trigger;
 mod turn;
 mod verbs;
 

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::keys::Map;
 use crate::observed::{ReplicaSet, SetFailure};
+use crate::record::{LastScale, Record};
 use crate::selector::LabelSelector;
 use crate::status::Status;
 use crate::why::Why;
@@ -199,12 +200,16 @@ pub enum Purpose {
 }
 
 /// A status to write.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct StatusWrite {
     /// The whole status.
     pub status: Status,
     /// The annotation that travels with it (apps/v1 only, S5.6).
     pub revision_annotation: Option<String>,
+    /// Records that the history gets, oldest first (our kind).
+    pub ended: Vec<Record>,
+    /// `status.lastScale`, if it is another one (our kind).
+    pub last_scale: Option<LastScale>,
 }
 
 /// The outcome of a rollback request, written to the Deployment itself (S10.7, S10.8).

@@ -13,9 +13,11 @@ pub const MANAGED_LABEL: &str = "rollwright.dev/managed";
 pub const MANAGED_VALUE: &str = "true";
 /// Fingerprints of the templates that a ReplicaSet stands for, comma-separated (our kind only).
 pub const FINGERPRINTS: &str = "rollwright.dev/fingerprints";
+/// The person who last changed the template, as a policy of the cluster notes it; copied to ReplicaSets.
+pub const CHANGED_BY: &str = "rollwright.dev/changed-by";
 /// What the operator remembers of a ReplicaSet's rollouts, as versioned JSON (our kind only).
 pub const ROLLOUT: &str = "rollwright.dev/rollout";
-/// Prefix of all annotations of ours; none of them is ever copied to a ReplicaSet (S4.13).
+/// Prefix of all annotations of ours; only [`CHANGED_BY`] is ever copied to a ReplicaSet (S4.13).
 pub const OUR_PREFIX: &str = "rollwright.dev/";
 /// Revision of a ReplicaSet, and on apps/v1 of the Deployment (S5.1).
 pub const REVISION: &str = "deployment.kubernetes.io/revision";
@@ -37,7 +39,7 @@ pub const CHANGE_CAUSE: &str = "kubernetes.io/change-cause";
 /// Annotations of a Deployment that are not copied to its ReplicaSets (S4.13).
 #[must_use]
 pub fn is_never_copied(key: &str) -> bool {
-    key.starts_with(OUR_PREFIX)
+    key.starts_with(OUR_PREFIX) && key != CHANGED_BY
         || matches!(
             key,
             LAST_APPLIED | REVISION | REVISION_HISTORY | DESIRED_REPLICAS | MAX_REPLICAS | ROLLBACK_TO

@@ -14,6 +14,7 @@ mod assemble;
 mod awaited;
 mod blocked;
 mod blocker;
+mod chronicle;
 mod collision;
 mod conditions;
 mod counters;
@@ -39,6 +40,7 @@ mod pause;
 mod progress;
 pub mod quantity;
 mod queued;
+mod record;
 mod recreate;
 mod report;
 pub mod revision;
@@ -50,6 +52,7 @@ mod sets;
 mod sizes;
 mod status;
 pub mod template;
+mod trigger;
 mod upkeep;
 mod why;
 mod writes;
@@ -69,10 +72,15 @@ pub use observed::{
     TemplateSummary, Workload,
 };
 pub use outcome::{Aftermath, Failure, Verdict, after_failure};
+pub use record::{
+    Author, Authors, End, HistoryHead, ID_MAX, LastScale, Outcome, RECORD_BYTES_MAX, RECORDS_MAX, Record,
+    Scaler,
+};
 pub use rollout::{Turn, turns};
 pub use scale::{fraction, proportion};
 pub use sets::{replica_count, scaled_under};
 pub use status::{CollisionRecord, Ours, RecentRollback, RollbackRecord, Status};
+pub use trigger::{Outline, Trigger};
 pub use why::Why;
 
 use jiff::Timestamp;

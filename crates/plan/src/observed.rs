@@ -7,9 +7,11 @@ use crate::blocker::Findings;
 use crate::flavour::Flavour;
 use crate::intstr::IntOrPercent;
 use crate::keys::Map;
+use crate::record::Authors;
 use crate::selector::LabelSelector;
 use crate::status::Status;
 use crate::template::{Digest, Fingerprint};
+use crate::trigger::Outline;
 
 /// The snapshot that a plan is made from.
 #[derive(Clone, Debug)]
@@ -139,6 +141,8 @@ pub struct Workload {
     /// The path of the first field of `spec`, outside the template, that this program does not know (our
     /// kind).
     pub unknown_field: Option<String>,
+    /// Who wrote what of it (our kind); for people, and no decision reads it.
+    pub authors: Authors,
     /// The pod template, in short.
     pub template: TemplateSummary,
     /// `status`.
@@ -157,6 +161,8 @@ impl Workload {
 pub struct TemplateSummary {
     /// Identity of the template in this flavour's sense of equality.
     pub fingerprint: Fingerprint,
+    /// What the trigger of a rollout is found by (our kind).
+    pub outline: Outline,
     /// `template.metadata.labels`.
     pub labels: Map,
     /// Container names, comma-separated, for the printer column.

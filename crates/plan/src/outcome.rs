@@ -143,22 +143,23 @@ fn after_growth(observed: &Observed, plan: &Plan, index: usize, failure: &Failur
 fn after_invalid_rollback(observed: &Observed, plan: &Plan, text: &str) -> Aftermath {
     let planned = plan.actions.iter().find_map(|planned| match &planned.action {
         Action::WriteStatus(write) => {
-            write.status.ours.rollback.clone().map(|record| (write.status.clone(), record))
+            write.status.ours.rollback.clone().map(|record| (StatusWrite::clone(write), record))
         }
         _ => None,
     });
-    let Some((mut status, mut record)) = planned.filter(|_| observed.flavour.has_status_extras()) else {
+    let Some((mut report, mut record)) = planned.filter(|_| observed.flavour.has_status_extras()) else {
         return Aftermath::end(Verdict::Retry(text.to_owned()));
     };
     let message = format!("Revision {} cannot be put back: {text}", record.revision);
     record.result = "Invalid".to_owned();
     record.message = Some(message.clone());
     record.recent.pop();
-    status.ours.rollback = Some(record);
+    report.status.ours.rollback = Some(record);
+    let report = Planned { action: Action::WriteStatus(Box::new(report)), events: Vec::new() };
     let clear = RollBack { template: None, annotations: BTreeMap::new() };
     let clear = Planned { action: Action::RollBack(Box::new(clear)), events: Vec::new() };
     let events = vec![Event::warning(reason::ROLLBACK_INVALID, message)];
-    Aftermath { actions: vec![clear, write(status)], events, verdict: Verdict::End, deviation: None }
+    Aftermath { actions: vec![clear, report], events, verdict: Verdict::End, deviation: None }
 }
 
 impl Aftermath {
@@ -290,6 +291,6 @@ fn stands(observed: &Observed, status: &Status, refusal: (&dyn Display, bool), n
 
 /// A status write in the place of the one that was planned; the revision stays as it is.
 fn write(status: Status) -> Planned {
-    let write = StatusWrite { status, revision_annotation: None };
+    let write = StatusWrite { status, ..StatusWrite::default() };
     Planned { action: Action::WriteStatus(Box::new(write)), events: Vec::new() }
 }

@@ -32,7 +32,7 @@ impl StatusWrite {
             Edit::Set(Box::new(queued)).apply(&mut status);
         }
         Standing::queued(&WORDS).note(&mut status, now);
-        (!status.is_stored()).then(|| Self { status: *status.into_box(), revision_annotation: None })
+        (!status.is_stored()).then(|| Self { status: *status.into_box(), ..Self::default() })
     }
 }
 

@@ -9,6 +9,7 @@ use crate::announce::{self, Announcement};
 use crate::assemble::is_followed;
 use crate::awaited::awaited;
 use crate::blocked;
+use crate::chronicle::{self, Noted};
 use crate::collision::{self, Names};
 use crate::conditions::{Edit, says};
 use crate::counters::{self, Tally};
@@ -377,7 +378,10 @@ fn written(
         let current = blocked::current(decisions, &status, why);
         blocked::refresh(status.edit(), current);
     }
-    let write = StatusWrite { status: *status.into_box(), revision_annotation: revision };
+    let mut status = status.into_box();
+    let Noted { ended, last_scale } =
+        if has_extras { chronicle::note(decisions, why, &mut status) } else { Noted::default() };
+    let write = StatusWrite { status: *status, revision_annotation: revision, ended, last_scale };
     let name = decisions.declared_name();
     let mut news = if has_extras { rollout::events(workload, &write, name, why) } else { Vec::new() };
     if has_extras {

@@ -269,6 +269,6 @@ fn record(
             (*revision, "RolledBack")
         }
     };
-    let result = result.to_owned();
-    RollbackRecord { requested, revision, result, time, recent, ..RollbackRecord::default() }
+    let (result, author) = (result.to_owned(), workload.authors.rollback.clone());
+    RollbackRecord { requested, revision, result, time, author, recent, message: None }
 }

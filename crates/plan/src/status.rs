@@ -4,6 +4,7 @@ use std::ops::Deref;
 
 use crate::blocker::Blocker;
 use crate::conditions::Condition;
+use crate::record::{Author, HistoryHead, Record};
 
 /// `status`. Counts are pods unless said otherwise.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -63,6 +64,10 @@ pub struct Ours {
     pub collisions: Option<CollisionRecord>,
     /// What blocks the rollout, heaviest first.
     pub blockers: Vec<Blocker>,
+    /// The rollout that is running.
+    pub rollout: Option<Box<Record>>,
+    /// What is kept of the history.
+    pub history: HistoryHead,
 }
 
 /// `status.collisions`: how often the name of a template's set was taken (NS-1).
@@ -89,6 +94,8 @@ pub struct RollbackRecord {
     pub message: Option<String>,
     /// When, in RFC 3339.
     pub time: String,
+    /// Who asked for it.
+    pub author: Option<Author>,
     /// The rollbacks of the last ten minutes, oldest first, at most three.
     pub recent: Vec<RecentRollback>,
 }

@@ -261,7 +261,7 @@ fn write_text(text: &str, out: &mut Vec<u8>) {
     }
 }
 
-fn write_json(value: &(impl serde::Serialize + ?Sized), out: &mut Vec<u8>) {
+pub(crate) fn write_json(value: &(impl serde::Serialize + ?Sized), out: &mut Vec<u8>) {
     // Texts, numbers and truth values can be written, and memory takes what is written to it.
     _ = serde_json::to_writer(out, value);
 }

@@ -1,7 +1,7 @@
 //! A state of the whole: the cluster, what the operator's cache shows of it, and how far a pass
 //! has come.
 
-use plan::Status;
+use plan::{HistoryHead, Status};
 
 use crate::scope::Scope;
 
@@ -225,11 +225,13 @@ pub(crate) struct Statuses {
 }
 
 impl Statuses {
-    /// The number of a status.
+    /// The number of a status. What it says of past rollouts decides nothing, and its counters never come back.
     pub(crate) fn number(&mut self, status: &Status) -> u16 {
-        let known = self.all.iter().position(|other| other == status);
+        let mut status = status.clone();
+        (status.ours.rollout, status.ours.history) = (None, HistoryHead::default());
+        let known = self.all.iter().position(|other| *other == status);
         let index = known.unwrap_or_else(|| {
-            self.all.push(status.clone());
+            self.all.push(status);
             self.all.len() - 1
         });
         u16::try_from(index).unwrap_or(u16::MAX)

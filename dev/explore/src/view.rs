@@ -7,7 +7,8 @@ use plan::keys::{
 use plan::selector::LabelSelector;
 use plan::template::{Fingerprint, digest, pod_template_hash};
 use plan::{
-    Answers, Flavour, Map, Observed, Options, Pace, Pod, ReplicaSet, SetStatus, TemplateSummary, Workload,
+    Answers, Authors, Flavour, Map, Observed, Options, Outline, Pace, Pod, ReplicaSet, SetStatus,
+    TemplateSummary, Workload,
 };
 use serde_json::{Value, json};
 
@@ -95,8 +96,10 @@ fn workload(deployment: &Deployment, scope: &Scope, statuses: &Statuses) -> Work
         paused: deployment.paused && scope.breakage != Breakage::Pause,
         rollback_to: None,
         unknown_field: None,
+        authors: Authors::default(),
         template: TemplateSummary {
             fingerprint: Fingerprint::of(&template),
+            outline: Outline::default(),
             labels: labels(),
             containers: String::new(),
             images: String::new(),

@@ -198,7 +198,7 @@ fn record(choices: &mut Choices<'_>) -> RollbackRecord {
     let requested = i64::from(choices.byte() % 5);
     let result = choices.of(&["RolledBack", "Refused", "RevisionNotFound"]).to_owned();
     let time = "2026-04-01T11:59:00Z".to_owned();
-    RollbackRecord { requested, revision: requested, result, message: None, time, recent }
+    RollbackRecord { requested, revision: requested, result, message: None, time, author: None, recent }
 }
 
 fn add(world: &mut World, index: usize, choices: &mut Choices<'_>) {

@@ -29,7 +29,7 @@ fn decoded(flavour: Flavour, defaults: Defaults, object: &Value) {
     };
     let again = decode::workload(flavour, object, defaults).unwrap();
     assert_eq!(format!("{workload:?}"), format!("{again:?}"));
-    let write = StatusWrite { status: workload.status.clone(), revision_annotation: None };
+    let write = StatusWrite { status: workload.status.clone(), ..StatusWrite::default() };
     let patch = encode::status_patch(flavour, &workload, &write);
     assert_eq!(patch.pointer("/metadata/uid").and_then(Value::as_str), Some(workload.uid.as_str()));
     let template = object.pointer("/spec/template").cloned();

@@ -1,6 +1,6 @@
 //! `history`: the revisions, one of them, or the difference of two.
 
-use crate::trigger::Trigger;
+use plan::Trigger;
 use serde_json::{Value, json};
 
 use crate::args::HistoryArguments;
@@ -8,6 +8,7 @@ use crate::code::Code;
 use crate::failure::Failure;
 use crate::history::{Revision, difference, find, listing, revisions, triggers};
 use crate::output::{document, print, yaml};
+use crate::rollouts::{self, FROM_SETS};
 use crate::verbs::subject::Subject;
 
 /// `history`.
@@ -32,14 +33,23 @@ pub(crate) async fn history(subject: &Subject, arguments: &HistoryArguments) -> 
         }
         return Ok(Code::Done);
     }
+    let status = deployment.status();
+    let has_records = deployment.flavour.has_status_extras();
+    let rollouts = if has_records { rollouts::of(&status) } else { Vec::new() };
     match arguments.output.format {
         Some(format) => {
             let documents: Vec<Value> = all.iter().zip(triggers(&all)).rev().map(described).collect();
             let names: Vec<String> =
                 all.iter().rev().map(|revision| format!("replicaset.apps/{}", revision.set_name())).collect();
-            document(format, &json!({"name": name, "revisions": documents}), &names)?;
+            let shown = json!({"name": name, "revisions": documents, "rollouts": rollouts});
+            document(format, &shown, &names)?;
         }
-        None => print(&format!("{name}\n{}", listing(&all, jiff::Timestamp::now())))?,
+        None => {
+            let now = jiff::Timestamp::now();
+            let told = if has_records { rollouts::listing(&rollouts, now) } else { FROM_SETS.to_owned() };
+            let gap = if told.is_empty() { "" } else { "\n" };
+            print(&format!("{name}\n{}{gap}{told}", listing(&all, now)))?;
+        }
     }
     Ok(Code::Done)
 }

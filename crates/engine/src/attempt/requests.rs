@@ -1,7 +1,7 @@
 //! Carries out the questions and actions of a plan as requests: each action is one, with its preconditions.
 //! Each answer is noted where the next reconcile needs it.
 
-use api::encode;
+use api::{encode, history};
 use plan::durations::RIVAL_SILENCE;
 use plan::{Action, Ask, Claim, DryRun, Event, NewReplicaSet, ReplicaSet, StatusWrite, Target, Workload};
 use serde_json::Value;
@@ -62,7 +62,11 @@ impl<P: Port> Attempt<'_, P> {
         if let Some(rival) = rival {
             return Err(self.give_way(workload, &rival));
         }
-        let patch = Patch::Merge(encode::status_patch(self.engine.flavour, workload, write));
+        let flavour = self.engine.flavour;
+        let patch = match history::patch(flavour, workload, write) {
+            Some(operations) => Patch::Json(operations),
+            None => Patch::Merge(encode::status_patch(flavour, workload, write)),
+        };
         let version = self.patch_workload(patch, true, cause).await?;
         if let Ok(number) = version.parse() {
             self.engine.state().rivalry.wrote(self.key, &workload.uid, number, counters);

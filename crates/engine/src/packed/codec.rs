@@ -116,6 +116,16 @@ impl Pack for i32 {
     }
 }
 
+impl Pack for usize {
+    fn pack(&self, out: &mut Vec<u8>) {
+        unsigned(*self as u64, out);
+    }
+
+    fn unpack(from: &mut Reader<'_>) -> Self {
+        Self::try_from(from.unsigned()).unwrap_or_default()
+    }
+}
+
 impl Pack for bool {
     fn pack(&self, out: &mut Vec<u8>) {
         out.push(u8::from(*self));
@@ -146,6 +156,27 @@ impl<T: Pack> Pack for Option<T> {
 
     fn unpack(from: &mut Reader<'_>) -> Self {
         bool::unpack(from).then(|| T::unpack(from))
+    }
+}
+
+impl<T: Pack> Pack for Box<T> {
+    fn pack(&self, out: &mut Vec<u8>) {
+        T::pack(self, out);
+    }
+
+    fn unpack(from: &mut Reader<'_>) -> Self {
+        Self::new(T::unpack(from))
+    }
+}
+
+impl<A: Pack, B: Pack> Pack for (A, B) {
+    fn pack(&self, out: &mut Vec<u8>) {
+        self.0.pack(out);
+        self.1.pack(out);
+    }
+
+    fn unpack(from: &mut Reader<'_>) -> Self {
+        (A::unpack(from), B::unpack(from))
     }
 }
 

@@ -5,8 +5,9 @@ use plan::intstr::IntOrPercent;
 use plan::selector::{LabelSelector, Requirement};
 use plan::template::Fingerprint;
 use plan::{
-    Blocker, CollisionRecord, Condition, Ours, RecentRollback, ReplicaSet, RollbackRecord, SetFailure,
-    SetStatus, Status, Strategy, TemplateSummary, Workload,
+    Author, Authors, Blocker, CollisionRecord, Condition, End, HistoryHead, Ours, Outcome, Outline,
+    RecentRollback, Record, ReplicaSet, RollbackRecord, Scaler, SetFailure, SetStatus, Status, Strategy,
+    TemplateSummary, Trigger, Workload,
 };
 
 use super::codec::{Pack, Reader};
@@ -48,10 +49,11 @@ packed!(Workload {
     paused,
     rollback_to,
     unknown_field,
+    authors,
     template,
 });
 
-packed!(TemplateSummary { fingerprint, labels, containers, images });
+packed!(TemplateSummary { fingerprint, outline, labels, containers, images });
 
 packed!(LabelSelector { match_labels, match_expressions });
 
@@ -81,16 +83,45 @@ packed!(Ours {
     images,
     rollback,
     collisions,
-    blockers
+    blockers,
+    rollout,
+    history,
 });
 
 packed!(Blocker { cause, container, reason, pods, of, message, since });
 
 packed!(CollisionRecord { template, count, time });
 
-packed!(RollbackRecord { requested, revision, result, message, time, recent });
+packed!(RollbackRecord { requested, revision, result, message, time, author, recent });
 
 packed!(RecentRollback { time, from, to });
+
+packed!(Authors { template, rollback, replicas });
+
+packed!(Author { manager, operation, user });
+
+packed!(Scaler { manager, subresource, at });
+
+packed!(HistoryHead { id, length, outline, started, odd });
+
+packed!(Record {
+    id,
+    revision,
+    hash,
+    from,
+    images,
+    more_images,
+    trigger,
+    author,
+    cause,
+    started,
+    lowest_available,
+    highest_pods,
+    outline,
+    end,
+});
+
+packed!(End { at, outcome, reason, message });
 
 packed!(ReplicaSet {
     controller_uid,
@@ -122,6 +153,35 @@ impl Pack for Fingerprint {
         Self::restored(String::unpack(from))
     }
 }
+
+impl Pack for Outline {
+    fn pack(&self, out: &mut Vec<u8>) {
+        self.0.pack(out);
+    }
+
+    fn unpack(from: &mut Reader<'_>) -> Self {
+        Self(Pack::unpack(from))
+    }
+}
+
+/// A word of a list, by its place.
+macro_rules! packed_word {
+    ($type:ident, $fallback:ident) => {
+        impl Pack for $type {
+            fn pack(&self, out: &mut Vec<u8>) {
+                let place = Self::ALL.iter().position(|known| known == self);
+                place.unwrap_or_default().pack(out);
+            }
+
+            fn unpack(from: &mut Reader<'_>) -> Self {
+                Self::ALL.get(usize::unpack(from)).copied().unwrap_or(Self::$fallback)
+            }
+        }
+    };
+}
+
+packed_word!(Trigger, TemplateChanged);
+packed_word!(Outcome, Superseded);
 
 impl Pack for IntOrPercent {
     fn pack(&self, out: &mut Vec<u8>) {

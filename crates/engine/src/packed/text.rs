@@ -59,6 +59,19 @@ pub(super) const KNOWN: &[&str] = &[
     reason::NEW_REPLICA_SET_AVAILABLE,
     reason::ROLLOUT_COMPLETE,
     "Deployment has minimum availability.",
+    "Update",
+    "Apply",
+    "kubectl-client-side-apply",
+    "kubectl",
+    "kubectl-set",
+    "kubectl-edit",
+    "kubectl-rollout",
+    "kubectl-create",
+    "argocd-controller",
+    "kustomize-controller",
+    "helm",
+    "helm-controller",
+    "scale",
 ];
 
 const _: () = assert!(KNOWN.len() <= AGAIN as usize);

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use serde::de::{SeqAccess, Visitor};
+use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value, json};
 
 /// Who we are in `metadata.managedFields`.
 pub const FIELD_MANAGER: &str = "rollwright";
@@ -72,11 +73,58 @@ impl<'de> Visitor<'de> for ManagedFieldsVisitor {
     }
 }
 
-/// One entry of `metadata.managedFields`, without the fields that it is about.
+impl ManagedFields {
+    /// The entries that own a part of the spec that somebody asks about, with nothing but that; `None` if there
+    /// is none.
+    #[must_use]
+    pub fn owners(&self) -> Option<Value> {
+        let owners: Vec<Value> = self.0.iter().filter_map(Managed::owner).collect();
+        (!owners.is_empty()).then(|| owners.into())
+    }
+}
+
+/// One entry of `metadata.managedFields`; of the fields, only those that somebody asks about.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Managed {
     manager: Option<String>,
+    operation: Option<String>,
     time: Option<String>,
     subresource: Option<String>,
+    #[serde(rename = "fieldsV1")]
+    fields: Option<Fields>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Fields {
+    #[serde(rename = "f:spec")]
+    spec: Option<Spec>,
+}
+
+/// What is below these fields is skipped in the text: it is most of an object.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Spec {
+    #[serde(rename = "f:template")]
+    template: Option<IgnoredAny>,
+    #[serde(rename = "f:rollbackTo")]
+    rollback: Option<IgnoredAny>,
+    #[serde(rename = "f:replicas")]
+    replicas: Option<IgnoredAny>,
+}
+
+impl Managed {
+    fn owner(&self) -> Option<Value> {
+        let spec = self.fields.as_ref()?.spec.as_ref()?;
+        let owned = [spec.template, spec.rollback, spec.replicas];
+        let fields = api::authors::FIELDS.into_iter().zip(owned).filter(|(_, owned)| owned.is_some());
+        let fields: Map<String, Value> = fields.map(|(name, _)| (name.to_owned(), json!({}))).collect();
+        (!fields.is_empty()).then(|| {
+            json!({
+                "manager": self.manager, "operation": self.operation, "subresource": self.subresource,
+                "time": self.time, "fieldsV1": { "f:spec": fields },
+            })
+        })
+    }
 }

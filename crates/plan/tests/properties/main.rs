@@ -8,6 +8,7 @@
 mod blocked;
 mod invariants;
 mod recipes;
+mod stories;
 #[path = "../world/mod.rs"]
 mod world;
 
@@ -74,6 +75,21 @@ proptest! {
         }
     }
 
+    /// Whatever the status tells of past rollouts, and whoever wrote the Deployment: the same is done.
+    #[test]
+    fn no_action_depends_on_the_history(
+        recipe in recipes::recipe(Range::Hostile),
+        one in stories::story(),
+        other in stories::story(),
+    ) {
+        let told = |story: &stories::Story| recipe.world().that(|it| story.tell(it)).plan();
+        prop_assert_eq!(stories::untold(&told(&one)), stories::untold(&told(&other)));
+        // No id comes back.
+        let plan = recipe.world().that(|it| one.tell_all(it)).plan();
+        let ids: Vec<i64> = stories::told(&plan).map(|record| record.id).collect();
+        prop_assert!(ids.is_sorted_by(|a, b| a < b), "{:?}", ids);
+    }
+
     /// With nothing changing but what the plans change, there is an end, and it stays one.
     #[test]
     fn repeated_passes_come_to_rest(recipe in recipes::recipe(Range::Legal)) {
@@ -83,6 +99,24 @@ proptest! {
         prop_assert!(world.plan().actions.is_empty());
         prop_assert_eq!(at_rest, format!("{:?}", world.observed));
     }
+}
+
+/// The property above is about something: each outcome and a running record come about.
+#[test]
+fn random_histories_open_and_close_records() {
+    let mut runner = TestRunner::deterministic();
+    let mut seen = std::collections::BTreeSet::new();
+    let strategy = (recipes::recipe(Range::Legal), stories::story());
+    for _ in 0..4000 {
+        let (recipe, story) = strategy.new_tree(&mut runner).unwrap().current();
+        let plan = recipe.world().that(|it| story.tell(it)).plan();
+        seen.extend(stories::outcomes(&plan).map(plan::Outcome::as_str));
+        seen.extend(stories::told(&plan).filter(|record| record.end.is_none()).map(|_| "running"));
+    }
+    assert_eq!(
+        seen.into_iter().collect::<Vec<_>>(),
+        ["Cancelled", "Failed", "Succeeded", "Superseded", "running"]
+    );
 }
 
 /// The names of the sets that a plan creates.

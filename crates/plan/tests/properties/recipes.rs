@@ -250,7 +250,7 @@ fn record() -> impl Strategy<Value = RollbackRecord> {
     let results = prop::sample::select(vec!["RolledBack", "Refused", "RevisionNotFound"]);
     (0..=4_i64, results, prop::collection::vec(recent, 0..5)).prop_map(|(requested, result, recent)| {
         let (result, time) = (result.to_owned(), "2026-04-01T11:59:00Z".to_owned());
-        RollbackRecord { requested, revision: requested, result, message: None, time, recent }
+        RollbackRecord { requested, revision: requested, result, time, recent, ..RollbackRecord::default() }
     })
 }
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
 mod bounds;
+mod chronicle;
 mod creating;
 mod finding;
 mod kstatus;

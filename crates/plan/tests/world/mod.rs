@@ -16,8 +16,8 @@ use plan::keys::{CHANGE_CAUSE, DESIRED_REPLICAS, FINGERPRINTS, MAX_REPLICAS, REV
 use plan::selector::LabelSelector;
 use plan::template::{Fingerprint, digest, with_hash_label, without_hash_label};
 use plan::{
-    Answers, Ask, Claim, DryRun, Flavour, Map, Observed, Options, Pace, Plan, Pod, ReplicaSet, SetStatus,
-    Status, Step, Strategy, TemplateSummary, Workload,
+    Answers, Ask, Authors, Claim, DryRun, Flavour, Map, Observed, Options, Outline, Pace, Plan, Pod,
+    ReplicaSet, SetStatus, Status, Step, Strategy, TemplateSummary, Workload,
 };
 use serde_json::{Value, json};
 
@@ -65,6 +65,7 @@ pub(crate) fn fingerprint(image: &str) -> Fingerprint {
 fn summary(flavour: Flavour, template: &Value) -> TemplateSummary {
     TemplateSummary {
         fingerprint: flavour.fingerprint(template),
+        outline: Outline::of(template),
         labels: Map::from([("app".to_owned(), "web".to_owned())]),
         containers: "app".to_owned(),
         images: template.pointer("/spec/containers/0/image").and_then(Value::as_str).unwrap_or("").to_owned(),
@@ -93,6 +94,7 @@ pub(crate) fn world(flavour: Flavour) -> World {
         paused: false,
         rollback_to: None,
         unknown_field: None,
+        authors: Authors::default(),
         template: summary(flavour, &template),
         status: Status::default(),
     };

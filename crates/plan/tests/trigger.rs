@@ -1,6 +1,14 @@
-use serde_json::json;
+//! Why a rollout began, by the difference of two templates.
 
-use super::*;
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
+
+use plan::keys::RESTARTED_AT;
+use plan::{Outline, Trigger};
+use serde_json::{Value, json};
+
+fn between(before: &Value, after: &Value) -> Trigger {
+    Trigger::between(Outline::of(before), Outline::of(after))
+}
 
 fn base() -> Value {
     json!({
@@ -27,24 +35,21 @@ fn restarted(mut template: Value, at: &str) -> Value {
 #[test]
 fn images_alone_are_a_new_image() {
     for image in ["/spec/containers/0/image", "/spec/initContainers/0/image"] {
-        assert_eq!(Trigger::between(&base(), &with(image, json!("web:2"))), Trigger::NewImage, "{image}");
+        assert_eq!(between(&base(), &with(image, json!("web:2"))), Trigger::NewImage, "{image}");
     }
     let mut unset = base();
     unset["spec"]["containers"][0].as_object_mut().unwrap().remove("image");
-    assert_eq!(Trigger::between(&base(), &unset), Trigger::NewImage);
+    assert_eq!(between(&base(), &unset), Trigger::NewImage);
 }
 
 #[test]
 fn the_time_of_a_restart_alone_is_a_restart() {
     let (first, second) = (restarted(base(), "2026-04-01"), restarted(base(), "2026-04-02"));
     for (before, after) in [(&base(), &first), (&first, &second), (&second, &base())] {
-        assert_eq!(Trigger::between(before, after), Trigger::Restart);
+        assert_eq!(between(before, after), Trigger::Restart);
     }
     let bare = json!({ "spec": {} });
-    assert_eq!(
-        Trigger::between(&bare, &restarted(json!({ "metadata": {}, "spec": {} }), "now")),
-        Trigger::Restart
-    );
+    assert_eq!(between(&bare, &restarted(json!({ "metadata": {}, "spec": {} }), "now")), Trigger::Restart);
 }
 
 #[test]
@@ -56,6 +61,29 @@ fn all_else_is_a_changed_template() {
     let mut annotated = base();
     annotated["metadata"]["annotations"] = json!({ "example.com/restartedAt": "now" });
     for other in [both, named, env, label, annotated, base(), json!(null), json!({ "spec": [] })] {
-        assert_eq!(Trigger::between(&base(), &other), Trigger::TemplateChanged, "{other}");
+        assert_eq!(between(&base(), &other), Trigger::TemplateChanged, "{other}");
+    }
+}
+
+/// The server may store nulls apart, other keys first, and a hash label; that is no other template.
+#[test]
+fn what_means_the_same_has_the_same_outline() {
+    let odd = json!({
+        "spec": {
+            "containers": [{ "image": "web:1", "env": [{ "value": "web:1", "name": "IMAGE" }], "name": "web" }],
+            "initContainers": [{ "name": "init", "image": "init:1" }], "nodeName": null,
+        },
+        "metadata": { "labels": { "pod-template-hash": "x", "app": "web" }, "annotations": {} },
+    });
+    assert_eq!(Outline::of(&odd), Outline::of(&base()));
+}
+
+#[test]
+fn an_outline_is_read_as_it_is_written() {
+    let outline = Outline::of(&base());
+    assert_eq!(Outline::read(&outline.to_string()), Some(outline));
+    for odd in ["", "00", "zz0000000000000000000000", "0000000000000000000000000", "é00000000000000000000000"]
+    {
+        assert_eq!(Outline::read(odd), None, "{odd}");
     }
 }

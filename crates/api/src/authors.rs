@@ -1,0 +1,88 @@
+//! Who changed what of a Deployment, by `metadata.managedFields`.
+//!
+//! The API server notes for every manager which fields it set last, and when. Of two managers that own a part of
+//! the template, the author is the one with the later time.
+
+use plan::{Author, Authors, Scaler};
+use serde_json::Value;
+
+/// The fields below `spec` that somebody may ask about. All else of `managedFields` may be dropped.
+pub const FIELDS: [&str; 3] = ["f:template", "f:rollbackTo", "f:replicas"];
+
+/// The authors that `metadata` shows.
+pub(crate) fn authors(metadata: &Value) -> Authors {
+    let entries = metadata.get("managedFields").and_then(Value::as_array);
+    let entries = || entries.into_iter().flatten().filter(|entry| text(entry, "subresource") != "status");
+    let [template, rollback, replicas] = FIELDS.map(|field| {
+        let owners = entries().filter(|entry| owns(entry, field));
+        owners.max_by_key(|entry| text(entry, "time"))
+    });
+    let author = |entry: &Value| Author {
+        manager: text(entry, "manager").to_owned(),
+        operation: text(entry, "operation").to_owned(),
+        user: None,
+    };
+    Authors {
+        template: template.map(author),
+        rollback: rollback.map(author),
+        replicas: replicas.map(|entry| Scaler {
+            manager: text(entry, "manager").to_owned(),
+            subresource: text(entry, "subresource").to_owned(),
+            at: text(entry, "time").parse().ok(),
+        }),
+    }
+}
+
+fn owns(entry: &Value, field: &str) -> bool {
+    let spec = entry.get("fieldsV1").and_then(|fields| fields.get("f:spec"));
+    spec.and_then(|spec| spec.get(field)).is_some()
+}
+
+fn text<'a>(entry: &'a Value, field: &str) -> &'a str {
+    entry.get(field).and_then(Value::as_str).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn entry(manager: &str, subresource: Option<&str>, time: &str, fields: &Value) -> Value {
+        json!({"manager": manager, "operation": "Update", "subresource": subresource, "time": time,
+               "fieldsV1": {"f:spec": fields}})
+    }
+
+    #[test]
+    fn the_last_owner_of_a_field_is_its_author() {
+        let found = authors(&json!({"managedFields": [
+            entry("kubectl-client-side-apply", None, "2026-04-01T12:00:00Z",
+                  &json!({"f:template": {"f:spec": {}}, "f:replicas": {}})),
+            entry("kubectl-set", None, "2026-04-01T12:05:00Z", &json!({"f:template": {"f:spec": {}}})),
+            entry("kube-controller-manager", Some("scale"), "2026-04-01T12:09:00Z", &json!({"f:replicas": {}})),
+            entry("kubectl-edit", None, "2026-04-01T12:07:00Z", &json!({"f:rollbackTo": {}})),
+            entry("rollwright", Some("status"), "2026-04-01T13:00:00Z", &json!({"f:template": {}})),
+        ]}));
+        let manager = |author: Option<Author>| author.map(|author| author.manager);
+        assert_eq!(manager(found.template).as_deref(), Some("kubectl-set"));
+        assert_eq!(manager(found.rollback).as_deref(), Some("kubectl-edit"));
+        let scaler = found.replicas.unwrap_or_default();
+        assert_eq!(
+            (scaler.manager.as_str(), scaler.subresource.as_str()),
+            ("kube-controller-manager", "scale")
+        );
+        assert_eq!(scaler.at, "2026-04-01T12:09:00Z".parse().ok());
+    }
+
+    #[test]
+    fn garbage_names_nobody() {
+        for odd in [
+            json!(null),
+            json!([]),
+            json!("x"),
+            json!([1, null, {"fieldsV1": "x"}, {"fieldsV1": {"f:spec": []}}]),
+        ] {
+            assert_eq!(authors(&json!({ "managedFields": odd })), Authors::default());
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The rollouts of a Deployment, as `status.rollout` and `status.history` tell them (our kind).
+
+use api::{Author, DeploymentStatus, Rollout};
+use jiff::Timestamp;
+
+use crate::output::clean;
+use crate::table::{age, line, table};
+
+/// What `history` says of apps/v1, which has no place for records.
+pub(crate) const FROM_SETS: &str =
+    "From the ReplicaSets: apps/v1 keeps no record of who began a rollout and how it ended.\n";
+
+/// The rollouts that the status shows, oldest first.
+pub(crate) fn of(status: &DeploymentStatus) -> Vec<&Rollout> {
+    let ended = status.history.iter().flatten().rev().filter(|rollout| rollout.outcome.is_some());
+    ended.chain(&status.rollout).collect()
+}
+
+/// The table of them; empty if there are none.
+pub(crate) fn listing(rollouts: &[&Rollout], now: Timestamp) -> String {
+    if rollouts.is_empty() {
+        return String::new();
+    }
+    let heading = line(["ROLLOUT", "REVISION", "TRIGGER", "AUTHOR", "TOOK", "OUTCOME"]);
+    let lines = rollouts.iter().map(|rollout| {
+        let revision = rollout.revision.map_or_else(|| NONE.to_owned(), |number| number.to_string());
+        line([
+            &rollout.id.to_string(),
+            &revision,
+            &clean(rollout.trigger.as_deref().unwrap_or(NONE)),
+            &clean(&author(rollout.author.as_ref())),
+            &took(rollout, now),
+            &outcome(rollout),
+        ])
+    });
+    table(&[heading].into_iter().chain(lines).collect::<Vec<_>>())
+}
+
+const NONE: &str = "<none>";
+
+/// The person, if somebody noted one, and the program.
+fn author(author: Option<&Author>) -> String {
+    let Some(Author { manager, user, .. }) = author else { return NONE.to_owned() };
+    match (user.as_deref(), manager.as_deref()) {
+        (Some(user), Some(manager)) => format!("{user} ({manager})"),
+        (Some(one), None) | (None, Some(one)) => one.to_owned(),
+        (None, None) => NONE.to_owned(),
+    }
+}
+
+/// How long it took, or has taken so far.
+fn took(rollout: &Rollout, now: Timestamp) -> String {
+    let Some(started) = &rollout.started else { return "<unknown>".to_owned() };
+    age(&started.0.to_string(), rollout.ended.as_ref().map_or(now, |ended| ended.0))
+}
+
+fn outcome(rollout: &Rollout) -> String {
+    match (rollout.outcome.as_deref(), rollout.reason.as_deref()) {
+        (Some(outcome), Some(reason)) => clean(&format!("{outcome}: {reason}")),
+        (Some(outcome), None) => clean(outcome),
+        (None, _) => "running".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn rollouts_are_listed_oldest_first_with_the_one_that_runs() {
+        let status: DeploymentStatus = serde_json::from_value(json!({
+            "rollout": {"id": 3, "revision": 3, "trigger": "Rollback", "started": "2026-04-01T12:10:00Z"},
+            "history": [
+                {"id": 2, "revision": 2, "trigger": "NewImage", "author": {"manager": "helm", "user": "dev-1"},
+                 "started": "2026-04-01T12:00:00Z", "ended": "2026-04-01T12:10:00Z", "outcome": "Failed",
+                 "reason": "ProgressDeadlineExceeded"},
+                {"id": 1, "revision": 1, "author": {"manager": "kubectl\u{1b}[2J"}, "outcome": "Succeeded"},
+                {"id": "garbage"}, 7,
+            ],
+        }))
+        .unwrap_or_default();
+        let now = "2026-04-01T12:10:05Z".parse().unwrap_or_default();
+        let text = listing(&of(&status), now);
+        let lines: Vec<Vec<&str>> = text
+            .lines()
+            .map(|line| line.split("   ").map(str::trim).filter(|cell| !cell.is_empty()).collect())
+            .collect();
+        assert_eq!(lines[0], ["ROLLOUT", "REVISION", "TRIGGER", "AUTHOR", "TOOK", "OUTCOME"]);
+        assert_eq!(lines[1][..3], ["1", "1", "<none>"]);
+        assert!(!text.contains('\u{1b}'), "{text:?}");
+        assert_eq!(
+            lines[2],
+            ["2", "2", "NewImage", "dev-1 (helm)", "10m", "Failed: ProgressDeadlineExceeded"]
+        );
+        assert_eq!(lines[3], ["3", "3", "Rollback", "<none>", "5s", "running"]);
+        assert_eq!(lines.len(), 4);
+        assert_eq!(listing(&[], now), "");
+    }
+}

@@ -1,0 +1,214 @@
+//! `status.rollout` and `status.history`: a record opens with its revision, and closes once.
+
+use jiff::SignedDuration;
+use plan::keys::{CHANGE_CAUSE, CHANGED_BY, RESTARTED_AT};
+use plan::{Action, Author, LastScale, Outcome, Record, Scaler, StatusWrite, Trigger};
+use serde_json::json;
+
+use crate::world::{World, ours, template};
+
+/// A world and the records that its status writes closed.
+struct Told {
+    world: World,
+    history: Vec<Record>,
+    last_scale: Option<LastScale>,
+}
+
+fn told() -> Told {
+    let world = ours().that(|it| it.progress_deadline_seconds = Some(600));
+    Told { world, history: Vec::new(), last_scale: None }
+}
+
+impl Told {
+    /// One pass, a second later.
+    fn pass(&mut self) -> bool {
+        self.world.now += SignedDuration::from_secs(1);
+        let plan = self.world.plan();
+        self.world.apply(&plan);
+        let written = plan.actions.iter().filter_map(|planned| match &planned.action {
+            Action::WriteStatus(write) => Some(write),
+            _ => None,
+        });
+        for write in written {
+            let StatusWrite { ended, last_scale, .. } = &**write;
+            self.history.extend(ended.clone());
+            self.last_scale = last_scale.clone().or(self.last_scale.take());
+        }
+        !plan.actions.is_empty()
+    }
+
+    /// Passes in which each ReplicaSet has the pods that it should have, until nothing is left to do.
+    fn settle(&mut self) {
+        for _ in 0..30 {
+            let is_busy = self.pass();
+            for set in &mut self.world.observed.sets {
+                let status = &mut set.status;
+                (status.replicas, status.ready, status.available) = (set.size, set.size, set.size);
+                status.observed_generation = set.generation;
+            }
+            if !is_busy && !self.pass() {
+                return;
+            }
+        }
+        panic!("still busy");
+    }
+
+    /// Passes until this rollout runs, with pods that stay as they are.
+    fn begin(&mut self, id: i64) {
+        let is_there = (0..5).any(|_| {
+            self.pass();
+            self.running().is_some_and(|running| running.id == id)
+        });
+        assert!(is_there, "{:?}", self.running());
+    }
+
+    fn running(&self) -> Option<&Record> {
+        self.world.observed.workload.status.ours.rollout.as_deref()
+    }
+
+    fn outcomes(&self) -> Vec<(i64, i64, Option<Trigger>, Option<Outcome>)> {
+        let outcome = |record: &Record| record.end.as_ref().map(|end| end.outcome);
+        self.history.iter().map(|it| (it.id, it.revision, it.trigger, outcome(it))).collect()
+    }
+}
+
+const FIRST: (i64, i64, Option<Trigger>, Option<Outcome>) =
+    (1, 1, Some(Trigger::TemplateChanged), Some(Outcome::Succeeded));
+
+fn by(manager: &str) -> Option<Author> {
+    Some(Author { manager: manager.to_owned(), operation: "Update".to_owned(), user: None })
+}
+
+#[test]
+fn a_rollout_has_one_record_from_its_revision_to_its_end() {
+    let mut told = told();
+    told.pass();
+    let running = told.running().unwrap();
+    assert_eq!((running.id, running.revision, running.from, running.end.as_ref()), (1, 1, None, None));
+    assert_eq!(running.images, [("app".to_owned(), "a".to_owned())]);
+    told.settle();
+    assert_eq!(told.outcomes(), [FIRST]);
+    assert_eq!(told.running(), None);
+    let (history, started) = (&told.world.observed.workload.status.ours.history, told.history[0].started);
+    assert_eq!((history.id, history.length, history.started), (1, 1, started));
+    assert!(told.history[0].end.as_ref().unwrap().at > started.unwrap());
+}
+
+#[test]
+fn triggers_authors_and_causes_are_those_of_the_new_template() {
+    let mut told = told();
+    told.settle();
+    let mut restarted = template("b");
+    restarted["metadata"]["annotations"] = json!({ RESTARTED_AT: "now" });
+    let mut other = restarted.clone();
+    other["spec"]["nodeName"] = json!("n");
+    for (template, trigger) in
+        [(template("b"), Trigger::NewImage), (restarted, Trigger::Restart), (other, Trigger::TemplateChanged)]
+    {
+        told.world.set_template(template);
+        let workload = &mut told.world.observed.workload;
+        workload.authors.template = by(trigger.as_str());
+        workload.annotations.insert(CHANGED_BY.to_owned(), "dev-1".to_owned());
+        workload.annotations.insert(CHANGE_CAUSE.to_owned(), trigger.as_str().to_owned());
+        told.settle();
+        let record = told.history.last().unwrap();
+        assert_eq!((record.trigger, record.cause.as_deref()), (Some(trigger), Some(trigger.as_str())));
+        let author = Author { user: Some("dev-1".to_owned()), ..by(trigger.as_str()).unwrap() };
+        assert_eq!(record.author, Some(author));
+        assert_eq!((record.lowest_available, record.from), (3, Some(record.revision - 1)));
+        assert_eq!(record.highest_pods, 4, "surge");
+    }
+    let ids: Vec<i64> = told.history.iter().map(|record| record.id).collect();
+    assert_eq!(ids, [1, 2, 3, 4]);
+}
+
+#[test]
+fn another_template_supersedes_a_rollout_and_a_rollback_cancels_it() {
+    let mut told = told();
+    told.settle();
+    told.world.set_template(template("b"));
+    told.begin(2);
+    told.world.set_template(template("c"));
+    told.begin(3);
+    let superseded = (2, 2, Some(Trigger::NewImage), Some(Outcome::Superseded));
+    assert_eq!(told.outcomes(), [FIRST, superseded]);
+    let workload = &mut told.world.observed.workload;
+    (workload.rollback_to, workload.generation) = (Some(1), workload.generation + 1);
+    (workload.authors.template, workload.authors.rollback) = (by("helm"), by("kubectl-edit"));
+    for _ in 0..5 {
+        if told.world.observed.workload.rollback_to.is_some() {
+            told.pass();
+        }
+    }
+    // The request is gone, and with it its owner.
+    told.world.observed.workload.authors.rollback = None;
+    told.settle();
+    let cancelled = (3, 3, Some(Trigger::NewImage), Some(Outcome::Cancelled));
+    let back = (4, 4, Some(Trigger::Rollback), Some(Outcome::Succeeded));
+    assert_eq!(told.outcomes(), [FIRST, superseded, cancelled, back]);
+    assert_eq!(told.history[3].author, by("kubectl-edit"));
+    // The same template by hand, after another one, is no rollback.
+    told.world.set_template(template("c"));
+    told.settle();
+    told.world.set_template(template("a"));
+    told.settle();
+    assert_eq!(told.history.last().unwrap().trigger, Some(Trigger::NewImage));
+}
+
+#[test]
+fn a_rollout_past_its_deadline_has_failed_once_and_says_why() {
+    let mut told = told();
+    told.settle();
+    told.world.set_template(template("b"));
+    told.pass();
+    told.pass();
+    told.world.now += SignedDuration::from_secs(700);
+    told.pass();
+    let end = told.history.last().unwrap().end.clone().unwrap();
+    assert_eq!((end.outcome, end.reason.as_deref()), (Outcome::Failed, Some("ProgressDeadlineExceeded")));
+    assert!(end.message.as_deref().unwrap().contains("0 of 3 available"), "{end:?}");
+    told.settle();
+    assert_eq!(told.outcomes().len(), 2, "it comes late, and has its record already");
+    told.world.set_template(template("c"));
+    told.settle();
+    assert_eq!(told.outcomes()[2], (3, 3, Some(Trigger::NewImage), Some(Outcome::Succeeded)));
+}
+
+#[test]
+fn a_rollout_of_no_pods_opens_and_closes_in_one_write() {
+    let mut told = told();
+    told.world.observed.workload.replicas = 0;
+    told.settle();
+    assert_eq!(told.outcomes(), [FIRST]);
+    assert_eq!(told.history[0].started, told.history[0].end.as_ref().map(|end| end.at));
+}
+
+#[test]
+fn a_change_of_size_is_told_with_its_author_and_opens_no_record() {
+    let mut told = told();
+    told.settle();
+    let workload = &mut told.world.observed.workload;
+    (workload.replicas, workload.generation) = (5, workload.generation + 1);
+    let by = Scaler { manager: "hpa".to_owned(), subresource: "scale".to_owned(), at: None };
+    workload.authors.replicas = Some(by.clone());
+    told.settle();
+    let LastScale { from, to, by: said } = told.last_scale.clone().unwrap();
+    assert_eq!((from, to, said.manager.as_str()), (3, 5, "hpa"));
+    assert!(said.at.is_some(), "the time of the write, if the field has none");
+    assert_eq!(told.outcomes(), [FIRST]);
+}
+
+/// A status of the operator before has neither a history nor a running rollout.
+#[test]
+fn an_upgrade_opens_no_record_and_the_next_rollout_is_the_first() {
+    let mut told = told();
+    told.settle();
+    let ours = &mut told.world.observed.workload.status.ours;
+    (ours.rollout, ours.history) = (None, Default::default());
+    told.history.clear();
+    assert!(!told.pass(), "no write of its own");
+    told.world.set_template(template("b"));
+    told.settle();
+    let first = (1, 2, Some(Trigger::TemplateChanged), Some(Outcome::Succeeded));
+    assert_eq!(told.outcomes(), [first]);
+}
