@@ -13,6 +13,7 @@ pub(crate) mod news;
 mod ownership;
 mod pause;
 pub(crate) mod progress;
+pub(crate) mod records;
 mod recreate;
 pub(crate) mod requests;
 mod scaling;
@@ -82,7 +83,7 @@ impl Accepted<'_> {
 type Check = fn(&Accepted<'_>) -> Verdict;
 
 /// Everything that looks at one write.
-const ON_WRITE: [(&str, Check); 20] = [
+const ON_WRITE: [(&str, Check); 21] = [
     ("AV-1", availability::decided),
     ("AV-1", availability::waits_for_status),
     ("AV-3", availability::new_set_stays),
@@ -103,6 +104,7 @@ const ON_WRITE: [(&str, Check); 20] = [
     ("PA-1", pause::nothing_rolls),
     ("ST-1", status::makes_sense),
     ("KS-1", kstatus::is_true),
+    ("HI-1", records::each_rollout_once),
 ];
 
 /// What is remembered from write to write.

@@ -1,7 +1,7 @@
 //! What has to happen in a full run, so that its silence means something.
 
 /// Everything of which at least one is wanted in a full run.
-pub const WANTED: [&str; 76] = [
+pub const WANTED: [&str; 84] = [
     "Available MinimumReplicasAvailable",
     "Available MinimumReplicasUnavailable",
     "Progressing NewReplicaSetCreated",
@@ -78,6 +78,14 @@ pub const WANTED: [&str; 76] = [
     "act orphan",
     "act foreign size",
     "act garbage",
+    "Succeeded",
+    "Failed",
+    "Superseded",
+    "Cancelled",
+    "NewImage",
+    "Restart",
+    "Rollback",
+    "TemplateChanged",
 ];
 
 /// What has to happen in at least one seed of a hundred.

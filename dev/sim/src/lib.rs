@@ -172,6 +172,8 @@ fn has_come_right(engine: &mut Engine<'_>, which: usize) -> bool {
         return false;
     }
     engine.checks.fail("LV-1", checks::liveness::converged(&subject.truth));
+    let workload = subject.truth.workload.as_deref();
+    engine.checks.fail("HI-1", workload.map_or(Ok(()), checks::records::ended));
     true
 }
 

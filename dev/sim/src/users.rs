@@ -1,6 +1,6 @@
 //! What others do: users, autoscalers, people who edit what they should not.
 
-use plan::keys::{FINGERPRINTS, HASH_LABEL, MANAGED_LABEL, REVISION, ROLLBACK_TO};
+use plan::keys::{FINGERPRINTS, HASH_LABEL, MANAGED_LABEL, RESTARTED_AT, REVISION, ROLLBACK_TO};
 use plan::{Flavour, set_name};
 use serde_json::{Value, json};
 use world::{Deletion, Key, Mode, Object, Propagation, Resource};
@@ -63,7 +63,8 @@ impl Engine<'_> {
                 "revisionHistoryLimit": start.history_limit,
                 "progressDeadlineSeconds": start.deadline_seconds,
                 "template": {
-                    "metadata": { "labels": { "app": name } },
+                    // A patch that removes the last of them leaves the map.
+                    "metadata": { "labels": { "app": name }, "annotations": {} },
                     "spec": { "containers": [{ "name": "app", "image": image(0) }] },
                 },
             },
@@ -267,8 +268,18 @@ fn insert(object: &mut Value, field: &str, value: Value) {
     }
 }
 
+/// A template by its number. Two differ from the one before them by other things than the image.
 fn template(number: u8) -> Value {
-    json!({ "spec": { "containers": [{ "name": "app", "image": image(number) }] } })
+    let (restarted, note) = (json!(null), json!(null));
+    let (image, restarted, note) = match number {
+        4 => (image(3), json!("2026-01-01T00:00:00Z"), note),
+        5 => (image(3), restarted, json!("5")),
+        _ => (image(number), restarted, note),
+    };
+    json!({
+        "metadata": { "annotations": { RESTARTED_AT: restarted, "note": note } },
+        "spec": { "containers": [{ "name": "app", "image": image }] },
+    })
 }
 
 fn name(act: &Act) -> &'static str {

@@ -1,7 +1,7 @@
 //! The server: what it makes of a request, and who looks at it.
 
 use ::engine::pass::Refusal;
-use plan::{Action, Claim};
+use plan::{Action, Claim, Trigger};
 use world::{Deletion, Key, Mode, Object, Preconditions, Refused, Resource};
 
 use super::{refusal, spare};
@@ -43,6 +43,7 @@ impl Engine<'_> {
             match &result {
                 Ok(after) => {
                     self.coverage.hit(kind.accepted);
+                    self.count_records(decision);
                     self.count(sent, self.store.version() > version);
                     let after = after.first();
                     let is_late = !self.operators.contains_key(&id);
@@ -104,6 +105,16 @@ impl Engine<'_> {
         let Some(subject) = self.subjects.get_mut(of) else { return false };
         subject.marks.taken.extend(there.map(|there| there.name().to_owned()));
         subject.is_alone
+    }
+
+    /// How rollouts began and ended.
+    fn count_records(&mut self, decision: &Decision) {
+        let Decided::Act(Action::WriteStatus(write)) = &decision.why else { return };
+        for record in &write.ended {
+            let words =
+                [record.end.as_ref().map(|end| end.outcome.as_str()), record.trigger.map(Trigger::as_str)];
+            words.into_iter().flatten().for_each(|word| self.coverage.hit(word));
+        }
     }
 
     fn namespace_of(&self, of: Which) -> String {

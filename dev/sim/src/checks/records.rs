@@ -1,0 +1,109 @@
+//! HI-1: each rollout has one record, from the status that reports its revision to the one that reports its end.
+//!
+//! Only what is stored is looked at, before a write and after it.
+
+use plan::{Action, RECORD_BYTES_MAX, RECORDS_MAX, Workload};
+use serde_json::Value;
+use world::{Object, Resource};
+
+use crate::checks::{Accepted, Verdict};
+
+/// What a status says of rollouts.
+struct Story<'a> {
+    revision: i64,
+    running: Option<&'a Value>,
+    ended: &'a [Value],
+}
+
+fn number(value: &Value, field: &str) -> i64 {
+    value.get(field).and_then(Value::as_i64).unwrap_or(0)
+}
+
+fn id(record: &Value) -> i64 {
+    number(record, "id")
+}
+
+impl<'a> Story<'a> {
+    fn of(object: &'a Object) -> Self {
+        let status = &object.status;
+        Self {
+            revision: number(status, "revision"),
+            running: status.get("rollout").filter(|running| !running.is_null()),
+            ended: status.get("history").and_then(Value::as_array).map_or(&[], Vec::as_slice),
+        }
+    }
+
+    /// The highest id that was given.
+    fn highest(&self) -> i64 {
+        self.running.into_iter().chain(self.ended).map(id).max().unwrap_or(0)
+    }
+
+    /// Ids rise, no record is there twice, each that is not running has its outcome, and all are small.
+    fn makes_sense(&self) -> Verdict {
+        let all = || self.running.into_iter().chain(self.ended);
+        if !all().map(id).is_sorted_by(|newer, older| newer > older) || all().any(|record| id(record) < 1) {
+            return Err(format!("ids {:?}", all().map(id).collect::<Vec<_>>()));
+        }
+        if let Some(open) = self.ended.iter().find(|record| record.get("outcome").is_none()) {
+            return Err(format!("a record without an outcome: {open}"));
+        }
+        if let Some(large) = all().find(|record| record.to_string().len() > RECORD_BYTES_MAX) {
+            return Err(format!("a record of {} bytes", large.to_string().len()));
+        }
+        if self.ended.len() > RECORDS_MAX { Err(format!("{} records", self.ended.len())) } else { Ok(()) }
+    }
+}
+
+/// HI-1 of a status write.
+pub(super) fn each_rollout_once(write: &Accepted<'_>) -> Verdict {
+    let Some(Action::WriteStatus(_)) = write.action() else { return Ok(()) };
+    let (Some(before), Some(after)) = (write.before, write.after) else { return Ok(()) };
+    if after.resource != Resource::Deployments {
+        return Ok(());
+    }
+    let (before, after) = (Story::of(before), Story::of(after));
+    after.makes_sense()?;
+    let new =
+        after.ended.iter().take_while(|record| before.ended.first().is_none_or(|old| id(record) > id(old)));
+    let new: Vec<&Value> = new.collect();
+    // What had ended stays as it was, but for the oldest.
+    let kept = after.ended.get(new.len()..).unwrap_or_default();
+    let room = RECORDS_MAX.saturating_sub(new.len()).min(before.ended.len());
+    if Some(kept) != before.ended.get(..room) {
+        return Err("the records of rollouts that had ended changed".to_owned());
+    }
+    if let Some(running) = before.running {
+        let goes_on = after.running.is_some_and(|after| id(after) == id(running));
+        let end = new.iter().find(|record| id(record) == id(running));
+        if !goes_on && end.is_none() {
+            return Err(format!("rollout {} has no outcome", id(running)));
+        }
+        let same = |field: &str| {
+            end.or(after.running.as_ref()).is_some_and(|it| it.get(field) == running.get(field))
+        };
+        if !["revision", "trigger", "started"].into_iter().all(same) && (goes_on || end.is_some()) {
+            return Err(format!("the record of rollout {} is another one", id(running)));
+        }
+    }
+    let given = after.highest() - before.highest();
+    let expected = i64::from(after.revision > before.revision);
+    if given != expected {
+        return Err(format!(
+            "{given} records opened, and revision {} was {} before",
+            after.revision, before.revision
+        ));
+    }
+    let latest = after.running.or(after.ended.first());
+    if given > 0 && latest.is_none_or(|latest| number(latest, "revision") != after.revision) {
+        return Err(format!("no record of revision {}: {latest:?}", after.revision));
+    }
+    Ok(())
+}
+
+/// HI-1 at rest: what is complete does not run.
+pub(crate) fn ended(workload: &Workload) -> Verdict {
+    match &workload.status.ours.rollout {
+        Some(running) => Err(format!("rollout {} still runs at rest", running.id)),
+        None => Ok(()),
+    }
+}
