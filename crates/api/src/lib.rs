@@ -18,6 +18,7 @@
 
 #[cfg(feature = "planner")]
 pub mod authors;
+mod blocker;
 pub mod crd;
 #[cfg(feature = "planner")]
 pub mod decode;
@@ -36,9 +37,9 @@ mod state;
 mod status;
 mod words;
 
+pub use blocker::Blocker;
 pub use rollout::{Author, LastScale, Rollout};
 pub use spec::{Deployment, DeploymentSpec, PodTemplate, RollbackTo, RollingUpdate, Strategy, StrategyType};
 pub use status::{
-    Blocker, Collisions, Condition, ConditionStatus, DeploymentStatus, Open, RecentRollback, Rollback,
-    RollbackResult,
+    Collisions, Condition, ConditionStatus, DeploymentStatus, Open, RecentRollback, Rollback, RollbackResult,
 };

@@ -14,6 +14,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
+use crate::blocker::{self, BLOCKERS_MAX, Blocker};
 use crate::rollout::{self, Author, LastScale, Rollout};
 use crate::spec::Deployment;
 use crate::words;
@@ -23,11 +24,6 @@ use crate::words;
 /// The default of the status, until the operator first writes it. Without it, tools that wait, such as
 /// `kstatus` and `kubectl wait`, would take a Deployment that the operator has not observed for done (S9.1).
 const NOT_OBSERVED: i64 = -1;
-
-/// The most entries of `status.blockers`.
-const BLOCKERS_MAX: usize = 5;
-/// The longest message of one, in characters.
-const BLOCKER_MESSAGE_MAX: usize = 400;
 
 /// Most recently observed state. Only the operator writes it.
 ///
@@ -122,7 +118,7 @@ pub struct DeploymentStatus {
     /// What blocks the rollout, heaviest first. Present only while the rollout does not move for a cause that
     /// the operator knows.
     #[schemars(length(max = BLOCKERS_MAX))]
-    #[serde(default, deserialize_with = "blockers")]
+    #[serde(default, deserialize_with = "blocker::read")]
     pub blockers: Option<Vec<Blocker>>,
 
     /// A reserved name, so that an older definition keeps what a newer operator writes there.
@@ -296,41 +292,6 @@ pub struct Collisions {
     pub time: Option<Time>,
 }
 
-/// One entry of `status.blockers`: a cause that blocks the rollout, and in how many pods.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(description = "")]
-pub struct Blocker {
-    /// Cause, one word. Example: ImagePull.
-    pub cause: String,
-
-    /// Pods that have this cause.
-    #[schemars(range(min = 0))]
-    #[serde(default, deserialize_with = "count", skip_serializing_if = "Option::is_none")]
-    pub pods: Option<i32>,
-
-    /// Pods that the operator looked at.
-    #[schemars(range(min = 0))]
-    #[serde(default, deserialize_with = "count", skip_serializing_if = "Option::is_none")]
-    pub of: Option<i32>,
-
-    /// Container that the cause is about; absent if it is about whole pods.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub container: Option<String>,
-
-    /// Reason that Kubernetes gives. Example: ImagePullBackOff.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-
-    /// Explanation for people, which continues "2 of 4 pods".
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub message: Option<String>,
-
-    /// When the operator first reported this cause.
-    #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
-    pub since: Option<Time>,
-}
-
 /// An object with any fields, for a reserved name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -372,26 +333,10 @@ impl Deployment {
 
 /// A count as stored, cut to 32 bits: a writer of the status may write any number, and sums of counts must
 /// not overflow.
-fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i32>, D::Error> {
+pub(crate) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i32>, D::Error> {
     let stored = Option::<i64>::deserialize(deserializer)?;
     let bound = |value: i64| i32::try_from(value).unwrap_or(if value < 0 { i32::MIN } else { i32::MAX });
     Ok(stored.map(bound))
-}
-
-/// Entries that are none count as absent, because any writer may have written them.
-fn blockers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Blocker>>, D::Error> {
-    let stored = Option::<Value>::deserialize(deserializer)?;
-    let Some(Value::Array(entries)) = stored else { return Ok(None) };
-    let read = entries.into_iter().filter_map(|entry| serde_json::from_value(entry).ok());
-    let cut = |blocker: Blocker| Blocker { message: blocker.message.map(short), ..blocker };
-    Ok(Some(read.map(cut).take(BLOCKERS_MAX).collect()))
-}
-
-fn short(text: String) -> String {
-    match text.char_indices().nth(BLOCKER_MESSAGE_MAX) {
-        Some((end, _)) => text.get(..end).unwrap_or_default().to_owned(),
-        None => text,
-    }
 }
 
 /// An invalid time counts as absent, because any writer may have written it. So does a time that the API

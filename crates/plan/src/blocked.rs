@@ -76,6 +76,11 @@ pub(crate) fn words(blockers: &[Blocker]) -> Option<String> {
     (!sentences.is_empty()).then(|| sentences.join("; "))
 }
 
+/// The heaviest of them, as its cause and a sentence.
+pub(crate) fn heaviest(blockers: &[Blocker]) -> Option<(&str, String)> {
+    blockers.first().map(|first| (first.cause.as_str(), sentence(first)))
+}
+
 /// What is reported of causes that the status before did not have.
 pub(crate) fn event(before: &Status, after: &Status) -> Option<Event> {
     let is_new = |one: &&Blocker| before.ours.blockers.iter().all(|known| known.key() != one.key());

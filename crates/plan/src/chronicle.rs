@@ -6,6 +6,7 @@
 
 use jiff::Timestamp;
 
+use crate::blocked;
 use crate::conditions::whole_seconds;
 use crate::decisions::Decisions;
 use crate::keys::{CHANGE_CAUSE, CHANGED_BY, HASH_LABEL, condition, reason};
@@ -47,9 +48,10 @@ pub(crate) fn note(decisions: &Decisions<'_>, why: &Why, status: &mut Status) ->
     if let Some(outcome) = outcome(decisions, status, opened.is_some())
         && let Some(running) = status.ours.rollout.take()
     {
-        let failed = outcome == Outcome::Failed;
-        let reason = failed.then(|| (reason::PROGRESS_DEADLINE_EXCEEDED, why.to_string()));
-        ended.push(running.ended(now, outcome, reason));
+        let late = || (reason::PROGRESS_DEADLINE_EXCEEDED, why.to_string());
+        let failed = (outcome == Outcome::Failed)
+            .then(|| blocked::heaviest(&status.ours.blockers).unwrap_or_else(late));
+        ended.push(running.ended(now, outcome, failed));
     }
     head(status, &ended);
     Noted { last_scale: scaled(workload, status, now), ended }

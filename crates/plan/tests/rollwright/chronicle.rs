@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 use plan::keys::{CHANGE_CAUSE, CHANGED_BY, RESTARTED_AT};
-use plan::{Action, Author, LastScale, Outcome, Record, Scaler, StatusWrite, Trigger};
+use plan::{Action, Author, Blocker, Findings, LastScale, Outcome, Record, Scaler, StatusWrite, Trigger};
 use serde_json::json;
 
 use crate::world::{World, ours, template};
@@ -172,6 +172,29 @@ fn a_rollout_past_its_deadline_has_failed_once_and_says_why() {
     told.world.set_template(template("c"));
     told.settle();
     assert_eq!(told.outcomes()[2], (3, 3, Some(Trigger::NewImage), Some(Outcome::Succeeded)));
+}
+
+#[test]
+fn a_rollout_that_fails_names_what_blocked_it() {
+    let mut told = told();
+    told.settle();
+    told.world.set_template(template("b"));
+    told.pass();
+    told.pass();
+    let set = told.world.plan().awaited.and_then(|awaited| awaited.set);
+    let blocker = Blocker {
+        cause: "ImagePull".to_owned(),
+        pods: 1,
+        of: 3,
+        message: "cannot pull the image b".to_owned(),
+        ..Blocker::default()
+    };
+    told.world.observed.answers.findings = Some(Findings { set, blockers: vec![blocker] });
+    told.world.now += SignedDuration::from_secs(700);
+    told.pass();
+    let end = told.history.last().unwrap().end.clone().unwrap();
+    assert_eq!((end.outcome, end.reason.as_deref()), (Outcome::Failed, Some("ImagePull")));
+    assert_eq!(end.message.as_deref(), Some("1 of 3 pods cannot pull the image b"));
 }
 
 #[test]
