@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::status::{count, time};
+use crate::stored::{count, time};
 
 /// The most entries of `status.blockers`.
 pub(crate) const BLOCKERS_MAX: usize = 5;

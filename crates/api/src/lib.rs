@@ -35,6 +35,7 @@ mod spec;
 #[cfg(feature = "planner")]
 mod state;
 mod status;
+mod stored;
 mod words;
 
 pub use blocker::Blocker;

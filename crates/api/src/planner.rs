@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::history;
-use crate::status::read_time;
+use crate::stored::read_time;
 use crate::{Blocker, Collisions, Condition, DeploymentStatus, RecentRollback, Rollback};
 
 /// What of a stored status the planner reads; an absent count is zero.

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::status::time;
+use crate::stored::time;
 
 /// The most bytes that a record has as JSON; what has more is none.
 const RECORD_BYTES_MAX: usize = 600;

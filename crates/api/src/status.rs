@@ -7,16 +7,16 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube_derive::KubeSchema;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::blocker::{self, BLOCKERS_MAX, Blocker};
 use crate::rollout::{self, Author, LastScale, Rollout};
 use crate::spec::Deployment;
+use crate::stored::{count, time};
 use crate::words;
 
 /// `observedGeneration` before anything was observed; generations start at 1.
@@ -329,26 +329,4 @@ impl Deployment {
             is_seen && ready == Some(&ConditionStatus::True)
         })
     }
-}
-
-/// A count as stored, cut to 32 bits: a writer of the status may write any number, and sums of counts must
-/// not overflow.
-pub(crate) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i32>, D::Error> {
-    let stored = Option::<i64>::deserialize(deserializer)?;
-    let bound = |value: i64| i32::try_from(value).unwrap_or(if value < 0 { i32::MIN } else { i32::MAX });
-    Ok(stored.map(bound))
-}
-
-/// An invalid time counts as absent, because any writer may have written it. So does a time that the API
-/// cannot write.
-pub(crate) fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Time>, D::Error> {
-    let value = Option::<Value>::deserialize(deserializer)?;
-    Ok(value.as_ref().and_then(Value::as_str).and_then(read_time))
-}
-
-/// A time of the years that `metav1.Time` can hold.
-pub(crate) fn read_time(text: &str) -> Option<Time> {
-    const YEAR_0: Timestamp = Timestamp::constant(-62_167_219_200, 0);
-    let time: Timestamp = text.parse().ok()?;
-    (time >= YEAR_0).then_some(Time(time))
 }
