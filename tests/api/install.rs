@@ -95,7 +95,17 @@ async fn status_is_stored_as_written() {
             "requested": 0, "revision": 1, "result": "Done", "time": time,
             "recent": [{"time": time, "from": "v1:a", "to": "v1:b"}],
         },
-        "target": {"any": [{"thing": 1}]}, "history": [{"any": "thing"}], "rollout": {"any": {"thing": true}},
+        "target": {"any": [{"thing": 1}]},
+        "rollout": {"id": 2, "revision": 2, "from": 1, "started": time, "lowestAvailable": 0, "highestPods": 1},
+        "history": [{
+            "id": 1, "revision": 1, "hash": "5f9", "images": {"web": "web:v1"}, "trigger": "TemplateChanged",
+            "author": {"manager": "helm", "operation": "Update", "user": "dev-1"}, "cause": "c",
+            "started": time, "ended": time, "outcome": "Failed", "reason": "ImagePull", "message": "m",
+            "lowestAvailable": 0, "highestPods": 1,
+        }],
+        "lastScale": {"from": 1, "to": 2, "manager": "kubectl", "subresource": "scale", "at": time},
+        "blockers": [{"cause": "ImagePull", "container": "web", "reason": "R", "pods": 1, "of": 1,
+                      "message": "m", "since": time}],
     });
     let patch = json!({"status": status});
     let stored = suite.merge(Flavour::Ours, "status", "/status", &patch).await.unwrap();
