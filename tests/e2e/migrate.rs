@@ -25,7 +25,7 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 
 const PREFIX: &str = "rollwright.dev/";
 /// Questions about the user's rights, which are requests of the kind that writes are.
-const REVIEWS: u32 = 4;
+const REVIEWS: u32 = 6;
 /// Of a migration with two ReplicaSets in the history, in either direction.
 const WRITES: u32 = 8;
 

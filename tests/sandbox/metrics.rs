@@ -15,6 +15,8 @@ use crate::place::{Sandbox, manifest, path};
 const ELECTED_ONLY: &str = "leader_election_master_status";
 /// The same with `--selector`.
 const SHARDS_ONLY: &str = "rollwright_namespaces";
+/// Has a series, and so labels, while a rollout is blocked; `tests/e2e/blockers.rs` looks at it.
+const BLOCKED_ONLY: &str = "rollwright_rollout_blocked";
 /// Where words that look like these begin, the name of a metric follows.
 const PREFIXES: [&str; 6] =
     ["rollwright_", "workqueue_", "rest_client_", "controller_runtime_", "process_", "leader_election_"];
@@ -90,10 +92,11 @@ fn documented() -> Shapes {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_documentation_lists_what_there_is() {
     let (_sandbox, text) = scraped().await;
-    let (shown, mut documented) = (shown(&text), documented());
-    for name in [ELECTED_ONLY, SHARDS_ONLY] {
+    let (mut shown, mut documented) = (shown(&text), documented());
+    for name in [ELECTED_ONLY, SHARDS_ONLY, BLOCKED_ONLY] {
         assert!(documented.remove(name).is_some(), "{name} is documented");
     }
+    assert!(shown.remove(BLOCKED_ONLY).is_some_and(|(_, labels)| labels.is_empty()), "nothing is blocked");
     for (name, shape) in &shown {
         assert_eq!(
             documented.get(name),

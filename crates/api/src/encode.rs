@@ -124,11 +124,8 @@ pub fn release_patch(workload: &Workload, target: &Target) -> Value {
 pub fn status_patch(flavour: Flavour, workload: &Workload, write: &StatusWrite) -> Value {
     let mut patch = Value::from(Map::from_iter([
         ("metadata".to_owned(), preconditions(&workload.uid, &workload.resource_version)),
-        ("status".to_owned(), status_of(flavour, write)),
+        ("status".to_owned(), status_of(flavour, workload, write)),
     ]));
-    if flavour.has_status_extras() {
-        insert(&mut patch, "status", "state", state(workload, &write.status).into());
-    }
     if let Some(revision) = &write.revision_annotation {
         insert(&mut patch, "metadata", "annotations", json!({ REVISION: revision }));
     }
@@ -136,10 +133,13 @@ pub fn status_patch(flavour: Flavour, workload: &Workload, write: &StatusWrite) 
 }
 
 /// The status that a write stores, but for the history.
-pub(crate) fn status_of(flavour: Flavour, write: &StatusWrite) -> Value {
+pub(crate) fn status_of(flavour: Flavour, workload: &Workload, write: &StatusWrite) -> Value {
     let mut status = status(flavour, &write.status);
-    if let (Some(last_scale), Some(members)) = (&write.last_scale, status.as_object_mut()) {
-        members.insert("lastScale".to_owned(), json!(LastScale::from(last_scale)));
+    if let Some(members) = status.as_object_mut().filter(|_| flavour.has_status_extras()) {
+        members.insert("state".to_owned(), state(workload, &write.status).into());
+        if let Some(last_scale) = &write.last_scale {
+            members.insert("lastScale".to_owned(), json!(LastScale::from(last_scale)));
+        }
     }
     status
 }

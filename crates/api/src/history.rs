@@ -46,7 +46,7 @@ pub fn patch(flavour: Flavour, workload: &Workload, write: &StatusWrite) -> Opti
         json!({ "op": "replace", "path": "/metadata/uid", "value": workload.uid }),
         json!({ "op": "replace", "path": "/metadata/resourceVersion", "value": workload.resource_version }),
     ];
-    for (name, value) in encode::status_of(flavour, write).as_object().into_iter().flatten() {
+    for (name, value) in encode::status_of(flavour, workload, write).as_object().into_iter().flatten() {
         let path = format!("/status/{name}");
         operations.push(json!({ "op": "add", "path": path, "value": without_nulls(value) }));
         if value.is_null() {

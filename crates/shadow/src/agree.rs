@@ -7,7 +7,7 @@
 use plan::keys::{DESIRED_REPLICAS, HASH_LABEL, MAX_REPLICAS, REVISION, ROLLBACK_TO, reason};
 use plan::selector::LabelSelector;
 use plan::{
-    Action, Claim, Event, Flavour, Map, NewReplicaSet, ReplicaSet, RollBack, Status, Target,
+    Action, Claim, Event, Flavour, HistoryHead, Map, NewReplicaSet, ReplicaSet, RollBack, Status, Target,
     UpdateReplicaSet, Workload, set_name,
 };
 use serde::Deserialize as _;
@@ -212,8 +212,11 @@ fn comparable(status: &Status, rename: Option<(&str, &str)>) -> Status {
         }
     }
     status.conditions.sort_by(|a, b| a.kind.cmp(&b.kind));
+    // The records have times and managers, which only their writer knows. No decision reads them.
+    (status.ours.rollout, status.ours.history) = (None, HistoryHead::default());
     if let Some(record) = &mut status.ours.rollback {
         record.time.clear();
+        record.author = None;
         for entry in &mut record.recent {
             entry.time.clear();
         }
