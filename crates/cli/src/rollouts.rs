@@ -1,4 +1,4 @@
-//! The rollouts of a Deployment, as `status.rollout` and `status.history` tell them (our kind).
+//! The rollouts of a Deployment, as `status.rollout` and `status.history` record them (our kind).
 
 use api::{Author, DeploymentStatus, Rollout};
 use jiff::Timestamp;

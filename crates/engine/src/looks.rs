@@ -129,7 +129,7 @@ impl Looks {
             *line = Some(place + interval);
             place
         });
-        // Whoever comes late must not meet the next one.
+        // A request that is late must not coincide with the next one.
         let time = self.last.map_or(place, |last| place.max(last + interval));
         if time > now {
             return Course { is_news, again: Some(time), ..Course::default() };

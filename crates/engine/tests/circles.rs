@@ -1,4 +1,4 @@
-//! The files of a crate that ships form no large circles: whoever reads a file need not read the whole crate.
+//! The files of a crate that ships form no large circles: a reader of one file need not read the whole crate.
 //!
 //! A file needs another one if it names something in it: in a `use`, or by a path in its code. What a
 //! module only hands on (`pub use`) it does not need; such a name counts for the file that defines it. Tests do
