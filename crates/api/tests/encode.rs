@@ -89,7 +89,7 @@ fn garbage_in_a_time_counts_as_absent() {
     }
 }
 
-/// Whoever wrote it: the next status replaces it.
+/// The next status replaces it, whatever its writer was.
 #[test]
 fn garbage_in_blockers_counts_as_absent() {
     let read = |blockers: Value| decode::status(&json!({"blockers": blockers})).unwrap().blockers;

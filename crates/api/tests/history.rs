@@ -65,6 +65,10 @@ fn written(object: &Value, ended: Vec<Record>) -> Value {
     let mut object = object.clone();
     let patch: json_patch::Patch = serde_json::from_value(patch).unwrap();
     json_patch::patch(&mut object, &patch).unwrap();
+    // The column STATUS follows each status write, in either form.
+    let merged = encode::status_patch(Flavour::Rollwright, &workload, &write);
+    assert!(merged["status"]["state"].is_string());
+    assert_eq!(object["status"]["state"], merged["status"]["state"]);
     object
 }
 

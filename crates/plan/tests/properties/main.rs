@@ -75,7 +75,7 @@ proptest! {
         }
     }
 
-    /// Whatever the status tells of past rollouts, and whoever wrote the Deployment: the same is done.
+    /// The actions are the same for all records of past rollouts, and for all managers of the Deployment.
     #[test]
     fn no_action_depends_on_the_history(
         recipe in recipes::recipe(Range::Hostile),

@@ -1,4 +1,4 @@
-//! What the status tells of rollouts is for people: no action depends on it.
+//! The records of rollouts in the status are for people: no action depends on them.
 
 use jiff::Timestamp;
 use plan::{
@@ -7,7 +7,7 @@ use plan::{
 };
 use proptest::prelude::*;
 
-/// All that a Deployment tells of its rollouts.
+/// All records of the rollouts of a Deployment.
 #[derive(Clone, Debug)]
 pub(crate) struct Story {
     rollout: Option<Record>,
@@ -131,7 +131,7 @@ fn without(status: &Status) -> Status {
     status
 }
 
-/// A plan without what it tells of rollouts.
+/// A plan without the records of rollouts.
 pub(crate) fn untold(plan: &Plan) -> String {
     let strip = |planned: &Planned| match &planned.action {
         Action::WriteStatus(write) => {
