@@ -162,8 +162,8 @@ impl Deletions {
         if !self.is_short {
             return Edit::Drop(condition::REVISION_LIMIT_REACHED);
         }
-        let message = "There are more ReplicaSets than spec.revisionHistoryLimit, those with a size and \
-                       5 more, and none of them can be deleted: they still have pods, or their status is not up to date.";
+        let message = "There are more ReplicaSets of size 0 than spec.revisionHistoryLimit + 5, and too few of \
+                       them can be deleted: the others still have pods, or their status is not up to date.";
         Edit::Set(Box::new(Condition::new(
             condition::REVISION_LIMIT_REACHED,
             "True",
