@@ -120,7 +120,7 @@ async fn a_loser_that_does_not_know() {
     }
 }
 
-/// Its last write is on its way for as long as anybody waits for it.
+/// Its last write is on its way for almost five seconds.
 #[tokio::test(start_paused = true)]
 async fn a_write_of_the_loser_that_takes_long() {
     let (rig, a, b) = two(Flavour::Rollwright).await;
