@@ -10,8 +10,8 @@ use crate::stored::{count, time};
 
 /// The most entries of `status.blockers`.
 pub(crate) const BLOCKERS_MAX: usize = 5;
-/// The longest message of one, in characters.
-const MESSAGE_MAX: usize = 400;
+/// The longest message of a blocker, in characters.
+pub const BLOCKER_MESSAGE_MAX: usize = 400;
 
 /// One entry of `status.blockers`: a cause that blocks the rollout, and in how many pods.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -58,7 +58,7 @@ pub(crate) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
 }
 
 fn short(text: String) -> String {
-    match text.char_indices().nth(MESSAGE_MAX) {
+    match text.char_indices().nth(BLOCKER_MESSAGE_MAX) {
         Some((end, _)) => text.get(..end).unwrap_or_default().to_owned(),
         None => text,
     }

@@ -38,7 +38,7 @@ mod status;
 mod stored;
 mod words;
 
-pub use blocker::Blocker;
+pub use blocker::{BLOCKER_MESSAGE_MAX, Blocker};
 pub use rollout::{Author, LastScale, Rollout};
 pub use spec::{Deployment, DeploymentSpec, PodTemplate, RollbackTo, RollingUpdate, Strategy, StrategyType};
 pub use status::{

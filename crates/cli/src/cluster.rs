@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use api::{DeploymentSpec, DeploymentStatus};
+use diagnosis::controller_of;
 use kube::api::{
     Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, Preconditions,
     PropagationPolicy,
@@ -326,14 +327,6 @@ pub(crate) fn orphaning(uid: &str, version: &str) -> DeleteParams {
         }),
         ..DeleteParams::default()
     }
-}
-
-/// The uid of an object's controller.
-pub(crate) fn controller_of(object: &Value) -> Option<&str> {
-    let owners = object.pointer("/metadata/ownerReferences")?.as_array()?;
-    let controller =
-        owners.iter().find(|owner| owner.get("controller").and_then(Value::as_bool) == Some(true))?;
-    controller.get("uid")?.as_str()
 }
 
 /// The selector of a Deployment as a query; that of its template where ours has none.

@@ -4,9 +4,8 @@ use std::cmp::Reverse;
 
 use serde_json::Value;
 
-use crate::cluster::controller_of;
 use crate::history::Revision;
-use diagnosis::{list, text};
+use diagnosis::{controller_of, list, text};
 
 /// What the pod is wanted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use diagnosis::controller_of;
 use serde_json::{Value, json};
 
-use crate::cluster::{Deployment, controller_of};
+use crate::cluster::Deployment;
 use crate::history::{Revision, revisions};
 use crate::output::clean;
 use crate::pods::{self, Pod};

@@ -15,7 +15,7 @@ mod read;
 pub use blockers::{Blocker, MOST, blockers};
 pub use cause::Cause;
 pub use pod::{brief, is_ready, is_unclear, like, overdue};
-pub use read::{list, text};
+pub use read::{controller_of, list, text};
 
 /// How much a text may repeat of a container's own output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -109,7 +109,7 @@ impl Looks {
         if late > now {
             return Course { is_news, again: Some(late), ..Course::default() };
         }
-        if !entry.has_pods_to_look_at() {
+        if !findings::has_pods(&entry.awaited) {
             entry.pods = Pods::default();
             is_news |= entry.conclude(looking, now);
             return Course { is_news, ..Course::default() };
@@ -225,12 +225,6 @@ impl Entry {
         // Of another ReplicaSet nothing is known; this one is blocked no more.
         let before = if is_other { self.found.take() } else { self.found.replace(Vec::new()) };
         !is_other && before.is_some_and(|before| !before.is_empty())
-    }
-
-    /// Whether there are pods that are not ready, or old ones that have to go.
-    fn has_pods_to_look_at(&self) -> bool {
-        let Awaited { set, replicas, ready, .. } = &self.awaited;
-        set.is_none() || replicas > ready
     }
 
     fn ask(&mut self, now: Instant) -> Question {

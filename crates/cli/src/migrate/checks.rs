@@ -7,10 +7,10 @@ use api::decode::{self, Defaults};
 use plan::selector::LabelSelector;
 use serde_json::Value;
 
-use crate::cluster::{Deployment, controller_of};
+use crate::cluster::Deployment;
 use crate::migrate::facts::{Facts, Holder, entry, is_deleting, mark, name};
 use crate::migrate::step::{undecided, unsettled};
-use diagnosis::{list, text};
+use diagnosis::{controller_of, list, text};
 
 /// The neighbourhood of a Deployment.
 #[derive(Clone, Debug, Default)]

@@ -6,8 +6,8 @@ use plan::keys::{FINGERPRINTS, MANAGED_LABEL, MANAGED_VALUE, OUR_PREFIX};
 use plan::template::Fingerprint;
 use serde_json::Value;
 
-use crate::cluster::{Deployment, controller_of};
-use diagnosis::{list, text};
+use crate::cluster::Deployment;
+use diagnosis::{controller_of, list, text};
 
 /// Label of a Deployment that a migration made and has not finished: uid and generation of the one
 /// that its spec is from. A label, because annotations of a Deployment are copied to its ReplicaSets.

@@ -6,11 +6,11 @@ use plan::Flavour;
 use plan::template::without_hash_label;
 use serde_json::{Value, json};
 
-use crate::cluster::{Deployment, controller_of};
+use crate::cluster::Deployment;
 use crate::migrate::facts::{Facts, is_managed, name, uid};
 use crate::migrate::step::{Next, next};
 use crate::migrate::write::{Change, Write};
-use diagnosis::text;
+use diagnosis::{controller_of, text};
 
 /// More than any migration takes: two writes for each ReplicaSet that a Deployment may keep.
 const WRITES_MAX: usize = 10_000;

@@ -1,6 +1,7 @@
 //! Every state that a killed migration leaves, in memory; the end-to-end tests do the same on a
 //! real control plane.
 
+use diagnosis::controller_of;
 use serde_json::json;
 
 use super::checks::{Neighbours, problems, warnings};
@@ -8,7 +9,7 @@ use super::facts::{Holder, marks};
 use super::preview::{apply, preview, settle};
 use super::step::{Next, next};
 use super::*;
-use crate::cluster::{Deployment, controller_of};
+use crate::cluster::Deployment;
 
 fn template(image: &str) -> Value {
     json!({

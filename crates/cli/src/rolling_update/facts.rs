@@ -5,9 +5,8 @@ use plan::template::digest;
 use serde::Deserialize as _;
 use serde_json::{Map, Value, json};
 
-use crate::cluster::controller_of;
 use crate::failure::Failure;
-use diagnosis::{list, text};
+use diagnosis::{controller_of, list, text};
 
 /// How many pods a controller is to have in the end: all of them, or none.
 pub(crate) const DESIRED: &str = "kubernetes.io/desired-replicas";

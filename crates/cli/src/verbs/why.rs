@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use api::StrategyType;
+use diagnosis::controller_of;
 use kube::api::ListParams;
 use serde_json::Value;
 
 use crate::args::EditArguments;
-use crate::cluster::{Cluster, Deployment, body, controller_of};
+use crate::cluster::{Cluster, Deployment, body};
 use crate::code::Code;
 use crate::diagnosis::{Diagnosis, Facts, Unread, Verdict, diagnose};
 use crate::failure::Failure;

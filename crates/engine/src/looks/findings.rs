@@ -1,12 +1,11 @@
 //! From pods, events, and a refusal to the blockers that are reported.
 
+use api::BLOCKER_MESSAGE_MAX;
 use diagnosis::{Cause, MOST, Words, blockers, is_unclear};
 use plan::{Awaited, Blocker, SetFailure};
 
 use super::pods::{Pods, Right};
 
-/// The longest message, in characters.
-const MESSAGE_MAX: usize = 399;
 /// The reason of a cause that the operator may not read.
 const FORBIDDEN: &str = "Forbidden";
 
@@ -14,7 +13,7 @@ const FORBIDDEN: &str = "Forbidden";
 /// reported, too; until then the pods may only be starting.
 pub(super) fn of(awaited: &Awaited, pods: &Pods, words: Words, is_really_late: bool) -> Option<Vec<Blocker>> {
     let refused = awaited.refusal.as_ref().map(|refusal| of_refusal(awaited, refusal));
-    let has_pods = awaited.set.is_none() || awaited.replicas > awaited.ready;
+    let has_pods = has_pods(awaited);
     if has_pods && !pods.is_whole && refused.is_none() {
         return None;
     }
@@ -26,6 +25,11 @@ pub(super) fn of(awaited: &Awaited, pods: &Pods, words: Words, is_really_late: b
     all.sort_by(|a, b| b.pods.cmp(&a.pods).then_with(|| a.key().cmp(&b.key())));
     all.truncate(MOST);
     Some(all)
+}
+
+/// Whether there are pods that are not ready, or old ones that have to go.
+pub(super) fn has_pods(awaited: &Awaited) -> bool {
+    awaited.set.is_none() || awaited.replicas > awaited.ready
 }
 
 fn blocker(cause: Cause, reason: &str, (pods, of): (i64, i64), message: &str) -> Blocker {
@@ -91,7 +95,7 @@ fn count(number: usize) -> i64 {
 
 /// A text that fits into a status: the server, a scheduler, or an image may send any.
 fn cut(text: &str) -> String {
-    match text.char_indices().nth(MESSAGE_MAX) {
+    match text.char_indices().nth(BLOCKER_MESSAGE_MAX - 1) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text.to_owned(),
     }

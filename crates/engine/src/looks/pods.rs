@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use diagnosis::{brief, is_ready, is_unclear, like, list, overdue, text};
+use diagnosis::{brief, controller_of, is_ready, is_unclear, like, overdue, text};
 use jiff::Timestamp;
 use plan::Awaited;
 use plan::durations::EVENTS_AGAIN;
@@ -167,10 +167,4 @@ impl Pods {
 fn is_alive(pod: &Value) -> bool {
     text(pod, "/metadata/deletionTimestamp").is_empty()
         && !matches!(text(pod, "/status/phase"), "Failed" | "Succeeded")
-}
-
-fn controller_of(pod: &Value) -> Option<&str> {
-    let owners = list(pod, "/metadata/ownerReferences");
-    let controller = owners.iter().find(|owner| owner.get("controller") == Some(&Value::Bool(true)))?;
-    Some(text(controller, "/uid"))
 }
