@@ -221,6 +221,42 @@ impl kube::Resource for Object {
     }
 }
 
+/// An object, and what its watch keeps besides.
+#[derive(Clone, Debug)]
+pub(crate) struct With<T> {
+    pub(crate) object: Object,
+    pub(crate) more: T,
+}
+
+impl<T> kube::Resource for With<T> {
+    type DynamicType = Kind;
+    type Scope = DynamicResourceScope;
+
+    fn kind(kind: &Kind) -> Cow<'_, str> {
+        Object::kind(kind)
+    }
+
+    fn group(kind: &Kind) -> Cow<'_, str> {
+        Object::group(kind)
+    }
+
+    fn version(kind: &Kind) -> Cow<'_, str> {
+        Object::version(kind)
+    }
+
+    fn plural(kind: &Kind) -> Cow<'_, str> {
+        Object::plural(kind)
+    }
+
+    fn meta(&self) -> &ObjectMeta {
+        self.object.meta()
+    }
+
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        self.object.meta_mut()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

@@ -3,25 +3,18 @@
 //! As a tree of JSON, an object takes several times its text, and a page of a list holds many objects. So
 //! each is read only when it is needed, and not at all if it lies in a namespace of another shard.
 
-use std::borrow::Cow;
 use std::fmt;
 
 use api::decode::Rejected;
-use kube::api::ObjectMeta;
-use kube::core::DynamicResourceScope;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::client::object::{Kind, Metadata, Object};
+use crate::client::object::{Metadata, Object, With};
 
-/// An object of which only the metadata was read.
-#[derive(Clone, Debug)]
-pub(crate) struct Unread {
-    object: Object,
-    rest: Vec<(String, Box<RawValue>)>,
-}
+/// An object of which only the metadata was read; the rest by name.
+pub(crate) type Unread = With<Vec<(String, Box<RawValue>)>>;
 
 impl Unread {
     /// Its name and such.
@@ -33,7 +26,7 @@ impl Unread {
     /// the problem is told, too.
     pub(crate) fn read(self) -> (Object, Result<(), Rejected>) {
         let (mut object, mut result) = (self.object, Ok(()));
-        for (name, text) in self.rest {
+        for (name, text) in self.more {
             let value = serde_json::from_str(text.get()).unwrap_or_else(|error| {
                 result = Err(Rejected { field: name.clone(), problem: error.to_string() });
                 Value::Null
@@ -81,36 +74,7 @@ impl<'de> Visitor<'de> for UnreadVisitor {
         }
         let mut object = Object::new(Value::Object(body));
         object.status_writer = status_writer;
-        Ok(Unread { object, rest })
-    }
-}
-
-impl kube::Resource for Unread {
-    type DynamicType = Kind;
-    type Scope = DynamicResourceScope;
-
-    fn kind(kind: &Kind) -> Cow<'_, str> {
-        Object::kind(kind)
-    }
-
-    fn group(kind: &Kind) -> Cow<'_, str> {
-        Object::group(kind)
-    }
-
-    fn version(kind: &Kind) -> Cow<'_, str> {
-        Object::version(kind)
-    }
-
-    fn plural(kind: &Kind) -> Cow<'_, str> {
-        Object::plural(kind)
-    }
-
-    fn meta(&self) -> &ObjectMeta {
-        self.object.meta()
-    }
-
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        self.object.meta_mut()
+        Ok(Unread { object, more: rest })
     }
 }
 
@@ -147,7 +111,7 @@ mod tests {
         };
         let first = event(format!(r#"{{"type":"ADDED","object":{}}}"#, odd()));
         let last = event(format!(r#"{{"object":{},"type":"ADDED"}}"#, odd()));
-        let is_text = |unread: &Unread| unread.rest.iter().any(|(name, _)| name == "spec");
+        let is_text = |unread: &Unread| unread.more.iter().any(|(name, _)| name == "spec");
         assert_eq!((is_text(&first), is_text(&last)), (true, false));
         for unread in list.items.into_iter().chain([first, last]) {
             assert_eq!((unread.metadata().namespace(), unread.metadata().uid()), ("ns", "u"));

@@ -1,12 +1,9 @@
 //! The watches, and the one order that their news are brought into.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use kube::api::ObjectMeta;
-use kube::core::DynamicResourceScope;
 use kube::runtime::watcher;
 use plan::Flavour;
 use serde::{Deserialize, Deserializer};
@@ -16,7 +13,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::client::object::{Kind, Object};
+use crate::client::object::{Kind, Object, With};
 use crate::client::{WatchClient, WatchPair};
 use crate::serve::metrics::Metrics;
 use crate::watch::renewal::Orders;
@@ -26,51 +23,18 @@ use crate::watch::{self, Sink};
 const SETTLE: Duration = Duration::from_millis(300);
 
 /// An object with what the server noted about its authors.
-#[derive(Clone, Debug)]
-struct Watched {
-    object: Object,
-    managed_fields: Value,
-}
+type Watched = With<Value>;
 
 impl From<Watched> for Signed {
     fn from(watched: Watched) -> Self {
-        Self { body: watched.object.body, managed_fields: watched.managed_fields }
+        Self { body: watched.object.body, managed_fields: watched.more }
     }
 }
 
 impl<'de> Deserialize<'de> for Watched {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Signed { body, managed_fields } = Signed::new(Value::deserialize(deserializer)?);
-        Ok(Self { object: Object::new(body), managed_fields })
-    }
-}
-
-impl kube::Resource for Watched {
-    type DynamicType = Kind;
-    type Scope = DynamicResourceScope;
-
-    fn kind(kind: &Kind) -> Cow<'_, str> {
-        Object::kind(kind)
-    }
-
-    fn group(kind: &Kind) -> Cow<'_, str> {
-        Object::group(kind)
-    }
-
-    fn version(kind: &Kind) -> Cow<'_, str> {
-        Object::version(kind)
-    }
-
-    fn plural(kind: &Kind) -> Cow<'_, str> {
-        Object::plural(kind)
-    }
-
-    fn meta(&self) -> &ObjectMeta {
-        self.object.meta()
-    }
-
-    fn meta_mut(&mut self) -> &mut ObjectMeta {
-        self.object.meta_mut()
+        Ok(Self { object: Object::new(body), more: managed_fields })
     }
 }
 
