@@ -72,6 +72,8 @@ pub struct Report {
     pub lines: Vec<String>,
     /// The sets at the end: name, size, revision.
     pub end: Vec<(String, i64, Option<i64>)>,
+    /// The records of rollouts at the end, by Deployment, newest first.
+    pub records: Vec<String>,
 }
 
 /// Plays the scenario of a seed.
@@ -186,9 +188,12 @@ fn report(mut engine: Engine<'_>) -> Report {
         let revision = truth.set.annotations.get(plan::keys::REVISION).and_then(|text| text.parse().ok());
         (truth.set.name.clone(), truth.set.size, revision)
     });
+    let workloads = (0..engine.subjects.len()).filter_map(|of| engine.store.get(&engine.workload_key(of)));
+    let records = workloads.flat_map(checks::records::summary);
     Report {
         rollouts: engine.scenario.rollouts(),
         end: sets.collect(),
+        records: records.collect(),
         violation: engine.checks.found.first().cloned(),
         counts: engine.counts,
         sent_writes: std::mem::take(&mut engine.checks.requests.writes),

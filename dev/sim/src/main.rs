@@ -108,22 +108,23 @@ fn compare(count: u64, arguments: &Arguments) -> std::io::Result<bool> {
 
 fn matrix() -> std::io::Result<bool> {
     let mut out = std::io::stdout().lock();
-    let (mut runs, mut failures) = (0, 0);
+    let (mut kills, mut records, mut failures) = (0, 0, 0);
     for row in sim::matrix::all() {
         let flavour = if row.is_apps { "apps/v1" } else { "rollwright" };
         let count = row.failures.len();
         writeln!(
             out,
-            "{flavour:<11} {:<17} {:>3} writes {:>4} runs {count:>3} failures",
-            row.name, row.writes, row.runs
+            "{flavour:<11} {:<17} {:>3} writes {:>4} kills {:>4} records {count:>3} failures",
+            row.name, row.writes, row.kills, row.records
         )?;
         for (nth, mode, text) in row.failures.iter().take(5) {
             writeln!(out, "    write {nth} {mode:?}: {text}")?;
         }
-        runs += row.runs;
+        kills += row.kills;
+        records += row.records;
         failures += count;
     }
-    writeln!(out, "{runs} runs, {failures} failures")?;
+    writeln!(out, "{kills} kills, {records} records compared, {failures} failures")?;
     Ok(failures == 0)
 }
 

@@ -1,6 +1,6 @@
 //! Every write of a scenario, and the operator dies around it: before it is sent, after it was
-//! carried out, after it was answered. The end has to be the same, and so has what was created
-//! and deleted on the way (CR-1).
+//! carried out, after it was answered. The end has to be the same, and so have what was created and
+//! deleted on the way and the records of rollouts: none twice, none missing (CR-1).
 
 use crate::scenario::{Act, Fault, Millis, Pods, Rollout, Share, Start, Step, WriteFault};
 use crate::{Report, Scenario, Settings, play};
@@ -18,8 +18,10 @@ pub struct Row {
     pub is_apps: bool,
     /// Writes without faults.
     pub writes: u32,
-    /// Runs with a fault.
-    pub runs: u32,
+    /// Runs with a fault: the operator is killed in each.
+    pub kills: u32,
+    /// Records of rollouts at the end of these runs, all of which were compared.
+    pub records: usize,
     /// Which write, which way, and what was wrong.
     pub failures: Vec<(u32, WriteFault, String)>,
 }
@@ -44,7 +46,7 @@ pub fn every(stride: u32) -> Vec<Row> {
 fn row(name: &'static str, scenario: &Scenario, stride: u32) -> Row {
     let reference = play(scenario, &Settings::default());
     let writes = u32::try_from(reference.counts.sent_writes).unwrap_or(0);
-    let mut row = Row { name, is_apps: scenario.is_apps, writes, runs: 0, failures: Vec::new() };
+    let mut row = Row { name, is_apps: scenario.is_apps, writes, kills: 0, records: 0, failures: Vec::new() };
     if let Some(violation) = &reference.violation {
         row.failures.push((0, WriteFault::Slow(0), format!("without faults: {violation:?}")));
         return row;
@@ -53,8 +55,10 @@ fn row(name: &'static str, scenario: &Scenario, stride: u32) -> Row {
     for nth in (first..writes).step_by(usize::try_from(stride.max(1)).unwrap_or(1)) {
         for mode in MODES {
             let faulty = Scenario { faults: vec![Fault::Write(nth, mode)], ..scenario.clone() };
-            row.runs += 1;
-            let found = difference(&reference, &play(&faulty, &Settings::default()));
+            let report = play(&faulty, &Settings::default());
+            row.kills += 1;
+            row.records += report.records.len();
+            let found = difference(&reference, &report);
             row.failures.extend(found.map(|text| (nth, mode, text)));
         }
     }
@@ -67,6 +71,9 @@ fn difference(reference: &Report, report: &Report) -> Option<String> {
     }
     if reference.end != report.end {
         return Some(format!("ends with {:?} instead of {:?}", report.end, reference.end));
+    }
+    if reference.records != report.records {
+        return Some(format!("records {:?} instead of {:?}", report.records, reference.records));
     }
     let summary = |report: &Report| (report.counts.creations, report.counts.deletions);
     let (wanted, is) = (summary(reference), summary(report));
@@ -90,12 +97,20 @@ fn scenarios(is_apps: bool) -> Vec<(&'static str, Scenario)> {
         faults: Vec::new(),
         fleet: None,
     };
+    // Four pods, one at a time, take longer than from `first` to `second`.
     let (first, second, later) = (60_000, 68_000, 200_000);
     vec![
         ("create", with(1, quarter, Vec::new())),
         ("roll", with(2, quarter, vec![step(first, Act::Template(1))])),
         ("roll over", with(3, gradual, vec![step(first, Act::Template(1)), step(second, Act::Template(2))])),
         ("roll back", with(4, quarter, vec![step(first, Act::Template(1)), step(later, Act::RollBack(0))])),
+        ("cancel", with(10, gradual, vec![step(first, Act::Template(1)), step(second, Act::RollBack(0))])),
+        ("fail", {
+            let steps = vec![step(first, Act::Template(8)), step(later, Act::RollBack(0))];
+            let scenario = with(11, quarter, steps);
+            let start = Start { deadline_seconds: 30, ..scenario.start };
+            Scenario { start, ..scenario }
+        }),
         ("scale", with(5, gradual, vec![step(first, Act::Template(1)), step(second, Act::Scale(7))])),
         (
             "pause and resume",

@@ -100,6 +100,18 @@ pub(super) fn each_rollout_once(write: &Accepted<'_>) -> Verdict {
     Ok(())
 }
 
+/// The records of a Deployment, newest first, without what depends on the moment.
+pub(crate) fn summary(object: &Object) -> Vec<String> {
+    let Story { running, ended, .. } = Story::of(object);
+    let text =
+        |record: &Value, field: &str| record.get(field).and_then(Value::as_str).unwrap_or("none").to_owned();
+    let line = |record: &Value| {
+        let (id, revision) = (id(record), number(record, "revision"));
+        format!("{id}: revision {revision}, {}, {}", text(record, "trigger"), text(record, "outcome"))
+    };
+    running.into_iter().chain(ended).map(line).collect()
+}
+
 /// HI-1 at rest: what is complete does not run.
 pub(crate) fn ended(workload: &Workload) -> Verdict {
     match &workload.status.ours.rollout {
