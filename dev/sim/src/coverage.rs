@@ -1,7 +1,7 @@
 //! What has to happen in a full run, so that its silence means something.
 
 /// Everything of which at least one is wanted in a full run.
-pub const WANTED: [&str; 84] = [
+pub const WANTED: [&str; 76] = [
     "Available MinimumReplicasAvailable",
     "Available MinimumReplicasUnavailable",
     "Progressing NewReplicaSetCreated",
@@ -78,18 +78,17 @@ pub const WANTED: [&str; 84] = [
     "act orphan",
     "act foreign size",
     "act garbage",
-    "Succeeded",
-    "Failed",
-    "Superseded",
-    "Cancelled",
-    "NewImage",
-    "Restart",
-    "Rollback",
-    "TemplateChanged",
 ];
 
 /// What has to happen in at least one seed of a hundred.
 pub const OFTEN: [&str; 5] = ["queued", "slot given back", "rival", "retry after", "takeover while queued"];
+
+/// How rollouts begin and end, as the records in the status name it.
+pub const RECORDED: [&str; 8] =
+    ["Succeeded", "Failed", "Superseded", "Cancelled", "NewImage", "Restart", "Rollback", "TemplateChanged"];
+
+/// Each of [`RECORDED`] has to happen at least once in this many rollouts: 1,000 times in a full run.
+pub const RECORDED_ONCE_IN: u64 = 200;
 
 /// The name under which a condition is counted.
 pub(crate) fn condition(kind: &str, reason: &str) -> &'static str {

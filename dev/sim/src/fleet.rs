@@ -79,6 +79,7 @@ impl Scenario {
                 unanswered_return(&mut dice, &mut scenario);
             }
         }
+        taken_back(&mut Dice::new(seed, 13), &mut scenario);
         scenario
     }
 }
@@ -96,6 +97,26 @@ fn unanswered_return(dice: &mut Dice, scenario: &mut Scenario) {
     let before = dice.below(200);
     let during = Fault::During(back - before, dice.one_of(&[300, 1000, 3000], 1000), Trouble::Unanswered);
     scenario.faults.push(during);
+}
+
+/// Some users take a new template back while it is rolled out. By chance alone, few rollouts are cancelled.
+///
+/// The dice are others than those of the rest, so that the rest of a seed does not depend on this.
+fn taken_back(dice: &mut Dice, scenario: &mut Scenario) {
+    let Scenario { steps, fleet, .. } = scenario;
+    let others = fleet.iter_mut().flat_map(|fleet| &mut fleet.others).map(|member| &mut member.steps);
+    for steps in others.chain([steps]) {
+        if !dice.percent(6) {
+            continue;
+        }
+        let last = steps.last().map_or(0, |step| step.at);
+        let at = dice.between(SETTLED / 2, SETTLED + last);
+        let back = at + dice.between(200, 5000);
+        let image = dice.one_of(&[1, 2, 3, 9, 10], 9);
+        steps
+            .extend([(at, Act::Template(image)), (back, Act::RollBack(0))].map(|(at, act)| Step { at, act }));
+        steps.sort_by_key(|step| step.at);
+    }
 }
 
 /// How many Deployments there are.

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use clap::Parser;
-use sim::coverage::{OFTEN, WANTED};
+use sim::coverage::{OFTEN, RECORDED, RECORDED_ONCE_IN, WANTED};
 use sim::{Coverage, Report, Settings};
 
 #[global_allocator]
@@ -199,6 +199,8 @@ fn print(sum: &Sum, arguments: &Arguments, seconds: f64) -> std::io::Result<bool
     let seldom = sum.often.iter().zip(OFTEN).filter(|(count, _)| **count * 100 < sum.seeds);
     let seldom: Vec<_> = seldom.map(|(_, name)| name).collect();
     let missing: Vec<_> = WANTED.iter().filter(|name| sum.coverage.count(name) == 0).collect();
+    let rare = RECORDED.iter().filter(|name| sum.coverage.count(name) * RECORDED_ONCE_IN < sum.rollouts);
+    let rare: Vec<_> = rare.collect();
     for (seed, report) in &sum.failures {
         if let Some(violation) = &report.violation {
             writeln!(out, "seed {seed}: {}: {}", violation.check, violation.text)?;
@@ -220,5 +222,9 @@ fn print(sum: &Sum, arguments: &Arguments, seconds: f64) -> std::io::Result<bool
     if arguments.is_whole() && !seldom.is_empty() {
         writeln!(out, "in less than one seed of a hundred: {seldom:?}")?;
     }
-    Ok(sum.failures.is_empty() && (!arguments.is_whole() || (missing.is_empty() && seldom.is_empty())))
+    if arguments.is_whole() && !rare.is_empty() {
+        writeln!(out, "less than once in {RECORDED_ONCE_IN} rollouts: {rare:?}")?;
+    }
+    let happened = missing.is_empty() && seldom.is_empty() && rare.is_empty();
+    Ok(sum.failures.is_empty() && (!arguments.is_whole() || happened))
 }
