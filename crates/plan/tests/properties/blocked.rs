@@ -7,6 +7,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
 use crate::recipes::{self, Range};
+use crate::stories;
 use crate::world::World;
 
 fn blocker() -> impl Strategy<Value = Blocker> {
@@ -34,6 +35,7 @@ fn declared(world: &World) -> Option<String> {
     world.clone().plan().awaited.and_then(|awaited| awaited.set)
 }
 
+/// The same, with these blockers stored in the status and these found out.
 fn with(world: &World, stored: Vec<Blocker>, found: Vec<Blocker>) -> World {
     let mut world = world.clone();
     if world.observed.flavour == Flavour::Rollwright {
@@ -44,13 +46,13 @@ fn with(world: &World, stored: Vec<Blocker>, found: Vec<Blocker>) -> World {
 }
 
 fn bare(status: &Status) -> Status {
-    let mut status = status.clone();
+    let mut status = stories::without(status);
     status.ours.blockers.clear();
     status.conditions.iter_mut().for_each(|condition| condition.message.clear());
     status
 }
 
-/// All that is decided: actions without what is said of blockers, and a status write only if it has more to say.
+/// All that is decided: actions without what is said of blockers and recorded of rollouts, and a status write only if it has more to say.
 fn decided(world: &World, plan: &Plan) -> Vec<(Action, Vec<&'static str>)> {
     let reasons = |events: &[Event]| -> Vec<&'static str> {
         let reasons = events.iter().map(|event| event.reason);
@@ -60,6 +62,7 @@ fn decided(world: &World, plan: &Plan) -> Vec<(Action, Vec<&'static str>)> {
         let mut action = planned.action.clone();
         if let Action::WriteStatus(write) = &mut action {
             write.status = bare(&write.status);
+            (write.ended, write.last_scale) = (Vec::new(), None);
             let is_news = write.status != bare(&world.observed.workload.status);
             if !is_news && write.revision_annotation.is_none() {
                 return None;
@@ -74,11 +77,12 @@ proptest! {
     #![proptest_config(crate::config())]
 
     #[test]
-    fn blockers_decide_nothing(
-        recipe in recipes::recipe(Range::Legal), stored in blockers(), found in blockers(),
+    fn records_and_blockers_decide_nothing(
+        recipe in recipes::recipe(Range::Legal), one in stories::story(), other in stories::story(),
+        stored in blockers(), found in blockers(),
     ) {
-        let world = recipe.world();
-        let blocked = with(&world, stored, found);
+        let world = recipe.world().that(|it| one.tell(it));
+        let blocked = with(&recipe.world().that(|it| other.tell(it)), stored, found);
         let (plain, plan) = (world.clone().plan(), blocked.clone().plan());
         prop_assert_eq!(decided(&world, &plain), decided(&blocked, &plan));
         prop_assert_eq!(plain.awaited, plan.awaited);

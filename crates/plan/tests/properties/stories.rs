@@ -122,7 +122,8 @@ impl Story {
     }
 }
 
-fn without(status: &Status) -> Status {
+/// A status without the records of rollouts.
+pub(crate) fn without(status: &Status) -> Status {
     let mut status = status.clone();
     (status.ours.rollout, status.ours.history) = (None, HistoryHead::default());
     if let Some(record) = &mut status.ours.rollback {
