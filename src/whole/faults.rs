@@ -84,8 +84,8 @@ struct State {
     /// Requests that would change something, dry runs among them, as time, verb and path.
     writes: Vec<String>,
     watches: u64,
-    /// Requests that read, but for watches.
-    reads: u64,
+    /// Requests that read, but for watches: when, and path and query.
+    reads: Vec<(Instant, String)>,
     /// When something but the lease was written first since it was asked last.
     first_write: Option<Instant>,
     last_write: Option<Instant>,
@@ -189,9 +189,9 @@ impl Faulty {
         self.with(|state| state.first_write.take())
     }
 
-    /// How many requests have read something, but for watches.
-    pub(super) fn reads(&self) -> u64 {
-        self.with(|state| state.reads)
+    /// The requests that have read something, but for watches.
+    pub(super) fn reads(&self) -> Vec<(Instant, String)> {
+        self.with(|state| state.reads.clone())
     }
 
     /// When something but the lease and events was written last.
@@ -215,8 +215,9 @@ impl Faulty {
             self.law.accuse(&format!("{}?{}: a list that may be old", asked.path, asked.query));
         }
         self.with(|state| {
-            state.reads += u64::from(asked.method == Method::GET && !asked.is_watch());
-            if asked.method != Method::GET {
+            if asked.method == Method::GET && !asked.is_watch() {
+                state.reads.push((Instant::now(), format!("{}?{}", asked.path, asked.query)));
+            } else if asked.method != Method::GET {
                 let query = if asked.is_write() { "" } else { "?dryRun=All" };
                 state.writes.push(format!("{} {} {}{query}", clock::timestamp(), asked.method, asked.path));
             }

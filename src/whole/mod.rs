@@ -7,6 +7,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
+mod blocked;
 mod faults;
 mod figures;
 mod law;

@@ -84,9 +84,9 @@ async fn each_manages_its_own_namespaces() {
         assert!(a.has_written() && !b.has_written());
         // At rest nobody writes, and nobody looks.
         tokio::time::sleep(SETTLED).await;
-        let begin = [&a, &b].map(|shard| (shard.faults.last_write(), shard.faults.reads()));
+        let begin = [&a, &b].map(|shard| (shard.faults.last_write(), shard.faults.reads().len()));
         tokio::time::sleep(AN_HOUR).await;
-        assert_eq!([&a, &b].map(|shard| (shard.faults.last_write(), shard.faults.reads())), begin);
+        assert_eq!([&a, &b].map(|shard| (shard.faults.last_write(), shard.faults.reads().len())), begin);
     }
 }
 

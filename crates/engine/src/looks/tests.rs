@@ -258,13 +258,13 @@ fn old_pods_are_overdue_after_their_grace_period() {
     assert_eq!(bench.causes(), [cause("Terminating", 1, 2)]);
 }
 
-/// Two hundred rollouts are late at once. They are looked at in the order in which they came, and requests count,
+/// Five hundred rollouts are late at once. They are looked at in the order in which they came, and requests count,
 /// not Deployments.
 #[test]
 fn all_share_five_requests_a_second_in_turn() {
     let mut looks = Looks::default();
     let start = Instant::now();
-    let keys: Vec<Key> = (0..200).map(|number| key(&format!("web-{number:03}"))).collect();
+    let keys: Vec<Key> = (0..500).map(|number| key(&format!("web-{number:03}"))).collect();
     let mut due: Vec<(Instant, usize)> = (0..keys.len()).map(|at| (start, at)).collect();
     let mut asked: Vec<(Instant, usize)> = Vec::new();
     let end = start + Duration::from_secs(300);
