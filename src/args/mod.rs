@@ -12,7 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub(crate) use election::ElectionArguments;
 #[cfg(feature = "sandbox")]
-pub(crate) use run::{Adoption, BLOCKED_AFTER, OBJECT_METRICS_LIMIT, STALLED_AFTER};
+pub(crate) use run::{Adoption, BLOCKED_AFTER, NAMESPACE_METRICS_LIMIT, OBJECT_METRICS_LIMIT, STALLED_AFTER};
 pub(crate) use run::{MetricsAuth, RunArguments};
 pub(crate) use sandbox::SandboxArguments;
 pub(crate) use shadow::{Report, ShadowArguments};

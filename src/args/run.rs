@@ -17,6 +17,9 @@ pub(crate) const STALLED_AFTER: u16 = 180;
 /// Deployments of each API that have series of their own.
 pub(crate) const OBJECT_METRICS_LIMIT: usize = 2000;
 
+/// Namespaces of each API that have series of their own.
+pub(crate) const NAMESPACE_METRICS_LIMIT: usize = 500;
+
 /// How long a rollout has not moved before the operator finds out what blocks it.
 #[cfg(feature = "sandbox")]
 pub(crate) const BLOCKED_AFTER: Duration = Duration::from_secs(10);
@@ -101,6 +104,26 @@ pub(crate) struct RunArguments {
         default_value_t = OBJECT_METRICS_LIMIT
     )]
     pub(crate) object_metrics_limit: usize,
+    /// Label the metrics of rollouts on /metrics with the namespace.
+    #[arg(
+        long,
+        value_name = "BOOL",
+        env = "ROLLWRIGHT_NAMESPACE_METRICS",
+        default_value_t = true,
+        default_missing_value = "true",
+        num_args = 0..=1,
+        require_equals = true,
+        action = clap::ArgAction::Set
+    )]
+    pub(crate) namespace_metrics: bool,
+    /// Maximum number of namespaces of each API with their own series; the others share series.
+    #[arg(
+        long,
+        value_name = "COUNT",
+        env = "ROLLWRIGHT_NAMESPACE_METRICS_LIMIT",
+        default_value_t = NAMESPACE_METRICS_LIMIT
+    )]
+    pub(crate) namespace_metrics_limit: usize,
     /// TLS certificate for the port, in PEM format; requires a key. Reloaded when it changes.
     #[arg(
         long,

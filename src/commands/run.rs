@@ -26,7 +26,7 @@ use crate::leadership::Leadership;
 use crate::leadership::election::{self, Election, Seat};
 use crate::leadership::turns;
 use crate::reconcile::controller::Controller;
-use crate::reconcile::worker;
+use crate::reconcile::{rollouts, worker};
 use crate::serve::admin::access::Gate;
 use crate::serve::admin::state::State;
 use crate::serve::admin::tls::{Tls, TlsError};
@@ -44,6 +44,8 @@ const DRAIN: Duration = Duration::from_millis(700);
 /// one each minute. A pass that finds nothing to do makes no request.
 const RESYNC_GROUPS: u64 = 60;
 const RESYNC_INTERVAL: Duration = Duration::from_secs(60);
+/// How exactly the time of blocked rollouts is counted.
+const BLOCKED_TICK: Duration = Duration::from_secs(1);
 
 /// Why the operator ended, other than by being told to.
 #[derive(Debug, thiserror::Error)]
@@ -161,6 +163,8 @@ pub(crate) fn controllers(
     leadership: &Leadership,
     tasks: &mut JoinSet<()>,
 ) -> Result<Vec<Arc<Controller>>, RunError> {
+    let limit = arguments.namespace_metrics_limit;
+    metrics.rollouts.label_namespaces(arguments.namespace_metrics.then_some(limit));
     let guarded = || {
         let client = client::client(dial)?;
         Ok::<_, ClientError>(Server::guarded(client, metrics.clone(), leadership.clone()))
@@ -278,6 +282,7 @@ pub(crate) fn start(
         members.push((controller.clone(), caches.clone()));
         tasks.spawn(resync(controller.clone()));
         tasks.spawn(tell_turns(controller.clone()));
+        tasks.spawn(count_blocked(controller.clone()));
         controller.stand_by();
         tasks.spawn(turns::take_turns(controller.clone(), caches.clone()));
         let (controller, count) = (controller.clone(), arguments.workers);
@@ -326,6 +331,17 @@ async fn tell_turns(controller: Arc<Controller>) {
         if controller.engine.tell_turns(clock::now()) {
             controller.queue.nudge();
         }
+    }
+}
+
+/// Counts the time of rollouts that are blocked.
+async fn count_blocked(controller: Arc<Controller>) {
+    let mut last = clock::now();
+    loop {
+        tokio::time::sleep(BLOCKED_TICK).await;
+        let now = clock::now();
+        rollouts::blocked(&controller, now.saturating_duration_since(last));
+        last = now;
     }
 }
 

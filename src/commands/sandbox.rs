@@ -19,8 +19,8 @@ use tracing::warn;
 use world::Conventions;
 
 use crate::args::{
-    Adoption, BLOCKED_AFTER, ClientArguments, ElectionArguments, MetricsAuth, OBJECT_METRICS_LIMIT,
-    RunArguments, STALLED_AFTER, SandboxArguments,
+    Adoption, BLOCKED_AFTER, ClientArguments, ElectionArguments, MetricsAuth, NAMESPACE_METRICS_LIMIT,
+    OBJECT_METRICS_LIMIT, RunArguments, STALLED_AFTER, SandboxArguments,
 };
 use crate::client;
 use crate::client::refusal::explain;
@@ -118,6 +118,8 @@ fn operator(arguments: &SandboxArguments) -> RunArguments {
         debug_state: true,
         object_metrics: true,
         object_metrics_limit: OBJECT_METRICS_LIMIT,
+        namespace_metrics: true,
+        namespace_metrics_limit: NAMESPACE_METRICS_LIMIT,
         blocked_after: Some(BLOCKED_AFTER),
         termination_messages: false,
         force: false,

@@ -50,7 +50,7 @@ impl Controller {
         events: Events,
         metrics: Metrics,
     ) -> Self {
-        metrics.begin(flavour.api_version());
+        metrics.begin(flavour);
         let is_split = watches.pairs.iter().any(|pair| pair.namespace.is_some());
         let extent = if is_split { Extent::Namespace } else { Extent::Cluster };
         let sight = if flavour.set_labels().is_some() { Sight::ByLabel } else { Sight::Whole };
@@ -83,6 +83,7 @@ impl Controller {
         self.progress.stand_by();
         *self.working_term() = None;
         self.pods.stop_all();
+        self.rollouts.forget_all();
         self.index().ignore_strays();
     }
 

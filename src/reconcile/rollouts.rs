@@ -1,27 +1,35 @@
-//! Counts the transitions of rollouts, and measures how long rollouts take.
+//! Counts how rollouts end, and measures how long they take.
 //!
-//! The planner names the transition that an action causes ([`plan::turns`]). It is counted once the action
-//! has succeeded. The process remembers when a rollout began. After a restart it uses the age of the
-//! ReplicaSet, unless that ReplicaSet is older than the rollout.
+//! The status write that closes a record has the record ([`plan::StatusWrite::ended`]). It is counted once that
+//! write has succeeded, so it counts once, whichever process restarted in between.
+//!
+//! apps/v1 has no records. There a rollout ends by the transition that an action causes ([`plan::turns`]). The
+//! process remembers when a rollout began. After a restart it uses the age of the ReplicaSet, unless that
+//! ReplicaSet is older than the rollout. On both APIs, failures and their ends are such transitions.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use jiff::Timestamp;
-use plan::keys::REVISION_HISTORY;
+use plan::keys::{REVISION_HISTORY, condition, reason};
 use plan::{Action, Claim, ReplicaSet, Turn, Workload, turns};
 
+use crate::clock;
 use crate::index::Key;
 use crate::reconcile::controller::Controller;
 
-/// The rollouts under way that began under our eyes.
+/// What happened to rollouts under our eyes.
 #[derive(Debug, Default)]
-pub(crate) struct Rollouts(Mutex<HashMap<Key, Begun>>);
+pub(crate) struct Rollouts(Mutex<HashMap<Key, Seen>>);
 
-#[derive(Debug)]
-struct Begun {
+#[derive(Debug, Default)]
+struct Seen {
     uid: String,
-    at: Timestamp,
+    /// When the one under way began.
+    begun: Option<Timestamp>,
+    /// Since when a failure lasts.
+    failing: Option<Timestamp>,
 }
 
 impl Rollouts {
@@ -30,37 +38,102 @@ impl Rollouts {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }
 
-    fn begin(&self, key: &Key, uid: &str, at: Timestamp) {
-        let begun = Begun { uid: uid.to_owned(), at };
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone(), begun);
+    /// Another process may act from now on.
+    pub(crate) fn forget_all(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// When it began, if that was seen.
-    fn end(&self, key: &Key, uid: &str) -> Option<Timestamp> {
-        let begun = self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(key)?;
-        (begun.uid == uid).then_some(begun.at)
+    /// Notes transitions of a Deployment at this time. Says when the rollout began that they are about, and since
+    /// when a failure has lasted that they end.
+    fn turned(
+        &self,
+        key: &Key,
+        workload: &Workload,
+        turns: &[Turn],
+        now: Timestamp,
+    ) -> (Option<Timestamp>, Option<Timestamp>) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = all.entry(key.clone()).or_default();
+        if seen.uid != workload.uid {
+            *seen = Seen { uid: workload.uid.clone(), ..Seen::default() };
+        }
+        let begun = seen.begun;
+        // Another process may have seen it begin.
+        seen.failing = seen.failing.or_else(|| late_since(workload));
+        if turns.iter().any(|turn| turn.is_failure()) {
+            seen.failing = seen.failing.or(Some(now));
+        }
+        if turns.contains(&Turn::Started) {
+            seen.begun = Some(now);
+        }
+        if !turns.contains(&Turn::Completed) {
+            return (begun, None);
+        }
+        (begun, all.remove(key).and_then(|seen| seen.failing))
     }
+}
+
+/// Since when a rollout has missed its deadline.
+fn late_since(workload: &Workload) -> Option<Timestamp> {
+    let progressing = workload.status.condition(condition::PROGRESSING)?;
+    let is_late = progressing.reason == reason::PROGRESS_DEADLINE_EXCEEDED;
+    progressing.last_transition_time.filter(|_| is_late)
 }
 
 /// An action succeeded.
 pub(crate) fn acted(controller: &Controller, key: &Key, workload: &Workload, action: &Action) {
-    let api = controller.flavour.api_version();
+    let (flavour, metrics) = (controller.flavour, &controller.metrics);
     if let Some(kind) = kind_of(action) {
-        controller.metrics.set_writes.with_label_values(&[api, kind]).inc();
+        metrics.set_writes.with_label_values(&[flavour.api_version(), kind]).inc();
     }
-    for turn in turns(workload, action) {
-        controller.metrics.rollouts.with_label_values(&[api, turn.as_str()]).inc();
-        match turn {
-            Turn::Started => controller.rollouts.begin(key, &workload.uid, Timestamp::now()),
-            Turn::Completed => {
-                let begun = controller.rollouts.end(key, &workload.uid);
-                if let Some(begun) = begun.or_else(|| age_of_set(controller, key, workload)) {
-                    let seconds = Timestamp::now().duration_since(begun).as_secs_f64().max(0.0);
-                    controller.metrics.rollout_seconds.with_label_values(&[api]).observe(seconds);
-                }
-            }
-            Turn::DeadlineExceeded | Turn::Superseded | Turn::RolledBack => {}
+    if let Action::WriteStatus(write) = action {
+        // Oldest first; of our kind only.
+        for record in &write.ended {
+            let Some(end) = &record.end else { continue };
+            let how = (end.outcome, record.trigger);
+            metrics.rollouts.ended(flavour, &key.namespace, how, record.seconds());
         }
+    }
+    let turns = turns(workload, action);
+    if !turns.is_empty() {
+        turned(controller, key, workload, &turns);
+    }
+}
+
+/// Transitions happened. Where there are no records, a rollout ends by them, and its trigger is not known.
+fn turned(controller: &Controller, key: &Key, workload: &Workload, turns: &[Turn]) {
+    let (flavour, metrics, now) = (controller.flavour, &controller.metrics.rollouts, clock::timestamp());
+    let seconds = |since: Timestamp| now.duration_since(since).as_secs_f64().max(0.0);
+    let (begun, failing) = controller.rollouts.turned(key, workload, turns, now);
+    for _ in turns.iter().filter(|turn| turn.is_failure()) {
+        metrics.failed(flavour, &key.namespace);
+    }
+    if let Some(since) = failing {
+        metrics.restored(flavour, &key.namespace, seconds(since));
+    }
+    if flavour.has_status_extras() {
+        return;
+    }
+    for (turn, outcome) in turns.iter().filter_map(|turn| Some((turn, turn.outcome()?))) {
+        // The template is already the next one when another rollout takes the place of this one.
+        let is_current = matches!(turn, Turn::Completed | Turn::DeadlineExceeded);
+        let begun = begun.or_else(|| age_of_set(controller, key, workload).filter(|_| is_current));
+        metrics.ended(flavour, &key.namespace, (outcome, None), begun.map(seconds));
+    }
+}
+
+/// So much time has passed for the rollouts that are blocked. Two containers with the same cause are one cause.
+pub(crate) fn blocked(controller: &Controller, time: Duration) {
+    if !controller.progress.is_running() {
+        return;
+    }
+    let mut all = Vec::new();
+    for (key, blockers) in controller.engine.state().blocked() {
+        let causes: BTreeSet<&str> = blockers.iter().map(|blocker| blocker.cause.as_str()).collect();
+        all.extend(causes.into_iter().map(|cause| (key.namespace.clone(), cause.to_owned())));
+    }
+    for (namespace, cause) in all {
+        controller.metrics.rollouts.blocked(controller.flavour, &namespace, &cause, time);
     }
 }
 

@@ -1,30 +1,28 @@
-//! The operator's metrics. Labels are bounded. Only the series for each object hold names, and a flag
-//! switches them off.
+//! The operator's metrics. Labels are bounded. Only the series for each object hold its name, and only these and
+//! the ones of rollouts that of a namespace. Flags switch both off.
 //!
 //! Metrics that every controller has use the common names ([`standard`]); the others begin with
 //! `rollwright_`. docs/reference/metrics.md lists all of them.
 
 pub(crate) mod objects;
 pub(crate) mod queue;
+pub(crate) mod rollouts;
 pub(crate) mod standard;
 pub(crate) mod traffic;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use plan::Turn;
+use plan::Flavour;
 use prometheus::core::Collector;
 use prometheus::{
-    Encoder, GaugeVec, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
-    Registry, TextEncoder,
+    Encoder, GaugeVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder,
 };
 
+use rollouts::Rollouts;
 use standard::Standard;
 
 /// Before the name of every metric of ours.
 const PREFIX: &str = "rollwright_";
-/// Rollouts take from seconds to hours.
-const ROLLOUT_BUCKETS: [f64; 11] =
-    [5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 1800.0, 3600.0, 7200.0];
 
 /// What is done to ReplicaSets.
 const SET_WRITES: [&str; 7] = ["create", "scale_up", "scale_down", "update", "delete", "adopt", "release"];
@@ -42,10 +40,8 @@ pub(crate) struct Metrics {
     pub(crate) passes: IntCounterVec,
     /// Requests by verb, kind and status code.
     pub(crate) requests: IntCounterVec,
-    /// Turns of rollouts by flavour; see [`plan::Turn`].
-    pub(crate) rollouts: IntCounterVec,
-    /// Seconds from the start of a rollout to its completion, by flavour.
-    pub(crate) rollout_seconds: HistogramVec,
+    /// How rollouts end.
+    pub(crate) rollouts: Rollouts,
     /// Writes to ReplicaSets by flavour and kind.
     pub(crate) set_writes: IntCounterVec,
     /// Cached objects by flavour and kind.
@@ -84,11 +80,6 @@ impl Metrics {
         let registry = Registry::new();
         let r = &registry;
         register_process(r)?;
-        let rollout_seconds = HistogramOpts::new(
-            named("rollout_duration_seconds"),
-            "Time from the start of a rollout to its completion.",
-        )
-        .buckets(ROLLOUT_BUCKETS.to_vec());
         let metrics = Self {
             standard: Standard::new(r)?,
             passes: counters(r, "passes_total", "Reconciles of a Deployment.", &["api", "result"])?,
@@ -98,8 +89,7 @@ impl Metrics {
                 "Requests to the API server.",
                 &["verb", "kind", "code"],
             )?,
-            rollouts: counters(r, "rollouts_total", "Rollouts by outcome.", &["api", "outcome"])?,
-            rollout_seconds: add(r, HistogramVec::new(rollout_seconds, &["api"])?)?,
+            rollouts: Rollouts::new(r)?,
             set_writes: counters(r, "replicaset_writes_total", "Writes to ReplicaSets.", &["api", "kind"])?,
             cached: gauges(r, "cached_objects", "Objects in the cache.")?,
             waiting: waiting(r)?,
@@ -154,14 +144,12 @@ impl Metrics {
     }
 
     /// Shows what there is to count for an API from the start: a rate needs a zero.
-    pub(crate) fn begin(&self, api: &str) {
-        for turn in Turn::ALL {
-            self.rollouts.with_label_values(&[api, turn.as_str()]);
-        }
+    pub(crate) fn begin(&self, flavour: Flavour) {
+        self.rollouts.begin(flavour);
+        let api = flavour.api_version();
         for kind in SET_WRITES {
             self.set_writes.with_label_values(&[api, kind]);
         }
-        self.rollout_seconds.with_label_values(&[api]);
         self.rivalries.with_label_values(&[api]);
         self.newer_specs.with_label_values(&[api]);
     }

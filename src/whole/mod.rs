@@ -8,6 +8,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod blocked;
+mod counted;
 mod faults;
 mod figures;
 mod law;

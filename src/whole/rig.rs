@@ -216,6 +216,12 @@ impl Rig {
         conditions.any(|condition| condition["reason"] == "ProgressDeadlineExceeded")
     }
 
+    /// What the operator has at `/metrics`.
+    pub(super) fn metrics(&self) -> String {
+        let controller = &self.operator.as_ref().unwrap().controllers[0];
+        String::from_utf8(controller.metrics.render().unwrap()).unwrap()
+    }
+
     /// How many passes there have been, of any outcome.
     pub(super) fn passes(&self) -> u64 {
         let controller = &self.operator.as_ref().unwrap().controllers[0];

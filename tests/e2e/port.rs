@@ -141,21 +141,24 @@ async fn rollouts_are_told_once(world: World) -> Outcome {
         ready(&world, port).await?;
         world.complete("web").await?;
     }
-    let complete = |web: &str| web.contains("outcome=\"completed\"} 1\n") && web.contains("_count{api=");
+    let trigger = if world.flavour.is_ours() { "NewImage" } else { "" };
+    let labels = |outcome: &str| {
+        let (api, namespace) = (world.flavour.api_version(), &world.namespace);
+        format!("api=\"{api}\",namespace=\"{namespace}\",outcome=\"{outcome}\"")
+    };
+    let ended = |outcome: &str, count: u8| {
+        format!("rollwright_rollouts_total{{{},trigger=\"{trigger}\"}} {count}\n", labels(outcome))
+    };
+    let complete = |text: &str| text.contains(&ended("Succeeded", 1));
     let metrics = world
         .wait("the rollout in the metrics", async || {
             let text = get(port, "/metrics", None).await.map_err(|failure| NotYet(failure.0))?;
             if complete(&text) { Ok(text) } else { Err(NotYet(text)) }
         })
         .await?;
-    ensure(
-        metrics.contains("outcome=\"started\"} 0\n"),
-        "a start that was counted before the kill",
-        &metrics,
-    )?;
-    let measured =
-        format!("rollwright_rollout_duration_seconds_count{{api=\"{}\"}} 1\n", world.flavour.api_version());
-    ensure(metrics.contains(&measured), "the rollout's duration, by the age of its set", &metrics)?;
+    ensure(metrics.contains(&ended("Failed", 0)), "the other outcomes", &metrics)?;
+    let measured = format!("rollwright_rollout_duration_seconds_count{{{}}} 1\n", labels("Succeeded"));
+    ensure(metrics.contains(&measured), "the duration, by the record or the age of its set", &metrics)?;
     event_written(&world, "NewReplicaSetAvailable", "revision 3").await?;
     world.patch("web", &deadline(pods_patch("app:v4", NEVER_READY, &json!("true")), 4)).await?;
     let late = ("False".to_owned(), "ProgressDeadlineExceeded".to_owned());

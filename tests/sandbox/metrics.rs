@@ -32,9 +32,13 @@ async fn scraped() -> (Sandbox, String) {
     sandbox.ok(&["create", "deployment", "shop", "--image=shop:v1"]).await;
     let text = wait_for("both rollouts in the metrics", Duration::from_secs(60), async || {
         let text = get(&address, "/metrics").await;
-        let done =
-            |api: &str| format!("rollwright_rollouts_total{{api=\"{api}\",outcome=\"completed\"}} 1\n");
-        let all = ["rollwright.dev/v1", "apps/v1"].into_iter().all(|api| text.contains(&done(api)));
+        let done = |(api, trigger): (&str, &str)| {
+            let labels =
+                format!("api=\"{api}\",namespace=\"default\",outcome=\"Succeeded\",trigger=\"{trigger}\"");
+            format!("rollwright_rollouts_total{{{labels}}} 1\n")
+        };
+        let all = [("rollwright.dev/v1", "TemplateChanged"), ("apps/v1", "")];
+        let all = all.into_iter().all(|rollout| text.contains(&done(rollout)));
         if all { Ok(text) } else { Err(NotYet(text)) }
     });
     let text = text.await.unwrap_or_else(|error| panic!("{error}"));

@@ -130,6 +130,9 @@ volumes:
 {{- if not .Values.metrics.objectMetrics }}
 - --object-metrics=false
 {{- end }}
+{{- if not .Values.metrics.namespaceMetrics }}
+- --namespace-metrics=false
+{{- end }}
 {{- if ne .Values.metrics.auth "none" }}
 - --metrics-auth={{ .Values.metrics.auth }}
 {{- end }}

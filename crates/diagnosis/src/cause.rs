@@ -34,6 +34,23 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// All of them.
+    pub const ALL: [Self; 13] = [
+        Self::ImagePull,
+        Self::ContainerConfig,
+        Self::CrashLoop,
+        Self::ReadinessProbe,
+        Self::Unschedulable,
+        Self::Volume,
+        Self::Quota,
+        Self::AdmissionWebhook,
+        Self::AdmissionPolicy,
+        Self::PodSecurity,
+        Self::Refused,
+        Self::Terminating,
+        Self::Unknown,
+    ];
+
     /// The word for programs.
     #[must_use]
     pub fn as_str(self) -> &'static str {

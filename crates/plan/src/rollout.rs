@@ -9,6 +9,7 @@ use crate::action::{Action, Event, StatusWrite, UpdateReplicaSet};
 use crate::conditions::Condition;
 use crate::keys::{REVISION, REVISION_HISTORY, condition, reason};
 use crate::observed::Workload;
+use crate::record::Outcome;
 use crate::revision::Revision;
 use crate::status::Status;
 use crate::why::Why;
@@ -24,25 +25,29 @@ pub enum Turn {
     DeadlineExceeded,
     /// Another template came before this one was through.
     Superseded,
-    /// The template of an earlier revision came back, before this one was through or after.
+    /// The template of an earlier revision came before this one was through.
+    Cancelled,
+    /// The same, or the template of an earlier revision came after this one was through.
     RolledBack,
 }
 
 impl Turn {
-    /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Started, Self::Completed, Self::DeadlineExceeded, Self::Superseded, Self::RolledBack];
-
-    /// The word for it in metrics.
+    /// How a rollout ends by it, if it does.
     #[must_use]
-    pub fn as_str(self) -> &'static str {
+    pub fn outcome(self) -> Option<Outcome> {
         match self {
-            Self::Started => "started",
-            Self::Completed => "completed",
-            Self::DeadlineExceeded => "deadline_exceeded",
-            Self::Superseded => "superseded",
-            Self::RolledBack => "rolled_back",
+            Self::Completed => Some(Outcome::Succeeded),
+            Self::DeadlineExceeded => Some(Outcome::Failed),
+            Self::Superseded => Some(Outcome::Superseded),
+            Self::Cancelled => Some(Outcome::Cancelled),
+            Self::Started | Self::RolledBack => None,
         }
+    }
+
+    /// Whether it shows that a change has failed. No change shows that twice.
+    #[must_use]
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::DeadlineExceeded | Self::RolledBack)
     }
 }
 
@@ -59,6 +64,9 @@ pub fn turns(workload: &Workload, action: &Action) -> Vec<Turn> {
         }
         Action::UpdateReplicaSet(update) if takes_up_again(workload, update) => {
             turns.push(Turn::Started);
+            if is_under_way(&workload.status) {
+                turns.push(Turn::Cancelled);
+            }
             // Late is late already: no rollout fails twice.
             if reason_of(&workload.status) != Some(reason::PROGRESS_DEADLINE_EXCEEDED) {
                 turns.push(Turn::RolledBack);

@@ -1,11 +1,12 @@
-//! Metrics of a queue, which has them whenever somebody reads metrics.
+//! Metrics of a queue and of the cache, which have them whenever somebody reads metrics.
 
+use std::collections::BTreeSet;
 use std::sync::Weak;
 
 use super::Metrics;
 use crate::reconcile::controller::Controller;
 
-/// Reads the queue of a controller whenever metrics are read.
+/// Reads the queue and the namespaces of a controller whenever metrics are read.
 pub(crate) fn watch(metrics: &Metrics, controller: Weak<Controller>) {
     metrics.before_reading(move || {
         let Some(controller) = controller.upgrade() else { return };
@@ -19,5 +20,17 @@ pub(crate) fn watch(metrics: &Metrics, controller: Weak<Controller>) {
         meters.adds.inc_by(reading.added.saturating_sub(meters.adds.get()));
         meters.unfinished_seconds.set(reading.unfinished.as_secs_f64());
         meters.longest_seconds.set(reading.longest.as_secs_f64());
+        controller.metrics.rollouts.observe(controller.flavour, &namespaces(&controller));
     });
+}
+
+/// Those with Deployments.
+fn namespaces(controller: &Controller) -> BTreeSet<String> {
+    let mut namespaces = BTreeSet::new();
+    for key in controller.index().keys() {
+        if !namespaces.contains(&key.namespace) {
+            namespaces.insert(key.namespace.clone());
+        }
+    }
+    namespaces
 }
