@@ -1,13 +1,20 @@
 """Checks the Grafana dashboard, and prints its expressions as rules that promtool can check."""
 
 import json
+import re
 import sys
 
 VARIABLES = {
     "$__rate_interval": "5m",
     "$namespace": ".*",
+    "$deployment": ".*",
     "$job": ".*",
     "$api": ".*",
+}
+# Metrics with these labels. A panel shows only what the variables select.
+LABELLED = {
+    "deployment": r"rollwright_(deployment_|rollout_blocked$)",
+    "namespace": r"rollwright_(deployment_|rollouts?_|change_failures_|restore_)",
 }
 KINDS = {"row", "stat", "timeseries", "table"}
 
@@ -20,6 +27,7 @@ def main(path: str) -> None:
     variables = {entry["name"]: entry for entry in dashboard["templating"]["list"]}
     assert variables["datasource"]["type"] == "datasource", "a data source to choose"
     assert variables["datasource"]["query"] == "prometheus", "of type Prometheus"
+    assert set(VARIABLES) == {"$__rate_interval"} | {f"${name}" for name in variables} - {"$datasource"}, "variables"
     ids, cells, expressions = set(), set(), []
     for panel in dashboard["panels"]:
         name = panel["title"]
@@ -41,6 +49,10 @@ def main(path: str) -> None:
             for source in (panel["datasource"], target["datasource"]):
                 assert source == {"type": "prometheus", "uid": "${datasource}"}, f"{name}: data source"
             expression = target["expr"]
+            for metric, selector in re.findall(r"\b(rollwright_\w+){(.*?)}", expression):
+                for label, metrics in LABELLED.items():
+                    is_selected = f'{label}=~"${label}"' in selector
+                    assert is_selected or not re.match(metrics, metric), f"{name}: ${label} in {expression}"
             for variable, value in VARIABLES.items():
                 expression = expression.replace(variable, value)
             assert "$" not in expression, f"{name}: unknown variable in {expression}"
