@@ -65,10 +65,7 @@ fn opening(decisions: &Decisions<'_>, revision: i64, status: &Status, now: Times
     let author = if trigger == Trigger::Rollback {
         status.ours.rollback.as_ref().and_then(|record| record.author.clone())
     } else {
-        let user = workload.annotations.get(CHANGED_BY).cloned();
-        let author = workload.authors.template.clone();
-        let author = author.or_else(|| user.is_some().then(Author::default));
-        author.map(|author| Author { user, ..author })
+        Author::with_user(workload.authors.template.clone(), workload.annotations.get(CHANGED_BY))
     };
     let declared = decisions.sets.declared().and_then(|set| set.labels.get(HASH_LABEL));
     let created = decisions.creation.as_ref().map(|creation| &creation.set.hash);

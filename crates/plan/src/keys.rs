@@ -13,7 +13,8 @@ pub const MANAGED_LABEL: &str = "rollwright.dev/managed";
 pub const MANAGED_VALUE: &str = "true";
 /// Fingerprints of the templates that a ReplicaSet stands for, comma-separated (our kind only).
 pub const FINGERPRINTS: &str = "rollwright.dev/fingerprints";
-/// The person who last changed the template, as a policy of the cluster notes it; copied to ReplicaSets.
+/// The person who last changed the template or asked for a rollback, as a policy of the cluster notes it;
+/// copied to ReplicaSets, and not restored by a rollback.
 pub const CHANGED_BY: &str = "rollwright.dev/changed-by";
 /// What the operator remembers of a ReplicaSet's rollouts, as versioned JSON (our kind only).
 pub const ROLLOUT: &str = "rollwright.dev/rollout";

@@ -21,6 +21,8 @@ const OUTLINE: usize = 24 + QUOTES;
 const IMAGES_MAX: usize = 8;
 /// The most bytes of a text that has others beside it: a name, or a reason.
 const NAME_MAX: usize = 48;
+/// The most bytes of a user's name: that of a service account has its namespace in it.
+const USER_MAX: usize = 64;
 /// All ids are below this: what every reader of JSON can hold.
 pub const ID_MAX: i64 = (1 << 53) - 1;
 
@@ -62,6 +64,15 @@ pub struct Author {
     pub operation: String,
     /// The person, if a policy of the cluster notes it.
     pub user: Option<String>,
+}
+
+impl Author {
+    /// The author with the person, whose name is cut to its bound. `None` if nobody is known.
+    pub(crate) fn with_user(author: Option<Self>, user: Option<&String>) -> Option<Self> {
+        let user = user.map(|user| fit(user, USER_MAX));
+        let author = author.or_else(|| user.is_some().then(Self::default));
+        author.map(|author| Self { user, ..author })
+    }
 }
 
 /// Who changed `spec.replicas`, as far as it shows.
@@ -188,7 +199,7 @@ impl Record {
         if let Some(author) = &mut self.author {
             author.manager = fit(&author.manager, NAME_MAX);
             author.operation = fit(&author.operation, NAME_MAX / 4);
-            author.user = author.user.as_deref().map(|user| fit(user, NAME_MAX));
+            author.user = author.user.as_deref().map(|user| fit(user, USER_MAX));
         }
         let cause = self.cause.take();
         let images = std::mem::take(&mut self.images);

@@ -9,8 +9,9 @@ use crate::action::{Ask, Event, RollBack};
 use crate::aim::{Aim, Because};
 use crate::conditions::{Condition, Edit, whole_seconds};
 use crate::durations::ROLLBACK_REPEATED_WITHIN;
-use crate::keys::{CHANGE_CAUSE, FINGERPRINTS, Map, condition, is_never_copied, reason};
+use crate::keys::{CHANGE_CAUSE, CHANGED_BY, FINGERPRINTS, Map, condition, is_never_copied, reason};
 use crate::observed::{Observed, ReplicaSet, Workload};
+use crate::record::Author;
 use crate::revision::{self, Revision, Wanted};
 use crate::sets::Sets;
 use crate::status::{RecentRollback, RollbackRecord};
@@ -226,16 +227,17 @@ fn mark(observed: &Observed, set: &ReplicaSet, template: &Value) -> Option<Map> 
     is_missing.then(|| Map::from([(FINGERPRINTS.to_owned(), fingerprint.appended_to(&set.fingerprints))]))
 }
 
-/// The Deployment's annotations after the rollback (S10.7): those of the set come back. On our
-/// kind only the change-cause does.
+/// The Deployment's annotations after the rollback (S10.7): those of the set come back, but for who changed
+/// it: that is who asked for the rollback. On our kind only the change-cause does.
 fn annotations(observed: &Observed, set: &ReplicaSet) -> BTreeMap<String, Option<String>> {
     let present = &observed.workload.annotations;
     let mut changes = BTreeMap::new();
     if observed.flavour.goes_by_annotations() {
-        for key in present.keys().filter(|key| !is_never_copied(key)) {
+        let comes_back = |key: &str| !is_never_copied(key) && key != CHANGED_BY;
+        for key in present.keys().filter(|key| comes_back(key)) {
             changes.insert(key.clone(), None);
         }
-        for (key, value) in set.annotations.iter().filter(|(key, _)| !is_never_copied(key)) {
+        for (key, value) in set.annotations.iter().filter(|(key, _)| comes_back(key)) {
             changes.insert(key.clone(), Some(value.clone()));
         }
     } else {
@@ -269,6 +271,6 @@ fn record(
             (*revision, "RolledBack")
         }
     };
-    let (result, author) = (result.to_owned(), workload.authors.rollback.clone());
-    RollbackRecord { requested, revision, result, time, author, recent, message: None }
+    let author = Author::with_user(workload.authors.rollback.clone(), workload.annotations.get(CHANGED_BY));
+    RollbackRecord { requested, revision, result: result.to_owned(), time, author, recent, message: None }
 }

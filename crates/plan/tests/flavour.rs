@@ -5,7 +5,7 @@
 
 mod world;
 
-use plan::keys::{FINGERPRINTS, OUR_PREFIX, condition};
+use plan::keys::{CHANGED_BY, FINGERPRINTS, OUR_PREFIX, condition};
 use plan::{Action, Flavour, Map, Plan, Pod, Status, Strategy};
 use world::{OWNER, World, set, template, world};
 
@@ -200,4 +200,18 @@ fn on_our_kind_it_is() {
     assert!(!new.annotations.contains_key(&format!("{OUR_PREFIX}note")), "the user's own is not copied");
     let has_extras = |action: &Action| matches!(action, Action::WriteStatus(write) if write.status.ours.revision.is_some());
     assert!(actions(&plans).any(has_extras));
+}
+
+/// Upstream restores all annotations of the set; the person is not the one who made it.
+#[test]
+fn after_a_rollback_the_person_is_the_one_who_asked() {
+    let old = of("b", 3, "1").annotated(CHANGED_BY, "dev-1");
+    let asked = annotated(Flavour::AppsV1).with(old).with(of("a", 3, "2")).that(|it| {
+        it.rollback_to = Some(1);
+        it.annotations.insert(CHANGED_BY.to_owned(), "dev-5".to_owned());
+    });
+    let (plans, after) = settle(asked);
+    assert!(actions(&plans).any(|action| kind(action) == "roll back"));
+    let maps = [&after.observed.workload.annotations, &after.find("web-b").annotations];
+    assert_eq!(maps.map(|map| map.get(CHANGED_BY).map(String::as_str)), [Some("dev-5"); 2]);
 }

@@ -135,6 +135,7 @@ fn another_template_supersedes_a_rollout_and_a_rollback_cancels_it() {
     let workload = &mut told.world.observed.workload;
     (workload.rollback_to, workload.generation) = (Some(1), workload.generation + 1);
     (workload.authors.template, workload.authors.rollback) = (by("helm"), by("kubectl-edit"));
+    workload.annotations.insert(CHANGED_BY.to_owned(), "dev-5".to_owned());
     for _ in 0..5 {
         if told.world.observed.workload.rollback_to.is_some() {
             told.pass();
@@ -146,7 +147,14 @@ fn another_template_supersedes_a_rollout_and_a_rollback_cancels_it() {
     let cancelled = (3, 3, Some(Trigger::NewImage), Some(Outcome::Cancelled));
     let back = (4, 4, Some(Trigger::Rollback), Some(Outcome::Succeeded));
     assert_eq!(told.outcomes(), [FIRST, superseded, cancelled, back]);
-    assert_eq!(told.history[3].author, by("kubectl-edit"));
+    let author = Author { user: Some("dev-5".to_owned()), ..by("kubectl-edit").unwrap() };
+    assert_eq!(told.history[3].author, Some(author));
+    let set = told.world.observed.sets.iter().find(|set| set.size > 0).unwrap();
+    assert_eq!(
+        set.annotations.get(CHANGED_BY).map(String::as_str),
+        Some("dev-5"),
+        "the set has the name, too"
+    );
     // The same template by hand, after another one, is no rollback.
     told.world.set_template(template("c"));
     told.settle();
