@@ -1,7 +1,7 @@
 //! Revisions of a Deployment: its ReplicaSets, by the number that the controller gave them (S5.1).
 
 use api::decode::{self, Parts};
-use plan::keys::{CHANGE_CAUSE, REVISION};
+use plan::keys::{CHANGE_CAUSE, CHANGED_BY, HASH_LABEL, REVISION};
 use plan::template::without_hash_label;
 use plan::{Outline, SetStatus, Trigger};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 use crate::images;
 use crate::output::{Colour, clean, coloured, yaml};
-use crate::table::{age, line, table};
+use crate::table::{NONE, age, line, table};
 
 /// A revision.
 #[derive(Clone, Debug)]
@@ -67,13 +67,19 @@ impl Revision {
         self.annotations().find(|(key, _)| *key == wanted).map(|(_, value)| value)
     }
 
+    fn hash(&self) -> Option<&str> {
+        self.set.pointer("/metadata/labels")?.get(HASH_LABEL)?.as_str()
+    }
+
     /// For programs, with members beside its own.
     pub(crate) fn document(&self, more: &[(&str, Value)]) -> Value {
         let own = [
             ("revision", json!(self.number)),
             ("replicaSet", json!(self.set_name())),
+            ("hash", json!(self.hash())),
             ("images", json!(images::of(&self.template))),
             ("changeCause", json!(self.annotation(CHANGE_CAUSE))),
+            ("changedBy", json!(self.annotation(CHANGED_BY))),
             ("created", json!(self.created())),
             ("replicas", json!(self.desired())),
             ("readyReplicas", json!(self.ready())),
@@ -133,10 +139,29 @@ pub(crate) fn listing(revisions: &[Revision], now: jiff::Timestamp) -> String {
             &revision.images(),
             &format!("{}/{}", revision.ready(), revision.desired()),
             &age(revision.created(), now),
-            &clean(revision.annotation(CHANGE_CAUSE).unwrap_or("<none>")),
+            &clean(revision.annotation(CHANGE_CAUSE).unwrap_or(NONE)),
         ]));
     }
     table(&lines)
+}
+
+/// The table of `history` for an API that keeps no records: what the ReplicaSets show of each rollout.
+pub(crate) fn outline(revisions: &[Revision], now: jiff::Timestamp) -> String {
+    let heading =
+        line(["REVISION", "HASH", "IMAGES", "TRIGGER", "AUTHOR", "READY", "CREATED", "CHANGE-CAUSE"]);
+    let lines = revisions.iter().zip(triggers(revisions)).rev().map(|(revision, trigger)| {
+        line([
+            &revision.number.to_string(),
+            &clean(revision.hash().unwrap_or(NONE)),
+            &revision.images(),
+            trigger.map_or(NONE, Trigger::as_str),
+            &clean(revision.annotation(CHANGED_BY).unwrap_or(NONE)),
+            &format!("{}/{}", revision.ready(), revision.desired()),
+            &age(revision.created(), now),
+            &clean(revision.annotation(CHANGE_CAUSE).unwrap_or(NONE)),
+        ])
+    });
+    table(&[heading].into_iter().chain(lines).collect::<Vec<_>>())
 }
 
 /// What changed from one template to another: lines with `-`, `+` or a blank in front; empty if nothing.
@@ -202,6 +227,26 @@ mod tests {
         let found = revisions(vec![set("2", "app:2"), found[2].set.clone()]);
         assert_eq!(triggers(&found), [Some(Trigger::Restart), None]);
         assert_eq!(triggers(&[]), []);
+    }
+
+    #[test]
+    fn an_outline_shows_what_the_sets_do() {
+        let mut new = set("2", "app:2");
+        new["metadata"]["labels"] = json!({"pod-template-hash": "5f9c"});
+        new["metadata"]["annotations"][CHANGED_BY] = json!("dev-1\u{1b}[2J");
+        new["metadata"]["annotations"][CHANGE_CAUSE] = json!("release 2");
+        new["metadata"]["creationTimestamp"] = json!("2026-04-01T12:00:00Z");
+        new["status"] = json!({"replicas": 1, "readyReplicas": 1});
+        let found = revisions(vec![set("1", "app:1"), new]);
+        let text = outline(&found, "2026-04-01T12:01:00Z".parse().unwrap_or_default());
+        let lines: Vec<Vec<&str>> = text
+            .lines()
+            .map(|line| line.split("   ").map(str::trim).filter(|cell| !cell.is_empty()).collect())
+            .collect();
+        let cells = ["REVISION", "HASH", "IMAGES", "TRIGGER", "AUTHOR", "READY", "CREATED", "CHANGE-CAUSE"];
+        assert_eq!(lines[0], cells);
+        assert_eq!(lines[1][..5], ["1", "<none>", "app:1", "<none>", "<none>"]);
+        assert_eq!(lines[2], ["2", "5f9c", "app:2", "NewImage", "dev-1 [2J", "1/1", "60s", "release 2"]);
     }
 
     #[test]

@@ -4,11 +4,11 @@ use api::{Author, DeploymentStatus, Rollout};
 use jiff::Timestamp;
 
 use crate::output::clean;
-use crate::table::{age, line, table};
+use crate::table::{NONE, age, line, table};
 
 /// What `history` says of apps/v1, which has no place for records.
-pub(crate) const FROM_SETS: &str =
-    "From the ReplicaSets: apps/v1 keeps no record of who began a rollout and how it ended.\n";
+pub(crate) const OUTLINE: &str = "This is an outline, from the ReplicaSets: apps/v1 keeps no record of a rollout, \
+                                  such as when it began and how it ended.\n";
 
 /// The rollouts that the status shows, oldest first.
 pub(crate) fn of(status: &DeploymentStatus) -> Vec<&Rollout> {
@@ -35,8 +35,6 @@ pub(crate) fn listing(rollouts: &[&Rollout], now: Timestamp) -> String {
     });
     table(&[heading].into_iter().chain(lines).collect::<Vec<_>>())
 }
-
-const NONE: &str = "<none>";
 
 /// The person, if somebody noted one, and the program.
 fn author(author: Option<&Author>) -> String {

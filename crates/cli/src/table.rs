@@ -19,6 +19,9 @@ pub(crate) fn table(lines: &[Vec<String>]) -> String {
     text
 }
 
+/// What stands in a cell for which there is nothing.
+pub(crate) const NONE: &str = "<none>";
+
 /// A line of cells.
 pub(crate) fn line<const N: usize>(cells: [&str; N]) -> Vec<String> {
     cells.iter().map(|cell| (*cell).to_owned()).collect()

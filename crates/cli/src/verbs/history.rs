@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use crate::args::HistoryArguments;
 use crate::code::Code;
 use crate::failure::Failure;
-use crate::history::{Revision, difference, find, listing, revisions, triggers};
+use crate::history::{Revision, difference, find, listing, outline, revisions, triggers};
 use crate::output::{document, print, yaml};
-use crate::rollouts::{self, FROM_SETS};
+use crate::rollouts::{self, OUTLINE};
 use crate::verbs::subject::Subject;
 
 /// `history`.
@@ -41,14 +41,20 @@ pub(crate) async fn history(subject: &Subject, arguments: &HistoryArguments) -> 
             let documents: Vec<Value> = all.iter().zip(triggers(&all)).rev().map(described).collect();
             let names: Vec<String> =
                 all.iter().rev().map(|revision| format!("replicaset.apps/{}", revision.set_name())).collect();
-            let shown = json!({"name": name, "revisions": documents, "rollouts": rollouts});
+            let shown = json!({
+                "name": name, "isOutline": !has_records, "revisions": documents, "rollouts": rollouts,
+            });
             document(format, &shown, &names)?;
         }
         None => {
             let now = jiff::Timestamp::now();
-            let told = if has_records { rollouts::listing(&rollouts, now) } else { FROM_SETS.to_owned() };
+            let (sets, told) = if has_records {
+                (listing(&all, now), rollouts::listing(&rollouts, now))
+            } else {
+                (outline(&all, now), OUTLINE.to_owned())
+            };
             let gap = if told.is_empty() { "" } else { "\n" };
-            print(&format!("{name}\n{}{gap}{told}", listing(&all, now)))?;
+            print(&format!("{name}\n{sets}{gap}{told}"))?;
         }
     }
     Ok(Code::Done)
