@@ -88,7 +88,7 @@ fn one(text: &str, kind: &str) -> Value {
 
 #[test]
 fn wrong_values_are_refused() {
-    let cases: [(&[&str], &[&str]); 20] = [
+    let cases: [(&[&str], &[&str]); 22] = [
         (&["replicas=2"], &["additional properties 'replicas' not allowed"]),
         (&["metrics.serviceMonitor.enable=true"], &["/metrics/serviceMonitor", "'enable' not allowed"]),
         (&["replicaCount=two"], &["/replicaCount", "want integer"]),
@@ -115,6 +115,11 @@ fn wrong_values_are_refused() {
             &["metrics.podMonitor.enabled", "twice"],
         ),
         (&["serviceAccount.create=false"], &["serviceAccount.name", "name the account"]),
+        (
+            &["changedBy.enabled=true", "rbac.create=false", "serviceAccount.create=false"],
+            &["serviceAccount.name", "name the account"],
+        ),
+        (&["changedBy.operators={}"], &["/changedBy/operators/0", "minLength"]),
     ];
     for (values, words) in cases {
         let flags: Vec<String> = values.iter().map(|value| format!("--set={value}")).collect();

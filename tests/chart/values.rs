@@ -8,8 +8,8 @@ use cluster::Binary;
 use serde_json::Value;
 
 /// Files `ci/NAME-values.yaml` of the chart; the first is the chart as it comes.
-pub(crate) const SETS: [&str; 8] =
-    ["default", "ha", "namespaced", "monitoring", "no-crds", "pinned", "minimal", "shard"];
+pub(crate) const SETS: [&str; 9] =
+    ["default", "ha", "namespaced", "monitoring", "no-crds", "pinned", "minimal", "shard", "changed-by"];
 
 /// A path in the repository.
 pub(crate) fn path(relative: &str) -> PathBuf {

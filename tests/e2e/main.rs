@@ -35,6 +35,7 @@
 )]
 #![expect(clippy::indexing_slicing, reason = "a missing field of a JSON document is a failed test")]
 
+mod authors;
 mod autoscaling;
 mod bad_input;
 mod blockers;
@@ -112,6 +113,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     rollback::SCENARIOS,
     progress::SCENARIOS,
     history::SCENARIOS,
+    authors::SCENARIOS,
     ownership::SCENARIOS,
     deletion::SCENARIOS,
     obstacles::SCENARIOS,

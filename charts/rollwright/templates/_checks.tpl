@@ -37,7 +37,8 @@
 {{- if and (not (kindIs "invalid" $budget.minAvailable)) (not (kindIs "invalid" $budget.maxUnavailable)) }}
 {{- fail "podDisruptionBudget: set minAvailable or maxUnavailable, not both" }}
 {{- end }}
-{{- if and $values.rbac.create (not $values.serviceAccount.create) (not $values.serviceAccount.name) }}
+{{- $trusted := or $values.rbac.create $values.changedBy.enabled }}
+{{- if and $trusted (not $values.serviceAccount.create) (not $values.serviceAccount.name) }}
 {{- fail "serviceAccount.name: with serviceAccount.create=false, name the account; the chart does not give rights to `default`" }}
 {{- end }}
 {{- end }}
