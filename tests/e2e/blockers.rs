@@ -23,17 +23,17 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 ];
 
 const SECRET: &str = "password=hunter2";
-const SOON: &str = "--blocked-after=2s";
+pub(crate) const SOON: &str = "--blocked-after=2s";
 
 /// An operator with a port.
-struct Seat {
-    world: World,
+pub(crate) struct Seat {
+    pub(crate) world: World,
     port: u16,
     operator: Operator,
 }
 
 impl Seat {
-    async fn take(world: World, more: &[&str]) -> Outcome<Self> {
+    pub(crate) async fn take(world: World, more: &[&str]) -> Outcome<Self> {
         let port = free_port()?;
         let operator = operator(&world, port, more).await?;
         Ok(Self { world, port, operator })
@@ -53,7 +53,7 @@ impl Seat {
     }
 
     /// Waits until this cause is reported everywhere where this API has a place for it.
-    async fn is_blocked(&self, name: &str, cause: &str, text: &str) -> Outcome {
+    pub(crate) async fn is_blocked(&self, name: &str, cause: &str, text: &str) -> Outcome {
         let what = format!("{name} being blocked by {cause}");
         self.world
             .wait(&what, async || {
@@ -109,19 +109,29 @@ fn blockers(deployment: &Deployment) -> Vec<Value> {
     deployment.value.pointer("/status/blockers").and_then(Value::as_array).cloned().unwrap_or_default()
 }
 
-fn of_pods(patch: &Value) -> Value {
+pub(crate) fn of_pods(patch: &Value) -> Value {
     json!({"spec": {"template": patch}})
 }
 
 /// The event that a kubelet writes, once there is a pod that it can be about.
 async fn report_failing_probe(world: &World, name: &str, message: &str) -> Outcome {
+    report(world, (name, NEVER_READY), "Unhealthy", message).await
+}
+
+/// The same of any reason, about a pod of the Deployment with this annotation.
+pub(crate) async fn report(
+    world: &World,
+    (name, annotation): (&str, &str),
+    reason: &str,
+    message: &str,
+) -> Outcome {
     let is_late = |pod: &&Pod| {
         let annotations = pod.metadata.annotations.clone().unwrap_or_default();
         let labels = pod.metadata.labels.clone().unwrap_or_default();
-        labels.get("app").map(String::as_str) == Some(name) && annotations.contains_key(NEVER_READY)
+        labels.get("app").map(String::as_str) == Some(name) && annotations.contains_key(annotation)
     };
     let pod = world
-        .wait("a pod that is never ready", async || {
+        .wait("a pod that is not ready", async || {
             let pods = world.pods().await.map_err(|failure| NotYet(failure.0))?;
             pods.iter().find(is_late).cloned().ok_or_else(|| NotYet("no such pod".to_owned()))
         })
@@ -130,7 +140,7 @@ async fn report_failing_probe(world: &World, name: &str, message: &str) -> Outco
         "apiVersion": "v1", "kind": "Event", "metadata": {"name": format!("{name}.probe")},
         "involvedObject": {"apiVersion": "v1", "kind": "Pod", "namespace": world.namespace,
                            "name": pod.metadata.name, "uid": pod.metadata.uid},
-        "type": "Warning", "reason": "Unhealthy", "message": message,
+        "type": "Warning", "reason": reason, "message": message,
     });
     world.kubectl.apply(&event.to_string()).await?;
     Ok(())

@@ -39,6 +39,7 @@ mod authors;
 mod autoscaling;
 mod bad_input;
 mod blockers;
+mod causes;
 mod churn;
 mod clients;
 mod command_line;
@@ -100,6 +101,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     shadow::SCENARIOS,
     port::SCENARIOS,
     blockers::SCENARIOS,
+    causes::SCENARIOS,
     interruptions::SCENARIOS,
     older_library::SCENARIOS,
     upgrade::SCENARIOS,

@@ -139,38 +139,52 @@ fn deny(message: &str) -> Verdict {
     Verdict::Deny { code: 403, message: message.to_owned() }
 }
 
+/// A policy that denies all new pods of the namespace, once it is in force.
+pub(crate) struct DenyPods(String);
+
+impl DenyPods {
+    pub(crate) async fn install(world: &World) -> Outcome<Self> {
+        let name = format!("{}.example.com", world.namespace);
+        let kind = |kind: &str, spec: &Value| {
+            json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind,
+               "metadata": {"name": name}, "spec": spec})
+        };
+        let pods = json!({"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]});
+        let policy = kind(
+            "ValidatingAdmissionPolicy",
+            &json!({"matchConstraints": {"resourceRules": [pods]},
+                "validations": [{"expression": "false", "message": "no pods today"}]}),
+        );
+        let namespace = json!({"matchLabels": {"kubernetes.io/metadata.name": world.namespace}});
+        let binding = kind(
+            "ValidatingAdmissionPolicyBinding",
+            &json!({"policyName": name, "validationActions": ["Deny"],
+                "matchResources": {"namespaceSelector": namespace}}),
+        );
+        world.kubectl.apply(&policy.to_string()).await?;
+        world.kubectl.apply(&binding.to_string()).await?;
+        world
+            .wait("the policy being in force", async || {
+                let attempt = ["run", "probe", "--image=app:v1", "--dry-run=server"];
+                until(world.kubectl.run(&attempt).await.is_err(), "a pod is accepted")
+            })
+            .await?;
+        Ok(Self(name))
+    }
+
+    pub(crate) async fn remove(self, world: &World) -> Outcome {
+        world.kubectl.run(&["delete", "validatingadmissionpolicybinding", &self.0]).await?;
+        world.kubectl.run(&["delete", "validatingadmissionpolicy", &self.0]).await?;
+        Ok(())
+    }
+}
+
 async fn pods_that_a_policy_denies(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 1)).await?;
-    let name = format!("{}.example.com", world.namespace);
-    let kind = |kind: &str, spec: &Value| {
-        json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind,
-               "metadata": {"name": name}, "spec": spec})
-    };
-    let pods =
-        json!({"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]});
-    let policy = kind(
-        "ValidatingAdmissionPolicy",
-        &json!({"matchConstraints": {"resourceRules": [pods]},
-                "validations": [{"expression": "false", "message": "no pods today"}]}),
-    );
-    let namespace = json!({"matchLabels": {"kubernetes.io/metadata.name": world.namespace}});
-    let binding = kind(
-        "ValidatingAdmissionPolicyBinding",
-        &json!({"policyName": name, "validationActions": ["Deny"],
-                "matchResources": {"namespaceSelector": namespace}}),
-    );
-    world.kubectl.apply(&policy.to_string()).await?;
-    world.kubectl.apply(&binding.to_string()).await?;
-    world
-        .wait("the policy being in force", async || {
-            let attempt = ["run", "probe", "--image=app:v1", "--dry-run=server"];
-            until(world.kubectl.run(&attempt).await.is_err(), "a pod is accepted")
-        })
-        .await?;
+    let policy = DenyPods::install(&world).await?;
     world.set_image("web", "app:v2").await?;
     is(&world, "web", "AdmissionPolicy", 1, "no pods today").await?;
-    world.kubectl.run(&["delete", "validatingadmissionpolicybinding", &name]).await?;
-    world.kubectl.run(&["delete", "validatingadmissionpolicy", &name]).await?;
+    policy.remove(&world).await?;
     is(&world, "web", "Complete", 0, "").await
 }
 

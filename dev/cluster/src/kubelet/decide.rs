@@ -18,6 +18,8 @@ pub(super) enum Shape {
     Ready,
     /// At least one image cannot be pulled.
     ImagePull,
+    /// Containers wait for what the pod's annotation names.
+    Waiting,
     /// At least one container crashes again and again.
     Crashing {
         restarts: u64,
@@ -85,6 +87,9 @@ fn shape(
     let ready_at = bound + ready_after;
     if pod.spec.containers.iter().any(super::pod::Container::is_bad) {
         return (Some(Shape::ImagePull), None);
+    }
+    if pod.waits().is_some() {
+        return (Some(Shape::Waiting), None);
     }
     let crashing = pod.spec.containers.iter().any(super::pod::Container::is_crashing);
     if crashing && !pod.runs_to_completion() {
@@ -162,6 +167,8 @@ mod tests {
         check(&pod("app:1", &plain, "Never"), SECOND, show(Shape::Succeeded));
         check(&pod("crash:1", &plain, "Never"), SECOND, show(Shape::Failed));
         check(&pod("app:1", &json!({NEVER: "true"}), "Always"), SECOND, show(Shape::NotReady));
+        let waits = json!({super::super::WAITS: "ContainerCreating"});
+        check(&pod("app:1", &waits, "Always"), SECOND, show(Shape::Waiting));
         let slow = pod("app:1", &json!({super::super::READY_AFTER_MS: "5000"}), "Always");
         check(&slow, SECOND, show(Shape::NotReady));
         check(&slow, 6 * SECOND, show(Shape::Ready));

@@ -11,6 +11,7 @@
 //! | [`READY_AFTER_MS`] | becomes ready that long after it was scheduled |
 //! | [`UNREADY_AFTER_MS`] | becomes unready again that long after it was ready |
 //! | [`NEVER_READY`]` = "true"` | runs but is not ready; may be set and removed at any time |
+//! | [`WAITS`] | the containers wait for this reason, and the pod stays pending |
 //! | [`LAST_WORDS`] | the termination message of a `crash` image |
 //! | [`TERMINATE_AFTER_MS`] | lingers that long after it was deleted |
 //!
@@ -31,7 +32,7 @@ use tokio::sync::{oneshot, watch};
 use crate::background::Background;
 use crate::error::Error;
 
-pub use pod::{LAST_WORDS, NEVER_READY, READY_AFTER_MS, TERMINATE_AFTER_MS, UNREADY_AFTER_MS};
+pub use pod::{LAST_WORDS, NEVER_READY, READY_AFTER_MS, TERMINATE_AFTER_MS, UNREADY_AFTER_MS, WAITS};
 
 /// Name of the node that all pods run on.
 pub const NODE_NAME: &str = "fake-node";

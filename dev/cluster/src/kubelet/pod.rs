@@ -17,6 +17,8 @@ pub const UNREADY_AFTER_MS: &str = "fake.rollwright.dev/unready-after-ms";
 pub const TERMINATE_AFTER_MS: &str = "fake.rollwright.dev/terminate-after-ms";
 /// Annotation: what a crashing container writes as its termination message.
 pub const LAST_WORDS: &str = "fake.rollwright.dev/last-words";
+/// Annotation: why containers wait instead of starting, as `Reason: message`.
+pub const WAITS: &str = "fake.rollwright.dev/waits";
 /// Annotation: `"true"` keeps a pod from being ready.
 pub const NEVER_READY: &str = "fake.rollwright.dev/never-ready";
 
@@ -77,6 +79,12 @@ impl Container {
 impl SlimPod {
     pub(super) fn last_words(&self) -> &str {
         self.annotation(LAST_WORDS).unwrap_or_default()
+    }
+
+    /// Reason and message of containers that wait.
+    pub(super) fn waits(&self) -> Option<(&str, &str)> {
+        let text = self.annotation(WAITS)?;
+        Some(text.split_once(": ").unwrap_or((text, "")))
     }
 
     pub(super) fn name(&self) -> &str {

@@ -31,7 +31,7 @@ pub(super) fn patch(
         .spec
         .containers
         .iter()
-        .map(|container| container_status(container, shown.shape, pod.last_words(), (start, now)))
+        .map(|container| container_status(container, shown.shape, pod, (start, now)))
         .collect();
     let inits: Vec<Value> =
         pod.spec.init_containers.iter().map(|container| init_status(container, start)).collect();
@@ -54,7 +54,7 @@ pub(super) fn patch(
 fn phase(shape: Shape) -> &'static str {
     match shape {
         Shape::NotReady | Shape::Ready | Shape::Crashing { .. } => "Running",
-        Shape::ImagePull => "Pending",
+        Shape::ImagePull | Shape::Waiting => "Pending",
         Shape::Succeeded => "Succeeded",
         Shape::Failed => "Failed",
     }
@@ -105,12 +105,12 @@ fn conditions(
 fn container_status(
     container: &Container,
     shape: Shape,
-    last_words: &str,
+    pod: &SlimPod,
     (start, now): (jiff::Timestamp, jiff::Timestamp),
 ) -> Value {
     let running = json!({"running": {"startedAt": timestamp(start)}});
     let ended = |code: i32, reason: &str| {
-        json!({"terminated": {"exitCode": code, "reason": reason, "message": last_words,
+        json!({"terminated": {"exitCode": code, "reason": reason, "message": pod.last_words(),
             "startedAt": timestamp(start), "finishedAt": timestamp(now)}})
     };
     let waiting = |reason: &str, message: String| json!({"waiting": {"reason": reason, "message": message}});
@@ -123,6 +123,10 @@ fn container_status(
         Shape::Crashing { restarts } if container.is_crashing() => {
             let message = format!("back-off restarting failed container={}", container.name);
             (waiting("CrashLoopBackOff", message), ended(1, "Error"), restarts)
+        }
+        Shape::Waiting => {
+            let (reason, message) = pod.waits().unwrap_or_default();
+            (waiting(reason, message.to_owned()), none, 0)
         }
         Shape::Succeeded => (ended(0, "Completed"), none, 0),
         Shape::Failed if container.is_crashing() => (ended(1, "Error"), none, 0),
