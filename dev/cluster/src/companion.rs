@@ -10,7 +10,7 @@ use crate::watchdog::Watchdog;
 
 const STOP_GRACE: Duration = Duration::from_secs(5);
 
-/// A program that runs until this is dropped; if the owner is killed instead, a watchdog ends it.
+/// A program that runs until this is dropped, unless it is left; if the owner is killed instead, a watchdog ends it.
 #[derive(Debug)]
 pub struct Companion {
     process: Process,
@@ -46,6 +46,13 @@ impl Companion {
     pub fn check(&mut self) -> Result<(), Error> {
         self.process.check()
     }
+
+    /// Leaves the program running, also when this process ends.
+    pub fn leave(mut self) {
+        self.watchdog.guard(&[]);
+        // To drop the process would end it.
+        std::mem::forget(self);
+    }
 }
 
 impl Drop for Companion {
@@ -53,5 +60,26 @@ impl Drop for Companion {
     fn drop(&mut self) {
         self.process.stop(STOP_GRACE);
         self.watchdog.guard(&[]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process::{exists, send_signal};
+    use rustix::process::Signal;
+
+    #[test]
+    fn a_companion_ends_with_its_owner_unless_it_is_left() {
+        let log = std::env::temp_dir().join(format!("companion-{}.log", std::process::id()));
+        let start = || Companion::start("sleep", Path::new("sleep"), vec!["60".to_owned()], log.clone());
+        let (dropped, left) = (start().unwrap(), start().unwrap());
+        let pids = [dropped.pid(), left.pid()];
+        drop(dropped);
+        left.leave();
+        assert_eq!(pids.map(exists), [false, true]);
+        let [_, left] = pids;
+        send_signal(left, Signal::KILL);
+        std::fs::remove_file(log).unwrap();
     }
 }

@@ -60,10 +60,12 @@ pub enum Error {
     #[error("converting JSON")]
     Json(#[from] serde_json::Error),
     /// A component ended by itself while we waited for it.
-    #[error("{component} ended by itself; the end of {}:\n{tail}", log.display())]
+    #[error("{component} ended by itself ({how}); the end of {}:\n{tail}", log.display())]
     Exited {
         /// Which component.
         component: &'static str,
+        /// Its exit status.
+        how: String,
         /// Its log file.
         log: PathBuf,
         /// The last lines of that log.

@@ -175,9 +175,9 @@ async fn up(settings: &Settings) -> Result<(), Error> {
             eprintln!("cluster {} is up after {:.1} s", settings.place.name, start.elapsed().as_secs_f32());
             return print_export(&state);
         }
-        if matches!(supervisor.try_wait(), Ok(Some(_)) | Err(_)) {
-            let tail = fs::read_to_string(&log).unwrap_or_default();
-            return Err(Error::Exited { component: "the supervisor", log, tail });
+        if let Ok(Some(status)) = supervisor.try_wait() {
+            let (how, tail) = (status.to_string(), fs::read_to_string(&log).unwrap_or_default());
+            return Err(Error::Exited { component: "the supervisor", how, log, tail });
         }
         tokio::time::sleep(POLL).await;
     }

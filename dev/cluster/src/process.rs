@@ -61,11 +61,13 @@ impl Process {
 
     /// An error with the end of the log, if the process ended by itself.
     pub(crate) fn check(&mut self) -> Result<(), Error> {
-        if self.is_running() {
-            return Ok(());
-        }
+        let how = match self.child.try_wait() {
+            Ok(None) => return Ok(()),
+            Ok(Some(status)) => status.to_string(),
+            Err(error) => error.to_string(),
+        };
         let log = self.launch.log.clone();
-        Err(Error::Exited { component: self.launch.name, tail: tail(&log), log })
+        Err(Error::Exited { component: self.launch.name, how, tail: tail(&log), log })
     }
 
     /// Sends a signal to a process that has not been waited for, whose pid
