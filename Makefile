@@ -189,7 +189,7 @@ cluster-down: ## Stop the local control plane
 .PHONY: demo
 demo: ## Watch a rollout, a pause, a bad image and a rollback, in a cluster in memory
 	@tests/needs rust cc $(if $(REAL),go)
-	@$(CARGO) build --package rollwright --package demo
+	@$(CARGO) build --package rollwright --package demo $(if $(REAL),--package cluster)
 	@$(CARGO) run --quiet --package demo -- play $(if $(KEEP),--keep) $(if $(REAL),--real)
 
 .PHONY: demo-down

@@ -83,6 +83,7 @@ async fn pods_run_and_requests_are_audited() {
 
     flip(&pods, &sets).await;
     hold(&cluster, &kubectl, &sets).await;
+    cordon(&kubectl, &sets).await;
 
     sets.delete("web", &DeleteParams::background()).await.unwrap();
     wait_for("the pods going", SOON, async || {
@@ -120,6 +121,18 @@ async fn hold(cluster: &Cluster, kubectl: &cluster::Tool, sets: &Api<ReplicaSet>
     kubectl.run(&["scale", "replicaset/web", "--replicas=4"]).await.unwrap();
     kubelet.configure(|options| options.never_ready = false);
     wait_ready(sets, "web", 4).await;
+}
+
+/// A cordoned node gets no new pod.
+async fn cordon(kubectl: &cluster::Tool, sets: &Api<ReplicaSet>) {
+    kubectl.run(&["cordon", kubelet::NODE_NAME]).await.unwrap();
+    kubectl.run(&["scale", "replicaset/web", "--replicas=5"]).await.unwrap();
+    let created = ["wait", "replicaset/web", "--for=jsonpath={.status.replicas}=5", "--timeout=20s"];
+    kubectl.run(&created).await.unwrap();
+    let ready = ["wait", "replicaset/web", "--for=jsonpath={.status.readyReplicas}=5", "--timeout=2s"];
+    assert!(kubectl.run(&ready).await.is_err());
+    kubectl.run(&["uncordon", kubelet::NODE_NAME]).await.unwrap();
+    wait_ready(sets, "web", 5).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -27,9 +27,6 @@ pub(crate) enum Failure {
     /// Something happened that must never happen.
     #[error("{0}")]
     Broken(String),
-    /// The process that holds cluster and operator ended or cannot go on.
-    #[error("{what}; the end of {}:\n{}", log.display(), tail(log))]
-    Stage { what: String, log: PathBuf },
     /// A signal.
     #[error("interrupted")]
     Interrupted,

@@ -21,6 +21,8 @@ const PROMPT: &str = "$ ";
 /// Everything a picture shows.
 #[derive(Clone, Debug)]
 pub(crate) struct Scene<'a> {
+    /// URL of the API server; empty until it is up.
+    pub(crate) server: &'a str,
     pub(crate) world: &'a World,
     pub(crate) now: Timestamp,
     pub(crate) elapsed: Duration,
@@ -72,9 +74,8 @@ pub(crate) fn draw(scene: &Scene<'_>, width: usize, height: usize) -> Vec<Line> 
 }
 
 fn header(scene: &Scene<'_>, width: usize) -> Line {
-    let server = scene.world.server.as_deref();
-    let name = scene.ground.name();
-    let place = server.map_or_else(String::new, |server| format!("  on {name} at {server}"));
+    let (server, name) = (scene.server, scene.ground.name());
+    let place = if server.is_empty() { String::new() } else { format!("  on {name} at {server}") };
     let time = format!("{:.1} s ", scene.elapsed.as_secs_f64());
     let left = Line::of(Style::Bold, " Rollwright").and(Style::Dim, place);
     left.pad(width.saturating_sub(time.len())).and(Style::Dim, time)
@@ -225,11 +226,10 @@ fn condition_line(condition: &Condition, width: usize) -> Line {
 }
 
 fn events(scene: &Scene<'_>, width: usize, lines: usize) -> Vec<Line> {
-    let timeline = scene.world.timeline();
-    if timeline.is_empty() {
+    if scene.world.events.is_empty() {
         return Vec::new();
     }
-    let newest = timeline.into_iter().rev().take(lines.saturating_sub(1));
+    let newest = scene.world.events.iter().rev().take(lines.saturating_sub(1));
     let head = Line::of(Style::Dim, format!("{INDENT}latest events"));
     std::iter::once(head).chain(newest.map(|event| event_line(event, scene.now, width))).collect()
 }
@@ -278,6 +278,7 @@ mod tests {
         let command = &"kubectl ".repeat(20);
         let (took, deadline) = (Duration::from_millis(1500), Duration::from_secs(90));
         let scene = Scene {
+            server: "",
             world: &world,
             now: Timestamp::UNIX_EPOCH,
             elapsed: took,

@@ -10,7 +10,7 @@ use kube::api::{DynamicObject, Patch, PatchParams};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::watches::{Kind, NAME, NAMESPACE};
+use crate::watches::{NAME, NAMESPACE, kind};
 
 /// One command.
 #[derive(Clone, Debug)]
@@ -70,7 +70,6 @@ impl Deed {
 }
 
 /// Who carries the commands out.
-#[derive(Clone)]
 pub(crate) enum Hand {
     /// kubectl, by typing them.
     Kubectl(Tool),
@@ -80,7 +79,7 @@ pub(crate) enum Hand {
 
 impl Hand {
     /// Carries a command out.
-    pub(crate) async fn carry_out(self, deed: Deed) -> Result<String, Failure> {
+    pub(crate) async fn carry_out(&self, deed: &Deed) -> Result<String, Failure> {
         let manifest = deed.manifest()?;
         match self {
             Self::Kubectl(tool) => {
@@ -88,7 +87,7 @@ impl Hand {
                 let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
                 tool.output_of(&arguments, &manifest).await?;
             }
-            Self::Library(client) => request(client, &deed, &manifest).await?,
+            Self::Library(client) => request(client.clone(), deed, &manifest).await?,
         }
         Ok(String::new())
     }
@@ -97,7 +96,7 @@ impl Hand {
 async fn request(client: kube::Client, deed: &Deed, manifest: &str) -> Result<(), Failure> {
     let params = PatchParams::default();
     let deployments: Api<DynamicObject> =
-        Api::namespaced_with(client.clone(), NAMESPACE, &Kind::Deployment.resource());
+        Api::namespaced_with(client.clone(), NAMESPACE, &kind("rollwright.dev", "Deployment"));
     match deed {
         Deed::Apply(_) | Deed::Retag { .. } => drop(cli::apply(client, NAMESPACE, manifest).await?),
         Deed::Merge(value) => drop(deployments.patch(NAME, &params, &Patch::Merge(value)).await?),

@@ -2,7 +2,6 @@
 //! memory or on a real API server, drawn live in the terminal and checked step
 //! by step.
 
-mod backstage;
 mod checks;
 mod failure;
 mod frame;
@@ -11,7 +10,6 @@ mod hand;
 mod ink;
 mod limits;
 mod place;
-mod sandbox;
 mod screen;
 mod show;
 mod stage;
@@ -24,15 +22,16 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
-use backstage::Backstage;
-use clap::{Args, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 use failure::Failure;
 use ground::Ground;
 use ink::{Line, Style};
 use place::{Place, this_program};
 use screen::Screen;
 use show::Show;
-use stage::Signals;
+use stage::Stage;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
 
 /// The repository, where `crds/` and `examples/` are.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
@@ -54,8 +53,16 @@ struct Arguments {
 enum Task {
     /// Play the story; fails unless every step reaches what it should.
     Play {
-        #[command(flatten)]
-        settings: Settings,
+        /// Directory for logs and data [default: target/demo].
+        #[arg(long)]
+        dir: Option<PathBuf>,
+        /// The operator's program [default: `rollwright` beside this one].
+        #[arg(long)]
+        operator: Option<PathBuf>,
+        /// Play on a real control plane, which is built first if it has to be, instead of on
+        /// `rollwright sandbox`.
+        #[arg(long)]
+        real: bool,
         /// Leave cluster and operator running afterwards.
         #[arg(long)]
         keep: bool,
@@ -66,37 +73,6 @@ enum Task {
         #[arg(long)]
         dir: Option<PathBuf>,
     },
-    /// Hold cluster and operator; `play` starts this.
-    #[command(hide = true)]
-    Stage(Settings),
-}
-
-#[derive(Args)]
-struct Settings {
-    /// Directory for logs and data [default: target/demo].
-    #[arg(long)]
-    dir: Option<PathBuf>,
-    /// The operator's program [default: `rollwright` beside this one].
-    #[arg(long)]
-    operator: Option<PathBuf>,
-    /// Play on a real control plane, which is built first if it has to be, instead of on
-    /// `rollwright sandbox`.
-    #[arg(long)]
-    real: bool,
-}
-
-impl Settings {
-    fn ground(&self) -> Ground {
-        if self.real { Ground::Real } else { Ground::Memory }
-    }
-
-    fn operator(&self) -> Result<PathBuf, Failure> {
-        let operator = match &self.operator {
-            Some(operator) => operator.clone(),
-            None => this_program()?.with_file_name("rollwright"),
-        };
-        operator.canonicalize().map_err(Failure::io("finding the operator", &operator))
-    }
 }
 
 fn main() -> ExitCode {
@@ -118,46 +94,53 @@ fn main() -> ExitCode {
 
 async fn carry_out(task: Task) -> Result<ExitCode, Failure> {
     match task {
-        Task::Play { settings, keep } => play(settings, keep).await,
+        Task::Play { dir, operator, real, keep } => {
+            let ground = if real { Ground::Real } else { Ground::Memory };
+            play(Place::new(dir)?, &operator.map_or_else(beside, Ok)?, ground, keep).await
+        }
         Task::Down { dir } => {
             let was_up = Place::new(dir)?.down();
             eprintln!("{}", if was_up { "the demo is down" } else { "no demo runs" });
             Ok(ExitCode::SUCCESS)
         }
-        Task::Stage(settings) => {
-            let cluster = settings.dir.clone().unwrap_or_default();
-            let place = Place::new(cluster.parent().map(Path::to_owned))?;
-            stage::run(&place, &settings.operator()?, settings.ground()).await?;
-            Ok(ExitCode::SUCCESS)
-        }
     }
 }
 
-async fn play(settings: Settings, keep: bool) -> Result<ExitCode, Failure> {
+/// The operator's program among the programs of this build.
+fn beside() -> Result<PathBuf, Failure> {
+    Ok(this_program()?.with_file_name("rollwright"))
+}
+
+async fn play(place: Place, operator: &Path, ground: Ground, keep: bool) -> Result<ExitCode, Failure> {
     let start = Instant::now();
-    let (operator, ground) = (settings.operator()?, settings.ground());
-    let place = Place::new(settings.dir)?;
-    if let Some(state) = place.running() {
-        let owner = state.owner;
-        return Err(Failure::Broken(format!(
-            "a demo runs already (process {owner}); make demo-down stops it"
-        )));
+    let operator = operator.canonicalize().map_err(Failure::io("finding the operator", operator))?;
+    if place.running().is_some() {
+        return Err(Failure::Broken("a demo runs already; make demo-down stops it".to_owned()));
     }
-    place.kill_stray_operator();
-    let _ = std::fs::remove_file(place.operator_log());
     std::env::set_current_dir(ROOT).map_err(Failure::io("entering", Path::new(ROOT)))?;
     let kubectl = ground.find_programs()?;
-    let signals = Signals::listen()?;
-    let backstage = Backstage::start(&place, &operator, ground)?;
-    let mut show = Show::new(backstage, Screen::new(), signals, ground);
+    let signals = signals()?;
+    let stage = Stage::start(&place, operator, ground)?;
+    let mut show = Show::new(stage, Screen::new(), signals, ground);
     if kubectl.is_none() {
         show.screen.print(&Line::of(Style::Plain, NO_KUBECTL));
     }
     show.screen.open();
-    let result = story::play(&mut show, &place, ground, kubectl.clone()).await;
+    let result = story::play(&mut show, ground, kubectl.clone()).await;
     show.screen.close();
     let ending = Ending { place: &place, ground, kubectl: kubectl.as_deref(), keep, start };
-    finish(show, &ending, result).await
+    Ok(finish(show, &ending, &result))
+}
+
+/// Takes over the signals that would end this process.
+fn signals() -> Result<mpsc::Receiver<()>, Failure> {
+    let (sender, receiver) = mpsc::channel(1);
+    for kind in [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()] {
+        let mut signals = signal(kind).map_err(Failure::io("listening for", Path::new("signals")))?;
+        let sender = sender.clone();
+        tokio::spawn(async move { while signals.recv().await.is_some() && sender.send(()).await.is_ok() {} });
+    }
+    Ok(receiver)
 }
 
 /// What the last words depend on.
@@ -169,24 +152,21 @@ struct Ending<'a> {
     start: Instant,
 }
 
-/// Ends the stage or leaves it, and says what came of everything.
-async fn finish(show: Show, ending: &Ending<'_>, result: Result<(), Failure>) -> Result<ExitCode, Failure> {
+/// Ends what runs or leaves it, and reports the outcome.
+fn finish(show: Show, ending: &Ending<'_>, result: &Result<(), Failure>) -> ExitCode {
     let Ending { place, ground, kubectl, keep, start } = *ending;
     let Show { stage, screen, outcomes, .. } = show;
     let interrupted = matches!(result, Err(Failure::Interrupted));
     let print = |lines: Vec<Line>| lines.iter().for_each(|line| screen.print(line));
     print(summary::table(&outcomes, start.elapsed(), screen.width()));
-    if let Err(failure) = &result
+    if let Err(failure) = result
         && !interrupted
     {
         print(summary::failure(failure, &outcomes, &place.operator_log()));
     }
-    let state = place.running().filter(|_| keep && !interrupted);
-    if let Some(state) = state {
-        stage.keep().await?;
+    if let Some(state) = stage.end(keep && !interrupted) {
         print(summary::by_hand(&state, place, kubectl));
     } else {
-        stage.end().await;
         print(summary::hint(place, ground, kubectl, result.is_ok()));
     }
     let (style, verdict, code) = match result {
@@ -195,5 +175,5 @@ async fn finish(show: Show, ending: &Ending<'_>, result: Result<(), Failure>) ->
         Err(_) => (Style::Bad, "The demo failed; see above.", ExitCode::FAILURE),
     };
     print(vec![Line::new(), Line::of(style, verdict)]);
-    Ok(code)
+    code
 }

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use cluster::State;
-use rustix::process::{Pid, Signal, kill_process};
+use cluster::{Signal, State, send_signal};
 
 use crate::failure::Failure;
 
@@ -32,57 +31,52 @@ impl Place {
         Ok(Self { directory })
     }
 
+    /// The directory itself, as an absolute path.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// Data directory of the cluster.
     pub(crate) fn cluster(&self) -> PathBuf {
         self.directory.join("cluster")
     }
 
-    /// Log of the operator.
+    /// Kubeconfig of the sandbox.
+    pub(crate) fn kubeconfig(&self) -> PathBuf {
+        self.cluster().join("kubeconfig")
+    }
+
+    /// Audit log of the sandbox.
+    pub(crate) fn audit_log(&self) -> PathBuf {
+        self.cluster().join("audit.log")
+    }
+
+    /// Log of the operator, and of the sandbox around it.
     pub(crate) fn operator_log(&self) -> PathBuf {
         self.directory.join("operator.log")
     }
 
-    /// Log of the process that holds cluster and operator.
-    pub(crate) fn stage_log(&self) -> PathBuf {
-        self.directory.join("stage.log")
+    /// Log of the process that owns a real control plane.
+    pub(crate) fn cluster_log(&self) -> PathBuf {
+        self.directory.join("cluster.log")
     }
 
-    /// Pid and program of the operator, for [`Place::down`].
-    pub(crate) fn operator_pid(&self) -> PathBuf {
-        self.directory.join("operator.pid")
-    }
-
-    /// State of the cluster that runs here, if one does.
+    /// What runs here, if anything does.
     pub(crate) fn running(&self) -> Option<State> {
-        State::read(&self.cluster()).filter(|state| state.owner_is_alive() && !state.alive().is_empty())
+        State::read(&self.directory).filter(|state| !state.alive().is_empty())
     }
 
     /// Stops what an earlier demo left running; returns whether there was anything.
     pub(crate) fn down(&self) -> bool {
-        let state = State::read(&self.cluster());
-        if let Some(state) = &state {
-            state.ask_owner_to_stop();
-            let start = Instant::now();
-            while start.elapsed() < DOWN_DEADLINE && self.running().is_some() {
-                thread::sleep(POLL);
-            }
-            state.kill_leftovers();
+        let Some(state) = self.running() else { return false };
+        state.alive().into_iter().for_each(|pid| send_signal(pid, Signal::TERM));
+        let start = Instant::now();
+        while start.elapsed() < DOWN_DEADLINE && !state.alive().is_empty() {
+            thread::sleep(POLL);
         }
-        self.kill_stray_operator();
-        state.is_some()
-    }
-
-    /// An operator outlives its stage only if that was killed. The kubeconfig
-    /// on its command line tells it from whatever else has the pid by now.
-    pub(crate) fn kill_stray_operator(&self) {
-        let Ok(text) = fs::read_to_string(self.operator_pid()) else { return };
-        let _ = fs::remove_file(self.operator_pid());
-        let Ok(pid) = text.trim().parse::<i32>() else { return };
-        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        let is_ours = String::from_utf8_lossy(&line).contains(&self.cluster().display().to_string());
-        if let Some(pid) = Pid::from_raw(pid).filter(|_| is_ours) {
-            let _ = kill_process(pid, Signal::KILL);
-        }
+        state.kill_leftovers();
+        State::remove(&self.directory);
+        true
     }
 }
 

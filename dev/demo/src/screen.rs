@@ -150,7 +150,7 @@ struct Statement {
 /// What there is to say, in the order of saying.
 fn statements(world: &World) -> Vec<Statement> {
     let mut all = Vec::new();
-    for event in world.timeline() {
+    for event in &world.events {
         let times = if event.count > 1 { format!(" (×{})", event.count) } else { String::new() };
         let text = format!("  event {}: {}{times}", event.reason, event.message);
         all.push(Statement { key: format!("event {}", event.name), text });

@@ -9,18 +9,19 @@ use jiff::Timestamp;
 use tokio::sync::mpsc;
 use tokio::time::Interval;
 
-use crate::backstage::{Backstage, Report};
 use crate::failure::Failure;
 use crate::frame::{Scene, Status, StepView};
 use crate::ground::Ground;
 use crate::limits::{Guard, Limits};
 use crate::screen::Screen;
-use crate::stage::Signals;
+use crate::stage::Stage;
 use crate::story;
-use crate::watches::{self, Change};
+use crate::watches::Watches;
 use crate::world::World;
 
 const TICK: Duration = Duration::from_millis(60);
+/// Two of two cores may be compiling meanwhile.
+const DEADLINE: Duration = Duration::from_secs(90);
 
 /// What was seen, if that is what was waited for; else what is missing.
 pub(crate) type Verdict = Result<String, String>;
@@ -39,6 +40,25 @@ pub(crate) struct Step {
     pub(crate) limits: Option<Limits>,
 }
 
+impl Step {
+    /// A step that passes at once, under no limits.
+    pub(crate) fn new(
+        name: &'static str,
+        title: &'static str,
+        command: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> Self {
+        let (command, expected) = (command.into(), expected.into());
+        Self { name, title, command, expected, deadline: DEADLINE, hold: Duration::ZERO, limits: None }
+    }
+
+    /// The step with a state that must stay for this long, between so many pods that serve and so many
+    /// that the ReplicaSets ask for.
+    pub(crate) fn within(self, floor: usize, ceiling: i64, hold: Duration) -> Self {
+        Self { limits: Some(Limits { floor, ceiling }), hold, ..self }
+    }
+}
+
 /// What became of a step.
 #[derive(Clone, Debug)]
 pub(crate) struct Outcome {
@@ -52,36 +72,28 @@ pub(crate) struct Outcome {
 }
 
 /// The running demo.
-#[derive(Debug)]
 pub(crate) struct Show {
-    pub(crate) stage: Backstage,
+    pub(crate) stage: Stage,
     pub(crate) screen: Screen,
     pub(crate) outcomes: Vec<Outcome>,
     ground: Ground,
     world: World,
-    changes: Option<mpsc::Receiver<Change>>,
-    signals: Signals,
+    watches: Option<Watches>,
+    signals: mpsc::Receiver<()>,
     ticks: Interval,
     start: Instant,
 }
 
-enum Happening {
-    Change(Change),
-    Report(Report),
-    Tick,
-    Signal,
-}
-
 impl Show {
     /// A show that has not begun.
-    pub(crate) fn new(stage: Backstage, screen: Screen, signals: Signals, ground: Ground) -> Self {
+    pub(crate) fn new(stage: Stage, screen: Screen, signals: mpsc::Receiver<()>, ground: Ground) -> Self {
         Self {
             stage,
             screen,
             outcomes: Vec::new(),
             ground,
             world: World::default(),
-            changes: None,
+            watches: None,
             signals,
             ticks: tokio::time::interval(TICK),
             start: Instant::now(),
@@ -90,14 +102,14 @@ impl Show {
 
     /// Starts to listen to the API server.
     pub(crate) fn watch(&mut self, client: &kube::Client) {
-        self.changes = Some(watches::start(client));
+        self.watches = Some(Watches::start(client));
     }
 
     /// Runs one step to its end: until the action is done and the check says
     /// yes for as long as the step demands.
     ///
     /// # Errors
-    /// If the action fails, a limit is broken, the deadline passes, the stage
+    /// If the action fails, a limit is broken, the deadline passes, the cluster
     /// or the operator ends, or a signal comes.
     pub(crate) async fn perform<A>(
         &mut self,
@@ -156,11 +168,16 @@ impl Show {
         let mut done: Option<String> = None;
         let hold = if step.hold.is_zero() { step.hold } else { step.hold.max(self.screen.beat()) };
         loop {
-            let happening = tokio::select! {
-                result = &mut action, if done.is_none() => { done = Some(result?); Happening::Tick }
-                happening = self.next() => happening,
+            let world = tokio::select! {
+                result = &mut action, if done.is_none() => { done = Some(result?); None }
+                world = self.next() => world?,
             };
-            self.take(happening, run.guard.as_mut())?;
+            if let Some(world) = world {
+                self.world = world;
+                if let Some(guard) = &mut run.guard {
+                    guard.look(&self.world).map_err(Failure::Broken)?;
+                }
+            }
             if let Some(done) = &done {
                 let verdict =
                     check(&self.world).map(|seen| if done.is_empty() { seen } else { done.clone() });
@@ -176,47 +193,31 @@ impl Show {
         }
     }
 
-    async fn next(&mut self) -> Happening {
+    /// Waits until the world is another, or until it is time to draw it.
+    async fn next(&mut self) -> Result<Option<World>, Failure> {
         let change = async {
-            match &mut self.changes {
-                Some(changes) => changes.recv().await,
+            match &mut self.watches {
+                Some(watches) => watches.change().await,
                 None => std::future::pending().await,
             }
         };
         tokio::select! {
             // Changes first, so that a check never sees a state that is known to be old.
             biased;
-            () = self.signals.any() => Happening::Signal,
-            Some(change) = change => Happening::Change(change),
-            report = self.stage.report() => Happening::Report(report),
-            _ = self.ticks.tick() => Happening::Tick,
+            _ = self.signals.recv() => Err(Failure::Interrupted),
+            world = change => Ok(Some(world)),
+            _ = self.ticks.tick() => self.stage.check().map(|()| None),
         }
-    }
-
-    fn take(&mut self, happening: Happening, guard: Option<&mut Guard>) -> Result<(), Failure> {
-        match happening {
-            Happening::Tick => {}
-            Happening::Signal => return Err(Failure::Interrupted),
-            Happening::Report(Report::Cluster(server)) => self.world.server = Some(server),
-            Happening::Report(Report::Operator(pid)) => self.world.operator = Some(pid),
-            Happening::Report(report) => return Err(self.stage.failure(&report)),
-            Happening::Change(change) => {
-                change.apply(&mut self.world);
-                if let Some(guard) = guard {
-                    guard.look(&self.world).map_err(Failure::Broken)?;
-                }
-            }
-        }
-        Ok(())
     }
 
     fn draw(&mut self, step: &Step, run: &Run) {
         let scene = Scene {
+            server: self.stage.server(),
             world: &self.world,
             now: Timestamp::now(),
             elapsed: self.start.elapsed(),
             ground: self.ground,
-            plan: story::plan(self.ground),
+            plan: &story::plan(self.ground),
             over: self.outcomes.len(),
             step: StepView {
                 title: step.title,

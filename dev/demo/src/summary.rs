@@ -100,7 +100,9 @@ pub(crate) fn failure(failure: &Failure, outcomes: &[Outcome], log: &Path) -> Ve
         let text = if number == 0 { format!("Failed at step \"{step}\": {text}") } else { text.to_owned() };
         lines.push(Line::of(Style::Bad, text));
     }
-    if log.exists() {
+    // An end by itself has the end of its log with it.
+    let is_told = matches!(failure, Failure::Cluster(cluster::Error::Exited { .. }));
+    if log.exists() && !is_told {
         lines.push(Line::of(Style::Bold, format!("The end of {}:", log.display())));
         lines.extend(tail(log).lines().map(|line| Line::of(Style::Plain, line)));
     }

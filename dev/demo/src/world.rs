@@ -9,28 +9,24 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::watches::NAME;
+
 /// The annotation that holds a ReplicaSet's revision.
 const REVISION: &str = "deployment.kubernetes.io/revision";
-/// Newest events that are kept.
-const EVENTS_MAX: usize = 64;
 
 /// The state of everything the demo shows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct World {
-    /// URL of the API server, once it is up.
-    pub(crate) server: Option<String>,
-    /// Pid of the operator, once it runs.
-    pub(crate) operator: Option<u32>,
     pub(crate) deployment: Option<Deployment>,
     pub(crate) sets: BTreeMap<String, Set>,
     pub(crate) pods: BTreeMap<String, Pod>,
-    pub(crate) events: BTreeMap<String, Event>,
+    /// The oldest first.
+    pub(crate) events: Vec<Event>,
 }
 
 /// What the demo reads of the custom resource.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Deployment {
-    pub(crate) uid: String,
     pub(crate) generation: i64,
     pub(crate) observed: i64,
     pub(crate) image: String,
@@ -99,6 +95,23 @@ pub(crate) struct Census {
 }
 
 impl World {
+    /// Reads all objects of the namespace.
+    pub(crate) fn read(deployments: &[Value], sets: &[Value], pods: &[Value], events: &[Value]) -> Self {
+        let uid = |object: &Value| text(object, "/metadata/uid");
+        let deployment = deployments.iter().find(|object| text(object, "/metadata/name") == NAME);
+        let owner = deployment.map(uid);
+        // The sets' own watch may be faster than the Deployment's.
+        let is_ours = |set: &&Value| owner.is_none() || controller(set) == owner;
+        let mut events: Vec<Event> = events.iter().filter_map(|object| Event::read(object, NAME)).collect();
+        events.sort();
+        Self {
+            deployment: deployment.map(Deployment::read),
+            sets: sets.iter().filter(is_ours).map(|set| (uid(set), Set::read(set))).collect(),
+            pods: pods.iter().map(|pod| (uid(pod), Pod::read(pod))).collect(),
+            events,
+        }
+    }
+
     /// Sets, the newest revision first.
     pub(crate) fn newest_first(&self) -> Vec<(&String, &Set)> {
         let mut sets: Vec<_> = self.sets.iter().collect();
@@ -140,33 +153,13 @@ impl World {
     pub(crate) fn condition(&self, kind: &str) -> Option<&Condition> {
         self.deployment.as_ref()?.conditions.iter().find(|condition| condition.kind == kind)
     }
-
-    /// Events, the oldest first.
-    pub(crate) fn timeline(&self) -> Vec<&Event> {
-        let mut events: Vec<&Event> = self.events.values().collect();
-        events.sort();
-        events
-    }
-
-    /// Takes in an event and lets go of the oldest when there are too many.
-    pub(crate) fn record(&mut self, uid: String, event: Event) {
-        self.events.insert(uid, event);
-        if self.events.len() > EVENTS_MAX {
-            let oldest = self.events.iter().min_by_key(|(_, event)| (*event).clone());
-            if let Some(uid) = oldest.map(|(uid, _)| uid.clone()) {
-                self.events.remove(&uid);
-            }
-        }
-    }
 }
 
 impl Deployment {
-    /// Reads the custom resource.
-    pub(crate) fn read(object: &Value) -> Self {
+    fn read(object: &Value) -> Self {
         let conditions = array(object, "/status/conditions").iter().map(Condition::read).collect();
         let result = object.pointer("/status/rollback/result").and_then(Value::as_str);
         Self {
-            uid: text(object, "/metadata/uid"),
             generation: number(object, "/metadata/generation"),
             observed: number(object, "/status/observedGeneration"),
             image: text(object, "/spec/template/spec/containers/0/image"),
@@ -195,8 +188,7 @@ impl Condition {
 }
 
 impl Set {
-    /// Reads a ReplicaSet.
-    pub(crate) fn read(object: &Value) -> Self {
+    fn read(object: &Value) -> Self {
         let annotations = object.pointer("/metadata/annotations");
         let revision = annotations.and_then(|all| all.get(REVISION)).and_then(Value::as_str);
         Self {
@@ -211,8 +203,7 @@ impl Set {
 }
 
 impl Pod {
-    /// Reads a pod.
-    pub(crate) fn read(object: &Value) -> Self {
+    fn read(object: &Value) -> Self {
         let is_ready = |condition: &&Value| text(condition, "/type") == "Ready";
         let ready = array(object, "/status/conditions").iter().find(is_ready);
         let waiting = object.pointer("/status/containerStatuses/0/state/waiting/reason");
@@ -228,7 +219,7 @@ impl Pod {
 
 impl Event {
     /// Reads an event about this Deployment; none for any other object.
-    pub(crate) fn read(object: &Value, deployment: &str) -> Option<Self> {
+    fn read(object: &Value, deployment: &str) -> Option<Self> {
         let is_ours = text(object, "/involvedObject/kind") == "Deployment"
             && text(object, "/involvedObject/name") == deployment;
         let count = object.pointer("/series/count").or_else(|| object.pointer("/count"));
@@ -244,7 +235,7 @@ impl Event {
 }
 
 /// Uid of the controller among the owners of an object.
-pub(crate) fn controller(object: &Value) -> Option<String> {
+fn controller(object: &Value) -> Option<String> {
     let mut owners = array(object, "/metadata/ownerReferences").iter();
     owners.find(|owner| flag(owner, "/controller")).map(|owner| text(owner, "/uid"))
 }

@@ -58,7 +58,7 @@ pub(super) enum Step {
 }
 
 pub(super) fn next(pod: &SlimPod, memory: &Memory, options: &KubeletOptions, now: Instant) -> Step {
-    if options.paused || memory.removed {
+    if memory.removed {
         return Step::Wait(None);
     }
     if pod.metadata.deletion_timestamp.is_some() {
@@ -68,7 +68,9 @@ pub(super) fn next(pod: &SlimPod, memory: &Memory, options: &KubeletOptions, now
     if pod.is_finished() || !pod.spec.scheduling_gates.is_empty() {
         return Step::Wait(None);
     }
-    let Some(bound) = memory.bound else { return Step::Bind };
+    let Some(bound) = memory.bound else {
+        return if options.cordoned { Step::Wait(None) } else { Step::Bind };
+    };
     let (shape, until) = shape(pod, options, bound, now);
     let Some(shape) = shape else { return Step::Wait(until) };
     let shown = Shown { shape, gates_met: pod.gates_are_met() };
@@ -153,6 +155,15 @@ mod tests {
         let pod = pod("app:1", &json!({}), "Always");
         let step = next(&pod, &Memory::default(), &KubeletOptions::default(), Instant::now());
         assert_eq!(step, Step::Bind);
+    }
+
+    #[test]
+    fn a_cordoned_node_gets_no_new_pod_and_keeps_those_it_has() {
+        let (pod, now) = (pod("app:1", &json!({}), "Always"), Instant::now());
+        let options = KubeletOptions { cordoned: true, ..KubeletOptions::default() };
+        assert_eq!(next(&pod, &Memory::default(), &options, now), Step::Wait(None));
+        let bound = Memory { bound: Some(now), ..Memory::default() };
+        assert_eq!(next(&pod, &bound, &options, now + SECOND), show(Shape::Ready));
     }
 
     #[test]

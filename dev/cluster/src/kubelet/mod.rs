@@ -48,8 +48,8 @@ pub struct KubeletOptions {
     pub restart_every: Duration,
     /// No pod is ready while this is set, as if all carried [`NEVER_READY`].
     pub never_ready: bool,
-    /// Nothing is done at all while this is set: pods stay as they are.
-    pub paused: bool,
+    /// No pod gets the node while this is set, as its `spec.unschedulable` says (`kubectl cordon`).
+    pub cordoned: bool,
     /// Label of pods that are left to somebody else, as if they were on another node.
     pub not_ours: Option<(String, String)>,
     /// How many requests are under way at the same time at most.
@@ -63,7 +63,7 @@ impl Default for KubeletOptions {
             terminate_after: Duration::ZERO,
             restart_every: Duration::from_secs(10),
             never_ready: false,
-            paused: false,
+            cordoned: false,
             not_ours: None,
             parallel_requests: 32,
         }
@@ -80,9 +80,9 @@ pub struct Kubelet {
 impl Kubelet {
     /// Registers the node and starts to act on pods.
     pub async fn start(config: kube::Config, options: KubeletOptions) -> Result<Self, Error> {
-        let (options, settings) = watch::channel(options);
+        let options = watch::Sender::new(options);
         let (report, registered) = oneshot::channel();
-        let background = Background::start("fake-kubelet", run(config, settings, report))
+        let background = Background::start("fake-kubelet", run(config, options.clone(), report))
             .map_err(Error::io("starting", Path::new("fake-kubelet")))?;
         registered.await.map_err(|_| Error::Kubelet("ended before it registered its node".to_owned()))??;
         Ok(Self { options, _background: background })
@@ -96,13 +96,14 @@ impl Kubelet {
 
 async fn run(
     config: kube::Config,
-    settings: watch::Receiver<KubeletOptions>,
+    options: watch::Sender<KubeletOptions>,
     report: oneshot::Sender<Result<(), Error>>,
 ) {
     match register(config).await {
         Ok(client) => {
             let _ = report.send(Ok(()));
-            agent::watch_pods(client, settings).await;
+            let pods = agent::watch_pods(client.clone(), options.subscribe());
+            tokio::join!(pods, node::watch(client, options));
         }
         Err(error) => {
             let _ = report.send(Err(error));

@@ -1,13 +1,19 @@
 //! The one node: registered once, ready for ever, large enough for all pods.
 
+use std::pin::pin;
+
+use futures::StreamExt as _;
 use k8s_openapi::api::core::v1::Node;
 use kube::Api;
 use kube::api::{Patch, PatchParams, PostParams};
+use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::watch_object;
 use serde_json::json;
+use tokio::sync::watch;
 
 use crate::error::Error;
-use crate::kubelet::NODE_NAME;
 use crate::kubelet::status::timestamp;
+use crate::kubelet::{KubeletOptions, NODE_NAME};
 
 pub(super) async fn register(client: &kube::Client) -> Result<(), Error> {
     let nodes: Api<Node> = Api::all(client.clone());
@@ -47,4 +53,15 @@ pub(super) async fn register(client: &kube::Client) -> Result<(), Error> {
     nodes.patch(NODE_NAME, &params, &Patch::Merge(&patch)).await?;
     nodes.patch_status(NODE_NAME, &params, &Patch::Merge(&patch)).await?;
     Ok(())
+}
+
+/// Takes over from the node whether it is cordoned, for ever.
+pub(super) async fn watch(client: kube::Client, options: watch::Sender<KubeletOptions>) {
+    let mut versions = pin!(watch_object(Api::<Node>::all(client), NODE_NAME).default_backoff());
+    while let Some(version) = versions.next().await {
+        // The watch backs off and reads the node again by itself.
+        let Ok(Some(node)) = version else { continue };
+        let cordoned = node.spec.and_then(|spec| spec.unschedulable).unwrap_or(false);
+        options.send_if_modified(|options| std::mem::replace(&mut options.cordoned, cordoned) != cordoned);
+    }
 }
