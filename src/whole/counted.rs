@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use plan::Flavour;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::faults::{Fault, On};
 use super::rig::Rig;
@@ -47,14 +47,13 @@ fn is_clear(rig: &Rig) {
     assert_eq!(failures(rig), (0, 0));
 }
 
-/// Waits until the status reports some pods of the new template, so that its record is open.
+/// Waits until some pods are new, and the status has reported the rollout, so that its record is open.
 async fn is_open(rig: &Rig) {
+    rig.half_way("web").await;
     let begin = tokio::time::Instant::now();
     loop {
         let object = rig.object("web").await;
-        let number = |pointer: &str| object.pointer(pointer).and_then(Value::as_i64).unwrap_or(0);
-        let is_seen = number("/status/observedGeneration") == number("/metadata/generation");
-        if is_seen && (1..10).contains(&number("/status/updatedReplicas")) {
+        if object.pointer("/status/observedGeneration") == object.pointer("/metadata/generation") {
             return;
         }
         assert!(begin.elapsed() < SOON, "{object}");
