@@ -63,12 +63,16 @@ async fn wait_images(world: &World, images: &[&str]) -> Outcome {
     Ok(())
 }
 
-/// A change by a field manager, as `managedFields` names it: with the time in whole seconds, so that two changes
-/// need two of them.
-async fn patch_as(world: &World, manager: &str, subresource: Option<&str>, patch: &Value) -> Outcome {
+/// `managedFields` has times in whole seconds, so two changes need two of them for two authors.
+pub(crate) async fn another_second(world: &World) -> Outcome {
     let second = || Timestamp::now().as_second();
     let begun = second();
-    world.wait("another second", async || until(second() > begun, begun)).await?;
+    world.wait("another second", async || until(second() > begun, begun)).await
+}
+
+/// A change by a field manager.
+async fn patch_as(world: &World, manager: &str, subresource: Option<&str>, patch: &Value) -> Outcome {
+    another_second(world).await?;
     let (params, patch) = (
         PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() },
         Patch::Merge(patch),

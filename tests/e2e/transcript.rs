@@ -11,6 +11,7 @@ use tokio::process::Command;
 
 use crate::command_line::tool;
 use crate::failure::{Failure, Outcome, ensure, same, until};
+use crate::history::another_second;
 use crate::manifest::Manifest;
 use crate::scenario::{Scenario, scenarios};
 use crate::world::World;
@@ -82,6 +83,7 @@ async fn a_session_with_every_verb(world: World) -> Outcome {
     session.settles().await?;
     session.each(&["version", "version -o json"]).await?;
     session.each(&["status web", "get web", "list", "history web", "why web", "plan web"]).await?;
+    another_second(&world).await?;
     session.types("set image web app=app:v2").await?;
     session.settles().await?;
     session.types("set env web LOG=debug MODE=fast").await?;

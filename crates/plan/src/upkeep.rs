@@ -3,7 +3,7 @@
 
 use crate::aim::{Aim, Because};
 use crate::flavour::Flavour;
-use crate::keys::{FINGERPRINTS, Map, REVISION, REVISION_HISTORY, is_never_copied};
+use crate::keys::{CHANGED_BY, FINGERPRINTS, Map, REVISION, REVISION_HISTORY, is_never_copied};
 use crate::observed::{Observed, ReplicaSet, Workload};
 use crate::revision::{self, HISTORY_LENGTH_MAX, Next, Revision, with_history_entry};
 use crate::sets::Sets;
@@ -91,9 +91,12 @@ fn annotations(observed: &Observed, sets: &Sets<'_>, set: &ReplicaSet) -> Upkeep
 /// what is settled already: most passes copy nothing. On our kind, what has no room there is left
 /// out: a rollout does not fail for want of a copy.
 pub(crate) fn copied(flavour: Flavour, workload: &Workload, present: &Map) -> Map {
+    // Until a rollback is carried out, the person is the one who asks for it, and not the one of this set.
+    let is_of_another = |key: &str| key == CHANGED_BY && workload.rollback_to.is_some();
     // What is there as it should be takes no more room.
-    let is_left =
-        |(key, value): &(&String, &String)| present.get(*key) != Some(*value) && !is_never_copied(key);
+    let is_left = |(key, value): &(&String, &String)| {
+        present.get(*key) != Some(*value) && !is_never_copied(key) && !is_of_another(key)
+    };
     let copied = workload.annotations.iter().filter(is_left);
     let copied: Map = copied.map(|(key, value)| (key.clone(), value.clone())).collect();
     if copied.is_empty() || !flavour.has_safeguards() {

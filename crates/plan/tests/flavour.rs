@@ -214,4 +214,9 @@ fn after_a_rollback_the_person_is_the_one_who_asked() {
     assert!(actions(&plans).any(|action| kind(action) == "roll back"));
     let maps = [&after.observed.workload.annotations, &after.find("web-b").annotations];
     assert_eq!(maps.map(|map| map.get(CHANGED_BY).map(String::as_str)), [Some("dev-5"); 2]);
+    assert_eq!(
+        after.find("web-a").annotations.get(CHANGED_BY),
+        None,
+        "it is not the person of what was there"
+    );
 }
