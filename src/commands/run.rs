@@ -44,7 +44,7 @@ const DRAIN: Duration = Duration::from_millis(700);
 /// one each minute. A pass that finds nothing to do makes no request.
 const RESYNC_GROUPS: u64 = 60;
 const RESYNC_INTERVAL: Duration = Duration::from_secs(60);
-/// How exactly the time of blocked rollouts is counted.
+/// How often the time of blocked rollouts is counted.
 const BLOCKED_TICK: Duration = Duration::from_secs(1);
 
 /// Why the operator ended, other than by being told to.

@@ -1,10 +1,10 @@
 //! Counts how rollouts end, and measures how long they take.
 //!
-//! The status write that closes a record has the record ([`plan::StatusWrite::ended`]). It is counted once that
-//! write has succeeded, so it counts once, whichever process restarted in between.
+//! The status write that closes a record names it ([`plan::StatusWrite::ended`]). The record is counted when that
+//! write has succeeded, so it counts once, even if a process restarts in between.
 //!
-//! apps/v1 has no records. There a rollout ends by the transition that an action causes ([`plan::turns`]). The
-//! process remembers when a rollout began. After a restart it uses the age of the ReplicaSet, unless that
+//! apps/v1 has no records. There, a rollout ends by the transition that an action causes ([`plan::turns`]). The
+//! process remembers when a rollout began. After a restart, it uses the age of the ReplicaSet, unless that
 //! ReplicaSet is older than the rollout. On both APIs, failures and their ends are such transitions.
 
 use std::collections::{BTreeSet, HashMap};
@@ -19,16 +19,16 @@ use crate::clock;
 use crate::index::Key;
 use crate::reconcile::controller::Controller;
 
-/// What happened to rollouts under our eyes.
+/// What this process saw of rollouts, by Deployment.
 #[derive(Debug, Default)]
 pub(crate) struct Rollouts(Mutex<HashMap<Key, Seen>>);
 
 #[derive(Debug, Default)]
 struct Seen {
     uid: String,
-    /// When the one under way began.
+    /// When the running rollout began.
     begun: Option<Timestamp>,
-    /// Since when a failure lasts.
+    /// When the failure began that has not ended yet.
     failing: Option<Timestamp>,
 }
 
@@ -43,8 +43,8 @@ impl Rollouts {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// Notes transitions of a Deployment at this time. Says when the rollout began that they are about, and since
-    /// when a failure has lasted that they end.
+    /// Remembers transitions of a Deployment. Returns when their rollout began, and when the failure began
+    /// that they end.
     fn turned(
         &self,
         key: &Key,
@@ -122,7 +122,7 @@ fn turned(controller: &Controller, key: &Key, workload: &Workload, turns: &[Turn
     }
 }
 
-/// So much time has passed for the rollouts that are blocked. Two containers with the same cause are one cause.
+/// Adds time to the causes that block rollouts. Two containers with the same cause are one cause.
 pub(crate) fn blocked(controller: &Controller, time: Duration) {
     if !controller.progress.is_running() {
         return;

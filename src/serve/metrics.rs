@@ -1,5 +1,5 @@
-//! The operator's metrics. Labels are bounded. Only the series for each object hold its name, and only these and
-//! the ones of rollouts that of a namespace. Flags switch both off.
+//! The operator's metrics. Labels are bounded. Only the series of objects name an object. Only these and the
+//! series of rollouts name a namespace. Flags switch both off.
 //!
 //! Metrics that every controller has use the common names ([`standard`]); the others begin with
 //! `rollwright_`. docs/reference/metrics.md lists all of them.

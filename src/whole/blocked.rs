@@ -9,7 +9,7 @@ use super::*;
 /// For so long the requests are counted.
 const FIVE_MINUTES: Duration = Duration::from_secs(300);
 
-/// When each request of a kind was made, by what it asks for: the pods of one Deployment, the events of one pod.
+/// The times of all requests of a kind, by what they ask for: pods of one Deployment, events of one pod.
 type Asked = BTreeMap<String, Vec<Instant>>;
 
 fn total(asked: &Asked) -> usize {
@@ -21,9 +21,9 @@ fn pause(asked: &Asked) -> Option<Duration> {
     asked.values().flat_map(|times| times.windows(2).map(|pair| pair[1] - pair[0])).min()
 }
 
-/// With so many blocked rollouts, the lists of pods and of events within five minutes. Any two of them are apart.
+/// The lists of pods and of events within five minutes, with this many blocked rollouts.
 async fn asked(blocked: usize) -> (Asked, Asked) {
-    // The pods run, and need longer to become ready than the test takes: only their events may tell why.
+    // The pods run, and need longer to become ready than the test takes: only their events can show why.
     let rig = Rig::with_pods(Flavour::Rollwright, AN_HOUR, Duration::ZERO);
     for number in 0..blocked {
         rig.create(&format!("web-{number:03}"), 1, "app:v1").await;

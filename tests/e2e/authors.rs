@@ -97,7 +97,7 @@ async fn the_person_is_named_and_nobody_can_forge_it(world: World) -> Outcome {
     same("who applied another template", person(&world).await?.as_str(), "dave")?;
     world.complete("web").await?;
     let mut expected = vec!["carol", "alice", "dave"];
-    // Kubernetes' own controller restores the annotations of the ReplicaSet, and is no exception of the policy.
+    // Kubernetes' own controller restores the annotations of the ReplicaSet, and the policy does not exempt it.
     if world.controller == Controller::Operator {
         patch_as(&world, "erin", &world.flavour.rollback_request(1)).await?;
         world.wait_until("web", "the rollback", |web| web.image() == "app:v1").await?;

@@ -1,4 +1,4 @@
-//! The causes that [`crate::blockers`] leaves out: containers that do not start, and pods that admission refuses.
+//! The causes that [`crate::blockers`] leaves out: containers that do not start, and pods that are refused.
 
 use cluster::kubelet::WAITS;
 use cluster::webhook::{Registration, Verdict, Webhook};

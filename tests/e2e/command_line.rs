@@ -96,11 +96,7 @@ async fn history_and_undo(world: World) -> Outcome {
     world.complete("web").await?;
     same("the revisions", revisions(&tool).await?, [1, 2])?;
     // On apps/v1, it is an outline.
-    let heading = if world.flavour == crate::flavour::Flavour::AppsV1 {
-        "REVISION   HASH"
-    } else {
-        "REVISION   IMAGES"
-    };
+    let heading = if world.flavour.is_ours() { "REVISION   IMAGES" } else { "REVISION   HASH" };
     expect(&tool, "history web", DONE, heading).await?;
     expect(&tool, "history web --revision=1", DONE, "image: app:v1").await?;
     expect(&tool, "history web --diff 1 2", DONE, "-  - image: app:v1").await?;

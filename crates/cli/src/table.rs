@@ -19,7 +19,7 @@ pub(crate) fn table(lines: &[Vec<String>]) -> String {
     text
 }
 
-/// What stands in a cell for which there is nothing.
+/// The text of an empty cell.
 pub(crate) const NONE: &str = "<none>";
 
 /// A line of cells.

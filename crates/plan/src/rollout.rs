@@ -27,7 +27,7 @@ pub enum Turn {
     Superseded,
     /// The template of an earlier revision came before this one was through.
     Cancelled,
-    /// The same, or the template of an earlier revision came after this one was through.
+    /// The template of an earlier revision came, before this one was through or after.
     RolledBack,
 }
 

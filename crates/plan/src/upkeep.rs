@@ -91,7 +91,7 @@ fn annotations(observed: &Observed, sets: &Sets<'_>, set: &ReplicaSet) -> Upkeep
 /// what is settled already: most passes copy nothing. On our kind, what has no room there is left
 /// out: a rollout does not fail for want of a copy.
 pub(crate) fn copied(flavour: Flavour, workload: &Workload, present: &Map) -> Map {
-    // Until a rollback is carried out, the person is the one who asks for it, and not the one of this set.
+    // S4.13: until a rollback is carried out, the person is the one who asked for it, not the one of this set.
     let is_of_another = |key: &str| key == CHANGED_BY && workload.rollback_to.is_some();
     // What is there as it should be takes no more room.
     let is_left = |(key, value): &(&String, &String)| {

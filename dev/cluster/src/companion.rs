@@ -10,7 +10,7 @@ use crate::watchdog::Watchdog;
 
 const STOP_GRACE: Duration = Duration::from_secs(5);
 
-/// A program that runs until this is dropped, unless it is left; if the owner is killed instead, a watchdog ends it.
+/// A program that runs until this is dropped, unless it is left. If the owner is killed, a watchdog ends it.
 #[derive(Debug)]
 pub struct Companion {
     process: Process,

@@ -133,8 +133,8 @@ impl Rollouts {
         self.blocked.with_label_values(&labels).inc_by(time.as_secs_f64());
     }
 
-    /// Metrics are about to be read, and these namespaces have Deployments. One that has none for the second time
-    /// loses its series: its last figures have been read by then.
+    /// Metrics are about to be read, and these namespaces have Deployments. A namespace that has none for the
+    /// second time loses its series: its last figures have been read by then.
     pub(super) fn observe(&self, flavour: Flavour, namespaces: &BTreeSet<String>) {
         if self.places().limit.is_none() {
             return;

@@ -258,8 +258,8 @@ fn old_pods_are_overdue_after_their_grace_period() {
     assert_eq!(bench.causes(), [cause("Terminating", 1, 2)]);
 }
 
-/// Five hundred rollouts are late at once. They are looked at in the order in which they came, and requests count,
-/// not Deployments.
+/// Five hundred rollouts are late at once. They are looked at in the order in which they came, and requests
+/// count, not Deployments.
 #[test]
 fn all_share_five_requests_a_second_in_turn() {
     let mut looks = Looks::default();

@@ -52,7 +52,8 @@ fn bare(status: &Status) -> Status {
     status
 }
 
-/// All that is decided: actions without what is said of blockers and recorded of rollouts, and a status write only if it has more to say.
+/// All that is decided: the actions without blockers, records, and messages. A status write counts only if it
+/// changes something else.
 fn decided(world: &World, plan: &Plan) -> Vec<(Action, Vec<&'static str>)> {
     let reasons = |events: &[Event]| -> Vec<&'static str> {
         let reasons = events.iter().map(|event| event.reason);
