@@ -35,7 +35,7 @@ const MANY: &str = "many";
 /// From an edit of the neighbour to the first request that the operator makes for it.
 async fn latencies(rig: &Rig, from: usize) -> Outcome<Vec<Duration>> {
     let mut found = Vec::new();
-    let first = Match::verb("get").resource("deployments").name("calm");
+    let first = Match::verb("create").resource("replicasets").owner("calm");
     for round in from..from + ROUNDS {
         rig.proxy.clear_journal();
         rig.world.set_image("calm", &format!("app:r{round}")).await?;

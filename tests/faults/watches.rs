@@ -192,7 +192,7 @@ async fn broken_replicasets(rig: &Rig) -> Outcome {
     shut_out(rig, |verb| Match::verb(verb).resource("replicasets").whole_cluster());
     rig.proxy.clear_journal();
     rig.world.create(&neighbour("other")).await?;
-    let seen = Match::verb("get").resource("deployments").name("other");
+    let seen = Match::verb("create").resource("replicasets").owner("other");
     let latency = latency(rig, &seen, SOON).await?;
     ensure(latency < UNAFFECTED, "a reaction within a second", latency)?;
     tokio::time::sleep(A_WHILE).await;

@@ -14,6 +14,7 @@ pub struct Match {
     subresource: Option<String>,
     name: Option<String>,
     field: Option<String>,
+    owner: Option<String>,
     namespace: Option<String>,
     writes: bool,
 }
@@ -67,16 +68,24 @@ impl Match {
         Self { field: Some(pointer.to_owned()), ..self }
     }
 
+    /// Only those whose body names this object as its first owner.
+    #[must_use]
+    pub fn owner(self, name: &str) -> Self {
+        Self { owner: Some(name.to_owned()), ..self }
+    }
+
     /// Whether a request with this body is selected.
     #[must_use]
     pub fn selects(&self, request: &Request, body: &Value) -> bool {
         let agrees =
             |wanted: &Option<String>, seen: &str| wanted.as_ref().is_none_or(|wanted| wanted == seen);
+        let owner = || body.pointer("/metadata/ownerReferences/0/name").and_then(Value::as_str);
         agrees(&self.verb, &request.verb)
             && agrees(&self.resource, &request.resource)
             && agrees(&self.subresource, &request.subresource)
             && agrees(&self.name, &request.name)
             && agrees(&self.namespace, &request.namespace)
+            && self.owner.as_deref().is_none_or(|wanted| owner() == Some(wanted))
             && self.field.as_ref().is_none_or(|pointer| body.pointer(pointer).is_some())
             && (!self.writes || (request.is_write() && request.resource != "events"))
     }

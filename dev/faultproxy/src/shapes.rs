@@ -35,7 +35,8 @@ fn problem(request: &Request, body: &Value) -> Option<&'static str> {
         ("get", ("apiextensions.k8s.io", "customresourcedefinitions", "")) => None,
         ("get" | "list" | "watch", (OUR_GROUP | "apps", "deployments", ""))
         | ("get" | "list" | "watch", ("apps", "replicasets", ""))
-        | ("list" | "watch", ("", "pods", "")) => None,
+        | ("list" | "watch", ("", "pods", ""))
+        | ("list", ("", "events", "")) => None,
         ("create", ("apps", "replicasets", "")) => creation(request, body),
         ("patch", ("apps", "replicasets", "")) => {
             unless(names_version(body), "without uid and resourceVersion")
@@ -63,8 +64,19 @@ fn names(object: &Value) -> bool {
     is_there("uid") && is_there("resourceVersion")
 }
 
+/// A merge patch names them in its metadata, a JSON patch replaces them by themselves.
 fn names_version(body: &Value) -> bool {
-    names(body.pointer("/metadata").unwrap_or(&Value::Null))
+    let Some(operations) = body.as_array() else {
+        return names(body.pointer("/metadata").unwrap_or(&Value::Null));
+    };
+    let is_named = |path: &str| {
+        let of_it = |operation: &&Value| {
+            operation.get("op") == Some(&"replace".into()) && operation.get("path") == Some(&path.into())
+        };
+        let value = operations.iter().find(of_it).and_then(|operation| operation.get("value")?.as_str());
+        value.is_some_and(|text| !text.is_empty())
+    };
+    is_named("/metadata/uid") && is_named("/metadata/resourceVersion")
 }
 
 /// In the namespace of its one controller, which is a Deployment.
@@ -85,14 +97,9 @@ fn creation(request: &Request, body: &Value) -> Option<&'static str> {
 
 /// The selector's default, or the outcome of a rollback.
 fn specification(body: &Value) -> Option<&'static str> {
-    if let Some(operations) = body.as_array() {
-        let is_pinned = ["/metadata/uid", "/metadata/resourceVersion"].iter().all(|path| {
-            operations.iter().any(|operation| operation.get("path").and_then(Value::as_str) == Some(path))
-        });
-        return unless(is_pinned, "without uid and resourceVersion");
-    }
     let fields = body.pointer("/spec").and_then(Value::as_object);
-    if fields.is_none_or(|fields| fields.keys().any(|field| field != "selector")) {
+    let is_selector = fields.is_some_and(|fields| fields.keys().all(|field| field == "selector"));
+    if !body.is_array() && !is_selector {
         return Some("other fields than the selector");
     }
     unless(names_version(body), "without uid and resourceVersion")
@@ -127,6 +134,13 @@ mod tests {
     }
 
     const SETS: &str = "/apis/apps/v1/namespaces/n/replicasets";
+    const VERSION: (&str, &str) = ("resourceVersion", "1");
+
+    /// A JSON patch that replaces fields of the metadata, and does one more thing.
+    fn by_operations(metadata: &[(&str, &str)], more: &Value) -> Value {
+        let replace = |(field, value): &(&str, &str)| json!({"op": "replace", "path": format!("/metadata/{field}"), "value": value});
+        metadata.iter().map(replace).chain([more.clone()]).collect()
+    }
 
     #[test]
     fn every_write_names_what_it_was_decided_from() {
@@ -145,6 +159,11 @@ mod tests {
         let status = "/apis/rollwright.dev/v1/namespaces/n/deployments/d/status";
         assert_eq!(check("PATCH", status, &pinned), None);
         assert!(check("PATCH", status, &loose).is_some());
+        let record = json!({"op": "add", "path": "/status/history", "value": []});
+        assert_eq!(check("PATCH", status, &by_operations(&[("uid", "u"), VERSION], &record)), None);
+        for loose in [&[("uid", "u")][..], &[VERSION], &[("uid", ""), VERSION]] {
+            assert!(check("PATCH", status, &by_operations(loose, &record)).is_some(), "{loose:?}");
+        }
     }
 
     #[test]
@@ -165,9 +184,9 @@ mod tests {
         assert!(
             check("PATCH", deployment, &json!({"metadata": metadata, "spec": {"replicas": 1}})).is_some()
         );
-        let rollback = json!([{"path": "/metadata/uid"}, {"path": "/metadata/resourceVersion"}]);
-        assert_eq!(check("PATCH", deployment, &rollback), None);
-        assert!(check("PATCH", deployment, &json!([{"path": "/spec/template"}])).is_some());
+        let template = json!({"op": "replace", "path": "/spec/template", "value": {}});
+        assert_eq!(check("PATCH", deployment, &by_operations(&[("uid", "u"), VERSION], &template)), None);
+        assert!(check("PATCH", deployment, &by_operations(&[], &template)).is_some());
     }
 
     #[test]
