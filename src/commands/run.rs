@@ -319,7 +319,7 @@ async fn resync(controller: Arc<Controller>) {
         tokio::time::sleep(RESYNC_INTERVAL).await;
         let keys: Vec<Key> =
             controller.index().keys().filter(|key| group_of(key) == group).cloned().collect();
-        controller.queue.wake(keys);
+        controller.queue.requeue(keys);
         group = (group + 1) % RESYNC_GROUPS;
     }
 }

@@ -101,7 +101,7 @@ impl Controller {
             index.heed_strays();
             index.keys().cloned().collect()
         };
-        self.queue.wake(keys);
+        self.queue.requeue(keys);
         *self.working_term() = Some(term);
         self.progress.start();
         self.queue.resume();

@@ -15,7 +15,7 @@ use crate::clock;
 /// The way to the engine's queue, for the watches that feed it and the workers that it feeds.
 pub(crate) struct Queue {
     engine: Arc<Engine>,
-    wake: Notify,
+    changed: Notify,
     is_paused: AtomicBool,
 }
 
@@ -34,7 +34,7 @@ pub(crate) struct Reading {
 
 impl Queue {
     pub(crate) fn new(engine: Arc<Engine>) -> Self {
-        Self { engine, wake: Notify::new(), is_paused: AtomicBool::new(false) }
+        Self { engine, changed: Notify::new(), is_paused: AtomicBool::new(false) }
     }
 
     /// Brings the engine news, and has a worker look what follows from it.
@@ -46,12 +46,12 @@ impl Queue {
 
     /// Has a worker look at the queue.
     pub(crate) fn nudge(&self) {
-        self.wake.notify_one();
+        self.changed.notify_one();
     }
 
     /// Something happened that concerns these keys.
-    pub(crate) fn wake(&self, keys: impl IntoIterator<Item = Key>) {
-        self.feed(|engine, now| engine.wake(keys, now));
+    pub(crate) fn requeue(&self, keys: impl IntoIterator<Item = Key>) {
+        self.feed(|engine, now| engine.requeue(keys, now));
     }
 
     /// An attempt at this key ended so; says when it comes again, and releases it.
@@ -62,9 +62,9 @@ impl Queue {
     /// The next key, and how long it has waited for a worker; `None` once the queue is closed.
     pub(crate) async fn pop(&self) -> Option<(Key, Duration)> {
         loop {
-            let woken = self.wake.notified();
-            tokio::pin!(woken);
-            woken.as_mut().enable();
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
             let next_due = {
                 let mut state = self.engine.state();
                 let queue = &mut state.queue;
@@ -78,7 +78,7 @@ impl Queue {
                     drop(state);
                     if hand_on {
                         // Somebody else watches the clock and the rest of the queue now.
-                        self.wake.notify_one();
+                        self.changed.notify_one();
                     }
                     return Some(taken);
                 } else {
@@ -86,10 +86,10 @@ impl Queue {
                 }
             };
             match next_due {
-                None => woken.await,
+                None => changed.await,
                 Some(due) => {
                     tokio::select! {
-                        () = woken => {}
+                        () = changed => {}
                         () = tokio::time::sleep_until(due.into()) => {}
                     }
                 }
@@ -100,7 +100,7 @@ impl Queue {
     /// No more keys; workers end.
     pub(crate) fn close(&self) {
         self.engine.state().queue.close();
-        self.wake.notify_waiters();
+        self.changed.notify_waiters();
     }
 
     /// Keys are collected, and given to nobody.
@@ -111,7 +111,7 @@ impl Queue {
     /// Keys are given out again.
     pub(crate) fn resume(&self) {
         self.is_paused.store(false, Ordering::SeqCst);
-        self.wake.notify_one();
+        self.changed.notify_one();
     }
 
     fn is_paused(&self) -> bool {

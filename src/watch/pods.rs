@@ -114,8 +114,8 @@ struct Pods {
 }
 
 impl Pods {
-    fn wake(&self) {
-        self.controller.queue.wake([self.key.clone()]);
+    fn requeue(&self) {
+        self.controller.queue.requeue([self.key.clone()]);
     }
 }
 
@@ -129,7 +129,7 @@ impl Sink for Pods {
     fn reset(&self, items: Vec<(String, Pod)>) {
         *lock(&self.pods) = items.into_iter().collect();
         if self.synced.send_replace(true) {
-            self.wake();
+            self.requeue();
         }
     }
 
@@ -137,14 +137,14 @@ impl Sink for Pods {
         let runs = pod.is_running();
         let old = lock(&self.pods).insert(uid, pod);
         if !runs && old.is_none_or(|old| old.is_running()) {
-            self.wake();
+            self.requeue();
         }
     }
 
     fn delete(&self, object: &Object) {
         // S2.5; one that had finished held nobody up.
         if lock(&self.pods).remove(object.uid()).is_some_and(|old| old.is_running()) {
-            self.wake();
+            self.requeue();
         }
     }
 

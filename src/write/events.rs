@@ -82,7 +82,7 @@ pub(crate) struct Events(Arc<Inner>);
 struct Inner {
     server: Server,
     queue: Mutex<VecDeque<Recorded>>,
-    wake: Notify,
+    arrived: Notify,
     writer: tokio::sync::Mutex<Writer>,
     dropped: prometheus::IntCounterVec,
 }
@@ -97,7 +97,7 @@ struct Writer {
 impl Events {
     pub(crate) fn new(server: Server, dropped: prometheus::IntCounterVec) -> Self {
         let (queue, writer) = (Mutex::default(), tokio::sync::Mutex::default());
-        Self(Arc::new(Inner { server, queue, wake: Notify::new(), writer, dropped }))
+        Self(Arc::new(Inner { server, queue, arrived: Notify::new(), writer, dropped }))
     }
 
     /// Takes an event on.
@@ -110,7 +110,7 @@ impl Events {
         }
         queue.push_back(recorded);
         drop(queue);
-        self.0.wake.notify_one();
+        self.0.arrived.notify_one();
     }
 
     /// Writes events until the task is dropped.
@@ -123,9 +123,9 @@ impl Events {
             let is_idle = writer.steps.is_empty();
             drop(writer);
             if is_idle {
-                self.0.wake.notified().await;
+                self.0.arrived.notified().await;
             } else {
-                let _woken = tokio::time::timeout(LOOK, self.0.wake.notified()).await;
+                let _in_time = tokio::time::timeout(LOOK, self.0.arrived.notified()).await;
             }
         }
     }

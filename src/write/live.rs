@@ -232,8 +232,8 @@ impl Live<'_> {
     }
 
     fn ended(&self, outcome: &Outcome) {
-        let Outcome { writes, wake, deviations, .. } = outcome;
-        debug!(key = %self.key, writes, ?wake, ?deviations, "pass");
+        let Outcome { writes, requeue, deviations, .. } = outcome;
+        debug!(key = %self.key, writes, wake = ?requeue, ?deviations, "pass");
     }
 }
 
@@ -351,7 +351,7 @@ impl Port for Live<'_> {
                 controller.rollouts.forget(key);
                 controller.pods.stop(key);
             }
-            Note::Woke => controller.queue.nudge(),
+            Note::Requeued => controller.queue.nudge(),
             Note::Begins(..) | Note::Owner(..) | Note::DryRun(_) | Note::Found(_) => {}
         }
     }

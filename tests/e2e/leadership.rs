@@ -20,7 +20,7 @@ use crate::world::World;
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     own both leader_killed,
     own both leader_ended,
-    own ours leader_stopped_and_woken because "what is stopped is the process, whatever its API",
+    own ours leader_stopped_and_continued because "what is stopped is the process, whatever its API",
     own both one_namespace_only,
 ];
 
@@ -132,7 +132,7 @@ async fn leader_ended(world: World) -> Outcome {
 /// The leader is stopped in the middle of a rollout, long enough for the other one to take over,
 /// and then goes on: it writes nothing, not even what it was about to write when it was stopped.
 /// It stands by, and leads again when the other one ends.
-async fn leader_stopped_and_woken(world: World) -> Outcome {
+async fn leader_stopped_and_continued(world: World) -> Outcome {
     let (leader, other) = two(&world).await?;
     let trace = Trace::start(&world).await?;
     half_way(&world, "app:v2").await?;
@@ -149,9 +149,9 @@ async fn leader_stopped_and_woken(world: World) -> Outcome {
     let trace = Trace::start(&world).await?;
     world.set_image("web", "app:v3").await?;
     ended_well(&world, trace, "app:v3").await?;
-    same("what the woken one wrote", leader.writes(&world, taken)?, [])?;
+    same("what the continued one wrote", leader.writes(&world, taken)?, [])?;
     ensure(!other.writes(&world, taken)?.is_empty(), "writes of the new leader", "none")?;
-    ensure(leader.operator.is_running(), "a woken one that runs on", leader.operator.tail("", 5))?;
+    ensure(leader.operator.is_running(), "a continued one that runs on", leader.operator.tail("", 5))?;
 
     let told = Instant::now();
     let _other = tokio::task::spawn_blocking(move || (other.operator.stop(), other)).await?;

@@ -94,7 +94,7 @@ impl<P: Port> Attempt<'_, P> {
             return Some(Next::Nothing);
         }
         if !self.engine.cache().covers(&self.key.namespace) {
-            // Its lists are awaited, and wake it.
+            // Its lists are awaited, and requeue it.
             return Some(Next::Nothing);
         }
         let (mut state, now) = (self.engine.state(), self.port.now());
@@ -138,9 +138,9 @@ impl<P: Port> Attempt<'_, P> {
         if standing == Standing::Now {
             state.queued.ended(key);
         }
-        let woke = state.wake(turns, now);
+        let requeued = state.requeue(turns, now);
         drop(state);
-        self.tell_if(woke);
+        self.tell_if(requeued);
         standing
     }
 
@@ -191,10 +191,10 @@ impl<P: Port> Attempt<'_, P> {
         let (key, now) = (self.key, self.port.now());
         let mut state = self.engine.state();
         state.memory.note_status(key, uid, outcome, begun);
-        let woke = state.passed(key, outcome, now);
+        let requeued = state.passed(key, outcome, now);
         let rival_until = state.rivalry.yields_until(key, now);
         drop(state);
-        self.tell_if(woke);
+        self.tell_if(requeued);
         self.port.note(Note::Ended(outcome));
         next(Facts { rival_until, ..Facts::at(now) })
     }
@@ -238,21 +238,21 @@ impl<P: Port> Attempt<'_, P> {
             return;
         }
         let turns = state.starts.failed(self.key, now);
-        let woke = state.wake(turns, now);
+        let requeued = state.requeue(turns, now);
         drop(state);
-        self.tell_if(woke);
+        self.tell_if(requeued);
     }
 
     /// It is gone, or ours no more.
     fn forget(&self) {
-        let woke = self.engine.forget(self.key, self.port.now());
+        let requeued = self.engine.forget(self.key, self.port.now());
         self.port.note(Note::Forgotten);
-        self.tell_if(woke);
+        self.tell_if(requeued);
     }
 
-    fn tell_if(&self, woke: bool) {
-        if woke {
-            self.port.note(Note::Woke);
+    fn tell_if(&self, requeued: bool) {
+        if requeued {
+            self.port.note(Note::Requeued);
         }
     }
 
@@ -281,7 +281,7 @@ fn is_through_with_pods(outcome: &Outcome) -> bool {
 }
 
 impl State {
-    /// What a pass means for the key's rest and for those who wait. Says whether others were woken.
+    /// What a pass means for the key's rest and for those who wait. Says whether others were requeued.
     fn passed(&mut self, key: &Key, outcome: &Outcome, now: Instant) -> bool {
         let wrote_sets = outcome.writes > usize::from(outcome.wrote_status);
         if wrote_sets {
@@ -299,7 +299,7 @@ impl State {
         } else {
             Vec::new()
         };
-        self.wake(turns, now)
+        self.requeue(turns, now)
     }
 }
 

@@ -14,8 +14,8 @@ use crate::territory::Ticket;
 
 impl Engine {
     /// These are to be looked at.
-    pub fn wake(&self, keys: impl IntoIterator<Item = Key>, now: Instant) {
-        self.state().queue.wake(keys, now);
+    pub fn requeue(&self, keys: impl IntoIterator<Item = Key>, now: Instant) {
+        self.state().queue.requeue(keys, now);
     }
 
     /// All Deployments there are were listed, or all of a namespace (S2.1).
@@ -25,8 +25,8 @@ impl Engine {
         listed: impl IntoIterator<Item: Into<Packed<Workload>>>,
         now: Instant,
     ) {
-        let woken = self.cache().reset_workloads(namespace, listed, now);
-        self.wake(woken, now);
+        let requeued = self.cache().reset_workloads(namespace, listed, now);
+        self.requeue(requeued, now);
     }
 
     /// All ReplicaSets that are watched were listed, or all of a namespace (S2.2).
@@ -36,34 +36,34 @@ impl Engine {
         listed: impl IntoIterator<Item: Into<Packed<Placed>>>,
         now: Instant,
     ) {
-        let woken = self.cache().reset_sets(namespace, listed);
-        self.wake(woken, now);
+        let requeued = self.cache().reset_sets(namespace, listed);
+        self.requeue(requeued, now);
     }
 
     /// A Deployment was added or changed (S2.1).
     pub fn workload_came(&self, workload: impl Into<Packed<Workload>>, now: Instant) {
         let workload = workload.into();
-        let woken = self.cache().workload_came(workload, now);
-        self.state().queue.heed(woken, now);
+        let requeued = self.cache().workload_came(workload, now);
+        self.state().queue.heed(requeued, now);
     }
 
     /// A Deployment is gone, or cannot be understood any more (S2.1).
     pub fn workload_gone(&self, key: Key, version: &str, now: Instant) {
-        let woken = self.cache().delete_workload(key, version);
-        self.wake(woken, now);
+        let requeued = self.cache().delete_workload(key, version);
+        self.requeue(requeued, now);
     }
 
     /// A ReplicaSet was added or changed (S2.2, S2.3).
     pub fn set_came(&self, placed: impl Into<Packed<Placed>>, now: Instant) {
         let placed = placed.into();
-        let woken = self.cache().set_came(placed);
-        self.state().queue.heed(woken, now);
+        let requeued = self.cache().set_came(placed);
+        self.state().queue.heed(requeued, now);
     }
 
     /// A ReplicaSet left the watch (S2.4).
     pub fn set_gone(&self, namespace: &str, uid: &str, version: &str, now: Instant) {
-        let woken = self.cache().set_left(namespace, uid, version);
-        self.state().queue.heed(woken, now);
+        let requeued = self.cache().set_left(namespace, uid, version);
+        self.state().queue.heed(requeued, now);
     }
 
     /// A Deployment was seen with its template, which the cache does not keep.
@@ -86,16 +86,16 @@ impl Engine {
         sets: Listed<impl Into<Packed<Placed>>>,
         now: Instant,
     ) -> bool {
-        let woken = self.cache().fill(ticket, workloads, sets, now);
-        let is_of_use = woken.is_some();
-        self.wake(woken.unwrap_or_default(), now);
+        let requeued = self.cache().fill(ticket, workloads, sets, now);
+        let is_of_use = requeued.is_some();
+        self.requeue(requeued.unwrap_or_default(), now);
         is_of_use
     }
 
     /// A namespace is ours no more.
     pub fn let_go(&self, namespace: &str, now: Instant) {
         let gone = self.cache().let_go(namespace);
-        self.wake(gone, now);
+        self.requeue(gone, now);
     }
 
     /// Rollouts that wait begin when those under way wait for their pods; to be called every
@@ -103,6 +103,6 @@ impl Engine {
     pub fn tell_turns(&self, now: Instant) -> bool {
         let mut state = self.state();
         let turns = state.starts.turns(now);
-        state.wake(turns, now)
+        state.requeue(turns, now)
     }
 }

@@ -157,7 +157,7 @@ impl Index {
                 && self.counts(Kind::Workloads, &key.namespace)
         };
         let mut gone: BTreeSet<Key> = self.workloads.keys().filter(is_listed).cloned().collect();
-        let mut woken = Vec::new();
+        let mut requeued = Vec::new();
         for workload in listed {
             let workload = workload.into();
             let head = workload.head();
@@ -167,14 +167,14 @@ impl Index {
             }
             let key = self.put_workload(workload, now);
             gone.remove(&key);
-            woken.push(key);
+            requeued.push(key);
         }
         for key in gone {
             self.drop_workload(&key);
-            woken.push(key);
+            requeued.push(key);
         }
-        woken.extend(self.was_reset(Kind::Workloads));
-        woken
+        requeued.extend(self.was_reset(Kind::Workloads));
+        requeued
     }
 
     /// A ReplicaSet was added or changed (S2.2, S2.3).
@@ -219,29 +219,29 @@ impl Index {
             self.unlink(&old);
         }
         self.link(&new);
-        let woken = self.concerned(old.as_ref(), &placed);
+        let requeued = self.concerned(old.as_ref(), &placed);
         self.sets.insert(uid, placed);
-        woken
+        requeued
     }
 
     fn concerned(&self, old: Option<&Packed<Placed>>, placed: &Packed<Placed>) -> Vec<Key> {
         let (before, new) = (old.map(|placed| placed.head()), placed.head());
-        let mut woken = Vec::new();
+        let mut requeued = Vec::new();
         let owner_changed = before.as_ref().is_none_or(|before| before.owner != new.owner);
         if owner_changed && let Some(uid) = before.and_then(|before| before.owner) {
-            woken.extend(self.keys_by_uid.get(&uid).cloned());
+            requeued.extend(self.keys_by_uid.get(&uid).cloned());
         }
         match &new.owner {
-            Some(uid) => woken.extend(self.keys_by_uid.get(uid).cloned()),
+            Some(uid) => requeued.extend(self.keys_by_uid.get(uid).cloned()),
             None => {
                 let set = placed.set();
                 if owner_changed || old.is_none_or(|old| old.set().labels != set.labels) {
-                    woken.extend(self.suitors(&new.namespace, &set));
+                    requeued.extend(self.suitors(&new.namespace, &set));
                 }
             }
         }
-        woken.dedup();
-        woken
+        requeued.dedup();
+        requeued
     }
 
     /// Deployments whose selector matches an orphan (S2.2).
@@ -289,7 +289,7 @@ impl Index {
         };
         let listable = self.sets.iter().filter(|(_, placed)| is_listed(placed));
         let mut gone: BTreeSet<Uid> = listable.map(|(uid, _)| uid.clone()).collect();
-        let mut woken = BTreeSet::new();
+        let mut requeued = BTreeSet::new();
         for placed in listed {
             let placed = placed.into();
             let head = placed.head();
@@ -298,13 +298,13 @@ impl Index {
                 continue;
             }
             gone.remove(&head.uid);
-            woken.extend(self.replace_set(placed));
+            requeued.extend(self.replace_set(placed));
         }
         for uid in gone {
-            woken.extend(self.drop_set(&uid));
+            requeued.extend(self.drop_set(&uid));
         }
-        woken.extend(self.was_reset(Kind::Sets));
-        woken.into_iter().collect()
+        requeued.extend(self.was_reset(Kind::Sets));
+        requeued.into_iter().collect()
     }
 
     /// We deleted this set ourselves; when it leaves the watch nobody need ask why.

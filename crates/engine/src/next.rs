@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::pass::{Outcome, PassError};
 use jiff::Timestamp;
-use plan::Wake;
+use plan::Requeue;
 use plan::durations::DEADLINE_AGAIN;
 
 use crate::queue::Queue;
@@ -44,14 +44,14 @@ impl Next {
     /// clock as it was then, which may have been set since.
     #[must_use]
     pub fn after(outcome: Outcome, timestamp: Timestamp, begun: Instant) -> Self {
-        let reason = match (outcome.error, outcome.wake) {
+        let reason = match (outcome.error, outcome.requeue) {
             (Some(error), _) => return Self::Failed(error),
-            (None, Wake::OnChange) => return Self::Nothing,
-            (None, Wake::Again | Wake::Deadline(_)) => Reason::Deadline,
-            (None, Wake::StatusPaced(_)) => Reason::StatusPaced,
-            (None, Wake::NamesTaken(_)) => Reason::NamesTaken,
+            (None, Requeue::OnChange) => return Self::Nothing,
+            (None, Requeue::Again | Requeue::Deadline(_)) => Reason::Deadline,
+            (None, Requeue::StatusPaced(_)) => Reason::StatusPaced,
+            (None, Requeue::NamesTaken(_)) => Reason::NamesTaken,
         };
-        let delay = outcome.wake.time().map(|time| time.duration_since(timestamp));
+        let delay = outcome.requeue.time().map(|time| time.duration_since(timestamp));
         let delay = delay.and_then(|delay| Duration::try_from(delay).ok()).unwrap_or(DEADLINE_AGAIN);
         Self::After(Wait { until: begun + delay, reason })
     }

@@ -9,7 +9,7 @@ mod cluster;
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use plan::{Aftermath, Ask, Awaited, Observed, Plan, ReplicaSet, Step, Verdict, Wake, Why};
+use plan::{Aftermath, Ask, Awaited, Observed, Plan, ReplicaSet, Requeue, Step, Verdict, Why};
 
 pub use cluster::{Answer, Cluster, Owner, Refusal};
 
@@ -23,7 +23,7 @@ pub struct Outcome {
     /// Why it ended early, if it did.
     pub error: Option<PassError>,
     /// When to look again without being told.
-    pub wake: Wake,
+    pub requeue: Requeue,
     /// Why the rollout is where it is; `None` when planning did not get that far.
     pub why: Option<Why>,
     /// Write requests that were accepted.
@@ -76,12 +76,12 @@ pub async fn run<C: Cluster>(cluster: &C, observed: Observed, now: Timestamp) ->
         refused_cut: None,
     };
     let result = pass.steps().await;
-    let (error, wake, why, holds_status, awaited) = match result {
-        Ok(plan) => (None, plan.wake, Some(plan.why), plan.holds_status, plan.awaited),
-        Err((error, why)) => (Some(error), Wake::OnChange, why, false, None),
+    let (error, requeue, why, holds_status, awaited) = match result {
+        Ok(plan) => (None, plan.requeue, Some(plan.why), plan.holds_status, plan.awaited),
+        Err((error, why)) => (Some(error), Requeue::OnChange, why, false, None),
     };
     let Pass { writes, wrote_status, deviations, .. } = pass;
-    Outcome { error, wake, why, writes, wrote_status, holds_status, awaited, deviations }
+    Outcome { error, requeue, why, writes, wrote_status, holds_status, awaited, deviations }
 }
 
 struct Pass<'a, C> {

@@ -97,7 +97,7 @@ pub enum Request {
         /// Where the page before ended; `None` for the first one.
         from: Option<String>,
     },
-    /// Reads the pods that a Deployment selects. The Deployment is to be woken when one of them ends,
+    /// Reads the pods that a Deployment selects. The Deployment is to be requeued when one of them ends,
     /// until [`Note::PodsNoMore`].
     ListPods {
         /// The Deployment.
@@ -253,6 +253,6 @@ pub enum Note<'a> {
     Ended(&'a Outcome),
     /// The Deployment is gone, or ours no more.
     Forgotten,
-    /// Other keys were woken.
-    Woke,
+    /// Other keys were requeued.
+    Requeued,
 }

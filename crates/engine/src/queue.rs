@@ -25,7 +25,7 @@ pub use news::Cause;
 
 /// When so many keys are known to rest, those that rest no more are forgotten.
 const RESTING_MANY: usize = 64;
-/// From this many failures in a row on (that is, delays from 640 ms), an event does not wake a
+/// From this many failures in a row on (that is, delays from 640 ms), an event does not requeue a
 /// key at once but after [`HEED_AFTER`], or at the end of its delay if that is sooner.
 const FAILURES_MANY: u32 = 8;
 /// Retries of all keys together: one each [`BUCKET_INTERVAL`] once this many are used up (S14.1).
@@ -105,7 +105,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     }
 
     /// Something happened that concerns these keys.
-    pub fn wake(&mut self, keys: impl IntoIterator<Item = K>, now: Instant) {
+    pub fn requeue(&mut self, keys: impl IntoIterator<Item = K>, now: Instant) {
         for key in keys {
             if let Some(failing) = self.failures.get(&key).filter(|failing| failing.count >= FAILURES_MANY) {
                 let due = failing.due.clamp(now + COALESCE, now + HEED_AFTER);

@@ -62,7 +62,7 @@ impl Moving {
 pub struct Turn {
     /// Whether this one may.
     pub is_now: bool,
-    /// Others whose turn has come: wake them.
+    /// Others whose turn has come: requeue them.
     pub others: Vec<Key>,
 }
 
@@ -214,7 +214,7 @@ impl Starts {
         self.still_after = if is_quick { STILL_AFTER } else { self.still_after / 2 };
     }
 
-    /// Those whose turn has come: wake them. They count as under way from here on.
+    /// Those whose turn has come: requeue them. They count as under way from here on.
     pub fn turns(&mut self, now: Instant) -> Vec<Key> {
         let slow = |moving: &Moving| moving.until <= now && !moving.is_watched(now);
         let gone = self.moving.extract_if(|_, moving| slow(moving));

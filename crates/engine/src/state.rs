@@ -137,7 +137,7 @@ impl Engine {
     /// The worker that took this key did nothing with it: it comes again.
     pub fn put_back(&self, key: &Key, now: Instant) {
         let queue = &mut self.state().queue;
-        queue.wake([key.clone()], now);
+        queue.requeue([key.clone()], now);
         queue.done(key);
     }
 
@@ -163,7 +163,7 @@ impl Engine {
         state.queued.ended(key);
         state.looks.forget(key);
         let turns = state.starts.ended(key, now);
-        state.wake(turns, now)
+        state.requeue(turns, now)
     }
 }
 
@@ -184,10 +184,10 @@ impl State {
         self.looks.blocked()
     }
 
-    /// Wakes keys; says whether there were any.
-    pub(crate) fn wake(&mut self, keys: Vec<Key>, now: Instant) -> bool {
+    /// Requeues keys; says whether there were any.
+    pub(crate) fn requeue(&mut self, keys: Vec<Key>, now: Instant) -> bool {
         let is_any = !keys.is_empty();
-        self.queue.wake(keys, now);
+        self.queue.requeue(keys, now);
         is_any
     }
 }

@@ -222,7 +222,7 @@ impl World {
         }
     }
 
-    /// Who could write at this moment; one that is stopped could the moment it wakes up.
+    /// Who could write at this moment; one that is stopped could the moment it goes on.
     fn leaders(&self) -> Vec<&Elector> {
         let electors = self.candidates.iter().map(|candidate| &candidate.elector);
         electors.filter(|elector| elector.claim(self.now()).is_some()).collect()

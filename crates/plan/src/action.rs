@@ -82,7 +82,7 @@ pub struct Plan {
     /// Events that do not depend on an action.
     pub events: Vec<Event>,
     /// When to look again without being told.
-    pub wake: Wake,
+    pub requeue: Requeue,
     /// Why the rollout is where it is, for people.
     pub why: Why,
     /// What the rollout waits for, if it moves only when pods do.
@@ -268,7 +268,7 @@ impl Event {
 
 /// When to look at the Deployment again without being told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Wake {
+pub enum Requeue {
     /// When something changes.
     #[default]
     OnChange,
@@ -282,7 +282,7 @@ pub enum Wake {
     NamesTaken(Timestamp),
 }
 
-impl Wake {
+impl Requeue {
     /// The time, if there is one.
     #[must_use]
     pub fn time(self) -> Option<Timestamp> {

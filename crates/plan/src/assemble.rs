@@ -111,11 +111,11 @@ pub(crate) fn assemble(mut decisions: Decisions<'_>, mut report: Report) -> Box<
     let actions = actions(&mut decisions, &mut report);
     let observed = decisions.observed;
     let why = report.why.beside(&observed.workload.namespace, &observed.answers.orphans);
-    let Report { events, wake, error, if_create_refused, awaited, is_held: holds_status, .. } = report;
+    let Report { events, requeue, error, if_create_refused, awaited, is_held: holds_status, .. } = report;
     Box::new(Plan {
         actions,
         events,
-        wake,
+        requeue,
         why,
         awaited,
         holds_status,

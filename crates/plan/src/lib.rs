@@ -58,8 +58,8 @@ mod why;
 mod writes;
 
 pub use action::{
-    Action, Ask, Awaited, Claim, Event, EventKind, NewReplicaSet, Plan, Planned, Purpose, RollBack,
-    StatusWrite, Step, Target, UpdateReplicaSet, Wake,
+    Action, Ask, Awaited, Claim, Event, EventKind, NewReplicaSet, Plan, Planned, Purpose, Requeue, RollBack,
+    StatusWrite, Step, Target, UpdateReplicaSet,
 };
 pub use blocker::{Blocker, Findings};
 pub use conditions::{Condition, whole_seconds};

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use crate::action::{StatusWrite, Wake};
+use crate::action::{Requeue, StatusWrite};
 use crate::assemble::is_followed;
 use crate::decisions::Decisions;
 use crate::durations::{
@@ -37,7 +37,7 @@ pub(crate) fn paced(report: Report, decisions: &Decisions<'_>) -> Report {
         return held(report);
     }
     match rests_until(write, decisions).filter(|until| until > now) {
-        Some(until) => Report { wake: report.wake.or(Wake::StatusPaced(until)), ..held(report) },
+        Some(until) => Report { requeue: report.requeue.or(Requeue::StatusPaced(until)), ..held(report) },
         None => report,
     }
 }

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::action::Wake;
+use crate::action::Requeue;
 use crate::conditions::{Condition, Edit};
 use crate::durations::DEADLINE_MARGIN;
 use crate::keys::{condition, reason};
@@ -93,15 +93,20 @@ impl Status {
     /// When to look again although nothing changes: just after the deadline (S9.15). `replicas` and
     /// `generation` are those of the spec.
     #[must_use]
-    pub fn wake_after(&self, (replicas, generation): (i64, i64), deadline: i64, now: Timestamp) -> Wake {
-        let Some(condition) = self.condition(condition::PROGRESSING) else { return Wake::OnChange };
+    pub fn requeue_after(
+        &self,
+        (replicas, generation): (i64, i64),
+        deadline: i64,
+        now: Timestamp,
+    ) -> Requeue {
+        let Some(condition) = self.condition(condition::PROGRESSING) else { return Requeue::OnChange };
         if self.is_complete(replicas, generation) || condition.reason == reason::PROGRESS_DEADLINE_EXCEEDED {
-            return Wake::OnChange;
+            return Requeue::OnChange;
         }
-        let Some(end) = after_deadline(condition, deadline) else { return Wake::OnChange };
+        let Some(end) = after_deadline(condition, deadline) else { return Requeue::OnChange };
         if !end.checked_sub(DEADLINE_MARGIN).is_ok_and(|last| now <= last) {
-            return Wake::Again;
+            return Requeue::Again;
         }
-        end.checked_add(DEADLINE_MARGIN).map_or(Wake::OnChange, Wake::Deadline)
+        end.checked_add(DEADLINE_MARGIN).map_or(Requeue::OnChange, Requeue::Deadline)
     }
 }

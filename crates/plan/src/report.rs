@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 
-use crate::action::{Awaited, Event, StatusWrite, Wake};
+use crate::action::{Awaited, Event, Requeue, StatusWrite};
 use crate::aim::{Aim, Because, Manner};
 use crate::announce::{self, Announcement};
 use crate::assemble::is_followed;
@@ -41,7 +41,7 @@ pub(crate) struct Report {
     /// The status in its place when the creation of a set is refused.
     pub(crate) if_create_refused: Option<Box<Status>>,
     pub(crate) why: Why,
-    pub(crate) wake: Wake,
+    pub(crate) requeue: Requeue,
     /// What the rollout waits for.
     pub(crate) awaited: Option<Box<Awaited>>,
     pub(crate) error: Option<String>,
@@ -247,7 +247,7 @@ fn rolled_back(decisions: &Decisions<'_>, told: Told<'_>) -> Report {
 /// Counters and Available only (S9.16, S3.11): neither an estimate nor ReplicaFailure (S13.2).
 fn counted(decisions: &Decisions<'_>, told: Told<'_>, why: Why) -> Report {
     let computed = counters::calculate(tally(decisions), &told.status);
-    finished(decisions, told, computed, (why, Wake::OnChange))
+    finished(decisions, told, computed, (why, Requeue::OnChange))
 }
 
 /// The status of a pass of a strategy (S9.9–S9.15, S7.7).
@@ -267,10 +267,10 @@ fn rolling_out(decisions: &Decisions<'_>, told: Told<'_>) -> Report {
     let blockers = blocked::current(decisions, &computed, &why);
     blocked::note(&mut computed, &blockers);
     let why = why.blocked_by(blocked::words(&blockers));
-    let wake = workload.progress_deadline_seconds.map_or(Wake::OnChange, |deadline| {
-        computed.wake_after((workload.replicas, workload.generation), deadline, *now)
+    let requeue = workload.progress_deadline_seconds.map_or(Requeue::OnChange, |deadline| {
+        computed.requeue_after((workload.replicas, workload.generation), deadline, *now)
     });
-    Report { awaited, ..finished(decisions, told, computed, (why, wake)) }
+    Report { awaited, ..finished(decisions, told, computed, (why, requeue)) }
 }
 
 /// Why the rollout is where it is.
@@ -307,7 +307,7 @@ fn finished(
     decisions: &Decisions<'_>,
     told: Told<'_>,
     computed: InHand<'_>,
-    (why, wake): (Why, Wake),
+    (why, requeue): (Why, Requeue),
 ) -> Report {
     let Told { status, revision, if_create_refused, due: early, events, mut deviation } = told;
     if decisions.creation.is_some() && early.is_some() && *computed != *status {
@@ -321,14 +321,14 @@ fn finished(
     // A cut may be refused; what is true of the growth is told first.
     let due = early.unwrap_or(if is_between { Due::BeforeCuts } else { Due::Last });
     let (write, news) = written(decisions, chosen, revision, &why);
-    // S9.15: a write wakes by itself.
-    let wake = if write.is_some() { Wake::OnChange } else { wake };
-    let wake = if let Because::NamesTaken(until) = decisions.aim.because {
-        wake.or(Wake::NamesTaken(until))
+    // S9.15: a write requeues by itself.
+    let requeue = if write.is_some() { Requeue::OnChange } else { requeue };
+    let requeue = if let Because::NamesTaken(until) = decisions.aim.because {
+        requeue.or(Requeue::NamesTaken(until))
     } else {
-        wake
+        requeue
     };
-    Report { write, news, due, if_create_refused, why, wake, events, deviation, ..Report::default() }
+    Report { write, news, due, if_create_refused, why, requeue, events, deviation, ..Report::default() }
 }
 
 /// Whether sets are changed after the status, so that its counters are left to the next pass, which sees

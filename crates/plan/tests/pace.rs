@@ -6,7 +6,7 @@ mod world;
 
 use jiff::{SignedDuration, Timestamp};
 use plan::keys::condition;
-use plan::{Action, Flavour, Plan, Status, Wake};
+use plan::{Action, Flavour, Plan, Requeue, Status};
 use world::{World, ours, set, template, world};
 
 const BOTH: [Flavour; 2] = [Flavour::Rollwright, Flavour::AppsV1];
@@ -49,7 +49,7 @@ fn a_status_that_only_counts_on_waits_and_comes() {
         world.find_mut("web-b").status.ready -= 1;
         let plan = plan_at_rest(&mut world);
         assert_eq!(written(&plan), None, "{:?}", plan.actions);
-        assert_eq!(plan.wake, Wake::StatusPaced(until(&world)));
+        assert_eq!(plan.requeue, Requeue::StatusPaced(until(&world)));
         // When it may be written, it is.
         world.now = until(&world);
         assert_eq!(written(&world.plan()).unwrap().ready_replicas, 12);
@@ -67,7 +67,7 @@ fn beside_a_step_a_status_waits_for_what_becomes_of_it() {
         let plan = world.plan();
         assert!(plan.actions.iter().any(|planned| matches!(planned.action, Action::UpdateReplicaSet(_))));
         assert_eq!(written(&plan), None, "{:?}", plan.actions);
-        assert_eq!(plan.wake, Wake::StatusPaced(world.now + SECOND));
+        assert_eq!(plan.requeue, Requeue::StatusPaced(world.now + SECOND));
         world.now += SECOND;
         assert_eq!(written(&world.plan()).unwrap().available_replicas, 12);
     }
@@ -104,7 +104,7 @@ fn a_deadline_is_not_missed_because_a_status_waits() {
     world.find_mut("web-b").status.ready -= 1;
     let plan = plan_at_rest(&mut world);
     // The deadline is later than the end of the rest.
-    assert_eq!(plan.wake, Wake::StatusPaced(until(&world)));
+    assert_eq!(plan.requeue, Requeue::StatusPaced(until(&world)));
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn created() -> (World, String) {
     world.observed.options.status_held = Some(world.now);
     let plan = world.plan();
     assert_eq!((written(&plan), plan.holds_status), (None, true), "{:?}", plan.actions);
-    assert_eq!(plan.wake, Wake::StatusPaced(world.now + 3 * SECOND));
+    assert_eq!(plan.requeue, Requeue::StatusPaced(world.now + 3 * SECOND));
     world.apply(&plan);
     let name = world.observed.sets.first().unwrap().name.clone();
     (world, name)
@@ -230,7 +230,10 @@ fn how_long_a_status_waits_for_more_depends_on_what_it_tells() {
             change(&mut world.find_mut("web-b").status);
             let due = world.now + SignedDuration::from_millis(millis);
             let plan = world.plan();
-            assert_eq!((written(&plan), plan.holds_status, plan.wake), (None, true, Wake::StatusPaced(due)));
+            assert_eq!(
+                (written(&plan), plan.holds_status, plan.requeue),
+                (None, true, Requeue::StatusPaced(due))
+            );
             world.now = due;
             assert!(written(&world.plan()).is_some());
         }
@@ -265,6 +268,6 @@ fn what_waits_already_goes_on_to_wait_beside_a_step() {
         (new.ready, new.available) = (7, 6);
         let plan = world.plan();
         assert!(plan.actions.iter().any(|planned| matches!(planned.action, Action::UpdateReplicaSet(_))));
-        assert_eq!((written(&plan), plan.wake), (None, Wake::StatusPaced(world.now + 2 * SECOND)));
+        assert_eq!((written(&plan), plan.requeue), (None, Requeue::StatusPaced(world.now + 2 * SECOND)));
     }
 }

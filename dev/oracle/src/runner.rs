@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 use api::decode;
 use engine::pass::Outcome;
 use jiff::Timestamp;
-use plan::{Answers, Observed, Wake};
+use plan::{Answers, Observed, Requeue};
 use serde_json::{Value, json};
 
 use crate::Played;
@@ -55,8 +55,8 @@ fn observe(case: &Case, store: &Store<'_>, is_first: bool) -> Result<Observed, S
 }
 
 fn report(store: &Store<'_>, outcome: &Outcome, now: Timestamp) -> Value {
-    let requeue = match (outcome.wake, outcome.wake.time()) {
-        (Wake::Again, _) => json!(0),
+    let requeue = match (outcome.requeue, outcome.requeue.time()) {
+        (Requeue::Again, _) => json!(0),
         (_, Some(time)) => json!(time.duration_since(now).as_secs_f64()),
         (_, None) => Value::Null,
     };

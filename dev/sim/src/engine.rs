@@ -217,7 +217,7 @@ impl<'a> Engine<'a> {
             Event::PodNews(id, of) => {
                 let now = self.instant();
                 if let Some(operator) = self.operators.get_mut(&id) {
-                    operator.wake(&of, now);
+                    operator.requeue(&of, now);
                 }
                 self.saw_pods(id, &of);
                 self.set_alarm(id);

@@ -331,7 +331,7 @@ impl Port for Link {
             | Note::Orphan(..)
             | Note::Why(_)
             | Note::Blocked(_)
-            | Note::Woke => {}
+            | Note::Requeued => {}
         }
     }
 }

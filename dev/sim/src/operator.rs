@@ -60,7 +60,7 @@ pub(crate) struct Operator {
     workers: usize,
     begun: u64,
     pub(crate) turns: Turns,
-    /// When it wants to be woken, if that is arranged for.
+    /// When it wants to run again, if that is arranged for.
     pub(crate) alarm: Option<u64>,
 }
 
@@ -193,10 +193,10 @@ impl Operator {
     }
 
     /// Pods of these Deployments changed while they are watched.
-    pub(crate) fn wake(&mut self, of: &[Which], now: Instant) {
+    pub(crate) fn requeue(&mut self, of: &[Which], now: Instant) {
         let is_meant = |key: &&Key| of.contains(&called(&key.name));
         let keys: Vec<Key> = self.engine.cache().keys().filter(is_meant).cloned().collect();
-        self.engine.wake(keys, now);
+        self.engine.requeue(keys, now);
     }
 
     /// When it has something to do next.

@@ -205,7 +205,7 @@ impl Engine<'_> {
         if bad.iter().any(|bad| Some(bad.as_str()) == image) {
             spec = json!({ "paused": false, "template": { "spec": { "containers": [{ "name": "app", "image": "app:9" }] } } });
         }
-        // An edit is an event, and would wake an operator that has forgotten the Deployment.
+        // An edit is an event, and would tell an operator that has forgotten the Deployment.
         let is_paused = workload.spec.get("paused").and_then(serde_json::Value::as_bool) == Some(true);
         // A rollback that is still to come could bring the image back that cannot start.
         let request = match self.flavour {

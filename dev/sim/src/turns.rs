@@ -38,7 +38,7 @@ pub(crate) struct Known {
     pub(crate) has_written: bool,
     /// Whether it has waited for something else since it last waited for its turn: it may have got that meanwhile.
     pub(crate) is_detained: bool,
-    /// Whether something happened since its last attempt that may have woken it, whatever it was.
+    /// Whether something happened since its last attempt that may have requeued it, whatever it was.
     pub(crate) is_stirred: bool,
     /// Until when it surely has the turn that came to it, unless it is edited or fails.
     pub(crate) granted: Option<Time>,

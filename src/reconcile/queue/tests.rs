@@ -31,9 +31,9 @@ async fn pop_now(queue: &Queue) -> Option<u32> {
 async fn a_key_is_waited_for() {
     let queue = queue();
     assert_eq!(pop_now(&queue).await, None);
-    queue.wake([7].map(key));
+    queue.requeue([7].map(key));
     assert_eq!(pop_now(&queue).await, Some(7));
-    queue.wake([7].map(key));
+    queue.requeue([7].map(key));
     assert_eq!(pop_now(&queue).await, None, "in work");
     assert_eq!(queue.schedule(&key(7), &Next::Nothing), Scheduled::Fine);
     assert_eq!(pop_now(&queue).await, Some(7));
@@ -57,7 +57,7 @@ async fn a_closed_queue_ends_its_workers() {
 #[tokio::test(start_paused = true)]
 async fn somebody_watches_the_clock_while_others_work() {
     let queue = std::sync::Arc::new(queue());
-    queue.wake([1].map(key));
+    queue.requeue([1].map(key));
     queue.engine.state().queue.wait(key(2), deadline_in(1));
     assert_eq!(pop_now(&queue).await, Some(1));
     let second = tokio::spawn({
@@ -71,7 +71,7 @@ async fn somebody_watches_the_clock_while_others_work() {
 async fn it_tells_how_it_stands() {
     let second = Duration::from_secs(1);
     let queue = queue();
-    queue.wake([1, 2, 2].map(key));
+    queue.requeue([1, 2, 2].map(key));
     tokio::time::advance(second).await;
     let reading = queue.reading();
     assert_eq!((reading.depth, reading.added, reading.longest), (2, 2, Duration::ZERO), "none is in work");
@@ -91,7 +91,7 @@ async fn it_tells_how_it_stands() {
 async fn a_paused_queue_collects_and_is_never_overdue() {
     let queue = std::sync::Arc::new(queue());
     queue.pause();
-    queue.wake([1, 2].map(key));
+    queue.requeue([1, 2].map(key));
     assert_eq!(pop_now(&queue).await, None);
     tokio::time::advance(Duration::from_secs(600)).await;
     assert_eq!(queue.overdue(), Duration::ZERO);
@@ -108,7 +108,7 @@ async fn a_paused_queue_collects_and_is_never_overdue() {
 #[tokio::test(start_paused = true)]
 async fn a_key_that_was_put_back_comes_again_without_a_failure() {
     let queue = queue();
-    queue.wake([1].map(key));
+    queue.requeue([1].map(key));
     assert_eq!(pop(&queue).await, Some(1));
     queue.put_back(&key(1));
     assert_eq!(pop(&queue).await, Some(1));

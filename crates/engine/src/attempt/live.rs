@@ -148,21 +148,21 @@ impl<P: Port> Attempt<'_, P> {
         let Ok(Some(live)) = self.get_set(name).await else { return };
         let Ok(set) = set(self.engine.flavour, &live) else { return };
         let placed = Placed { namespace: self.key.namespace.clone(), set: Arc::new(set) };
-        let woken = self.engine.cache().refresh_set(placed);
-        self.wake_others(woken);
+        let requeued = self.engine.cache().refresh_set(placed);
+        self.requeue_others(requeued);
     }
 
     /// Takes a set over that a live read or a write returned, ahead of the watch.
     pub(super) fn put(&self, set: ReplicaSet) {
         let placed = Placed { namespace: self.key.namespace.clone(), set: Arc::new(set) };
-        let woken = self.engine.cache().put_set(placed);
-        self.wake_others(woken);
+        let requeued = self.engine.cache().put_set(placed);
+        self.requeue_others(requeued);
     }
 
-    fn wake_others(&self, mut woken: Vec<crate::index::Key>) {
-        woken.retain(|other| other != self.key);
-        if self.engine.state().wake(woken, self.port.now()) {
-            self.port.note(Note::Woke);
+    fn requeue_others(&self, mut requeued: Vec<crate::index::Key>) {
+        requeued.retain(|other| other != self.key);
+        if self.engine.state().requeue(requeued, self.port.now()) {
+            self.port.note(Note::Requeued);
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::queue::Cause;
 use crate::uid::Uid;
 
 impl Index {
-    /// As [`Self::apply_workload`], with the reason for which each Deployment is woken.
+    /// As [`Self::apply_workload`], with the reason for which each Deployment is requeued.
     pub fn workload_came(
         &mut self,
         workload: impl Into<Packed<Workload>>,
@@ -18,16 +18,16 @@ impl Index {
     ) -> Vec<(Key, Cause)> {
         let workload = workload.into();
         let is_edit = self.is_edit(&workload);
-        let woken = self.apply_workload(workload, now);
+        let requeued = self.apply_workload(workload, now);
         let cause = |key: &Key| match is_edit {
             true => Cause::Edited,
             false if self.is_refuted(key) => Cause::TakenBack,
             false => Cause::Changed,
         };
-        woken.into_iter().map(|key| (key.clone(), cause(&key))).collect()
+        requeued.into_iter().map(|key| (key.clone(), cause(&key))).collect()
     }
 
-    /// As [`Self::apply_set`], with the reason for which each Deployment is woken.
+    /// As [`Self::apply_set`], with the reason for which each Deployment is requeued.
     pub fn set_came(&mut self, placed: impl Into<Packed<Placed>>) -> Vec<(Key, Cause)> {
         let placed = placed.into();
         let before = self.sets.get(&placed.head().uid).map(Packed::pods);
@@ -35,7 +35,7 @@ impl Index {
             let (size, after) = placed.pods();
             after.has_lost(size, &before)
         });
-        let woken = self.apply_set(placed);
+        let requeued = self.apply_set(placed);
         let cause = |key: &Key| {
             if has_lost || self.is_refuted(key) {
                 Cause::TakenBack
@@ -45,10 +45,10 @@ impl Index {
                 Cause::Advanced
             }
         };
-        woken.into_iter().map(|key| (key.clone(), cause(&key))).collect()
+        requeued.into_iter().map(|key| (key.clone(), cause(&key))).collect()
     }
 
-    /// As [`Self::delete_set`], with the reason for which each Deployment is woken.
+    /// As [`Self::delete_set`], with the reason for which each Deployment is requeued.
     pub fn set_left(&mut self, namespace: &str, uid: &str, version: &str) -> Vec<(Key, Cause)> {
         let had_pods = self.sets.get(&Uid::from(uid)).is_some_and(|known| known.pods().1.replicas > 0);
         let cause = if had_pods { Cause::TakenBack } else { Cause::Changed };

@@ -59,7 +59,7 @@ fn names(index: &Index, name: &str) -> Vec<String> {
 }
 
 #[test]
-fn any_change_of_a_set_wakes_its_owner() {
+fn any_change_of_a_set_requeues_its_owner() {
     let mut index = filled(Sight::Whole);
     assert_eq!(index.apply_set(set("web-1", Some("w"), "web", 5)), [key("web")]);
     assert_eq!(index.apply_set(set("web-1", Some("w"), "web", 5)), [], "nothing changed");
@@ -68,7 +68,7 @@ fn any_change_of_a_set_wakes_its_owner() {
 }
 
 #[test]
-fn a_change_of_owner_wakes_both() {
+fn a_change_of_owner_requeues_both() {
     let mut index = filled(Sight::Whole);
     assert_eq!(index.apply_set(set("web-1", Some("a"), "web", 5)), [key("web"), key("api")]);
     assert_eq!(names(&index, "web"), ["web-2"]);
@@ -76,7 +76,7 @@ fn a_change_of_owner_wakes_both() {
 }
 
 #[test]
-fn an_orphan_wakes_whoever_selects_it() {
+fn an_orphan_requeues_those_that_select_it() {
     let mut index = filled(Sight::Whole);
     index.apply_workload(workload("web-too", "w2", "web", 5), Instant::now());
     assert_eq!(index.apply_set(set("lone", None, "web", 6)), [key("web"), key("web-too")]);
@@ -85,12 +85,12 @@ fn an_orphan_wakes_whoever_selects_it() {
     // S2.3: neither labels nor owner changed.
     assert_eq!(index.apply_set(set("lone", None, "web", 7)), []);
     assert_eq!(index.apply_set(set("lone", None, "api", 8)), [key("api")]);
-    // S2.4: the deletion of an orphan wakes nobody.
+    // S2.4: the deletion of an orphan requeues no Deployment.
     assert_eq!(index.delete_set("ns", "uid-lone", "9"), []);
 }
 
 #[test]
-fn a_released_set_wakes_its_old_owner_and_its_suitors() {
+fn a_released_set_requeues_its_old_owner_and_its_suitors() {
     let mut index = filled(Sight::Whole);
     assert_eq!(index.apply_set(set("web-1", None, "api", 5)), [key("web"), key("api")]);
 }
@@ -100,8 +100,8 @@ fn a_relist_finds_what_was_deleted_meanwhile() {
     let mut index = filled(Sight::Whole);
     assert_eq!(index.reset_sets(None, vec![set("web-2", Some("w"), "web", 4)]), [key("web")]);
     assert_eq!(names(&index, "web"), ["web-2"]);
-    let woken = index.reset_workloads(None, vec![workload("api", "a", "api", 2)], Instant::now());
-    assert_eq!(woken, [key("api"), key("web")]);
+    let requeued = index.reset_workloads(None, vec![workload("api", "a", "api", 2)], Instant::now());
+    assert_eq!(requeued, [key("api"), key("web")]);
     assert!(index.snapshot(&key("web")).is_none());
     assert_eq!(index.key_of("w"), None);
 }

@@ -1,9 +1,9 @@
 use super::*;
 
-fn outcome(error: Option<PassError>, wake: Wake) -> Outcome {
+fn outcome(error: Option<PassError>, requeue: Requeue) -> Outcome {
     Outcome {
         error,
-        wake,
+        requeue,
         why: None,
         writes: 0,
         wrote_status: false,
@@ -20,24 +20,24 @@ fn error(retry: bool) -> PassError {
 #[test]
 fn an_error_counts_more_than_a_wish() {
     let now = Instant::now();
-    let after = |error, wake| Next::after(outcome(error, wake), Timestamp::UNIX_EPOCH, now);
-    assert_eq!(after(Some(error(true)), Wake::Again), Next::Failed(error(true)));
-    assert_eq!(after(None, Wake::OnChange), Next::Nothing);
+    let after = |error, requeue| Next::after(outcome(error, requeue), Timestamp::UNIX_EPOCH, now);
+    assert_eq!(after(Some(error(true)), Requeue::Again), Next::Failed(error(true)));
+    assert_eq!(after(None, Requeue::OnChange), Next::Nothing);
     let soon = Wait { until: now + DEADLINE_AGAIN, reason: Reason::Deadline };
-    assert_eq!(after(None, Wake::Again), Next::After(soon));
+    assert_eq!(after(None, Requeue::Again), Next::After(soon));
 }
 
 #[test]
 fn a_time_has_its_reason_and_is_soon_once_it_has_passed() {
     let (now, timestamp) = (Instant::now(), Timestamp::UNIX_EPOCH);
     let at = |seconds| timestamp + jiff::SignedDuration::from_secs(seconds);
-    let after = |wake| Next::after(outcome(None, wake), timestamp, now);
-    for (wake, late, reason) in [
-        (Wake::Deadline(at(5)), Wake::Deadline(at(-5)), Reason::Deadline),
-        (Wake::StatusPaced(at(5)), Wake::StatusPaced(at(-5)), Reason::StatusPaced),
-        (Wake::NamesTaken(at(5)), Wake::NamesTaken(at(-5)), Reason::NamesTaken),
+    let after = |requeue| Next::after(outcome(None, requeue), timestamp, now);
+    for (requeue, late, reason) in [
+        (Requeue::Deadline(at(5)), Requeue::Deadline(at(-5)), Reason::Deadline),
+        (Requeue::StatusPaced(at(5)), Requeue::StatusPaced(at(-5)), Reason::StatusPaced),
+        (Requeue::NamesTaken(at(5)), Requeue::NamesTaken(at(-5)), Reason::NamesTaken),
     ] {
-        assert_eq!(after(wake), Next::After(Wait { until: now + Duration::from_secs(5), reason }));
+        assert_eq!(after(requeue), Next::After(Wait { until: now + Duration::from_secs(5), reason }));
         assert_eq!(after(late), Next::After(Wait { until: now + DEADLINE_AGAIN, reason }));
     }
 }

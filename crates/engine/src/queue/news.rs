@@ -24,7 +24,7 @@ pub enum Cause {
 }
 
 impl<K: Clone + Eq + Hash + Ord> Queue<K> {
-    /// As [`Self::wake`], as soon as what happened makes sense of it.
+    /// As [`Self::requeue`], as soon as what happened makes sense of it.
     pub fn heed(&mut self, events: impl IntoIterator<Item = (K, Cause)>, now: Instant) {
         for (key, cause) in events {
             if matches!(cause, Cause::Settled | Cause::TakenBack) {
@@ -35,7 +35,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
             }
             let rests = self.resting.get(&key).is_some_and(|rest| rest.least > now);
             if cause == Cause::Changed || rests || self.failures(&key) >= FAILURES_MANY {
-                self.wake([key], now);
+                self.requeue([key], now);
             } else if cause == Cause::Advanced {
                 self.gather(key, now);
             } else {

@@ -16,8 +16,8 @@ impl Bench {
         self.now += by;
     }
 
-    fn wake(&mut self, key: u32) {
-        self.queue.wake([key], self.now);
+    fn requeue(&mut self, key: u32) {
+        self.queue.requeue([key], self.now);
     }
 
     /// What comes within ten milliseconds.
@@ -47,9 +47,9 @@ impl Bench {
 #[test]
 fn keys_come_in_order_and_once() {
     let mut bench = Bench::new();
-    bench.wake(1);
+    bench.requeue(1);
     bench.advance(Duration::from_millis(1));
-    bench.queue.wake([3, 2, 1, 3], bench.now);
+    bench.queue.requeue([3, 2, 1, 3], bench.now);
     assert_eq!(bench.take(), Some(1));
     assert_eq!(bench.take(), Some(3));
     assert_eq!(bench.take(), Some(2));
@@ -61,7 +61,7 @@ fn keys_come_in_order_and_once() {
 fn a_burst_makes_one_pass() {
     let mut bench = Bench::new();
     for _ in 0..5 {
-        bench.wake(7);
+        bench.requeue(7);
         bench.advance(Duration::from_micros(500));
     }
     assert_eq!(bench.take(), Some(7));
@@ -73,13 +73,13 @@ fn a_burst_makes_one_pass() {
 fn the_first_event_is_acted_upon_at_once_and_those_that_follow_are_joined() {
     let mut bench = Bench::new();
     for _ in 0..2 {
-        bench.wake(7);
+        bench.requeue(7);
         assert_eq!(bench.queue.take(bench.now), Some(7), "it was quiet");
         bench.queue.done(&7);
         bench.advance(COALESCE / 2);
-        bench.wake(7);
+        bench.requeue(7);
         bench.advance(COALESCE / 2);
-        bench.wake(7);
+        bench.requeue(7);
         assert_eq!(bench.queue.take(bench.now), None);
         bench.advance(COALESCE);
         assert_eq!(bench.queue.take(bench.now), Some(7));
@@ -96,7 +96,7 @@ fn the_first_event_is_acted_upon_at_once_and_those_that_follow_are_joined() {
 fn many_that_are_heard_of_are_not_kept_for_ever() {
     let mut bench = Bench::new();
     for key in 0..1000 {
-        bench.wake(key);
+        bench.requeue(key);
         bench.advance(COALESCE);
     }
     assert!(bench.queue.lively.len() <= RESTING_MANY, "{}", bench.queue.lively.len());
@@ -105,47 +105,47 @@ fn many_that_are_heard_of_are_not_kept_for_ever() {
 #[test]
 fn a_burst_is_acted_upon_when_it_is_over_or_has_lasted_for_long() {
     let mut bench = Bench::new();
-    bench.wake(7);
+    bench.requeue(7);
     assert_eq!(bench.take(), Some(7));
     bench.queue.done(&7);
     bench.advance(Duration::from_millis(6));
     let started = bench.now;
-    bench.wake(7);
+    bench.requeue(7);
     bench.advance(Duration::from_millis(6));
-    bench.wake(7);
+    bench.requeue(7);
     assert_eq!(bench.queue.next_due(), Some(started + Duration::from_millis(16)));
     // It goes on for ever.
     while bench.queue.take(bench.now).is_none() {
         bench.advance(Duration::from_millis(4));
-        bench.wake(7);
+        bench.requeue(7);
     }
     assert_eq!(bench.now - started, BURST_MAX);
     // What comes after it is another one.
     bench.queue.done(&7);
     bench.advance(Duration::from_millis(1));
-    bench.wake(7);
+    bench.requeue(7);
     assert_eq!(bench.queue.next_due(), Some(bench.now + COALESCE));
 }
 
 #[test]
 fn a_key_that_has_written_rests() {
     let mut bench = Bench::new();
-    bench.wake(7);
+    bench.requeue(7);
     assert_eq!(bench.take(), Some(7));
     // One event while it is in work, one afterwards.
-    bench.wake(7);
+    bench.requeue(7);
     bench.advance(Duration::from_millis(11));
     assert_eq!(bench.queue.take(bench.now), None);
     bench.queue.rest(&7, 0, bench.now);
     assert!(!bench.queue.done(&7));
-    bench.wake(7);
+    bench.requeue(7);
     assert_eq!(bench.queue.next_due(), Some(bench.now + REST));
     bench.advance(REST);
     assert_eq!(bench.queue.take(bench.now), Some(7));
     assert_eq!(bench.queue.rests_until(&7, bench.now), None);
     // A pass that wrote nothing does not make it rest.
     bench.queue.done(&7);
-    bench.wake(7);
+    bench.requeue(7);
     assert_eq!(bench.queue.take(bench.now), Some(7));
 }
 
@@ -153,13 +153,13 @@ fn a_key_that_has_written_rests() {
 fn a_key_may_rest_longer_while_others_are_under_way() {
     let mut bench = Bench::new();
     for (others, longest) in [(0, REST), (1, REST + REST_FOR_OTHERS), (1000, REST_MAX)] {
-        bench.wake(7);
+        bench.requeue(7);
         assert_eq!(bench.take(), Some(7));
         let written = bench.now;
         bench.queue.rest(&7, others, written);
         bench.queue.done(&7);
         // It is asked all the same, to see whether there is what it waits for.
-        bench.wake(7);
+        bench.requeue(7);
         assert_eq!(bench.queue.next_due(), Some(written + REST));
         bench.advance(REST);
         assert_eq!(bench.queue.take(bench.now), Some(7));
@@ -196,7 +196,7 @@ fn what_ends_a_burst_is_acted_upon_at_once() {
 #[test]
 fn bad_news_waits_for_nothing() {
     let mut bench = Bench::new();
-    bench.wake(7);
+    bench.requeue(7);
     assert_eq!(bench.take(), Some(7));
     bench.queue.rest(&7, 3, bench.now);
     bench.queue.done(&7);
@@ -259,9 +259,9 @@ fn a_key_that_keeps_failing_is_not_hastened() {
 #[test]
 fn a_key_in_work_comes_again_afterwards() {
     let mut bench = Bench::new();
-    bench.wake(7);
+    bench.requeue(7);
     assert_eq!(bench.take(), Some(7));
-    bench.wake(7);
+    bench.requeue(7);
     assert_eq!(bench.take(), None);
     assert!(bench.queue.done(&7));
     assert_eq!(bench.take(), Some(7));
@@ -272,7 +272,7 @@ fn an_event_overtakes_a_delay() {
     let mut bench = Bench::new();
     bench.queue.wait(7, Wait { until: bench.now + Duration::from_secs(600), reason: Reason::Deadline });
     assert_eq!(bench.take(), None);
-    bench.wake(7);
+    bench.requeue(7);
     assert_eq!(bench.take(), Some(7));
     bench.queue.done(&7);
     bench.advance(Duration::from_secs(700));
@@ -304,7 +304,7 @@ fn an_event_during_backoff_does_not_lengthen_it() {
     }
     let (delay, count) = bench.fail(7);
     bench.advance(COALESCE);
-    bench.wake(7);
+    bench.requeue(7);
     assert_eq!(bench.work(), Some(7));
     let (again, same) = bench.fail(7);
     assert_eq!(same, count);
@@ -321,7 +321,7 @@ fn retries_of_many_keys_share_a_bucket() {
 }
 
 #[test]
-fn events_wake_a_key_that_keeps_failing_once_a_second() {
+fn events_requeue_a_key_that_keeps_failing_once_a_second() {
     let mut bench = Bench::new();
     for _ in 0..14 {
         bench.fail(7);
@@ -332,7 +332,7 @@ fn events_wake_a_key_that_keeps_failing_once_a_second() {
     // Each attempt makes an event, as one that writes before it fails does.
     let start = bench.now;
     for _ in 0..10 {
-        bench.wake(7);
+        bench.requeue(7);
         assert_eq!(bench.work(), Some(7));
         bench.fail(7);
     }
@@ -353,7 +353,7 @@ fn each_wait_has_its_reason() {
     queue.add_failed(4, start);
     assert_eq!(reason(&queue, 4), Some(Reason::BackingOff));
     queue.rest(&5, 0, start);
-    queue.wake([5], start);
+    queue.requeue([5], start);
     assert_eq!(reason(&queue, 5), Some(Reason::Resting));
     // An event ends a wait, and says so.
     queue.heed([(3, Cause::Advanced)], start);

@@ -73,7 +73,7 @@ fn one_that_waits_for_its_pods_makes_room() {
     starts.served(&key("a/hangs"), at(900));
     assert!(!starts.ask(&key("a/2"), at(999)).is_now);
     assert!(starts.ask(&key("a/2"), at(1001)).is_now);
-    // It wakes up: what has begun is held up by nobody, and takes no room that others have.
+    // It moves again: what has begun is held up by nobody, and takes no room that others have.
     assert_eq!(names(&starts.moved(&key("a/hangs"), at(1050))), [""; 0]);
     assert_eq!(begun(&mut starts, &["a/3"], at(1060)), [""; 0]);
 }
@@ -163,7 +163,7 @@ fn everybody_comes_to_begin_whatever_happens_to_the_others() {
     let mut starts = limited(3);
     let keys: Vec<Key> = (0..40).map(|n| key(&format!("{}/{n}", n % 4))).collect();
     let (mut now, mut begun) = (Instant::now(), HashSet::new());
-    // Nobody ever ends, and nobody is woken: all only ask again.
+    // Nobody ever ends, and nobody is requeued: all only ask again.
     for _ in 0..20 {
         for key in &keys {
             if starts.ask(key, now).is_now {

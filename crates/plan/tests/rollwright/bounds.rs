@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 use plan::keys::condition;
-use plan::{Action, CollisionRecord, Failure, Flavour, Plan, Status, Verdict, Wake};
+use plan::{Action, CollisionRecord, Failure, Flavour, Plan, Requeue, Status, Verdict};
 
 use crate::world::{World, ours, set, template, world};
 
@@ -63,8 +63,8 @@ fn three_other_names_are_tried_and_no_more() {
     for _ in 0..3 {
         let plan = world.plan();
         assert_eq!(
-            plan.wake,
-            Wake::NamesTaken("2026-04-01T12:05:00Z".parse().unwrap()),
+            plan.requeue,
+            Requeue::NamesTaken("2026-04-01T12:05:00Z".parse().unwrap()),
             "{:?}",
             plan.actions
         );

@@ -20,7 +20,7 @@ use crate::kubelet::{KubeletOptions, NODE_NAME};
 
 const RETRY_FIRST: Duration = Duration::from_millis(100);
 const RETRY_LAST: Duration = Duration::from_secs(2);
-/// Stands for "never": nothing but a change wakes an agent with nothing to do.
+/// Stands for "never": nothing but a change gives work to an agent with nothing to do.
 const IDLE: Duration = Duration::from_secs(86_400);
 
 /// What all agents share.

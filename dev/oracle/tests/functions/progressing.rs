@@ -1,7 +1,7 @@
 //! Completion, progress and the deadline (S9).
 
 use jiff::Timestamp;
-use plan::{Condition, Wake};
+use plan::{Condition, Requeue};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -48,10 +48,11 @@ pub(crate) fn requeue(input: &Value) -> Answer {
     status.conditions.extend(progressing(input));
     let (replicas, generation) = (input["replicas"].as_i64().unwrap(), input["generation"].as_i64().unwrap());
     let deadline = snapshot::workload(input).progress_deadline_seconds;
-    let wake = deadline
-        .map_or(Wake::OnChange, |deadline| status.wake_after((replicas, generation), deadline, now(input)));
-    match (wake, wake.time()) {
-        (Wake::Again, _) => json!({ "returned": 0, "requeueAfterSeconds": 0 }),
+    let requeue = deadline.map_or(Requeue::OnChange, |deadline| {
+        status.requeue_after((replicas, generation), deadline, now(input))
+    });
+    match (requeue, requeue.time()) {
+        (Requeue::Again, _) => json!({ "returned": 0, "requeueAfterSeconds": 0 }),
         (_, None) => json!({ "returned": -1, "requeueAfterSeconds": null }),
         (_, Some(time)) => {
             let delay = time.duration_since(now(input)).as_secs_f64();

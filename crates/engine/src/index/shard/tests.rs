@@ -26,8 +26,8 @@ fn joined() -> Index {
     index.take_in("ns");
     let ticket = index.unlisted().remove(0);
     let (workloads, sets) = (vec![workload("web", "w", "web", 9)], vec![set("web-1", Some("w"), "web", 8)]);
-    let woken = index.fill(&ticket, moved(workloads, 10), moved(sets, 10), Instant::now());
-    assert_eq!(woken, Some(vec![key("web")]));
+    let requeued = index.fill(&ticket, moved(workloads, 10), moved(sets, 10), Instant::now());
+    assert_eq!(requeued, Some(vec![key("web")]));
     assert!(index.covers("ns"));
     index
 }
@@ -90,7 +90,7 @@ fn a_list_of_the_cluster_that_was_under_way() {
     assert_eq!(sets(&index), [("web-1".to_owned(), "12".to_owned())]);
 }
 
-/// At the start the lists of the cluster are those of the namespaces, too; the second one wakes all.
+/// At the start the lists of the cluster are those of the namespaces, too; the second one requeues all.
 #[test]
 fn lists_of_the_cluster_fill_what_was_taken_in_before() {
     let mut index = Index::of_shard(Sight::Whole);
@@ -106,7 +106,7 @@ fn lists_of_the_cluster_fill_what_was_taken_in_before() {
     assert!(!index.covers("ns"));
     let other =
         Placed { namespace: "elsewhere".to_owned(), set: Arc::clone(&set("api-1", Some("a"), "api", 4).set) };
-    assert_eq!(index.reset_sets(None, vec![other]), [key("web")], "it has no set that would wake it");
+    assert_eq!(index.reset_sets(None, vec![other]), [key("web")], "it has no set that would requeue it");
     assert_eq!(index.sizes(), (1, 0));
     assert!(index.covers("ns") && index.unlisted().is_empty());
     assert!(index.newest_set.has_reached("ns", 4), "what is not kept was shown all the same");
