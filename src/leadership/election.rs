@@ -7,7 +7,7 @@ use engine::pass::Refusal;
 use jiff::Timestamp;
 use kube::runtime::watcher;
 use kube::{Api, Client};
-use lease::{Claim, Elector, Record, Reply, Request, Timings, Todo};
+use lease::{Elector, Lead, Record, Reply, Request, Timings, Todo};
 use prometheus::IntGauge;
 use serde_json::{Value, json};
 use tokio::sync::watch as signal;
@@ -136,7 +136,7 @@ impl Election {
     async fn step_through(&mut self) -> Option<Instant> {
         loop {
             let todo = self.elector.next(clock::now(), Timestamp::now(), watch::jitter());
-            self.announce(self.elector.claim(clock::now()));
+            self.announce(self.elector.lead(clock::now()));
             match todo {
                 Todo::Send(request) => {
                     let sent = clock::now();
@@ -149,11 +149,11 @@ impl Election {
         }
     }
 
-    fn announce(&mut self, claim: Option<Claim>) {
-        let before = self.announcer.send_replace(claim);
-        self.gauge.set(claim.is_some().into());
-        match (before, claim) {
-            (None, Some(Claim { term, .. })) => info!(lease = %self.lease(), term, "this replica leads"),
+    fn announce(&mut self, lead: Option<Lead>) {
+        let before = self.announcer.send_replace(lead);
+        self.gauge.set(lead.is_some().into());
+        match (before, lead) {
+            (None, Some(Lead { term, .. })) => info!(lease = %self.lease(), term, "this replica leads"),
             (Some(_), None) => warn!(lease = %self.lease(), "this replica does not lead any more"),
             _ => {}
         }

@@ -10,7 +10,7 @@ pub(crate) mod turns;
 use std::time::Instant;
 
 use engine::pass::Refusal;
-use lease::Claim;
+use lease::Lead;
 use tokio::sync::watch;
 
 use crate::clock;
@@ -20,21 +20,21 @@ const ONLY_TERM: u64 = 0;
 
 /// Whether this process may write; cheap to clone.
 #[derive(Clone)]
-pub(crate) struct Leadership(Option<watch::Receiver<Option<Claim>>>);
+pub(crate) struct Leadership(Option<watch::Receiver<Option<Lead>>>);
 
-/// Where the election tells of our claim.
-pub(crate) type Announcer = watch::Sender<Option<Claim>>;
+/// Where the election shows whether we lead.
+pub(crate) type Announcer = watch::Sender<Option<Lead>>;
 
 impl Leadership {
-    /// Nobody else is there: no claim is needed.
+    /// Nobody else is there: no lead is needed.
     pub(crate) fn unneeded() -> Self {
         Self(None)
     }
 
-    /// Nothing is written but under a claim.
+    /// Nothing is written but by the one that leads.
     pub(crate) fn elected() -> (Announcer, Self) {
-        let (announcer, claim) = watch::channel(None);
-        (announcer, Self(Some(claim)))
+        let (announcer, lead) = watch::channel(None);
+        (announcer, Self(Some(lead)))
     }
 
     /// Whether there is an election.
@@ -42,39 +42,39 @@ impl Leadership {
         self.0.is_some()
     }
 
-    fn claim(&self) -> Option<Claim> {
-        let claim = *self.0.as_ref()?.borrow();
-        claim.filter(|claim| clock::now() < claim.until)
+    fn lead(&self) -> Option<Lead> {
+        let lead = *self.0.as_ref()?.borrow();
+        lead.filter(|lead| clock::now() < lead.until)
     }
 
     /// The term that work may be begun in now; `None` while we stand by.
     pub(crate) fn term(&self) -> Option<u64> {
         match &self.0 {
             None => Some(ONLY_TERM),
-            Some(_) => self.claim().map(|claim| claim.term),
+            Some(_) => self.lead().map(|lead| lead.term),
         }
     }
 
     /// Lets a write leave, and says when waiting for its answer has to end, if ever: then another
     /// may lead. Work that was begun in an earlier term has seen an older cluster; its writes are
-    /// refused as if there were no claim. `None` is work that belongs to no term.
+    /// refused as if we did not lead. `None` is work that belongs to no term.
     pub(crate) fn permit(&self, term: Option<u64>) -> Result<Option<Instant>, Refusal> {
         if !self.is_elected() {
             return Ok(None);
         }
-        let claim = self.claim().ok_or_else(Refusal::not_leader)?;
-        let is_of_this_term = term.is_none_or(|term| term == claim.term);
-        if is_of_this_term { Ok(Some(claim.expires)) } else { Err(Refusal::not_leader()) }
+        let lead = self.lead().ok_or_else(Refusal::not_leader)?;
+        let is_of_this_term = term.is_none_or(|term| term == lead.term);
+        if is_of_this_term { Ok(Some(lead.expires)) } else { Err(Refusal::not_leader()) }
     }
 
     /// Waits until we lead; returns the term.
     pub(crate) async fn won(&self) -> u64 {
-        let Some(mut claims) = self.0.clone() else { return ONLY_TERM };
+        let Some(mut leads) = self.0.clone() else { return ONLY_TERM };
         loop {
             if let Some(term) = self.term() {
                 return term;
             }
-            if claims.changed().await.is_err() {
+            if leads.changed().await.is_err() {
                 // The election has ended, and with it the process.
                 std::future::pending::<()>().await;
             }
@@ -83,12 +83,12 @@ impl Leadership {
 
     /// Waits until we lead no more, or in another term.
     pub(crate) async fn lost(&self, term: u64) {
-        let Some(mut claims) = self.0.clone() else { return std::future::pending().await };
+        let Some(mut leads) = self.0.clone() else { return std::future::pending().await };
         loop {
-            let Some(claim) = self.claim().filter(|claim| claim.term == term) else { return };
+            let Some(lead) = self.lead().filter(|lead| lead.term == term) else { return };
             tokio::select! {
-                () = tokio::time::sleep_until(claim.until.into()) => {}
-                changed = claims.changed() => if changed.is_err() {
+                () = tokio::time::sleep_until(lead.until.into()) => {}
+                changed = leads.changed() => if changed.is_err() {
                     return;
                 },
             }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use plan::keys::{REVISION_HISTORY, condition, reason};
-use plan::{Action, Claim, ReplicaSet, Turn, Workload, turns};
+use plan::{Action, OwnerChange, ReplicaSet, Turn, Workload, turns};
 
 use crate::clock;
 use crate::index::Key;
@@ -138,10 +138,10 @@ pub(crate) fn blocked(controller: &Controller, time: Duration) {
 }
 
 /// A ReplicaSet was adopted or released.
-pub(crate) fn claimed(controller: &Controller, claim: &Claim) {
-    let kind = match claim {
-        Claim::Adopt(_) => "adopt",
-        Claim::Release(_) => "release",
+pub(crate) fn owner_changed(controller: &Controller, change: &OwnerChange) {
+    let kind = match change {
+        OwnerChange::Adopt(_) => "adopt",
+        OwnerChange::Release(_) => "release",
     };
     controller.metrics.set_writes.with_label_values(&[controller.flavour.api_version(), kind]).inc();
 }

@@ -2,7 +2,7 @@
 //! operators those of other namespaces.
 //!
 //! A namespace with changed labels moves from one shard to another, and no lease separates the two. Time
-//! does, as with a lease. A shard that has just checked a namespace may write there for [`CLAIM`], and
+//! does, as with a lease. A shard that has just checked a namespace may write there for [`LOOK_HOLDS`], and
 //! waits at most until [`OVER`] for the answer. If the namespace has changed and the watch has not reported
 //! it yet, the shard writes nothing. A shard that finds a namespace newly its own leaves it alone for
 //! [`HANDOVER`], and then lists its objects. So, however far the watch of the losing shard lags, that shard
@@ -35,7 +35,7 @@ use crate::serve::metrics::Metrics;
 pub(crate) use selector::Selector;
 
 /// Writes leave for so long after the request was sent that has shown the namespace to be ours.
-const CLAIM: Duration = Duration::from_secs(5);
+const LOOK_HOLDS: Duration = Duration::from_secs(5);
 /// And so long after it nobody waits for their answers any more.
 const OVER: Duration = Duration::from_secs(10);
 
@@ -111,17 +111,17 @@ impl Shard {
         &'a self,
         place: Option<(&'a str, u64)>,
     ) -> BoxFuture<'a, Result<Instant, Refusal>> {
-        self.claim(place).boxed()
+        self.permitted(place).boxed()
     }
 
-    async fn claim(&self, place: Option<(&str, u64)>) -> Result<Instant, Refusal> {
+    async fn permitted(&self, place: Option<(&str, u64)>) -> Result<Instant, Refusal> {
         let Some((namespace, stay)) = place else {
             return Err(Refusal::not_sent("it is not known to be in a namespace of this shard"));
         };
         let look = self.look(namespace);
         let mut looked = look.lock().await;
         let now = clock::now();
-        let at = match looked.filter(|at| now.saturating_duration_since(*at) < CLAIM) {
+        let at = match looked.filter(|at| now.saturating_duration_since(*at) < LOOK_HOLDS) {
             Some(at) => at,
             None => {
                 self.look_at(namespace).await?;
@@ -132,7 +132,7 @@ impl Shard {
         drop(looked);
         // The watch may have told more meanwhile, and the answer may have taken long.
         let is_ours = self.stay(namespace) == Some(stay);
-        if is_ours && clock::now().saturating_duration_since(at) < CLAIM {
+        if is_ours && clock::now().saturating_duration_since(at) < LOOK_HOLDS {
             Ok(at + OVER)
         } else {
             Err(Refusal::not_sent(&format!("namespace {namespace} is not known to be of this shard now")))

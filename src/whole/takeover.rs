@@ -209,7 +209,7 @@ async fn a_leader_that_is_stopped_and_goes_on() {
     }
 }
 
-/// A leader that reaches everything but the Lease stops when its claim ends, and not before; the
+/// A leader that reaches everything but the Lease stops when its lead ends, and not before; the
 /// other one goes on when the lease has expired.
 #[tokio::test(start_paused = true)]
 async fn a_leader_that_cannot_renew() {
@@ -305,7 +305,7 @@ async fn everything_stands_still_for_a_while() {
 
 /// Who loses the lease before its lists have come writes nothing when they come.
 #[tokio::test(start_paused = true)]
-async fn a_claim_that_ends_before_the_lists_come() {
+async fn a_term_that_ends_before_the_lists_come() {
     for flavour in BOTH {
         let (rig, leader, second) = two(flavour, 10).await;
         rig.set_image("web", "app:v2").await;

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use kube::api::{DeleteParams, GetParams, ListParams, Patch, Preconditions};
 use kube::core::request::Error as Malformed;
 use plan::keys::{MANAGED_LABEL, MANAGED_VALUE, reason};
-use plan::{Action, Blocker, Claim, Workload};
+use plan::{Action, Blocker, OwnerChange, Workload};
 use serde::Deserialize;
 use serde_json::Value;
 use std::sync::Arc;
@@ -223,12 +223,12 @@ impl Live<'_> {
         }
     }
 
-    fn claimed(&self, claim: &Claim) {
-        match claim {
-            Claim::Adopt(target) => info!(key = %self.key, set = target.name, "adopt ReplicaSet"),
-            Claim::Release(target) => info!(key = %self.key, set = target.name, "release ReplicaSet"),
+    fn owner_changed(&self, change: &OwnerChange) {
+        match change {
+            OwnerChange::Adopt(target) => info!(key = %self.key, set = target.name, "adopt ReplicaSet"),
+            OwnerChange::Release(target) => info!(key = %self.key, set = target.name, "release ReplicaSet"),
         }
-        rollouts::claimed(self.controller, claim);
+        rollouts::owner_changed(self.controller, change);
     }
 
     fn ended(&self, outcome: &Outcome) {
@@ -316,7 +316,7 @@ impl Port for Live<'_> {
                 warn!(%key, "the cache does not show our last write; reading live");
             }
             Note::Acted(workload, action, result) => self.acted(workload, action, result),
-            Note::Claimed(claim) => self.claimed(claim),
+            Note::OwnerChanged(change) => self.owner_changed(change),
             Note::Event(workload, event) => {
                 if event.reason == reason::NEWER_SPEC {
                     metrics.newer_specs.with_label_values(&[controller.flavour.api_version()]).inc();

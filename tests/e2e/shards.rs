@@ -24,7 +24,7 @@ const PODS: i64 = 8;
 /// Long enough for a rollout to go on under both.
 const SLOW: &str = "1000";
 /// After its last look at a namespace a shard writes for so long (docs/how-to/sharding.md),
-const CLAIM: Duration = Duration::from_secs(5);
+const LOOK_HOLDS: Duration = Duration::from_secs(5);
 /// and the next one begins so much later than it saw the change.
 const HANDOVER: Duration = Duration::from_secs(15);
 
@@ -126,7 +126,7 @@ async fn moved(a: &World, of_a: &Replica, of_b: &Replica) -> Outcome {
         writes.retain(|write| write.namespace == a.namespace && write.resource != "events");
         Ok(writes)
     };
-    let late: Vec<_> = here(of_a)?.into_iter().filter(|write| write.timestamp > after + CLAIM).collect();
+    let late: Vec<_> = here(of_a)?.into_iter().filter(|write| write.timestamp > after + LOOK_HOLDS).collect();
     ensure(late.is_empty(), "no write of the one that has lost it", late)?;
     let writes = here(of_b)?;
     let early: Vec<_> = writes.iter().filter(|write| write.timestamp < before + HANDOVER).collect();

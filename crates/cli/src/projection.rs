@@ -10,8 +10,8 @@ use futures::FutureExt as _;
 use plan::keys::REVISION;
 use plan::template::without_hash_label;
 use plan::{
-    Action, Answers, Ask, Claim, DryRun, Event, NewReplicaSet, Observed, Options, Pace, Pod, ReplicaSet,
-    RollBack, SetStatus, UpdateReplicaSet, Why, Workload,
+    Action, Answers, Ask, DryRun, Event, NewReplicaSet, Observed, Options, OwnerChange, Pace, Pod,
+    ReplicaSet, RollBack, SetStatus, UpdateReplicaSet, Why, Workload,
 };
 use serde_json::Value;
 
@@ -208,10 +208,10 @@ impl<'a> World<'a> {
         }
     }
 
-    fn claim(&mut self, claim: &Claim) {
-        let (target, owner) = match claim {
-            Claim::Adopt(target) => (target, Some(self.observed.workload.uid.clone())),
-            Claim::Release(target) => (target, None),
+    fn change_owner(&mut self, change: &OwnerChange) {
+        let (target, owner) = match change {
+            OwnerChange::Adopt(target) => (target, Some(self.observed.workload.uid.clone())),
+            OwnerChange::Release(target) => (target, None),
         };
         for set in self.observed.sets.iter_mut().filter(|set| set.uid == target.uid) {
             set.controller_uid.clone_from(&owner);
@@ -335,9 +335,9 @@ impl Cluster for Imagined<'_> {
         Ok(Some(Owner { uid: workload.uid.clone(), deleting: workload.deleting }))
     }
 
-    async fn claim(&self, _: &Workload, claim: &Claim) -> Result<String, Refusal> {
+    async fn change_owner(&self, _: &Workload, change: &OwnerChange) -> Result<String, Refusal> {
         let mut world = self.world();
-        world.claim(claim);
+        world.change_owner(change);
         Ok(world.version.to_string())
     }
 

@@ -3,8 +3,8 @@
 //! It decides nothing: [`plan::plan`] decides what to do, and [`plan::after_failure`] what follows from a
 //! refusal. Every caller (operator, oracle, simulator) uses [`run`], over a [`Cluster`] of its own.
 
-mod claims;
 mod cluster;
+mod ownership;
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use plan::{Aftermath, Ask, Awaited, Observed, Plan, ReplicaSet, Requeue, Step, V
 pub use cluster::{Answer, Cluster, Owner, Refusal};
 
 /// How often a pass may plan again. Questions (template, dry run, a set's template, pods),
-/// one round of claims and one name that turned out to be ours are six; the rest is room.
+/// one round of changes of owner and one name that turned out to be ours are six; the rest is room.
 const STEPS_MAX: usize = 12;
 
 /// What came of a pass.
@@ -111,7 +111,9 @@ impl<C: Cluster> Pass<'_, C> {
         for _ in 0..STEPS_MAX {
             match plan::plan(&self.observed, self.now) {
                 Step::Ask(ask) => self.ask(&ask).await.map_err(|error| (error, None))?,
-                Step::Claim(claims) => self.claim(claims).await.map_err(|error| (error, None))?,
+                Step::ChangeOwners(changes) => {
+                    self.change_owners(changes).await.map_err(|error| (error, None))?;
+                }
                 Step::Act(plan) => {
                     self.deviations.extend(plan.deviations.iter().copied());
                     match self.act(&plan).await {

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use api::decode::Parts;
 use jiff::Timestamp;
-use plan::{Action, Blocker, Claim, Event, Pod, ReplicaSet, Workload};
+use plan::{Action, Blocker, Event, OwnerChange, Pod, ReplicaSet, Workload};
 use serde_json::Value;
 
 use crate::index::Key;
@@ -204,8 +204,8 @@ pub enum Cause<'a> {
     Look,
     /// An action of the plan.
     Act(&'a Action),
-    /// A claim of the plan.
-    Claim(&'a Claim),
+    /// A change of owner.
+    OwnerChange(&'a OwnerChange),
     /// Our label has to be on a ReplicaSet for the watch to show it.
     Label,
 }
@@ -229,8 +229,8 @@ pub enum Note<'a> {
     Found(&'a ReplicaSet),
     /// An action was carried out, or refused.
     Acted(&'a Workload, &'a Action, Result<(), &'a Refusal>),
-    /// A claim was carried out.
-    Claimed(&'a Claim),
+    /// A change of owner was carried out.
+    OwnerChanged(&'a OwnerChange),
     /// An event for the Deployment.
     Event(&'a Workload, &'a Event),
     /// A ReplicaSet of ours had lost our label, which was put back.

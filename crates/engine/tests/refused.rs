@@ -10,7 +10,9 @@ use std::task::{Context, Poll, Waker};
 use api::decode::{self, Defaults};
 use engine::pass::{Answer, Cluster, Outcome, Owner, Refusal};
 use jiff::Timestamp;
-use plan::{Action, Answers, Ask, Claim, Event, Flavour, Observed, Options, Pace, ReplicaSet, Workload};
+use plan::{
+    Action, Answers, Ask, Event, Flavour, Observed, Options, OwnerChange, Pace, ReplicaSet, Workload,
+};
 use serde_json::{Value, json};
 
 const FLAVOUR: Flavour = Flavour::AppsV1;
@@ -28,8 +30,8 @@ impl Cluster for Stubborn {
         Ok(Some(Owner { uid: workload.uid.clone(), deleting: false }))
     }
 
-    async fn claim(&self, _: &Workload, claim: &Claim) -> Result<String, Refusal> {
-        panic!("nothing is to be claimed: {claim:?}")
+    async fn change_owner(&self, _: &Workload, change: &OwnerChange) -> Result<String, Refusal> {
+        panic!("nothing is to be adopted or released: {change:?}")
     }
 
     async fn ask(&self, _: &Workload, ask: &Ask) -> Result<Answer, Refusal> {

@@ -63,7 +63,7 @@ pub enum Reply {
 
 /// We hold the lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Claim {
+pub struct Lead {
     /// Counts our terms, from 1. Another number means that somebody else may have held it between.
     pub term: u64,
     /// Until then we may write: the renew deadline after the last renewal.
@@ -133,12 +133,12 @@ impl Elector {
         self.seen.as_ref().map(|seen| seen.record.holder.as_str()).filter(|holder| !holder.is_empty())
     }
 
-    /// Our claim, if we have one at this time.
+    /// Our lead, if we hold the lease at this time.
     #[must_use]
-    pub fn claim(&self, now: Instant) -> Option<Claim> {
+    pub fn lead(&self, now: Instant) -> Option<Lead> {
         let renewed = self.renewed?;
         let (until, expires) = (renewed + self.timings.renew(), renewed + self.timings.lease());
-        (now < until).then_some(Claim { term: self.term, until, expires })
+        (now < until).then_some(Lead { term: self.term, until, expires })
     }
 
     /// What to do now. `wall` is what goes into the Lease; `chance`, from 0 to 1, is where in the
@@ -147,13 +147,13 @@ impl Elector {
         if self.is_resigning {
             return self.next_of_resignation(wall);
         }
-        if self.renewed.is_some() && self.claim(now).is_none() {
+        if self.renewed.is_some() && self.lead(now).is_none() {
             // Nobody knows what came of the last attempts: who leads is to be read.
             self.renewed = None;
         }
         if self.step == Step::Rest {
             if let Some(due) = self.due.filter(|due| now < *due) {
-                let lapse = self.claim(now).map(|claim| claim.until);
+                let lapse = self.lead(now).map(|lead| lead.until);
                 return Todo::Sleep(lapse.map_or(due, |lapse| due.min(lapse)));
             }
             self.step = if self.renewed.is_some() { Step::Renew } else { Step::Look };
@@ -274,7 +274,7 @@ impl Elector {
     }
 
     /// Gives the lease back if we have it. To be called when nothing is done under it any more;
-    /// there is no claim from now on. An unanswered request is as if it had never been sent:
+    /// we do not lead from now on. An unanswered request is as if it had never been sent:
     /// [`Self::next`] says what follows.
     pub fn resign(&mut self) {
         let is_ours = self.renewed.is_some() || self.holder() == Some(self.identity.as_str());

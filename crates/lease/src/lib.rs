@@ -12,6 +12,6 @@ mod elector;
 mod record;
 mod timings;
 
-pub use elector::{Claim, Elector, Reply, Request, Todo};
+pub use elector::{Elector, Lead, Reply, Request, Todo};
 pub use record::Record;
 pub use timings::{JITTER_FACTOR, Timings, TimingsError};

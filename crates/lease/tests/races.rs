@@ -1,5 +1,5 @@
 //! Candidates that race: slow networks, lost requests and answers, pauses, wrong clocks, restarts.
-//! At no moment do two of them hold a claim, and in the end one does.
+//! At no moment do two of them lead, and in the end one does.
 
 #![expect(clippy::indexing_slicing, clippy::expect_used, reason = "a test")]
 
@@ -60,7 +60,7 @@ struct World {
     /// Requests whose sender has died, or waits no more: they arrive all the same.
     stray: Vec<Flight>,
     names: u64,
-    claims: u64,
+    leads: u64,
     last_shown: Reply,
 }
 
@@ -81,7 +81,7 @@ impl World {
             candidates: Vec::new(),
             stray: Vec::new(),
             names: 0,
-            claims: 0,
+            leads: 0,
             last_shown: Reply::Missing,
         };
         for _ in 0..CANDIDATES {
@@ -225,24 +225,24 @@ impl World {
     /// Who could write at this moment; one that is stopped could the moment it goes on.
     fn leaders(&self) -> Vec<&Elector> {
         let electors = self.candidates.iter().map(|candidate| &candidate.elector);
-        electors.filter(|elector| elector.claim(self.now()).is_some()).collect()
+        electors.filter(|elector| elector.lead(self.now()).is_some()).collect()
     }
 }
 
 #[test]
 fn two_never_lead_and_one_does_in_the_end() {
-    let mut claims = 0;
+    let mut leads = 0;
     for seed in 1..=RUNS {
         let mut world = World::new(seed);
         for round in 0..STORMY + CALM {
             world.step(round < STORMY);
             let leaders = world.leaders();
             assert!(leaders.len() <= 1, "seed {seed}, tick {}: {leaders:?}", world.tick);
-            world.claims += leaders.len() as u64;
+            world.leads += leaders.len() as u64;
         }
         assert_eq!(world.leaders().len(), 1, "seed {seed}: nobody leads after 40 s of calm");
-        claims += world.claims;
+        leads += world.leads;
     }
     // Were the lease hardly ever held, the test would show nothing.
-    assert!(claims > RUNS * (STORMY + CALM) / 2, "held in {claims} ticks only");
+    assert!(leads > RUNS * (STORMY + CALM) / 2, "held in {leads} ticks only");
 }

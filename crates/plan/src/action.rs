@@ -18,7 +18,7 @@ pub enum Step {
     /// Find this out, add it to the snapshot, and plan again.
     Ask(Ask),
     /// Adopt and release these, change the snapshot accordingly, and plan again (S2.11–S2.18).
-    Claim(Vec<Claim>),
+    ChangeOwners(Vec<OwnerChange>),
     /// Carry this out; then the pass ends.
     Act(Box<Plan>),
 }
@@ -49,7 +49,7 @@ pub enum Ask {
 
 /// A change of ownership.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Claim {
+pub enum OwnerChange {
     /// Make the Deployment the controller of an orphan (S2.15–S2.17).
     Adopt(Target),
     /// Stop being the controller of a set whose labels do not match (S2.14).
@@ -133,7 +133,7 @@ pub struct Planned {
     pub events: Vec<Event>,
 }
 
-/// The whole list of our powers over Deployments and ReplicaSets, claims aside.
+/// The whole list of our powers over Deployments and ReplicaSets, adoption and release aside.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// Persist the selector taken from the template's labels (our kind).

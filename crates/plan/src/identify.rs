@@ -8,7 +8,7 @@ use crate::ownership;
 use crate::selector::LabelSelector;
 use crate::sets::Sets;
 
-/// The claimed sets of a snapshot; or what is to be claimed or found out before there can be a plan.
+/// The owned sets of a snapshot; or what is to be adopted, released or found out before there can be a plan.
 pub(crate) fn identify(observed: &Observed) -> Result<Sets<'_>, Step> {
     let workload = &observed.workload;
     // S2.10: an empty selector would select everything; nothing is touched.
@@ -16,27 +16,27 @@ pub(crate) fn identify(observed: &Observed) -> Result<Sets<'_>, Step> {
     else {
         return Ok(Sets::new(Vec::new(), None, workload));
     };
-    let ownership::Ownership { mut claimed, claims } = ownership::sort_out(observed, selector);
-    if !claims.is_empty() {
-        return Err(Step::Claim(claims));
+    let ownership::Ownership { mut owned, changes } = ownership::sort_out(observed, selector);
+    if !changes.is_empty() {
+        return Err(Step::ChangeOwners(changes));
     }
-    claimed.sort_by(|a, b| a.age_order(b));
-    let declared = declared(observed, &claimed)?;
-    Ok(Sets::new(claimed, declared, workload))
+    owned.sort_by(|a, b| a.age_order(b));
+    let declared = declared(observed, &owned)?;
+    Ok(Sets::new(owned, declared, workload))
 }
 
 /// The oldest set that carries the template (S4.1). On our kind, if none says so, the server
 /// is asked which template it would store, and sets are compared with that.
-fn declared(observed: &Observed, claimed: &[&ReplicaSet]) -> Result<Option<usize>, Ask> {
+fn declared(observed: &Observed, owned: &[&ReplicaSet]) -> Result<Option<usize>, Ask> {
     let fingerprint = &observed.workload.template.fingerprint;
-    let carries = claimed.iter().position(|set| set.carries(fingerprint));
-    let is_known = carries.is_some() || claimed.is_empty() || observed.workload.deleting;
+    let carries = owned.iter().position(|set| set.carries(fingerprint));
+    let is_known = carries.is_some() || owned.is_empty() || observed.workload.deleting;
     if is_known || !observed.flavour.marks_sets() {
         return Ok(carries);
     }
     match &observed.answers.dry_run {
         None => Err(Ask::DryRun(Box::new(describe(observed, 0, 1)?))),
         Some(DryRun::Refused) => Ok(None),
-        Some(DryRun::Stored(digest)) => Ok(claimed.iter().position(|set| set.stored == *digest)),
+        Some(DryRun::Stored(digest)) => Ok(owned.iter().position(|set| set.stored == *digest)),
     }
 }

@@ -9,7 +9,7 @@ pub(crate) enum Proof {
     Unproven,
 }
 
-/// What each of the claimed sets has shown, in their order.
+/// What each of the owned sets has shown, in their order.
 pub(crate) fn judge(sets: &Sets<'_>) -> Vec<Proof> {
     sets.all.iter().map(|_| Proof::Unproven).collect()
 }

@@ -58,8 +58,8 @@ mod why;
 mod writes;
 
 pub use action::{
-    Action, Ask, Awaited, Claim, Event, EventKind, NewReplicaSet, Plan, Planned, Purpose, Requeue, RollBack,
-    StatusWrite, Step, Target, UpdateReplicaSet,
+    Action, Ask, Awaited, Event, EventKind, NewReplicaSet, OwnerChange, Plan, Planned, Purpose, Requeue,
+    RollBack, StatusWrite, Step, Target, UpdateReplicaSet,
 };
 pub use blocker::{Blocker, Findings};
 pub use conditions::{Condition, whole_seconds};
@@ -105,7 +105,7 @@ use writes::writes;
 
 /// Decides the next step of a pass over one Deployment (S3).
 ///
-/// Questions and claims come first, one at a time; the caller adds what it learned to the
+/// Questions and changes of owner come first, one at a time; the caller adds what it learned to the
 /// snapshot and calls again. [`Step::Act`] ends the pass.
 #[must_use]
 pub fn plan(observed: &Observed, now: Timestamp) -> Step {
@@ -118,7 +118,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Step {
 /// A pass, stage by stage. Each value is final when the next stage reads it.
 ///
 /// # Errors
-/// With the claims or the question that come first.
+/// With the changes of owner or the question that come first.
 fn decide(observed: &Observed, now: Timestamp) -> Result<Box<Plan>, Step> {
     let sets = identify(observed)?;
     let rulings = judge(&sets);

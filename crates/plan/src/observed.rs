@@ -82,7 +82,7 @@ pub struct Answers {
     pub dry_run: Option<DryRun>,
     /// The stored template of a ReplicaSet, by uid, hash label and all.
     pub set_template: Option<(String, Value)>,
-    /// The pods of the claimed ReplicaSets.
+    /// The pods of the owned ReplicaSets.
     pub pods: Option<Vec<Pod>>,
     /// Whether the server refused a cut of old pods in this pass: it is not asked for another one.
     pub refuses_cuts: bool,

@@ -1,17 +1,17 @@
 //! Which ReplicaSets belong to a Deployment (S2.11–S2.18).
 
-use crate::action::{Claim, Target};
+use crate::action::{OwnerChange, Target};
 use crate::observed::{Observed, ReplicaSet};
 use crate::selector::LabelSelector;
 
-/// The sets that are claimed already, and the claims that are to be made or given up.
+/// The sets that are owned already, and those that are to be adopted or released.
 pub(crate) struct Ownership<'a> {
-    pub(crate) claimed: Vec<&'a ReplicaSet>,
-    pub(crate) claims: Vec<Claim>,
+    pub(crate) owned: Vec<&'a ReplicaSet>,
+    pub(crate) changes: Vec<OwnerChange>,
 }
 
 pub(crate) fn sort_out<'a>(observed: &'a Observed, selector: &LabelSelector) -> Ownership<'a> {
-    let mut ownership = Ownership { claimed: Vec::with_capacity(observed.sets.len()), claims: Vec::new() };
+    let mut ownership = Ownership { owned: Vec::with_capacity(observed.sets.len()), changes: Vec::new() };
     let workload = &observed.workload;
     for set in &observed.sets {
         let matches = selector.matches(&set.labels);
@@ -19,23 +19,23 @@ pub(crate) fn sort_out<'a>(observed: &'a Observed, selector: &LabelSelector) -> 
             // S2.12
             Some(uid) if *uid != workload.uid => {}
             // S2.13
-            Some(_) if matches => ownership.claimed.push(set),
+            Some(_) if matches => ownership.owned.push(set),
             // S2.14
             Some(_) if workload.deleting => {}
-            Some(_) => ownership.claims.push(Claim::Release(Target::of(set))),
+            Some(_) => ownership.changes.push(OwnerChange::Release(Target::of(set))),
             // S2.15
             None if matches && !workload.deleting && !set.deleting => {
-                ownership.claims.push(Claim::Adopt(Target::of(set)));
+                ownership.changes.push(OwnerChange::Adopt(Target::of(set)));
             }
             None => {}
         }
     }
-    ownership.claims.sort_by(|a, b| name(a).cmp(name(b)));
+    ownership.changes.sort_by(|a, b| name(a).cmp(name(b)));
     ownership
 }
 
-fn name(claim: &Claim) -> &str {
-    match claim {
-        Claim::Adopt(target) | Claim::Release(target) => &target.name,
+fn name(change: &OwnerChange) -> &str {
+    match change {
+        OwnerChange::Adopt(target) | OwnerChange::Release(target) => &target.name,
     }
 }

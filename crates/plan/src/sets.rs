@@ -4,7 +4,7 @@ use crate::intstr::signed_decimal;
 use crate::keys::{DESIRED_REPLICAS, MAX_REPLICAS};
 use crate::observed::{ReplicaSet, Workload};
 
-/// The claimed sets. One that is being deleted is still among them (S4.16).
+/// The owned sets. One that is being deleted is still among them (S4.16).
 #[derive(Debug)]
 pub(crate) struct Sets<'a> {
     /// Oldest first, then by name.

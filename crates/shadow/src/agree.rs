@@ -7,8 +7,8 @@
 use plan::keys::{DESIRED_REPLICAS, HASH_LABEL, MAX_REPLICAS, REVISION, ROLLBACK_TO, reason};
 use plan::selector::LabelSelector;
 use plan::{
-    Action, Claim, Event, Flavour, HistoryHead, Map, NewReplicaSet, ReplicaSet, RollBack, Status, Target,
-    UpdateReplicaSet, Workload, set_name,
+    Action, Event, Flavour, HistoryHead, Map, NewReplicaSet, OwnerChange, ReplicaSet, RollBack, Status,
+    Target, UpdateReplicaSet, Workload, set_name,
 };
 use serde::Deserialize as _;
 
@@ -33,9 +33,9 @@ pub(crate) fn agrees(
         }),
         Write::Update { before, after } if before.decoded.controller_uid != after.decoded.controller_uid => {
             let adopted = after.decoded.controller_uid.is_some();
-            intent.claims.iter().any(|claim| match claim {
-                Claim::Adopt(target) => adopted && is_target(target, &before.decoded),
-                Claim::Release(target) => !adopted && is_target(target, &before.decoded),
+            intent.owner_changes.iter().any(|change| match change {
+                OwnerChange::Adopt(target) => adopted && is_target(target, &before.decoded),
+                OwnerChange::Release(target) => !adopted && is_target(target, &before.decoded),
             })
         }
         Write::Update { before, after } => actions.any(|action| match action {

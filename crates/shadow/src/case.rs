@@ -36,7 +36,7 @@ pub(crate) fn case(flavour: Flavour, divergence: &Divergence, terminating_replic
         "shadow": {
             "api": flavour.api_version(),
             "observed": write.as_ref().map(brief_write),
-            "planned": intent.claims.iter().map(|claim| format!("{claim:?}"))
+            "planned": intent.owner_changes.iter().map(|change| format!("{change:?}"))
                 .chain(intent.actions.iter().map(brief)).collect::<Vec<_>>(),
             "why": intent.why.as_ref().map(ToString::to_string),
             "deviations": intent.deviations,

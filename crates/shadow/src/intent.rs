@@ -13,8 +13,8 @@ use engine::pass::{Answer, Cluster, Owner, Refusal};
 use jiff::Timestamp;
 use plan::template::Digest;
 use plan::{
-    Action, Answers, Ask, Claim, DryRun, Event, Flavour, Observed, Options, Pace, Pod, ReplicaSet, Status,
-    Why, Workload,
+    Action, Answers, Ask, DryRun, Event, Flavour, Observed, Options, OwnerChange, Pace, Pod, ReplicaSet,
+    Status, Why, Workload,
 };
 use serde_json::Value;
 
@@ -39,7 +39,7 @@ pub(crate) struct Circumstances {
 /// What our planner would do.
 #[derive(Debug)]
 pub(crate) struct Intent {
-    pub(crate) claims: Vec<Claim>,
+    pub(crate) owner_changes: Vec<OwnerChange>,
     pub(crate) actions: Vec<Action>,
     pub(crate) events: Vec<Event>,
     /// Statuses before the one that is written.
@@ -53,7 +53,7 @@ pub(crate) struct Intent {
 impl Intent {
     /// Whether there is nothing to do.
     pub(crate) fn is_idle(&self) -> bool {
-        self.claims.is_empty() && self.actions.is_empty()
+        self.owner_changes.is_empty() && self.actions.is_empty()
     }
 }
 
@@ -68,11 +68,11 @@ pub(crate) fn intend(view: &View, circumstances: &Circumstances) -> Intent {
     };
     let mirror = Mirror { view, circumstances, noted: Mutex::default() };
     let outcome = at_once(engine::pass::run(&mirror, observed, circumstances.now));
-    let Noted { claims, actions, events, asked_for_pods } =
+    let Noted { owner_changes, actions, events, asked_for_pods } =
         mirror.noted.into_inner().unwrap_or_else(PoisonError::into_inner);
     let on_the_way = reports::on_the_way(view, &actions, &events, circumstances.now);
     let (why, deviations) = (outcome.why, outcome.deviations);
-    Intent { claims, actions, events, on_the_way, why, deviations, asked_for_pods }
+    Intent { owner_changes, actions, events, on_the_way, why, deviations, asked_for_pods }
 }
 
 /// A mirror answers at once, so one poll is enough.
@@ -95,7 +95,7 @@ struct Mirror<'a> {
 
 #[derive(Default)]
 struct Noted {
-    claims: Vec<Claim>,
+    owner_changes: Vec<OwnerChange>,
     actions: Vec<Action>,
     events: Vec<Event>,
     asked_for_pods: bool,
@@ -129,9 +129,9 @@ impl Cluster for Mirror<'_> {
         Ok(Some(Owner { uid: workload.uid.clone(), deleting: workload.deleting }))
     }
 
-    async fn claim(&self, _: &Workload, claim: &Claim) -> Result<String, Refusal> {
-        self.noted().claims.push(claim.clone());
-        let (Claim::Adopt(target) | Claim::Release(target)) = claim;
+    async fn change_owner(&self, _: &Workload, change: &OwnerChange) -> Result<String, Refusal> {
+        self.noted().owner_changes.push(change.clone());
+        let (OwnerChange::Adopt(target) | OwnerChange::Release(target)) = change;
         Ok(target.resource_version.clone())
     }
 

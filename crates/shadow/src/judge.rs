@@ -223,9 +223,9 @@ impl std::fmt::Display for Divergence {
             if intent.is_idle() {
                 return "nothing".to_owned();
             }
-            let claims = intent.claims.iter().map(|claim| format!("{claim:?}"));
+            let owner_changes = intent.owner_changes.iter().map(|change| format!("{change:?}"));
             let actions = intent.actions.iter().map(crate::case::brief);
-            claims.chain(actions).collect::<Vec<_>>().join(", ")
+            owner_changes.chain(actions).collect::<Vec<_>>().join(", ")
         };
         let seen = self.write.as_ref().map_or("nothing".to_owned(), crate::case::brief_write);
         write!(f, "the controller did: {seen}; we would: {}", planned(&self.intent))

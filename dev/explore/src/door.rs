@@ -12,7 +12,7 @@ use std::task::{Context, Poll, Waker};
 use engine::pass::{Answer, Cluster, Owner, Refusal};
 use plan::template::digest;
 use plan::template::without_hash_label;
-use plan::{Action, Ask, Claim, DryRun, Event, ReplicaSet, Workload};
+use plan::{Action, Ask, DryRun, Event, OwnerChange, ReplicaSet, Workload};
 
 use crate::scope::Scope;
 use crate::state::{Set, Statuses};
@@ -162,7 +162,7 @@ impl Cluster for Door {
         Err(refusal(500, "nobody is adopted here"))
     }
 
-    async fn claim(&self, _: &Workload, _: &Claim) -> Result<String, Refusal> {
+    async fn change_owner(&self, _: &Workload, _: &OwnerChange) -> Result<String, Refusal> {
         Err(refusal(500, "nobody is adopted here"))
     }
 

@@ -3,12 +3,12 @@
 use api::decode::{self, Defaults};
 use api::encode;
 use jiff::Timestamp;
-use plan::{Action, Ask, Claim, DryRun, Flavour, Observed, Options, Pace, Plan, Step, Target};
+use plan::{Action, Ask, DryRun, Flavour, Observed, Options, OwnerChange, Pace, Plan, Step, Target};
 use serde_json::Value;
 
 use crate::input;
 
-/// Questions, claims and the plan; more would be going round in circles.
+/// Questions, changes of owner and the plan; more would be going round in circles.
 const STEPS_MAX: usize = 12;
 
 /// A JSON list: a Deployment, and then ReplicaSets and pods.
@@ -58,9 +58,9 @@ fn plan_of(mut observed: Observed, objects: &[Value]) -> Option<Plan> {
     for _ in 0..STEPS_MAX {
         match plan::plan(&observed, now) {
             Step::Ask(ask) => answer(&mut observed, objects, ask),
-            Step::Claim(claims) => {
-                assert!(!claims.is_empty());
-                claims.iter().for_each(|claim| make(&mut observed, claim));
+            Step::ChangeOwners(changes) => {
+                assert!(!changes.is_empty());
+                changes.iter().for_each(|change| make(&mut observed, change));
             }
             Step::Act(plan) => {
                 check(&observed, &plan);
@@ -91,15 +91,15 @@ fn answer(observed: &mut Observed, objects: &[Value], ask: Ask) {
     }
 }
 
-fn make(observed: &mut Observed, claim: &Claim) {
-    match claim {
-        Claim::Adopt(target) => {
+fn make(observed: &mut Observed, change: &OwnerChange) {
+    match change {
+        OwnerChange::Adopt(target) => {
             let owner = observed.workload.uid.clone();
             for set in observed.sets.iter_mut().filter(|set| set.uid == target.uid) {
                 set.controller_uid = Some(owner.clone());
             }
         }
-        Claim::Release(target) => observed.sets.retain(|set| set.uid != target.uid),
+        OwnerChange::Release(target) => observed.sets.retain(|set| set.uid != target.uid),
     }
 }
 

@@ -7,7 +7,7 @@ use api::{decode, encode};
 use engine::pass::{Answer, Cluster, Owner, Refusal};
 use jiff::Timestamp;
 use plan::template::without_hash_label;
-use plan::{Action, Ask, Claim, DryRun, Event, NewReplicaSet, ReplicaSet, Workload};
+use plan::{Action, Ask, DryRun, Event, NewReplicaSet, OwnerChange, ReplicaSet, Workload};
 use serde_json::{Value, json};
 
 use crate::case::Case;
@@ -196,14 +196,14 @@ impl Cluster for Store<'_> {
         Ok(Some(Owner { uid, deleting }))
     }
 
-    async fn claim(&self, workload: &Workload, claim: &Claim) -> Result<String, Refusal> {
+    async fn change_owner(&self, workload: &Workload, change: &OwnerChange) -> Result<String, Refusal> {
         let flavour = self.case.flavour();
-        self.write(&match claim {
-            Claim::Adopt(target) => {
-                Write::claim(target, "adopt", encode::adopt_patch(flavour, workload, target))
+        self.write(&match change {
+            OwnerChange::Adopt(target) => {
+                Write::change_owner(target, "adopt", encode::adopt_patch(flavour, workload, target))
             }
-            Claim::Release(target) => {
-                Write::claim(target, "release", encode::release_patch(workload, target))
+            OwnerChange::Release(target) => {
+                Write::change_owner(target, "release", encode::release_patch(workload, target))
             }
         })
     }

@@ -17,7 +17,7 @@ pub(crate) struct Write {
 enum Body {
     Create(Value),
     Merge(Value),
-    Claim(Value),
+    OwnerChange(Value),
     Operations(Value),
     Delete { uid: String, version: String },
 }
@@ -57,9 +57,9 @@ pub(crate) fn of(flavour: Flavour, workload: &Workload, action: &Action) -> Writ
 }
 
 impl Write {
-    pub(crate) fn claim(target: &Target, op: &'static str, patch: Value) -> Self {
+    pub(crate) fn change_owner(target: &Target, op: &'static str, patch: Value) -> Self {
         let name = target.name.clone();
-        Self { verb: "patch", resource: "replicasets", name, op: Some(op), body: Body::Claim(patch) }
+        Self { verb: "patch", resource: "replicasets", name, op: Some(op), body: Body::OwnerChange(patch) }
     }
 
     pub(crate) fn verb(&self) -> &'static str {
@@ -78,7 +78,7 @@ impl Write {
     pub(crate) fn expected_version(&self) -> Option<String> {
         match &self.body {
             Body::Create(_) => None,
-            Body::Merge(patch) | Body::Claim(patch) => {
+            Body::Merge(patch) | Body::OwnerChange(patch) => {
                 patch.pointer("/metadata/resourceVersion")?.as_str().map(str::to_owned)
             }
             Body::Operations(operations) => {
@@ -93,7 +93,7 @@ impl Write {
     /// The request itself, preconditions and all.
     pub(crate) fn request(&self) -> Value {
         let body = match &self.body {
-            Body::Create(body) | Body::Merge(body) | Body::Claim(body) | Body::Operations(body) => body,
+            Body::Create(body) | Body::Merge(body) | Body::OwnerChange(body) | Body::Operations(body) => body,
             Body::Delete { uid, version } => &json!({ "uid": uid, "resourceVersion": version }),
         };
         let Self { verb, resource, name, op, .. } = self;
@@ -119,7 +119,7 @@ impl Write {
                 after["metadata"]["creationTimestamp"] = Value::from(whole_seconds(now).to_string());
             }
             Body::Merge(patch) => merge(&mut after, patch),
-            Body::Claim(patch) => claim(&mut after, patch, deployment),
+            Body::OwnerChange(patch) => change_owner(&mut after, patch, deployment),
             Body::Operations(operations) => operate(&mut after, operations),
         }
         if let Some(before) = &before {
@@ -174,7 +174,7 @@ impl Write {
                 }
                 annotations_entry(&mut entry, deployment, &self.after(deployment));
             }
-            Body::Claim(_) | Body::Delete { .. } => {}
+            Body::OwnerChange(_) | Body::Delete { .. } => {}
         }
         entry
     }
@@ -237,7 +237,7 @@ fn merge(target: &mut Value, patch: &Value) {
 }
 
 /// The two strategic merge patches that change owners: the list merges by uid.
-fn claim(target: &mut Value, patch: &Value, deployment: &Value) {
+fn change_owner(target: &mut Value, patch: &Value, deployment: &Value) {
     let uid = &deployment["metadata"]["uid"];
     let owners = target["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
     let mut owners: Vec<_> = owners.into_iter().filter(|owner| owner["uid"] != *uid).collect();

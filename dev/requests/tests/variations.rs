@@ -42,7 +42,7 @@ fn variations_can_be_played_and_reach_every_shape() {
     const STATUS: &str = "updateStatus deployments";
     const CREATE: &str = "create replicasets";
     const DELETE: &str = "delete replicasets";
-    const CLAIM: &str = "patch replicasets";
+    const ADOPT: &str = "patch replicasets";
     const ROLL_BACK: &str = "update deployments";
     let inputs = inputs();
     let mut shapes = BTreeSet::new();
@@ -56,7 +56,7 @@ fn variations_can_be_played_and_reach_every_shape() {
         &[CREATE, STATUS, SET],
         &[SET, STATUS, SET],
         &[SET, STATUS],
-        &[CLAIM, SET, STATUS],
+        &[ADOPT, SET, STATUS],
         &[SET, STATUS, DELETE],
         &[STATUS, SET],
     ];

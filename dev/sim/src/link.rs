@@ -13,7 +13,7 @@ use ::engine::pass::{Outcome, Refusal};
 use ::engine::port::{self, Cause, Kind, Labels, Note, Port};
 use api::decode::{self, Parts};
 use jiff::Timestamp;
-use plan::{Action, Claim, Event, Flavour, ReplicaSet, Workload};
+use plan::{Action, Event, Flavour, OwnerChange, ReplicaSet, Workload};
 use serde_json::Value;
 use world::{Object, Patch, Resource, Subresource};
 
@@ -49,7 +49,7 @@ pub(crate) struct Decision {
 #[derive(Clone, Debug)]
 pub(crate) enum Decided {
     Act(Action),
-    Claim(Claim),
+    OwnerChange(OwnerChange),
     Mark,
 }
 
@@ -172,7 +172,7 @@ impl Link {
         let why = match cause {
             Cause::Look => None,
             Cause::Act(action) => Some(Decided::Act(action.clone())),
-            Cause::Claim(claim) => Some(Decided::Claim(claim.clone())),
+            Cause::OwnerChange(change) => Some(Decided::OwnerChange(change.clone())),
             Cause::Label => Some(Decided::Mark),
         };
         let decision = why.and_then(|why| {
@@ -309,7 +309,7 @@ impl Port for Link {
                     self.see(|view| view.acted(action));
                 }
             }
-            Note::Claimed(claim) => self.see(|view| view.claim(claim)),
+            Note::OwnerChanged(change) => self.see(|view| view.change_owner(change)),
             Note::Event(_, event) => {
                 self.count(event.reason);
                 lock(&self.surroundings).told.push(event.clone());

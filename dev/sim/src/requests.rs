@@ -201,7 +201,7 @@ impl Engine<'_> {
             self.coverage.hit("recreate waits");
         }
         if outcome.error.is_none() {
-            if view.is_scaling() && view.claimed().filter(|set| set.set.is_active()).count() > 1 {
+            if view.is_scaling() && view.owned().filter(|set| set.set.is_active()).count() > 1 {
                 self.coverage.hit("scaled in proportion");
             }
             self.checks.pass(view);

@@ -126,7 +126,7 @@ pub enum Act {
     /// Somebody deletes a pod.
     DeletePod(u8),
     /// Somebody's set gets the name that the set of this template would get: nobody's, another
-    /// owner's, or another owner's that claims to be of this template.
+    /// owner's, or another owner's that is labeled as one of this template.
     TakeName(u8, u8),
     /// A container restarts.
     Restart(u8),

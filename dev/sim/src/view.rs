@@ -5,7 +5,7 @@ use std::sync::Arc;
 use plan::intstr::IntOrPercent;
 use plan::keys::{DESIRED_REPLICAS, MAX_REPLICAS};
 use plan::template::Digest;
-use plan::{Action, Claim, ReplicaSet, Strategy, Workload, replica_count};
+use plan::{Action, OwnerChange, ReplicaSet, Strategy, Workload, replica_count};
 
 use crate::truth::owns;
 
@@ -16,7 +16,7 @@ pub(crate) struct SetView {
     /// Its size after the writes so far.
     pub(crate) size: i64,
     /// Whether it is the Deployment's.
-    pub(crate) is_claimed: bool,
+    pub(crate) is_owned: bool,
     /// Whether this pass wrote it.
     pub(crate) is_written: bool,
 }
@@ -42,7 +42,7 @@ impl View {
     pub(crate) fn of(workload: Arc<Workload>, sets: Vec<Arc<ReplicaSet>>) -> Self {
         let sets = sets.into_iter().map(|set| SetView {
             size: set.size,
-            is_claimed: owns(&workload, &set),
+            is_owned: owns(&workload, &set),
             is_written: false,
             set,
         });
@@ -58,8 +58,8 @@ impl View {
         }
     }
 
-    pub(crate) fn claimed(&self) -> impl Iterator<Item = &SetView> {
-        self.sets.iter().filter(|view| view.is_claimed)
+    pub(crate) fn owned(&self) -> impl Iterator<Item = &SetView> {
+        self.sets.iter().filter(|view| view.is_owned)
     }
 
     pub(crate) fn find(&self, uid: &str) -> Option<&SetView> {
@@ -70,14 +70,14 @@ impl View {
     pub(crate) fn new_set(&self) -> Option<&SetView> {
         let fingerprint = &self.workload.template.fingerprint;
         let oldest = |is: &dyn Fn(&ReplicaSet) -> bool| {
-            self.claimed().filter(|view| is(&view.set)).min_by(|a, b| a.set.age_order(&b.set))
+            self.owned().filter(|view| is(&view.set)).min_by(|a, b| a.set.age_order(&b.set))
         };
         let stored = |set: &ReplicaSet| self.stored.is_some_and(|stored| stored == set.stored);
         oldest(&|set| set.carries(fingerprint)).or_else(|| oldest(&stored))
     }
 
     pub(crate) fn total(&self) -> i64 {
-        self.claimed().map(|view| view.size).sum()
+        self.owned().map(|view| view.size).sum()
     }
 
     pub(crate) fn is_rolling(&self) -> bool {
@@ -99,7 +99,7 @@ impl View {
             let desired = view.set.annotations.get(DESIRED_REPLICAS).and_then(|text| replica_count(text));
             view.set.is_active() && desired.is_some_and(|desired| desired != replicas)
         };
-        self.workload.paused || self.claimed().any(stale)
+        self.workload.paused || self.owned().any(stale)
     }
 
     /// Whether the annotations that shares are computed from are numbers.
@@ -111,7 +111,7 @@ impl View {
                 .and_then(|text| replica_count(text))
                 .is_some_and(|number| number > 0)
         };
-        self.claimed()
+        self.owned()
             .filter(|view| view.set.is_active())
             .all(|view| valid(view, DESIRED_REPLICAS) && valid(view, MAX_REPLICAS))
     }
@@ -128,13 +128,13 @@ impl View {
 
     /// Available pods, as the sets last reported.
     pub(crate) fn available(&self) -> i64 {
-        self.claimed().map(|view| view.set.status.available).sum()
+        self.owned().map(|view| view.set.status.available).sum()
     }
 
     /// Pods of old sets that may have been available, and that the sizes have no room for now.
     pub(crate) fn lost(&self) -> i64 {
         let new = self.new_set().map(|view| view.set.uid.clone());
-        let olds = self.claimed().filter(|view| Some(&view.set.uid) != new.as_ref());
+        let olds = self.owned().filter(|view| Some(&view.set.uid) != new.as_ref());
         olds.map(|view| (view.set.status.available.min(view.set.size) - view.size).max(0)).sum()
     }
 
@@ -155,20 +155,20 @@ impl View {
 
     /// A set was created, or turned out to be there.
     pub(crate) fn found(&mut self, set: ReplicaSet) {
-        let is_claimed = owns(&self.workload, &set);
-        let view = SetView { size: set.size, is_claimed, is_written: true, set: Arc::new(set) };
+        let is_owned = owns(&self.workload, &set);
+        let view = SetView { size: set.size, is_owned, is_written: true, set: Arc::new(set) };
         self.sets.retain(|other| other.set.uid != view.set.uid);
         self.sets.push(view);
     }
 
-    /// A claim was carried out.
-    pub(crate) fn claim(&mut self, claim: &Claim) {
-        let (target, is_claimed) = match claim {
-            Claim::Adopt(target) => (target, true),
-            Claim::Release(target) => (target, false),
+    /// A change of owner was carried out.
+    pub(crate) fn change_owner(&mut self, change: &OwnerChange) {
+        let (target, is_owned) = match change {
+            OwnerChange::Adopt(target) => (target, true),
+            OwnerChange::Release(target) => (target, false),
         };
         if let Some(view) = self.sets.iter_mut().find(|view| view.set.uid == target.uid) {
-            view.is_claimed = is_claimed;
+            view.is_owned = is_owned;
         }
     }
 }

@@ -13,7 +13,7 @@ fn silent_server(leadership: Leadership) -> (Server, std::sync::Arc<std::sync::a
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_write_leaves_without_a_claim() {
+async fn no_write_leaves_without_a_lead() {
     let (announcer, leadership) = Leadership::elected();
     let (server, count) = silent_server(leadership);
     let sent = || count.swap(0, std::sync::atomic::Ordering::SeqCst);
@@ -29,9 +29,9 @@ async fn no_write_leaves_without_a_claim() {
         assert_eq!(sent(), 1, "{verb}");
     }
     let now = clock::now();
-    let claim =
-        lease::Claim { term: 1, until: now + Duration::from_secs(1), expires: now + Duration::from_secs(6) };
-    announcer.send_replace(Some(claim));
+    let lead =
+        lease::Lead { term: 1, until: now + Duration::from_secs(1), expires: now + Duration::from_secs(6) };
+    announcer.send_replace(Some(lead));
     let refused = server.send("patch", "replicasets", api.get("web")).await.expect_err("no answer");
     assert_eq!((sent(), refused.leaves_doubt()), (1, true));
     assert_eq!(clock::now() - now, Duration::from_secs(6), "not waited for when another may lead");

@@ -3,7 +3,9 @@
 
 use api::{encode, history};
 use plan::durations::RIVAL_SILENCE;
-use plan::{Action, Ask, Claim, DryRun, Event, NewReplicaSet, ReplicaSet, StatusWrite, Target, Workload};
+use plan::{
+    Action, Ask, DryRun, Event, NewReplicaSet, OwnerChange, ReplicaSet, StatusWrite, Target, Workload,
+};
 use serde_json::Value;
 
 use super::{Attempt, live};
@@ -202,13 +204,15 @@ impl<P: Port> Cluster for Attempt<'_, P> {
         Ok(owner)
     }
 
-    async fn claim(&self, workload: &Workload, claim: &Claim) -> Result<String, Refusal> {
-        let (target, patch) = match claim {
-            Claim::Adopt(target) => (target, encode::adopt_patch(self.engine.flavour, workload, target)),
-            Claim::Release(target) => (target, encode::release_patch(workload, target)),
+    async fn change_owner(&self, workload: &Workload, change: &OwnerChange) -> Result<String, Refusal> {
+        let (target, patch) = match change {
+            OwnerChange::Adopt(target) => {
+                (target, encode::adopt_patch(self.engine.flavour, workload, target))
+            }
+            OwnerChange::Release(target) => (target, encode::release_patch(workload, target)),
         };
-        let version = self.patch_set(target, Patch::Strategic(patch), Cause::Claim(claim)).await?;
-        self.port.note(Note::Claimed(claim));
+        let version = self.patch_set(target, Patch::Strategic(patch), Cause::OwnerChange(change)).await?;
+        self.port.note(Note::OwnerChanged(change));
         Ok(version)
     }
 

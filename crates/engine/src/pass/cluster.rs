@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use plan::{Action, Ask, Claim, DryRun, Event, Pod, ReplicaSet, Workload};
+use plan::{Action, Ask, DryRun, Event, OwnerChange, Pod, ReplicaSet, Workload};
 use serde_json::Value;
 
 /// A cluster that a pass acts on: the API server, or a store in memory.
@@ -15,10 +15,10 @@ pub trait Cluster {
     fn owner(&self, workload: &Workload) -> impl Future<Output = Result<Option<Owner>, Refusal>> + Send;
 
     /// Adopts or releases. Returns the set's new resourceVersion.
-    fn claim(
+    fn change_owner(
         &self,
         workload: &Workload,
-        claim: &Claim,
+        change: &OwnerChange,
     ) -> impl Future<Output = Result<String, Refusal>> + Send;
 
     /// Finds something out. A dry run that is refused is an answer, not an error.

@@ -12,7 +12,7 @@ fn a_missing_lease_is_created() {
     let record = server.record();
     assert_eq!((record.holder.as_str(), record.duration_seconds, record.transitions), ("a", 15, 0));
     assert_eq!(record.acquired, record.renewed);
-    assert_eq!(a.claim(server.now).map(|claim| claim.term), Some(1));
+    assert_eq!(a.lead(server.now).map(|lead| lead.term), Some(1));
 }
 
 #[test]
@@ -27,7 +27,7 @@ fn a_holder_renews_every_retry_period_by_one_request() {
     }
     assert_eq!((&server.record().acquired, server.record().transitions), (&acquired, 0));
     assert_ne!(server.record().renewed, acquired);
-    assert_eq!(a.claim(server.now).map(|claim| claim.term), Some(1));
+    assert_eq!(a.lead(server.now).map(|lead| lead.term), Some(1));
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn who_cannot_renew_gives_up_before_others_may_take_over() {
     // The server is back before anybody took the lease: the same holder, in a new term.
     server.pass(seconds(2));
     server.turn(&mut a, Answered);
-    assert_eq!(a.claim(server.now).map(|claim| claim.term), Some(2));
+    assert_eq!(a.lead(server.now).map(|lead| lead.term), Some(2));
     assert_eq!(server.record().transitions, 0);
 }
 
@@ -129,7 +129,7 @@ fn a_renewal_counts_from_when_it_was_sent() {
     let reply = server.carry_out(request);
     server.pass(seconds(9));
     a.answered(sent, server.now, reply);
-    assert_eq!(a.claim(server.now).map(|claim| claim.until), Some(sent + seconds(10)));
+    assert_eq!(a.lead(server.now).map(|lead| lead.until), Some(sent + seconds(10)));
 }
 
 #[test]
@@ -151,10 +151,7 @@ fn a_conflict_over_a_label_costs_nothing() {
     server.pass(seconds(2));
     let sent = server.turn(&mut a, Answered);
     assert_eq!(sent.len(), 3, "{sent:?}");
-    assert_eq!(
-        a.claim(server.now).map(|claim| (claim.term, claim.until)),
-        Some((1, server.now + seconds(10)))
-    );
+    assert_eq!(a.lead(server.now).map(|lead| (lead.term, lead.until)), Some((1, server.now + seconds(10))));
 }
 
 #[test]
@@ -173,19 +170,16 @@ fn a_lost_answer_of_a_renewal_is_read() {
     let (mut server, mut a, mut b) = two();
     server.pass(seconds(2));
     server.turn(&mut a, AnswerLost);
-    assert_eq!(a.claim(server.now).map(|claim| claim.until), Some(server.now + seconds(8)), "not extended");
+    assert_eq!(a.lead(server.now).map(|lead| lead.until), Some(server.now + seconds(8)), "not extended");
     server.pass(seconds(2));
     server.turn(&mut b, Answered);
     server.turn(&mut a, Answered);
-    assert_eq!(
-        a.claim(server.now).map(|claim| (claim.term, claim.until)),
-        Some((1, server.now + seconds(10)))
-    );
+    assert_eq!(a.lead(server.now).map(|lead| (lead.term, lead.until)), Some((1, server.now + seconds(10))));
     assert_eq!(server.record().transitions, 0);
 }
 
 #[test]
-fn a_lost_answer_of_a_takeover_is_no_claim_until_it_is_confirmed() {
+fn a_lost_answer_of_a_takeover_is_no_lead_until_it_is_confirmed() {
     let (mut server, _, mut b) = two();
     server.pass(seconds(15));
     // The read is answered, the takeover is not.
@@ -334,7 +328,7 @@ fn a_watch_that_lags_costs_nobody_the_lease() {
         server.turn(&mut b, Answered);
         assert!(server.leads(&a) && !server.leads(&b));
     }
-    assert_eq!(a.claim(server.now).map(|claim| claim.term), Some(1));
+    assert_eq!(a.lead(server.now).map(|lead| lead.term), Some(1));
 }
 
 #[test]
@@ -348,7 +342,7 @@ fn a_holder_is_told_of_a_theft_by_its_watch() {
 }
 
 #[test]
-fn a_zombie_reads_before_it_claims() {
+fn a_zombie_reads_before_it_leads() {
     let (mut server, mut a, mut b) = two();
     // a is stopped for 20 s; b takes over.
     for _ in 0..10 {

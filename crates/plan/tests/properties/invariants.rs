@@ -20,20 +20,20 @@ struct Before {
     sizes: Vec<(String, i64)>,
 }
 
-fn is_claimed(world: &World, set: &ReplicaSet) -> bool {
+fn is_owned(world: &World, set: &ReplicaSet) -> bool {
     let workload = &world.observed.workload;
     set.controller_uid.as_deref() == Some(OWNER)
         && workload.selector.as_ref().is_some_and(|selector| selector.matches(&set.labels))
 }
 
-fn claimed(world: &World) -> impl Iterator<Item = &ReplicaSet> {
-    world.observed.sets.iter().filter(|set| is_claimed(world, set))
+fn owned(world: &World) -> impl Iterator<Item = &ReplicaSet> {
+    world.observed.sets.iter().filter(|set| is_owned(world, set))
 }
 
 /// The oldest set that carries the template, or that has it as stored.
 fn new_set(world: &World) -> Option<&ReplicaSet> {
     let fingerprint = &world.observed.workload.template.fingerprint;
-    claimed(world).filter(|set| set.carries(fingerprint)).min_by(|a, b| a.age_order(b))
+    owned(world).filter(|set| set.carries(fingerprint)).min_by(|a, b| a.age_order(b))
 }
 
 /// Whether the set carries the template, or the server would store the template as it is there: such
@@ -48,7 +48,7 @@ fn is_of_template(world: &World, set: &ReplicaSet) -> bool {
 }
 
 fn total(world: &World) -> i64 {
-    claimed(world).map(|set| set.size).sum()
+    owned(world).map(|set| set.size).sum()
 }
 
 impl Before {
@@ -65,18 +65,18 @@ impl Before {
             _ => 0,
         };
         Self {
-            is_scaling: workload.paused || claimed(world).any(stale),
-            available: claimed(world).map(|set| set.status.available).sum(),
+            is_scaling: workload.paused || owned(world).any(stale),
+            available: owned(world).map(|set| set.status.available).sum(),
             floor: workload.strategy.min_available(workload.replicas),
             cap: workload.replicas + surge,
-            sizes: claimed(world).map(|set| (set.uid.clone(), set.size)).collect(),
+            sizes: owned(world).map(|set| (set.uid.clone(), set.size)).collect(),
         }
     }
 
     /// Pods of old sets that may have been available, and that the sizes have no room for now.
     fn lost(&self, world: &World) -> i64 {
         let new = new_set(world).map(|set| set.uid.clone());
-        let olds = claimed(world).filter(|set| Some(&set.uid) != new.as_ref());
+        let olds = owned(world).filter(|set| Some(&set.uid) != new.as_ref());
         let lost = olds.map(|set| {
             let before = self.sizes.iter().find(|(uid, _)| *uid == set.uid).map_or(0, |(_, size)| *size);
             (set.status.available.min(before) - set.size).max(0)
@@ -150,7 +150,7 @@ fn room(world: &World) -> usize {
 /// could not be deleted.
 fn assert_bounded(as_seen: &World, world: &World, room: usize) {
     let seen = |set: &ReplicaSet| as_seen.observed.sets.iter().find(|old| old.uid == set.uid);
-    if claimed(world).all(|set| seen(set).is_some()) {
+    if owned(world).all(|set| seen(set).is_some()) {
         return;
     }
     let idle = |set: &&ReplicaSet| {
@@ -160,8 +160,8 @@ fn assert_bounded(as_seen: &World, world: &World, room: usize) {
         }) && set.size == 0
     };
     let wanted = as_seen.observed.workload.rollback_to;
-    let deletable = claimed(world).filter(idle).count();
-    let count = claimed(world).filter(|set| set.size == 0).count();
+    let deletable = owned(world).filter(idle).count();
+    let count = owned(world).filter(|set| set.size == 0).count();
     assert!(count <= room || deletable == 0 || wanted.is_some(), "NS-2: {count} > {room}, {deletable}");
 }
 
@@ -209,7 +209,7 @@ fn assert_summary(world: &World, status: &Status) {
     match kstatus(workload, status) {
         Kstatus::Current => {
             assert!(status.is_complete(workload.replicas, workload.generation), "KS-1: {status:?}");
-            let has_new = claimed(world).any(|set| is_of_template(world, set));
+            let has_new = owned(world).any(|set| is_of_template(world, set));
             assert!(has_new || workload.deleting, "KS-1: no set: {status:?}");
         }
         Kstatus::Failed => {
@@ -243,7 +243,7 @@ fn assert_counters(status: &Status) {
 /// OW-3: the set is the Deployment's own.
 fn own<'a>(world: &'a World, target: &Target) -> &'a ReplicaSet {
     let set = world.observed.sets.iter().find(|set| set.uid == target.uid).unwrap();
-    assert!(is_claimed(world, set), "OW-3: {set:?}");
+    assert!(is_owned(world, set), "OW-3: {set:?}");
     set
 }
 
@@ -252,7 +252,7 @@ fn assert_revision(world: &World) {
     let Some(new) = new_set(world) else { return };
     let number =
         |set: &ReplicaSet| Revision::read(set.annotations.get(REVISION).map(String::as_str)).or_zero();
-    let highest = claimed(world).filter(|set| set.uid != new.uid).map(number).max().unwrap_or(0).max(0);
+    let highest = owned(world).filter(|set| set.uid != new.uid).map(number).max().unwrap_or(0).max(0);
     assert!(number(new) > highest || highest == REVISION_MAX, "RV-1: {} <= {highest}", number(new));
 }
 
@@ -261,17 +261,17 @@ fn assert_revision(world: &World) {
 fn assert_shares(before: &Before, as_seen: &World, world: &World) {
     let workload = &as_seen.observed.workload;
     let replicas = workload.replicas;
-    let new = new_set(world).and_then(|new| claimed(as_seen).find(|set| set.uid == new.uid));
+    let new = new_set(world).and_then(|new| owned(as_seen).find(|set| set.uid == new.uid));
     let is_saturated = new.is_some_and(|set| {
         let desired = set.annotations.get(DESIRED_REPLICAS).and_then(|text| signed_decimal(text));
         let is_sized = desired.map(|desired| desired as i32) == i32::try_from(replicas).ok();
         is_sized && set.size == replicas && set.status.available == replicas
     });
     let is_rolling = matches!(workload.strategy, Strategy::RollingUpdate { .. });
-    let several = claimed(as_seen).filter(|set| set.is_active()).count() > 1;
+    let several = owned(as_seen).filter(|set| set.is_active()).count() > 1;
     // A size at either end was cut off there: garbled annotations ask for more than that.
     let ends = [0, i64::from(i32::MAX)];
-    let is_cut_off = claimed(world).any(|set| {
+    let is_cut_off = owned(world).any(|set| {
         ends.contains(&set.size) && before.sizes.iter().any(|(uid, size)| *uid == set.uid && *size > 0)
     });
     if before.is_scaling && is_rolling && several && !is_saturated && !is_cut_off {

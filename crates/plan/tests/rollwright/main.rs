@@ -20,7 +20,7 @@ mod world;
 use world::World;
 
 /// Runs one pass for each entry of `passes` and compares what happened in it: the planner's
-/// questions, its claims, its actions and its events.
+/// questions, its changes of owner, its actions and its events.
 fn check(name: &str, mut world: World, passes: &[&[&str]]) -> World {
     for (number, expected) in passes.iter().enumerate() {
         let happened = world.pass();

@@ -188,7 +188,7 @@ fn annotations_of_ours_and_of_tools_are_never_copied() {
     );
 }
 
-/// Only the status is written: no claim, no size, no annotation, no selector.
+/// Only the status is written: no owner, no size, no annotation, no selector.
 #[test]
 fn a_deployment_that_is_being_deleted_leaves_its_sets_alone() {
     let deleting = || ours().that(|it| it.deleting = true);

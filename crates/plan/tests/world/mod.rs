@@ -16,7 +16,7 @@ use plan::keys::{CHANGE_CAUSE, DESIRED_REPLICAS, FINGERPRINTS, MAX_REPLICAS, REV
 use plan::selector::LabelSelector;
 use plan::template::{Fingerprint, digest, with_hash_label, without_hash_label};
 use plan::{
-    Answers, Ask, Authors, Claim, DryRun, Flavour, Map, Observed, Options, Outline, Pace, Plan, Pod,
+    Answers, Ask, Authors, DryRun, Flavour, Map, Observed, Options, Outline, OwnerChange, Pace, Plan, Pod,
     ReplicaSet, SetStatus, Status, Step, Strategy, TemplateSummary, Workload,
 };
 use serde_json::{Value, json};
@@ -265,7 +265,7 @@ impl World {
         plan::plan(&self.observed, self.now)
     }
 
-    /// Answers questions and makes claims until there is a plan. The answers are forgotten.
+    /// Answers questions, adopts and releases until there is a plan. The answers are forgotten.
     pub(crate) fn plan(&mut self) -> Plan {
         self.plan_and_tell(|_, _| ())
     }
@@ -277,7 +277,7 @@ impl World {
             tell(self, &step);
             match step {
                 Step::Ask(ask) => self.answer(&ask),
-                Step::Claim(claims) => claims.iter().for_each(|claim| self.claim(claim)),
+                Step::ChangeOwners(changes) => changes.iter().for_each(|change| self.change_owner(change)),
                 Step::Act(plan) => {
                     self.observed.answers = Answers::default();
                     return *plan;
@@ -318,18 +318,18 @@ impl World {
         }
     }
 
-    fn claim(&mut self, claim: &Claim) {
+    fn change_owner(&mut self, change: &OwnerChange) {
         let version = self.next_version();
         let sets = &mut self.observed.sets;
-        match claim {
-            Claim::Adopt(target) => {
+        match change {
+            OwnerChange::Adopt(target) => {
                 let set = sets.iter_mut().find(|set| set.uid == target.uid).unwrap();
                 assert_eq!(set.resource_version, target.resource_version, "OW-2");
                 assert!(set.controller_uid.is_none() && !set.deleting, "OW-3: {set:?}");
                 set.controller_uid = Some(OWNER.to_owned());
                 set.resource_version = version;
             }
-            Claim::Release(target) => {
+            OwnerChange::Release(target) => {
                 let set = sets.iter().find(|set| set.uid == target.uid).unwrap();
                 assert_eq!(set.resource_version, target.resource_version, "OW-2");
                 assert_eq!(set.controller_uid.as_deref(), Some(OWNER), "OW-3");

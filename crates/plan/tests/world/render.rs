@@ -1,27 +1,27 @@
 //! Steps as short lines of text, so that expectations are tables.
 
 use plan::template::Fingerprint;
-use plan::{Action, Ask, Claim, Condition, Map, Plan, Status, Step};
+use plan::{Action, Ask, Condition, Map, OwnerChange, Plan, Status, Step};
 
 use super::World;
 
-/// A step, one line for every question, claim, action and event.
+/// A step, one line for every question, change of owner, action and event.
 pub(crate) fn render(world: &World, step: &Step) -> Vec<String> {
     let lines = match step {
         Step::Ask(Ask::Template) => vec!["ask template".to_owned()],
         Step::Ask(Ask::DryRun(_)) => vec!["ask dry run".to_owned()],
         Step::Ask(Ask::SetTemplate { name, .. }) => vec![format!("ask template of {name}")],
         Step::Ask(Ask::Pods) => vec!["ask pods".to_owned()],
-        Step::Claim(claims) => claims.iter().map(claim).collect(),
+        Step::ChangeOwners(changes) => changes.iter().map(owner_change).collect(),
         Step::Act(plan) => lines(world, plan),
     };
     lines.into_iter().map(|line| named(world, line)).collect()
 }
 
-fn claim(claim: &Claim) -> String {
-    match claim {
-        Claim::Adopt(target) => format!("adopt {}", target.name),
-        Claim::Release(target) => format!("release {}", target.name),
+fn owner_change(change: &OwnerChange) -> String {
+    match change {
+        OwnerChange::Adopt(target) => format!("adopt {}", target.name),
+        OwnerChange::Release(target) => format!("release {}", target.name),
     }
 }
 

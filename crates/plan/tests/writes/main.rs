@@ -27,7 +27,7 @@ fn steps(world: &mut World) -> (Vec<String>, Plan) {
     let mut lines = Vec::new();
     let plan = world.plan_and_tell(|world, step| match step {
         Step::Act(plan) => lines.extend(plan.actions.iter().map(|planned| line(world, &planned.action))),
-        asked_or_claimed => lines.extend(render(world, asked_or_claimed)),
+        other => lines.extend(render(world, other)),
     });
     lines.extend(plan.error.iter().map(|error| format!("error: {error}")));
     (lines, plan)

@@ -14,7 +14,7 @@ use crate::Situation;
 use crate::world::{Set, World, fingerprint, set, world};
 
 pub(crate) fn all() -> Vec<Situation> {
-    [ladder(), claims(), paused(), rollback(), scaling(), rolling_out::all()].concat()
+    [ladder(), owner_changes(), paused(), rollback(), scaling(), rolling_out::all()].concat()
 }
 
 /// Ten replicas, up to three more and two less, a deadline; no set.
@@ -115,7 +115,7 @@ fn unlabeled(mut world: World, name: &str) -> World {
     world
 }
 
-fn claims() -> Vec<Situation> {
+fn owner_changes() -> Vec<Situation> {
     vec![
         ("an orphan of the current template", |flavour| {
             orphaned(fresh(flavour).with(old(flavour, "a", 10, "1")), "web-a")

@@ -40,7 +40,7 @@ pub(super) fn waits_for_status(write: &Accepted<'_>) -> Verdict {
     }
     let new = view.new_set().map(|new| new.set.uid.as_str());
     let olds =
-        || view.claimed().map(|old| &old.set).filter(|set| set.size > 0 && Some(set.uid.as_str()) != new);
+        || view.owned().map(|old| &old.set).filter(|set| set.size > 0 && Some(set.uid.as_str()) != new);
     if olds().any(|set| set.status.available < set.size) {
         return Ok(());
     }
@@ -94,12 +94,12 @@ impl Floor {
             return;
         }
         let view = write.view();
-        for set in view.claimed() {
+        for set in view.owned() {
             let basis = history.basis(&set.set.resource_version);
             let known = self.bases.entry(set.set.uid.clone()).or_insert(basis);
             *known = basis.min(*known);
         }
-        let surplus = view.claimed().map(|set| (set.set.status.available - set.set.size).max(0));
+        let surplus = view.owned().map(|set| (set.set.status.available - set.set.size).max(0));
         self.overcounted = self.overcounted.max(surplus.sum());
         // The minimum that it went by may be an older one than that of the Deployment as it is:
         // no precondition of a set tells.

@@ -24,8 +24,7 @@ pub(super) fn revision_grows(write: &Accepted<'_>) -> Verdict {
     }
     let Some(Action::CreateReplicaSet(new)) = write.action() else { return Ok(()) };
     let Some(number) = revision(after) else { return Err(format!("{} has no revision", new.name)) };
-    let seen =
-        write.view().claimed().filter_map(|set| set.set.annotations.get(REVISION)?.parse::<i64>().ok());
+    let seen = write.view().owned().filter_map(|set| set.set.annotations.get(REVISION)?.parse::<i64>().ok());
     let highest = seen.filter(|number| *number < i64::MAX - 1).max().unwrap_or(0);
     if number <= highest {
         return Err(format!("{} has revision {number}, and {highest} was there", new.name));
@@ -44,7 +43,7 @@ pub(super) fn lowest_first(write: &Accepted<'_>) -> Verdict {
     };
     let Some(gone) = view.find(uid).and_then(|set| number(&set.set)) else { return Ok(()) };
     let new = view.new_set().map(|new| new.set.uid.as_str());
-    let mut lower = view.claimed().filter(|other| {
+    let mut lower = view.owned().filter(|other| {
         let (set, status) = (&other.set, &other.set.status);
         let is_counted = status.observed_generation >= set.generation && status.replicas == 0;
         let is_idle = set.size == 0 && other.size == 0 && is_counted && !set.deleting && !other.is_written;

@@ -54,7 +54,7 @@ pub(super) fn bounded(write: &Accepted<'_>) -> Verdict {
     if write.flavour != Flavour::Rollwright || !write.is_alone || view.workload.rollback_to.is_some() {
         return Ok(());
     }
-    let idle = view.claimed().filter(|set| {
+    let idle = view.owned().filter(|set| {
         let status = &set.set.status;
         let is_counted = status.observed_generation >= set.set.generation && status.replicas == 0;
         set.size == 0 && set.set.size == 0 && is_counted && !set.set.deleting

@@ -41,7 +41,7 @@ pub(super) fn is_true(write: &Accepted<'_>) -> Verdict {
     match kstatus(after) {
         "Current" => {
             let replicas = view.workload.replicas;
-            let pods: i64 = view.claimed().map(|set| set.set.status.replicas).sum();
+            let pods: i64 = view.owned().map(|set| set.set.status.replicas).sum();
             let new = view.new_set().map(|set| &set.set.status);
             let (made, available) = new.map_or((0, 0), |status| (status.replicas, status.available));
             if [pods, made, available].iter().any(|count| *count != replicas) {

@@ -42,7 +42,7 @@ pub(crate) fn holds_nothing(known: &Known) -> Verdict {
 
 /// After a pass with bad news to tell, the status promises no more than the sets that it saw.
 pub(crate) fn promises_no_more(view: &View, workload: &Workload) -> Verdict {
-    let sum = |count: fn(&SetStatus) -> i64| view.claimed().map(|one| count(&one.set.status)).sum::<i64>();
+    let sum = |count: fn(&SetStatus) -> i64| view.owned().map(|one| count(&one.set.status)).sum::<i64>();
     let (ready, available) = (sum(|status| status.ready), sum(|status| status.available));
     let told = (workload.status.ready_replicas, workload.status.available_replicas);
     if told.0 <= ready && told.1 <= available {

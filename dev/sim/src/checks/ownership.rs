@@ -1,6 +1,6 @@
 //! OW-1 to OW-4: what we write to, in which shape, and what we leave alone.
 
-use plan::{Action, Claim};
+use plan::{Action, OwnerChange};
 use serde_json::Value;
 use world::{Object, Patch, Resource, Subresource};
 
@@ -65,7 +65,7 @@ pub(super) fn own_objects(write: &Accepted<'_>) -> Verdict {
     };
     let owner = before.controller_uid();
     match &write.decision.why {
-        Decided::Claim(Claim::Adopt(target)) => {
+        Decided::OwnerChange(OwnerChange::Adopt(target)) => {
             let seen = write.view().find(&target.uid);
             let selector = workload.selector.as_ref();
             let fits =

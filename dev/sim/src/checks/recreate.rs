@@ -23,7 +23,7 @@ pub(super) fn no_overlap(write: &Accepted<'_>) -> Verdict {
         return Ok(());
     }
     let Some(grown) = grown(write) else { return Ok(()) };
-    let mut olds = view.claimed().filter(|set| Some(set.set.uid.as_str()) != grown).peekable();
+    let mut olds = view.owned().filter(|set| Some(set.set.uid.as_str()) != grown).peekable();
     if olds.peek().is_none() {
         return Ok(());
     }

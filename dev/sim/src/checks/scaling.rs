@@ -12,17 +12,17 @@ pub(super) fn shares(view: &View) -> Verdict {
     if view.workload.deleting || (view.workload.rollback_to.is_some() && !view.workload.paused) {
         return Ok(());
     }
-    let several = view.claimed().filter(|set| set.set.is_active()).count() > 1;
+    let several = view.owned().filter(|set| set.set.is_active()).count() > 1;
     let replicas = view.workload.replicas;
     let (total, wanted) = (view.total(), if replicas > 0 { view.cap() } else { 0 });
-    let before: i64 = view.claimed().map(|set| set.set.size).sum();
+    let before: i64 = view.owned().map(|set| set.set.size).sum();
     // Shares that come out below 0 are cut off there; that needs less to share out than there was.
-    let is_cut_off = wanted < before && view.claimed().any(|set| set.size == 0 && set.set.size > 0);
+    let is_cut_off = wanted < before && view.owned().any(|set| set.size == 0 && set.set.size > 0);
     if !several || !view.has_valid_annotations() || is_cut_off {
         return Ok(());
     }
     if total != wanted {
-        let sizes: Vec<_> = view.claimed().map(|set| (set.set.size, set.size)).collect();
+        let sizes: Vec<_> = view.owned().map(|set| (set.set.size, set.size)).collect();
         return Err(format!("{total} pods after scaling, and {wanted} are wanted: {sizes:?}"));
     }
     Ok(())

@@ -41,7 +41,7 @@ pub(super) fn makes_sense(write: &Accepted<'_>) -> Verdict {
 /// Counters under a new generation are those that the pass of that generation saw.
 fn counters_belong(write: &Accepted<'_>, status: &plan::Status) -> Verdict {
     let sum = |count: fn(&plan::SetStatus) -> i64| {
-        write.view().claimed().map(|set| count(&set.set.status)).sum::<i64>()
+        write.view().owned().map(|set| count(&set.set.status)).sum::<i64>()
     };
     let seen = (sum(|set| set.replicas), sum(|set| set.ready), sum(|set| set.available));
     let told = (status.replicas, status.ready_replicas, status.available_replicas);

@@ -1,7 +1,7 @@
 //! The server: what it makes of a request, and who looks at it.
 
 use ::engine::pass::Refusal;
-use plan::{Action, Claim, Trigger};
+use plan::{Action, OwnerChange, Trigger};
 use world::{Deletion, Key, Mode, Object, Preconditions, Refused, Resource};
 
 use super::{refusal, spare};
@@ -206,7 +206,7 @@ fn describe(sent: &Sent) -> String {
                 format!("create {} of size {}", set.name, set.size)
             }
             Decided::Act(action) => format!("{action:?}"),
-            Decided::Claim(claim) => format!("{claim:?}"),
+            Decided::OwnerChange(change) => format!("{change:?}"),
             Decided::Mark => "mark".to_owned(),
         },
         None => match &sent.request {
@@ -229,8 +229,8 @@ fn kind_of(decision: &Decision) -> Kind {
         Decided::Act(Action::WriteStatus(_)) => ("accepted status", "conflict status"),
         Decided::Act(Action::RollBack(_)) => ("accepted rollback", "conflict rollback"),
         Decided::Act(Action::SetSelector(_)) => ("accepted selector", "conflict selector"),
-        Decided::Claim(Claim::Adopt(_)) => ("accepted adopt", "conflict adopt"),
-        Decided::Claim(Claim::Release(_)) => ("accepted release", "conflict release"),
+        Decided::OwnerChange(OwnerChange::Adopt(_)) => ("accepted adopt", "conflict adopt"),
+        Decided::OwnerChange(OwnerChange::Release(_)) => ("accepted release", "conflict release"),
         Decided::Mark => ("accepted mark", "conflict mark"),
     };
     Kind { accepted, conflict }

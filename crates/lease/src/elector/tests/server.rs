@@ -75,7 +75,7 @@ impl Server {
     }
 
     pub(super) fn leads(&self, elector: &Elector) -> bool {
-        elector.claim(self.now).is_some()
+        elector.lead(self.now).is_some()
     }
 
     pub(super) fn record(&self) -> &Record {

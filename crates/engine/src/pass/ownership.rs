@@ -1,25 +1,25 @@
 //! Adopts and releases ReplicaSets: tries all of them, and any error ends the reconcile (S2.16–S2.18).
 
-use plan::{Claim, Target};
+use plan::{OwnerChange, Target};
 
 use super::{Cluster, Pass, PassError, Refusal};
 
 impl<C: Cluster> Pass<'_, C> {
-    /// Makes the claims and changes the snapshot accordingly.
-    pub(crate) async fn claim(&mut self, claims: Vec<Claim>) -> Result<(), PassError> {
+    /// Changes owners, and the snapshot accordingly.
+    pub(crate) async fn change_owners(&mut self, changes: Vec<OwnerChange>) -> Result<(), PassError> {
         let mut errors: Vec<PassError> = Vec::new();
         // S2.16: one live read serves all adoptions of the pass.
         let mut may_adopt: Option<Result<(), PassError>> = None;
-        for claim in claims {
-            let result = match &claim {
-                Claim::Release(target) => self.release(&claim, target).await,
-                Claim::Adopt(target) => {
+        for change in changes {
+            let result = match &change {
+                OwnerChange::Release(target) => self.release(&change, target).await,
+                OwnerChange::Adopt(target) => {
                     let allowed = match &may_adopt {
                         Some(allowed) => allowed.clone(),
                         None => may_adopt.insert(self.may_adopt().await).clone(),
                     };
                     match allowed {
-                        Ok(()) => self.adopt(&claim, target).await,
+                        Ok(()) => self.adopt(&change, target).await,
                         Err(error) => Err(error),
                     }
                 }
@@ -47,8 +47,8 @@ impl<C: Cluster> Pass<'_, C> {
         }
     }
 
-    async fn adopt(&mut self, claim: &Claim, target: &Target) -> Result<(), PassError> {
-        match self.cluster.claim(&self.observed.workload, claim).await {
+    async fn adopt(&mut self, change: &OwnerChange, target: &Target) -> Result<(), PassError> {
+        match self.cluster.change_owner(&self.observed.workload, change).await {
             Ok(version) => {
                 self.writes += 1;
                 let uid = self.observed.workload.uid.clone();
@@ -69,9 +69,9 @@ impl<C: Cluster> Pass<'_, C> {
         }
     }
 
-    async fn release(&mut self, claim: &Claim, target: &Target) -> Result<(), PassError> {
+    async fn release(&mut self, change: &OwnerChange, target: &Target) -> Result<(), PassError> {
         let ignored = |refusal: &Refusal| refusal.is_not_found() || refusal.is_invalid();
-        match self.cluster.claim(&self.observed.workload, claim).await {
+        match self.cluster.change_owner(&self.observed.workload, change).await {
             Ok(_) => self.writes += 1,
             // S2.14: gone, or no longer ours.
             Err(refusal) if ignored(&refusal) => {}
