@@ -72,8 +72,8 @@ for case in chosen:
     own = json.loads(json.dumps(deployment))
     own["apiVersion"] = "rollwright.dev/v1"
     write("workload", deployment)
-    write("pass", [deployment, *sets, *pods])
-    write("pass", [own, *sets, *pods])
+    write("reconcile", [deployment, *sets, *pods])
+    write("reconcile", [own, *sets, *pods])
     other = random.choice(chosen)["input"]["deployment"].get("status")
     write("status", [deployment.get("status"), other])
     for item in [*sets, *pods]:
@@ -106,7 +106,7 @@ for size in (16, 200, 1000, 3000):
     for first in range(3):
         write("planner", bytes([first]) + random.randbytes(size))
 deep = lambda depth: "[" * depth + "]" * depth
-for target in ("workload", "replica_set", "template", "equality", "status", "selector", "pass"):
+for target in ("workload", "replica_set", "template", "equality", "status", "selector", "reconcile"):
     write(target, deep(120))
     write(target, deep(2000))
     write(target, '{"spec":{"replicas":1,"replicas":2},"metadata":{"name":"a","name":"b"}}')

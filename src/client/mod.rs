@@ -53,7 +53,7 @@ pub(crate) enum ClientError {
 /// How to reach the cluster.
 ///
 /// Requests are not retried by the client: a write must not leave minutes after it was decided,
-/// and each pass is retried as a whole, from fresh data.
+/// and each reconcile is retried as a whole, from fresh data.
 pub(crate) async fn config(arguments: &ClientArguments) -> Result<Config, ClientError> {
     let options = KubeConfigOptions { context: arguments.context.clone(), ..KubeConfigOptions::default() };
     let mut config = match (&arguments.kubeconfig, &arguments.context) {

@@ -1,6 +1,6 @@
 //! What an error of the client means, in the words of the server if it has spoken.
 
-use engine::pass::Refusal;
+use engine::reconcile::Refusal;
 
 /// An error in one line, with what caused it: the outermost layer alone says little.
 pub(crate) fn explain(error: &dyn std::error::Error) -> String {
@@ -22,7 +22,7 @@ pub(super) fn unanswered(problem: &impl ToString) -> Refusal {
     Refusal::new(0, "", problem.to_string())
 }
 
-/// What an error of the client means for a pass.
+/// What an error of the client means for a reconcile.
 pub(crate) fn refusal(error: &kube::Error) -> Refusal {
     match error {
         kube::Error::Api(status) => {

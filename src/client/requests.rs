@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use engine::pass::Refusal;
+use engine::reconcile::Refusal;
 use http::{HeaderValue, header};
 use kube::client::Body;
 use kube::core::request::Error as Malformed;
@@ -21,7 +21,7 @@ use crate::serve::metrics::Metrics;
 use crate::shard::Shard;
 
 /// No request but a watch takes longer. A write that is cut off may have been carried out all
-/// the same; the next pass finds out.
+/// the same; the next reconcile finds out.
 const DEADLINE: Duration = Duration::from_secs(10);
 
 /// Of an answer to a write only the version is read: a server that can sends no more than metadata.

@@ -1,7 +1,7 @@
 //! The CustomResourceDefinition: printed, and compared with what the cluster knows.
 
 use api::crd;
-use engine::pass::Refusal;
+use engine::reconcile::Refusal;
 use serde_json::Value;
 use tracing::{debug, info, warn};
 

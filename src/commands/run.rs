@@ -38,10 +38,10 @@ use crate::shard::Shard;
 use crate::watch::caches;
 use crate::write::events::Events;
 
-/// Passes that run when we are told to stop get this long to end.
+/// Reconciles that run when we are told to stop get this long to end.
 const DRAIN: Duration = Duration::from_millis(700);
 /// Every Deployment is looked at once an hour even if nothing seems to happen: in 60 groups,
-/// one each minute. A pass that finds nothing to do makes no request.
+/// one each minute. A reconcile that finds nothing to do makes no request.
 const RESYNC_GROUPS: u64 = 60;
 const RESYNC_INTERVAL: Duration = Duration::from_secs(60);
 /// How often the time of blocked rollouts is counted.
@@ -351,7 +351,7 @@ fn group_of(key: &Key) -> u64 {
     hasher.finish() % RESYNC_GROUPS
 }
 
-/// No new passes; those that run end, unless they take too long. Tells whether all have.
+/// No new reconciles; those that run end, unless they take too long. Tells whether all have.
 pub(crate) async fn stop(controllers: &[Arc<Controller>], workers: Vec<Workers>) -> bool {
     info!("stopping");
     for controller in controllers {

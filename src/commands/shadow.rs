@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use engine::index::Key;
-use engine::pass::Refusal;
+use engine::reconcile::Refusal;
 use engine::rivalry::FIELD_MANAGER;
 use jiff::Timestamp;
 use kube::api::ListParams;
@@ -220,7 +220,7 @@ impl Session<'_> {
             News::Listed { which, at, objects } => {
                 // What came before the list is older.
                 if self.observer.is_ready() {
-                    self.pass_on(true);
+                    self.hand_on(true);
                 }
                 self.observer.list(which, at, objects);
                 if self.observer.is_ready() && !self.ready.send_replace(true) {
@@ -237,14 +237,14 @@ impl Session<'_> {
     /// Before both kinds were listed, nothing can be said about anything.
     fn tick(&mut self, is_end: bool) {
         if self.observer.is_ready() {
-            self.pass_on(is_end);
+            self.hand_on(is_end);
             self.observer.tick(Timestamp::now(), is_end);
         }
         let text = self.json().to_string();
         *self.report.lock().unwrap_or_else(PoisonError::into_inner) = text;
     }
 
-    fn pass_on(&mut self, at_once: bool) {
+    fn hand_on(&mut self, at_once: bool) {
         while let Some((version, news)) = self.order.next(at_once) {
             self.observer.see(version, news);
         }

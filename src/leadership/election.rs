@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use engine::pass::Refusal;
+use engine::reconcile::Refusal;
 use jiff::Timestamp;
 use kube::runtime::watcher;
 use kube::{Api, Client};

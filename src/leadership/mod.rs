@@ -9,7 +9,7 @@ pub(crate) mod turns;
 
 use std::time::Instant;
 
-use engine::pass::Refusal;
+use engine::reconcile::Refusal;
 use lease::Lead;
 use tokio::sync::watch;
 

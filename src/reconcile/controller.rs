@@ -107,7 +107,7 @@ impl Controller {
         self.queue.resume();
     }
 
-    /// The term that a pass may be begun in now: the one that we lead in, once the caches are as new as it.
+    /// The term that a reconcile may be begun in now: the one that we lead in, once the caches are as new as it.
     pub(crate) fn term(&self) -> Option<u64> {
         let working = *self.working_term();
         self.leadership.term().filter(|term| working == Some(*term))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use engine::index::Key;
 use engine::next::{Next, Scheduled};
-use engine::pass::PassError;
+use engine::reconcile::ReconcileError;
 use futures::FutureExt as _;
 use tokio::time::Instant;
 use tracing::{debug, error, info, warn};
@@ -37,7 +37,7 @@ pub(crate) async fn work(controller: Arc<Controller>) {
                 controller.meters.panicked();
                 let message = format!("panicked: {}", panic_text(payload.as_ref()));
                 error!(%key, message, "a reconcile panicked; this Deployment is tried again later");
-                Next::Failed(PassError { message, retry: true, conflict: false })
+                Next::Failed(ReconcileError { message, retry: true, conflict: false })
             }
         };
         controller.meters.finished(started.elapsed());
@@ -87,5 +87,5 @@ fn schedule(controller: &Controller, key: &Key, next: &Next) {
         }
     };
     controller.meters.reconciled(reconciled);
-    controller.metrics.passes.with_label_values(&[controller.flavour.api_version(), result]).inc();
+    controller.metrics.reconciles.with_label_values(&[controller.flavour.api_version(), result]).inc();
 }

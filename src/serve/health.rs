@@ -56,9 +56,9 @@ impl Progress {
         if !self.is_running.load(Ordering::SeqCst) {
             return Duration::ZERO;
         }
-        let in_passes =
+        let in_reconciles =
             if self.under_way.load(Ordering::SeqCst) > 0 { self.pulse.age() } else { Duration::ZERO };
-        in_passes.max(overdue)
+        in_reconciles.max(overdue)
     }
 }
 

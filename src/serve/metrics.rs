@@ -36,8 +36,8 @@ pub(crate) struct Metrics {
     observers: Arc<Mutex<Vec<Observer>>>,
     /// What every controller has.
     pub(crate) standard: Standard,
-    /// Passes by flavour and result.
-    pub(crate) passes: IntCounterVec,
+    /// Reconciles by flavour and result.
+    pub(crate) reconciles: IntCounterVec,
     /// Requests by verb, kind and status code.
     pub(crate) requests: IntCounterVec,
     /// How rollouts end.
@@ -56,7 +56,7 @@ pub(crate) struct Metrics {
     pub(crate) namespaces: IntGaugeVec,
     /// Errors of watches by kind.
     pub(crate) watch_errors: IntCounterVec,
-    /// Passes put off until the cache shows an earlier write.
+    /// Reconciles put off until the cache shows an earlier write.
     pub(crate) ledger_waits: IntCounter,
     /// Waits that were given up for a live read.
     pub(crate) ledger_overdue: IntCounter,
@@ -82,7 +82,7 @@ impl Metrics {
         register_process(r)?;
         let metrics = Self {
             standard: Standard::new(r)?,
-            passes: counters(r, "passes_total", "Reconciles of a Deployment.", &["api", "result"])?,
+            reconciles: counters(r, "passes_total", "Reconciles of a Deployment.", &["api", "result"])?,
             requests: counters(
                 r,
                 "client_requests_total",

@@ -6,7 +6,7 @@ use std::time::Duration;
 use api::decode::{self, Defaults};
 use engine::index::{Listed, Placed};
 use engine::packed::Packed;
-use engine::pass::Refusal;
+use engine::reconcile::Refusal;
 use engine::territory::Ticket;
 use futures::StreamExt as _;
 use kube::Api;
@@ -61,7 +61,7 @@ async fn list(controller: &Arc<Controller>, caches: &[Cache], ticket: Ticket) ->
     match lists {
         Ok((workloads, sets)) => {
             let (deployments, replicasets) = (workloads.items.len(), sets.items.len());
-            // Before passes get to see them: the index holds them only once this is done.
+            // Before reconciles get to see them: the index holds them only once this is done.
             let is_of_use = controller.queue.feed(|engine, now| engine.filled(&ticket, workloads, sets, now));
             if is_of_use {
                 info!(api, namespace, deployments, replicasets, "namespace is listed");

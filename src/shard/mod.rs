@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use engine::namespaces::Namespaces;
-use engine::pass::Refusal;
+use engine::reconcile::Refusal;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use kube::ResourceExt as _;

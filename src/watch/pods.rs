@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use api::decode;
-use engine::pass::Refusal;
+use engine::reconcile::Refusal;
 use kube::Api;
 use kube::runtime::watcher;
 use plan::Pod;
@@ -20,7 +20,7 @@ use crate::reconcile::controller::Controller;
 use crate::watch::renewal::Orders;
 use crate::watch::{self, Sink};
 
-/// How long a pass waits for the first list.
+/// How long a reconcile waits for the first list.
 const FIRST_LIST: Duration = Duration::from_secs(5);
 
 /// The watches that run now.

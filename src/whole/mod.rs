@@ -65,7 +65,7 @@ async fn rollouts_and_then_quiet() {
     }
 }
 
-/// A pass each hour for each Deployment, although nothing happens: the safety net of S2.8.
+/// A reconcile each hour for each Deployment, although nothing happens: the safety net of S2.8.
 #[tokio::test(start_paused = true)]
 async fn every_deployment_is_looked_at_once_an_hour() {
     let rig = up(Flavour::Rollwright).await;
@@ -73,14 +73,14 @@ async fn every_deployment_is_looked_at_once_an_hour() {
         rig.create(&format!("idle-{number}"), 0, "app:v1").await;
     }
     tokio::time::sleep(Duration::from_secs(60)).await;
-    let before = rig.passes();
+    let before = rig.reconciles();
     tokio::time::sleep(AN_HOUR).await;
-    assert_eq!(rig.passes() - before, 21);
+    assert_eq!(rig.reconciles() - before, 21);
 }
 
 /// What a planner decides by the time, it decides at that time.
 #[tokio::test(start_paused = true)]
-async fn hours_pass_for_the_planner_too() {
+async fn hours_go_by_for_the_planner_too() {
     let rig = up(Flavour::Rollwright).await;
     rig.patch("web", json!({ "spec": { "minReadySeconds": 1800, "progressDeadlineSeconds": 7200 } })).await;
     rig.set_image("web", "app:v2").await;

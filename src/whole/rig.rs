@@ -222,11 +222,11 @@ impl Rig {
         String::from_utf8(controller.metrics.render().unwrap()).unwrap()
     }
 
-    /// How many passes there have been, of any outcome.
-    pub(super) fn passes(&self) -> u64 {
+    /// How many reconciles there have been, of any outcome.
+    pub(super) fn reconciles(&self) -> u64 {
         let controller = &self.operator.as_ref().unwrap().controllers[0];
         let count = |result: &str| {
-            controller.metrics.passes.with_label_values(&[self.flavour.api_version(), result]).get()
+            controller.metrics.reconciles.with_label_values(&[self.flavour.api_version(), result]).get()
         };
         ["ok", "parked", "yielded", "given_up", "conflict", "error"].map(count).iter().sum()
     }

@@ -189,7 +189,7 @@ impl Events {
         }
     }
 
-    fn lost(&self, recorded: &Recorded, refusal: &engine::pass::Refusal) {
+    fn lost(&self, recorded: &Recorded, refusal: &engine::reconcile::Refusal) {
         if refusal.is_not_sent() {
             // Whoever leads tells of it.
             self.0.dropped.with_label_values(&["standby"]).inc();

@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use api::decode::Parts;
 use engine::index::Key;
-use engine::pass::{Outcome, Refusal};
 use engine::port::{self, Cause, Labels, Note, Port, Reply, Request};
+use engine::reconcile::{Outcome, Refusal};
 use jiff::Timestamp;
 use kube::api::{DeleteParams, GetParams, ListParams, Patch, Preconditions};
 use kube::core::request::Error as Malformed;

@@ -135,7 +135,7 @@ async fn every_version_of_a_deployment(world: World) -> Outcome {
     world.roll_back("web", 0).await?;
     let done = world.complete("web").await?;
     let seen = versions.until(&world, &done).await?;
-    // The request is observed by the pass that carries it out: nothing before that is about it.
+    // The request is observed by the reconcile that carries it out: nothing before that is about it.
     healthy(&seen).await?;
 
     world.patch("web", &json!({"spec": {"paused": true}})).await?;

@@ -179,7 +179,7 @@ fn planned(object: &Value, sets: &[Value]) -> StatusWrite {
     let flavour = Flavour::Rollwright;
     let sets = sets.iter().map(|set| decode::replica_set(flavour, set).unwrap()).collect();
     let answers = Answers { template: Some(object["spec"]["template"].clone()), ..Answers::default() };
-    let options = Options::new(true, Pace::EachPass);
+    let options = Options::new(true, Pace::EachReconcile);
     let observed = Observed { flavour, workload: read(object), sets, answers, options };
     let Step::Act(plan) = plan::plan(&observed, at("2026-04-01T13:00:00Z")) else {
         unreachable!("a question")

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_this_machine_pass() {
+    fn names_of_this_machine_are_let_in() {
         for host in ["127.0.0.1", "127.0.0.1:8080", "localhost", "LOCALHOST:1", "[::1]", "[::1]:65535"] {
             assert!(asked("/api", &[host]).is_ok(), "{host}");
             assert!(asked(&format!("http://{host}/api"), &[host]).is_ok(), "{host}");

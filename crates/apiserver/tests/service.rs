@@ -41,7 +41,7 @@ fn set(name: &str, size: i32) -> ReplicaSet {
 }
 
 #[tokio::test(start_paused = true)]
-async fn time_passes_only_while_everybody_waits() {
+async fn time_goes_on_only_while_everybody_waits() {
     let (_cluster, client) = cluster(Duration::from_secs(3600));
     let begin = Instant::now();
     let sets: Api<ReplicaSet> = Api::default_namespaced(client.clone());

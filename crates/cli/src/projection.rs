@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use api::decode::{self, Defaults};
-use engine::pass::{Answer, Cluster, Outcome, Owner, Refusal};
+use engine::reconcile::{Answer, Cluster, Outcome, Owner, Refusal};
 use futures::FutureExt as _;
 use plan::keys::REVISION;
 use plan::template::without_hash_label;
@@ -77,11 +77,11 @@ struct World<'a> {
     pods: Option<Vec<Pod>>,
     version: u64,
     now: jiff::Timestamp,
-    /// The most pods that are asked for, and the fewest that are available, in the pass under way.
+    /// The most pods that are asked for, and the fewest that are available, in the reconcile under way.
     bounds: Option<(i64, i64)>,
 }
 
-/// The cluster that the passes are made over.
+/// The cluster that the reconciles are made over.
 struct Imagined<'a>(Mutex<World<'a>>);
 
 /// Plays the rollout of a Deployment to its end.
@@ -116,7 +116,7 @@ pub(crate) fn why(
 ) -> Result<Why, String> {
     let pods = pods.iter().map(decode::pod).collect();
     let world = World::new(deployment, sets, Some(pods), now)?;
-    let Outcome { why, error, .. } = Imagined(Mutex::new(world)).pass()?;
+    let Outcome { why, error, .. } = Imagined(Mutex::new(world)).reconcile()?;
     why.ok_or_else(|| error.map_or_else(String::new, |error| error.message))
 }
 
@@ -125,7 +125,7 @@ impl<'a> Imagined<'a> {
         let mut rows = vec![self.world().row()];
         for _ in 0..STEPS_MAX {
             self.world().bounds = None;
-            let Outcome { error, writes, why, .. } = self.pass()?;
+            let Outcome { error, writes, why, .. } = self.reconcile()?;
             // What has moved is tried again, as the controller does it.
             if let Some(error) = error.filter(|_| writes == 0) {
                 return Err(error.message);
@@ -145,13 +145,13 @@ impl<'a> Imagined<'a> {
         Err(format!("no end after {STEPS_MAX} steps"))
     }
 
-    fn pass(&self) -> Result<Outcome, String> {
+    fn reconcile(&self) -> Result<Outcome, String> {
         let (observed, now) = {
             let world = self.world();
             (world.observed.clone(), world.now)
         };
-        let pass = engine::pass::run(self, observed, now).now_or_never();
-        pass.ok_or_else(|| "the reconcile waits for something; this is a bug".to_owned())
+        let reconcile = engine::reconcile::run(self, observed, now).now_or_never();
+        reconcile.ok_or_else(|| "the reconcile waits for something; this is a bug".to_owned())
     }
 
     fn world(&self) -> MutexGuard<'_, World<'a>> {
@@ -178,7 +178,7 @@ impl<'a> World<'a> {
                 workload,
                 sets: sets_read,
                 answers: Answers::default(),
-                options: Options::new(true, Pace::EachPass),
+                options: Options::new(true, Pace::EachReconcile),
             },
             template: deployment.body.pointer("/spec/template").unwrap_or(&Value::Null),
             templates: sets.iter().map(|set| (uid(set), template(set))).collect(),

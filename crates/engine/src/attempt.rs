@@ -21,8 +21,8 @@ use plan::{Action, Answers, Observed, Options, Pace, ReplicaSet, StatusWrite, Wh
 use crate::index::{Key, PackedSnapshot, Snapshot};
 use crate::ledger::Readiness;
 use crate::next::Next;
-use crate::pass::{self, Cluster as _, Outcome, Refusal};
 use crate::port::{Note, Port};
+use crate::reconcile::{self, Cluster as _, Outcome, Refusal};
 use crate::starts;
 use crate::state::{Engine, State};
 use crate::waits::{Facts, Reason, Standing, Wait};
@@ -68,7 +68,7 @@ impl<P: Port> Attempt<'_, P> {
         self.settle_strays().await?;
         self.look_for_orphans().await?;
         let seen = if cache == Readiness::Overdue {
-            // The ledger keeps its entry: the cache is as old as it was, and the next pass must not
+            // The ledger keeps its entry: the cache is as old as it was, and the next reconcile must not
             // plan from it either. A set of ours that it does not show would not be counted.
             self.port.note(Note::ReadsLive);
             self.read_live().await?
@@ -84,7 +84,7 @@ impl<P: Port> Attempt<'_, P> {
         if let Standing::Wait(wait) = self.awaits_turn(&workload, &sets) {
             return self.waits(wait, &workload).await;
         }
-        Ok(self.pass(workload, sets).await)
+        Ok(self.reconcile(workload, sets).await)
     }
 
     /// What keeps the key from being looked at, whatever is to be done.
@@ -111,7 +111,7 @@ impl<P: Port> Attempt<'_, P> {
         state.ledger.check(patience, self.key, &self.engine.cache(), now)
     }
 
-    /// What keeps a pass from beginning, now that it is known what there is.
+    /// What keeps a reconcile from beginning, now that it is known what there is.
     fn awaits_turn(&self, workload: &Workload, sets: &[ReplicaSet]) -> Standing {
         let (settings, key, now) = (&self.engine.settings, self.key, self.port.now());
         let mut state = self.engine.state();
@@ -163,15 +163,15 @@ impl<P: Port> Attempt<'_, P> {
         Ok(Next::Wait(wait))
     }
 
-    /// One pass, and what it means for this Deployment and for others.
-    async fn pass(&self, workload: Workload, sets: Vec<ReplicaSet>) -> Next {
+    /// One reconcile, and what it means for this Deployment and for others.
+    async fn reconcile(&self, workload: Workload, sets: Vec<ReplicaSet>) -> Next {
         self.port.note(Note::Begins(&workload, &sets));
         let uid = workload.uid.clone();
         let (begun, since) = (self.port.timestamp(), self.port.now());
         let observed = self.observed(workload, sets, begun);
-        let outcome = pass::run(self, observed, begun).await;
+        let outcome = reconcile::run(self, observed, begun).await;
         self.note_why(&uid, outcome.why.as_ref());
-        let rival = self.note_pass(&uid, &outcome, begun);
+        let rival = self.note_reconcile(&uid, &outcome, begun);
         if let Some(next) = rival {
             return next;
         }
@@ -183,15 +183,15 @@ impl<P: Port> Attempt<'_, P> {
         }
     }
 
-    /// A pass is over: what is remembered of it, and what keeps the key if another controller does.
-    fn note_pass(&self, uid: &str, outcome: &Outcome, begun: Timestamp) -> Option<Next> {
+    /// A reconcile is over: what is remembered of it, and what keeps the key if another controller does.
+    fn note_reconcile(&self, uid: &str, outcome: &Outcome, begun: Timestamp) -> Option<Next> {
         if is_through_with_pods(outcome) {
             self.port.note(Note::PodsNoMore);
         }
         let (key, now) = (self.key, self.port.now());
         let mut state = self.engine.state();
         state.memory.note_status(key, uid, outcome, begun);
-        let requeued = state.passed(key, outcome, now);
+        let requeued = state.reconciled(key, outcome, now);
         let rival_until = state.rivalry.yields_until(key, now);
         drop(state);
         self.tell_if(requeued);
@@ -199,7 +199,7 @@ impl<P: Port> Attempt<'_, P> {
         next(Facts { rival_until, ..Facts::at(now) })
     }
 
-    /// What a pass starts from that begins now.
+    /// What a reconcile starts from that begins now.
     fn observed(&self, workload: Workload, sets: Vec<ReplicaSet>, now: Timestamp) -> Observed {
         let (flavour, key, uid) = (self.engine.flavour, self.key, &workload.uid);
         let mut state = self.engine.state();
@@ -209,7 +209,7 @@ impl<P: Port> Attempt<'_, P> {
         let findings = state.looks.findings(key, uid);
         let answers = Answers { orphans, findings, ..Answers::default() };
         let pace = if state.queue.is_hurried(key) {
-            Pace::EachPass
+            Pace::EachReconcile
         } else {
             let held = state.memory.status_held(key, uid).unwrap_or(now);
             Pace::Resting { flavour, written: state.memory.status_written(key, uid), held: Some(held) }
@@ -281,8 +281,8 @@ fn is_through_with_pods(outcome: &Outcome) -> bool {
 }
 
 impl State {
-    /// What a pass means for the key's rest and for those who wait. Says whether others were requeued.
-    fn passed(&mut self, key: &Key, outcome: &Outcome, now: Instant) -> bool {
+    /// What a reconcile means for the key's rest and for those who wait. Says whether others were requeued.
+    fn reconciled(&mut self, key: &Key, outcome: &Outcome, now: Instant) -> bool {
         let wrote_sets = outcome.writes > usize::from(outcome.wrote_status);
         if wrote_sets {
             // The report may have left the counters to the reconcile that sees what became of the ReplicaSets.

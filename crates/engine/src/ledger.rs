@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::index::{Index, Key};
 
-/// What one flavour's passes wrote and the cache may not show yet.
+/// What one flavour's reconciles wrote and the cache may not show yet.
 #[derive(Default)]
 pub struct Ledger {
     entries: HashMap<Key, Entry>,
@@ -27,7 +27,7 @@ struct Entry {
     doubtful: Vec<String>,
 }
 
-/// Whether a pass may start from the cache.
+/// Whether a reconcile may start from the cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readiness {
     /// The cache shows everything.
@@ -61,7 +61,7 @@ impl Ledger {
     }
 
     /// Nobody knows what came of a write to this ReplicaSet. Who plans from a cache without it would
-    /// count sizes wrong, so it is looked at before the next pass.
+    /// count sizes wrong, so it is looked at before the next reconcile.
     pub fn doubts(&mut self, key: &Key, set: &str, now: Instant) {
         let doubtful = &mut self.entry(key, now).doubtful;
         if !doubtful.iter().any(|known| known == set) {

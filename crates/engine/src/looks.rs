@@ -18,7 +18,7 @@ use plan::{Awaited, Blocker, Findings};
 use serde_json::Value;
 
 use crate::index::Key;
-use crate::pass::Refusal;
+use crate::reconcile::Refusal;
 use pods::{Pods, Read};
 
 /// How blocked rollouts are looked at.
@@ -87,7 +87,7 @@ struct Entry {
 }
 
 impl Looks {
-    /// A pass is over, and the rollout waits for this.
+    /// A reconcile is over, and the rollout waits for this.
     pub(crate) fn stands(
         &mut self,
         looking: Looking,

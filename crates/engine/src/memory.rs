@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use crate::pass::{Outcome, Refusal};
+use crate::reconcile::{Outcome, Refusal};
 use jiff::Timestamp;
 use plan::durations::DRY_RUN_PATIENCE;
 use plan::template::{Digest, Fingerprint};
@@ -76,7 +76,7 @@ impl Memory {
         is_news
     }
 
-    /// A pass that began then is over.
+    /// A reconcile that began then is over.
     pub fn note_status(&mut self, key: &Key, uid: &str, outcome: &Outcome, begun: Timestamp) {
         let entry = self.entry(key, uid);
         if outcome.wrote_status {

@@ -3,7 +3,7 @@
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
-use crate::pass::{Outcome, PassError};
+use crate::reconcile::{Outcome, ReconcileError};
 use jiff::Timestamp;
 use plan::Requeue;
 use plan::durations::DEADLINE_AGAIN;
@@ -16,10 +16,10 @@ use crate::waits::{Reason, Wait};
 pub enum Next {
     /// When something happens.
     Nothing,
-    /// The pass went well. At this time, for this reason.
+    /// The reconcile went well. At this time, for this reason.
     After(Wait),
     /// After its backoff.
-    Failed(PassError),
+    Failed(ReconcileError),
     /// When what it waits for is there, or at the end of the wait. Nothing was done.
     Wait(Wait),
 }
@@ -27,7 +27,7 @@ pub enum Next {
 /// What was made of it, for logs and metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduled {
-    /// The pass went well.
+    /// The reconcile went well.
     Fine,
     /// Nothing was done: it has to wait.
     Parked,
@@ -40,7 +40,7 @@ pub enum Scheduled {
 }
 
 impl Next {
-    /// What follows from the outcome of a pass that began then, by both clocks: its times are told by the wall
+    /// What follows from the outcome of a reconcile that began then, by both clocks: its times are told by the wall
     /// clock as it was then, which may have been set since.
     #[must_use]
     pub fn after(outcome: Outcome, timestamp: Timestamp, begun: Instant) -> Self {

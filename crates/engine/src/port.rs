@@ -13,7 +13,7 @@ use plan::{Action, Blocker, Event, OwnerChange, Pod, ReplicaSet, Workload};
 use serde_json::Value;
 
 use crate::index::Key;
-use crate::pass::{Outcome, Owner, Refusal};
+use crate::reconcile::{Outcome, Owner, Refusal};
 use crate::rivalry::Rival;
 
 /// The world, for one attempt at one Deployment.
@@ -217,7 +217,7 @@ pub enum Note<'a> {
     CacheBehind,
     /// It has not for too long: the Deployment and its sets are read live.
     ReadsLive,
-    /// A pass begins from this.
+    /// A reconcile begins from this.
     Begins(&'a Workload, &'a [ReplicaSet]),
     /// The Deployment as a live read shows it before an adoption.
     Owner(&'a Workload, Option<&'a Owner>),
@@ -249,7 +249,7 @@ pub enum Note<'a> {
     Blocked(&'a [Blocker]),
     /// The pods of the Deployment need not be watched any more.
     PodsNoMore,
-    /// The pass is over.
+    /// The reconcile is over.
     Ended(&'a Outcome),
     /// The Deployment is gone, or ours no more.
     Forgotten,

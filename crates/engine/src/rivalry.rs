@@ -19,7 +19,7 @@ pub use writer::{FIELD_MANAGER, ManagedFields, Writer};
 /// How many of our writes one manager may undo within [`RIVAL_WINDOW`] until it counts as a rival.
 const UNDONE_MAX: usize = 3;
 
-/// Reason of the event on the Deployment, and of the refusal that ends the pass.
+/// Reason of the event on the Deployment, and of the refusal that ends the reconcile.
 pub const RIVAL_CONTROLLER: &str = "RivalController";
 
 /// What controllers fight about: the numbers, not the conditions.

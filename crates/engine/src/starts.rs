@@ -66,7 +66,7 @@ pub struct Turn {
     pub others: Vec<Key>,
 }
 
-/// Whether a pass over this Deployment would begin a rollout: its template is new, or came back, no pod
+/// Whether a reconcile over this Deployment would begin a rollout: its template is new, or came back, no pod
 /// of it was asked for yet, and pods of another template are to go. A change of size waits for nobody, and
 /// neither does a Deployment without pods: it disturbs none.
 #[must_use]

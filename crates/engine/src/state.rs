@@ -59,7 +59,7 @@ pub struct State {
     pub queue: Queue<Key>,
     /// What was written and the cache may not show yet.
     pub ledger: Ledger,
-    /// What is remembered from one pass to the next.
+    /// What is remembered from one reconcile to the next.
     pub memory: Memory,
     /// Templates that are about to be needed.
     pub templates: Templates,

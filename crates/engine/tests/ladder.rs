@@ -7,18 +7,21 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Calls that only a ladder makes.
-const CALLS: [&str; 2] = ["plan::plan(", "pass::run("];
+const CALLS: [&str; 2] = ["plan::plan(", "reconcile::run("];
 /// Who may make them, and why.
 const ALLOWED: [(&str, &str); 10] = [
     ("crates/engine/src/attempt.rs", "the ladder"),
-    ("crates/engine/src/pass.rs", "a pass, for the ladder"),
+    ("crates/engine/src/reconcile.rs", "a reconcile, for the ladder"),
     ("dev/oracle/src/runner.rs", "recorded cases begin after the ladder"),
-    ("dev/explore/src/door.rs", "exploration visits every state of a pass"),
-    ("crates/shadow/src/intent.rs", "shadow makes a pass over what it has seen, and sends nothing"),
-    ("crates/cli/src/projection.rs", "the what-if of the command line makes passes over an imagined cluster"),
+    ("dev/explore/src/door.rs", "exploration visits every state of a reconcile"),
+    ("crates/shadow/src/intent.rs", "shadow makes a reconcile over what it has seen, and sends nothing"),
+    (
+        "crates/cli/src/projection.rs",
+        "the what-if of the command line makes reconciles over an imagined cluster",
+    ),
     ("dev/figures/src/main.rs", "counts the planner's instructions"),
     ("dev/figures/src/snapshots.rs", "checks what they are counted of"),
-    ("dev/fuzz/src/pass.rs", "random input for the planner alone"),
+    ("dev/fuzz/src/reconcile.rs", "random input for the planner alone"),
     ("dev/fuzz/src/workload.rs", "the same"),
 ];
 /// Where the name is another one's.
@@ -61,7 +64,9 @@ fn nobody_else_calls_the_planner() {
 
 #[test]
 fn a_call_is_found_and_a_comment_is_none() {
-    assert!(calls("    let outcome = engine::pass::run(&cluster, observed, now).await;"));
+    assert!(calls("    let outcome = engine::reconcile::run(&cluster, observed, now).await;"));
     assert!(calls("match plan::plan(&observed, now) {"));
-    assert!(!calls("/// As [`pass::run`] does.\n    // pass::run(over, there)\nlet plan = planned();"));
+    assert!(!calls(
+        "/// As [`reconcile::run`] does.\n    // reconcile::run(over, there)\nlet plan = planned();"
+    ));
 }

@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 
 use api::decode::{self, Defaults};
-use engine::pass::{Answer, Cluster, Outcome, Owner, Refusal};
+use engine::reconcile::{Answer, Cluster, Outcome, Owner, Refusal};
 use jiff::Timestamp;
 use plan::{
     Action, Answers, Ask, Event, Flavour, Observed, Options, OwnerChange, Pace, ReplicaSet, Workload,
@@ -92,7 +92,7 @@ fn set(name: &str, revision: &str, pods: i64, available: i64) -> ReplicaSet {
 
 /// Four pods, three to five at a time: two old ones and two new ones are available, of as many new
 /// ones as given.
-fn pass(cluster: &Stubborn, new: i64) -> Outcome {
+fn reconcile(cluster: &Stubborn, new: i64) -> Outcome {
     let object = json!({
         "metadata": {
             "namespace": "ns", "name": "web", "uid": "w", "resourceVersion": "9", "generation": 2,
@@ -115,10 +115,10 @@ fn pass(cluster: &Stubborn, new: i64) -> Outcome {
         workload: decode::workload(FLAVOUR, &object, Defaults::of(FLAVOUR)).expect("a Deployment"),
         sets: vec![set("old", "1", 2, 2), set("new", "2", new, 2)],
         answers: Answers::default(),
-        options: Options::new(true, Pace::EachPass),
+        options: Options::new(true, Pace::EachReconcile),
     };
     let now: Timestamp = "2026-11-22T10:01:00Z".parse().unwrap();
-    let mut run = pin!(engine::pass::run(cluster, observed, now));
+    let mut run = pin!(engine::reconcile::run(cluster, observed, now));
     match run.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(outcome) => outcome,
         Poll::Pending => panic!("it answers at once"),
@@ -128,7 +128,7 @@ fn pass(cluster: &Stubborn, new: i64) -> Outcome {
 #[test]
 fn the_step_up_is_taken_without_the_cut() {
     let cluster = Stubborn { reason: "Forbidden", refuses: |from, to| to < from, asked: Mutex::default() };
-    let outcome = pass(&cluster, 2);
+    let outcome = reconcile(&cluster, 2);
     let asked = cluster.asked.into_inner().unwrap();
     assert_eq!(asked, ["old 2 1", "new 2 3", "status, 1 unavailable"], "{outcome:?}");
     let error = outcome.error.expect("it is tried again");
@@ -138,19 +138,19 @@ fn the_step_up_is_taken_without_the_cut() {
 
 /// What was seen is out of date, so nothing more is built upon it.
 #[test]
-fn a_conflict_ends_the_pass() {
+fn a_conflict_ends_the_reconcile() {
     let cluster = Stubborn { reason: "Conflict", refuses: |from, to| to < from, asked: Mutex::default() };
-    let outcome = pass(&cluster, 2);
+    let outcome = reconcile(&cluster, 2);
     assert_eq!(cluster.asked.into_inner().unwrap(), ["old 2 1"]);
     assert!(outcome.error.is_some_and(|error| error.retry && error.conflict));
 }
 
-/// Of the five pods that the sets had before the cut, one is unavailable: as upstream's pass says
+/// Of the five pods that the sets had before the cut, one is unavailable: as upstream's reconcile says
 /// that ends with the cut.
 #[test]
 fn the_status_of_the_cut_is_written_without_the_growth() {
     let cluster = Stubborn { reason: "Forbidden", refuses: |from, to| to > from, asked: Mutex::default() };
-    let outcome = pass(&cluster, 3);
+    let outcome = reconcile(&cluster, 3);
     let asked = cluster.asked.into_inner().unwrap();
     assert_eq!(asked, ["old 2 1", "new 3 4", "status, 1 unavailable"], "{outcome:?}");
     assert!(outcome.error.is_some_and(|error| error.retry && !error.conflict && error.message == "no"));

@@ -12,14 +12,14 @@ use crate::selector::LabelSelector;
 use crate::status::Status;
 use crate::why::Why;
 
-/// What comes next in a pass.
+/// What comes next in a reconcile.
 #[derive(Clone, Debug)]
 pub enum Step {
     /// Find this out, add it to the snapshot, and plan again.
     Ask(Ask),
     /// Adopt and release these, change the snapshot accordingly, and plan again (S2.11–S2.18).
     ChangeOwners(Vec<OwnerChange>),
-    /// Carry this out; then the pass ends.
+    /// Carry this out; then the reconcile ends.
     Act(Box<Plan>),
 }
 
@@ -77,7 +77,7 @@ impl Target {
 /// The outcome of planning: at most one status write, every prefix of `actions` legal.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What to do, in order; the first failure ends the pass (see [`crate::after_failure`]).
+    /// What to do, in order; the first failure ends the reconcile (see [`crate::after_failure`]).
     pub actions: Vec<Planned>,
     /// Events that do not depend on an action.
     pub events: Vec<Event>,
@@ -96,7 +96,7 @@ pub struct Plan {
     /// The status as it is to be written when the creation of the new ReplicaSet fails; `None` when
     /// none is created.
     pub(crate) if_create_refused: Option<Box<Status>>,
-    /// Of a rolling update that takes steps of upstream's next passes too (S6.5): the sum of sizes that
+    /// Of a rolling update that takes steps of upstream's next reconciles too (S6.5): the sum of sizes that
     /// upstream's first status is computed from.
     pub(crate) size_before_step: Option<i64>,
 }

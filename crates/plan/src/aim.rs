@@ -8,7 +8,7 @@ use crate::observed::{Strategy, Workload};
 use crate::selector::LabelSelector;
 use crate::sizes::Moves;
 
-/// What a pass wants of the sizes. In S6–S8 the *new* set is [`Aim::run`]; in S4, S5, S9–S11 and
+/// What a reconcile wants of the sizes. In S6–S8 the *new* set is [`Aim::run`]; in S4, S5, S9–S11 and
 /// S13 it is the declared one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Aim {
@@ -39,7 +39,7 @@ pub(crate) struct Aim {
 pub(crate) enum Gate {
     /// Everything.
     Open,
-    /// Only the running set, upwards: the server refused a cut in this pass.
+    /// Only the running set, upwards: the server refused a cut in this reconcile.
     Growth,
     /// Nothing, but sizes follow R (S8).
     Frozen,
@@ -56,7 +56,7 @@ pub(crate) enum Manner {
     Whole,
 }
 
-/// The situation that a pass found.
+/// The situation that a reconcile found.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Because {
     /// The selector is missing; the template's labels become it (S1.2, our kind).
@@ -117,7 +117,7 @@ impl Aim {
         self.is_rolling_out(moves) || matches!(self.because, Because::RollingBack(_))
     }
 
-    /// Whether the declared set is looked up once in a pass of upstream's: a set that is written to then is
+    /// Whether the declared set is looked up once in a reconcile of upstream's: a set that is written to then is
     /// not read again (S4.3).
     pub(crate) fn looks_once(&self) -> bool {
         matches!(self.because, Because::Paused | Because::RollingBack(_))

@@ -21,7 +21,7 @@ pub(crate) struct Announcement {
     pub(crate) is_early: bool,
 }
 
-/// The declared set was found. In passes that look only once, nothing is said of a set that was out of
+/// The declared set was found. In reconciles that look only once, nothing is said of a set that was out of
 /// step (S4.3): upstream leaves that to the next one. `status` is that in hand.
 pub(crate) fn found(
     observed: &Observed,
@@ -104,8 +104,8 @@ fn is_untold(status: &Status, set: &ReplicaSet, upkeep: &Upkeep) -> bool {
     status.ours.revision.is_none_or(|told| revision > told)
 }
 
-/// Whether a pass before this one created the set for this template, and its report did not reach
-/// the status: it was left to this pass (`pace.rs`), or refused (our kind).
+/// Whether a reconcile before this one created the set for this template, and its report did not reach
+/// the status: it was left to this reconcile (`pace.rs`), or refused (our kind).
 ///
 /// A set that is older than the Deployment, that somebody else made, or that had another revision
 /// before was found.

@@ -14,7 +14,7 @@ use crate::sets::Sets;
 use crate::sizes::Resize;
 use crate::writes::{SetWrite, scaled, update};
 
-/// The table: what may be written in a pass, a row each, in this order. Most rows are empty.
+/// The table: what may be written in a reconcile, a row each, in this order. Most rows are empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Row {
     /// The selector taken from the template.
@@ -25,11 +25,11 @@ enum Row {
     Room,
     /// The set that is created.
     Creation,
-    /// What the declared set takes over, with its size if that changes too: an object has one write a pass.
+    /// What the declared set takes over, with its size if that changes too: an object has one write a reconcile.
     Upkeep,
     /// The status, if it is due with the declared set.
     StatusWithDeclared,
-    /// The running set, if the pass does not make more room for it.
+    /// The running set, if the reconcile does not make more room for it.
     Growth,
     /// The status, if it is due before the cuts.
     StatusBeforeCuts,
@@ -168,7 +168,7 @@ fn roll_back(table: &mut Table, rollback: Rollback, sets: &Sets<'_>, report: &mu
     table.put(Row::RollBack, Action::RollBack(Box::new(write)), done.into_iter().collect());
 }
 
-/// All rules from which the pass deviates on purpose.
+/// All rules from which the reconcile deviates on purpose.
 fn deviations(decisions: &Decisions<'_>, report: &Report) -> BTreeSet<&'static str> {
     let Decisions { aim, upkeep, moves, creation, rollback, history, .. } = decisions;
     let mut all = BTreeSet::new();

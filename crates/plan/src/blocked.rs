@@ -17,7 +17,7 @@ const MOST: usize = 5;
 /// Between the message of Progressing and what is added to it.
 const MARK: &str = " It is blocked: ";
 
-/// What blocks a rollout that a pass leaves like this. What was found out about another ReplicaSet, or stored
+/// What blocks a rollout that a reconcile leaves like this. What was found out about another ReplicaSet, or stored
 /// with another revision, does not count.
 pub(crate) fn current(decisions: &Decisions<'_>, status: &Status, why: &Why) -> Vec<Blocker> {
     let observed = decisions.observed;

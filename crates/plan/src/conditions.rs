@@ -104,7 +104,7 @@ pub(crate) fn refresh_available(status: &mut InHand<'_>, available: bool, now: T
     } else {
         ("False", reason::MINIMUM_REPLICAS_UNAVAILABLE, "Deployment does not have minimum availability.")
     };
-    // Most passes change nothing: then nothing is made.
+    // Most reconciles change nothing: then nothing is made.
     if !says(&status.conditions, condition::AVAILABLE, value, reason) {
         let new = Condition::new(condition::AVAILABLE, value, reason, message.to_owned(), now);
         new.set_in(&mut status.edit().conditions);

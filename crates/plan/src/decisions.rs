@@ -13,7 +13,7 @@ use crate::sizes::{Moves, Resize};
 use crate::upkeep::Upkeep;
 use crate::writes::SetWrite;
 
-/// What the stages of a pass came to.
+/// What the stages of a reconcile came to.
 #[derive(Debug)]
 pub(crate) struct Decisions<'a> {
     pub(crate) observed: &'a Observed,
@@ -58,7 +58,7 @@ impl Decisions<'_> {
     }
 
     /// The sum of sizes that the status is told by (S9.3). What a step changes is not folded into the status
-    /// of the same step, so the last step of the pass does not count.
+    /// of the same step, so the last step of the reconcile does not count.
     pub(crate) fn total_told(&self) -> i64 {
         let Moves { up, cuts, up_again, .. } = self.moves;
         let cuts: &[Resize] = if up_again.is_some() { cuts } else { &[] };

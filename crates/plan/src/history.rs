@@ -16,14 +16,14 @@ use crate::writes::SetWrite;
 /// How many sets without a size there may be beyond the limit (NS-2).
 const SPARE: usize = 5;
 
-/// The sets that a pass deletes.
+/// The sets that a reconcile deletes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct History {
     /// Those that make room for a set that is created (NS-2).
     pub(crate) room: Option<Deletions>,
     /// Those beyond the limit, once a rollout is complete (S11).
     pub(crate) surplus: Deletions,
-    /// Those beyond the bound, at the end of a pass (NS-2).
+    /// Those beyond the bound, at the end of a reconcile (NS-2).
     pub(crate) spare: Option<Deletions>,
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn history(scene: &Scene<'_>, aim: &Aim, moves: &Moves) -> History {
     History { room, surplus, spare }
 }
 
-/// S11.1, S7.7, S3.11: by the stored status, a rollout that has nothing left to do; or any paused pass without a request
+/// S11.1, S7.7, S3.11: by the stored status, a rollout that has nothing left to do; or any paused reconcile without a request
 /// for a rollback.
 fn is_over(workload: &Workload, aim: &Aim, moves: &Moves) -> bool {
     if matches!(aim.because, Because::Paused) {
@@ -191,7 +191,7 @@ fn candidates<'a>(sets: &Sets<'a>, gone: &[usize]) -> impl Iterator<Item = (usiz
     sets.olds().filter(|(index, set)| !set.deleting && !gone.contains(index))
 }
 
-/// As it was seen: a set that this pass takes down to 0 still has its pods (S11.5).
+/// As it was seen: a set that this reconcile takes down to 0 still has its pods (S11.5).
 fn is_idle(set: &ReplicaSet) -> bool {
     set.size == 0 && is_empty(set) && !set.deleting
 }

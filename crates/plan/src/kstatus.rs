@@ -52,8 +52,8 @@ const COMPLETE: &str = "All pods are of the current template, and available.";
 const OBSTACLES: [&str; 2] = [condition::COLLISION_LIMIT_REACHED, condition::ROLLBACK_REFUSED];
 
 impl<'a> Standing<'a> {
-    /// What a pass makes of the status that it is about to write. `has_new` says whether the
-    /// current template has its set, `why` what the pass waits for.
+    /// What a reconcile makes of the status that it is about to write. `has_new` says whether the
+    /// current template has its set, `why` what the reconcile waits for.
     pub(crate) fn of(status: &Status, workload: &Workload, has_new: bool, why: &'a dyn fmt::Display) -> Self {
         let is_complete = has_new && status.is_complete(workload.replicas, workload.generation);
         match obstacle(status) {

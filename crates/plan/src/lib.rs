@@ -103,10 +103,10 @@ use sets::Sets;
 use upkeep::upkeep;
 use writes::writes;
 
-/// Decides the next step of a pass over one Deployment (S3).
+/// Decides the next step of a reconcile over one Deployment (S3).
 ///
 /// Questions and changes of owner come first, one at a time; the caller adds what it learned to the
-/// snapshot and calls again. [`Step::Act`] ends the pass.
+/// snapshot and calls again. [`Step::Act`] ends the reconcile.
 #[must_use]
 pub fn plan(observed: &Observed, now: Timestamp) -> Step {
     match decide(observed, now) {
@@ -115,7 +115,7 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Step {
     }
 }
 
-/// A pass, stage by stage. Each value is final when the next stage reads it.
+/// A reconcile, stage by stage. Each value is final when the next stage reads it.
 ///
 /// # Errors
 /// With the changes of owner or the question that come first.
@@ -127,7 +127,7 @@ fn decide(observed: &Observed, now: Timestamp) -> Result<Box<Plan>, Step> {
     let upkeep = upkeep(observed, &sets, &aim);
     let opening = opening(observed, &sets, &aim, &upkeep, request, now);
     let moves = moves(&sets.counted, &aim);
-    // What is to be told of a set first, by a write of its own, leaves its second growth to the next pass.
+    // What is to be told of a set first, by a write of its own, leaves its second growth to the next reconcile.
     let moves = if opening.is_early || upkeep.is_needed() { moves.up_to_the_cuts() } else { moves };
     let creation = creation(observed, &sets, &moves, now)?;
     let revision = || creation::revision(&sets, &upkeep, creation.as_deref());

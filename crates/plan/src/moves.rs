@@ -31,8 +31,8 @@ fn created(sets: &[Counted], aim: &Aim) -> Option<i64> {
     }
 }
 
-/// One pass of a rolling update (S6.5): up, down, and up into the room that this makes. Each step comes
-/// out as it would in a pass of its own, since no status changes in between.
+/// One reconcile of a rolling update (S6.5): up, down, and up into the room that this makes. Each step comes
+/// out as it would in a reconcile of its own, since no status changes in between.
 pub(crate) fn roll(sets: &[Counted], aim: &Aim) -> Moves {
     let created = created(sets, aim);
     let run = aim.run.and_then(|index| sets.get(index));

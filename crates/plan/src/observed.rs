@@ -22,7 +22,7 @@ pub struct Observed {
     pub workload: Workload,
     /// ReplicaSets that the Deployment controls, and orphans it may see, in any order.
     pub sets: Vec<ReplicaSet>,
-    /// What the shell found out for this pass.
+    /// What the shell found out for this reconcile.
     pub answers: Answers,
     /// Settings that change decisions.
     pub options: Options,
@@ -37,19 +37,19 @@ pub struct Options {
     pub terminating_replicas: bool,
     /// When we wrote the status last, as far as is known: one that can wait rests after that.
     pub status_written: Option<Timestamp>,
-    /// Since when there is news for the status that waits; now, if it comes with this pass. `None`: news does
+    /// Since when there is news for the status that waits; now, if it comes with this reconcile. `None`: news does
     /// not wait for more.
     pub status_held: Option<Timestamp>,
-    /// Whether a report without counters waits for the pass that brings them (our kind).
+    /// Whether a report without counters waits for the reconcile that brings them (our kind).
     pub joins_reports: bool,
 }
 
-/// When a pass makes its report.
+/// When a reconcile makes its report.
 #[derive(Clone, Copy, Debug)]
 pub enum Pace {
-    /// In the pass itself: for bad news, for who looks at one pass alone, or beside a controller that knows no
+    /// In the reconcile itself: for bad news, for who looks at one reconcile alone, or beside a controller that knows no
     /// pace.
-    EachPass,
+    EachReconcile,
     /// As the operator does it: what can wait rests after the last report, or joins the next one.
     Resting {
         /// Whose API the Deployment belongs to.
@@ -66,7 +66,7 @@ impl Options {
     #[must_use]
     pub fn new(terminating_replicas: bool, pace: Pace) -> Self {
         let (status_written, status_held, joins_reports) = match pace {
-            Pace::EachPass => (None, None, false),
+            Pace::EachReconcile => (None, None, false),
             Pace::Resting { flavour, written, held } => (written, held, flavour.has_status_extras()),
         };
         Self { terminating_replicas, status_written, status_held, joins_reports }
@@ -84,7 +84,7 @@ pub struct Answers {
     pub set_template: Option<(String, Value)>,
     /// The pods of the owned ReplicaSets.
     pub pods: Option<Vec<Pod>>,
-    /// Whether the server refused a cut of old pods in this pass: it is not asked for another one.
+    /// Whether the server refused a cut of old pods in this reconcile: it is not asked for another one.
     pub refuses_cuts: bool,
     /// Names of ReplicaSets that fit the selector and are not labelled for us; not asked for,
     /// they only show in [`crate::Why`].
@@ -99,7 +99,7 @@ pub struct Answers {
 pub enum DryRun {
     /// It would store a template with this digest, hash label aside.
     Stored(Digest),
-    /// It refused to say; the pass carries on without.
+    /// It refused to say; the reconcile carries on without.
     Refused,
 }
 

@@ -37,13 +37,13 @@ pub struct Aftermath {
     pub actions: Vec<Planned>,
     /// To be recorded.
     pub events: Vec<Event>,
-    /// How the pass goes on.
+    /// How the reconcile goes on.
     pub verdict: Verdict,
     /// A rule from which this branch deviates on purpose.
     pub deviation: Option<&'static str>,
 }
 
-/// How the pass goes on after a refused action.
+/// How the reconcile goes on after a refused action.
 #[derive(Clone, Debug)]
 pub enum Verdict {
     /// As if nothing had happened.
@@ -75,8 +75,8 @@ pub fn after_failure(
     };
     match (&planned.action, failure) {
         (Action::DeleteReplicaSet(_), Failure::NotFound(_)) => {
-            // Upstream's second status write of the pass conflicts with its first; ours is left to the
-            // next pass.
+            // Upstream's second status write of the reconcile conflicts with its first; ours is left to the
+            // next reconcile.
             let is_report_split = plan.actions.iter().take(index).any(|planned| is_status(&planned.action));
             Aftermath { deviation: is_report_split.then_some("S4.5"), ..Aftermath::end(Verdict::Continue) }
         }
@@ -101,7 +101,7 @@ pub fn after_failure(
     }
 }
 
-/// S6.13: upstream swallows this; here the pass is tried again. The status still tells what is true.
+/// S6.13: upstream swallows this; here the reconcile is tried again. The status still tells what is true.
 fn after_cut(plan: &Plan, index: usize, failure: &Failure) -> Aftermath {
     let text = failure.to_string();
     let rest = plan.actions.iter().skip(index + 1);
@@ -118,7 +118,7 @@ fn after_cut(plan: &Plan, index: usize, failure: &Failure) -> Aftermath {
     }
 }
 
-/// S6.5: upstream's pass ends with the cut and its status, and the new set grows in the next one. What
+/// S6.5: upstream's reconcile ends with the cut and its status, and the new set grows in the next one. What
 /// is refused here must not keep the status of the cut from being told.
 fn after_growth(observed: &Observed, plan: &Plan, index: usize, failure: &Failure) -> Aftermath {
     let end = Aftermath::end(Verdict::Retry(failure.to_string()));

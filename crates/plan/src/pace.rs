@@ -31,7 +31,7 @@ pub(crate) fn paced(report: Report, decisions: &Decisions<'_>) -> Report {
         return report;
     }
     let held = |report: Report| Report { write: None, is_held: true, ..report };
-    // Another pass follows at once, with counters to report.
+    // Another reconcile follows at once, with counters to report.
     let is_joined = observed.options.joins_reports && is_followed(decisions, report.due);
     if is_joined && keeps_records(write, observed) && keeps_completeness(write, observed) {
         return held(report);
@@ -72,14 +72,14 @@ fn rests_until(write: &StatusWrite, decisions: &Decisions<'_>) -> Option<Timesta
     rested.max(gathered)
 }
 
-/// Whether sets have pods to make or to delete, or get them by this pass.
+/// Whether sets have pods to make or to delete, or get them by this reconcile.
 fn is_in_step(decisions: &Decisions<'_>) -> bool {
     let is_served = decisions.observed.sets.iter().all(ReplicaSet::is_served);
     let creates = decisions.creation.as_ref().is_some_and(|creation| creation.set.size > 0);
     !is_served || creates || is_followed(decisions, Due::AtOnce)
 }
 
-/// Whether this is the first report of a generation, with nothing in it that only this pass could tell.
+/// Whether this is the first report of a generation, with nothing in it that only this reconcile could tell.
 fn is_first_report(write: &StatusWrite, observed: &Observed) -> bool {
     write.status.observed_generation != observed.workload.status.observed_generation
         && tells_of_sets_alone(write, observed)
@@ -96,7 +96,7 @@ fn is_heard(write: &StatusWrite, observed: &Observed) -> bool {
     heard(&write.status) != heard(&observed.workload.status)
 }
 
-/// Whether a set is created, and only this status can say so: the next pass knows a set that nobody has
+/// Whether a set is created, and only this status can say so: the next reconcile knows a set that nobody has
 /// told of by its revision, which is above the one in the status, if that has one (S4.4). On apps/v1 the
 /// status never has.
 fn is_creation_told_now(decisions: &Decisions<'_>) -> bool {
@@ -132,7 +132,7 @@ fn keeps_records(write: &StatusWrite, observed: &Observed) -> bool {
         && next.ours.selector == stored.ours.selector
 }
 
-/// Whether nothing is written that is known to this pass alone.
+/// Whether nothing is written that is known to this reconcile alone.
 fn tells_of_sets_alone(write: &StatusWrite, observed: &Observed) -> bool {
     let (stored, next) = (&observed.workload.status, &write.status);
     write.revision_annotation.is_none()

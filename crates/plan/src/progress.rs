@@ -9,7 +9,7 @@ use crate::keys::{condition, reason};
 use crate::observed::Workload;
 use crate::status::Status;
 
-/// The condition Progressing of a pass of a strategy (S9.9, S9.11). `old` is the status in hand, `new` the
+/// The condition Progressing of a reconcile of a strategy (S9.9, S9.11). `old` is the status in hand, `new` the
 /// same with counters, `subject` what is rolled out.
 pub(crate) fn estimated(
     workload: &Workload,

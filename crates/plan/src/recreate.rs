@@ -7,7 +7,7 @@ use crate::observed::{Observed, ReplicaSet};
 use crate::sets::{Counted, Sets};
 use crate::sizes::{Moves, Resize};
 
-/// One pass of a Recreate rollout: every old set goes to 0 (S7.1), or else the running one comes up
+/// One reconcile of a Recreate rollout: every old set goes to 0 (S7.1), or else the running one comes up
 /// (S7.5, S7.6).
 pub(crate) fn replace(sets: &[Counted], aim: &Aim) -> Moves {
     if has_active_old(sets, aim) {

@@ -27,10 +27,10 @@ use crate::upkeep::Upkeep;
 use crate::why::Why;
 use crate::{pause, progress, queued};
 
-/// What a pass reports.
+/// What a reconcile reports.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
-    /// The one status write of the pass, if anything changed.
+    /// The one status write of the reconcile, if anything changed.
     pub(crate) write: Option<Box<StatusWrite>>,
     /// Whether there is one that waits.
     pub(crate) is_held: bool,
@@ -66,7 +66,7 @@ pub(crate) enum Due {
     Last,
 }
 
-/// What a pass says before it decides about sizes: the status in hand, which is the stored one with a few
+/// What a reconcile says before it decides about sizes: the status in hand, which is the stored one with a few
 /// conditions edited.
 #[derive(Debug)]
 pub(crate) struct Opening<'a> {
@@ -97,7 +97,7 @@ pub(crate) fn opening<'a>(
         Because::LacksSelector(_) | Because::SelectsAll | Because::Deleting | Because::NewerSpec(_) => None,
         _ => pause::noted(&observed.workload, now),
     };
-    // S4.5: elsewhere upstream's pass conflicts with itself over a set that is out of step, and the next
+    // S4.5: elsewhere upstream's reconcile conflicts with itself over a set that is out of step, and the next
     // one goes on: the turn is told at the end, with the counters.
     let is_turned = pause.is_some() && (aim.looks_once() || !upkeep.is_needed());
     fold(&mut status, pause);
@@ -121,7 +121,7 @@ fn fold(status: &mut InHand<'_>, edits: impl IntoIterator<Item = Edit>) {
     edits.into_iter().for_each(|edit| edit.apply(status));
 }
 
-/// The report of a pass.
+/// The report of a reconcile.
 pub(crate) fn report(decisions: &Decisions<'_>, opening: Opening<'_>) -> Report {
     match &decisions.aim.because {
         Because::LacksSelector(_) => Report { why: Why::Stepping, ..Report::default() },
@@ -176,7 +176,7 @@ fn told<'a>(decisions: &Decisions<'_>, opening: Opening<'a>) -> Told<'a> {
         fold(&mut status, created.edit);
         revision = created.revision;
         is_early |= created.is_early;
-        // Upstream's second status write of the pass conflicts with its first.
+        // Upstream's second status write of the reconcile conflicts with its first.
         deviation = is_turned.then_some("S4.5");
     }
     fold(&mut status, history.spare.as_ref().map(edit));
@@ -226,7 +226,7 @@ fn selecting_all(decisions: &Decisions<'_>, opening: Opening<'_>) -> Report {
     Report { write, news, why, events, ..Report::default() }
 }
 
-/// Nothing is counted in a pass that rolls back. On our kind the record is written after the template is
+/// Nothing is counted in a reconcile that rolls back. On our kind the record is written after the template is
 /// back; on apps/v1 the status comes before it.
 fn rolled_back(decisions: &Decisions<'_>, told: Told<'_>) -> Report {
     let Told { mut status, revision, if_create_refused, due, events, deviation } = told;
@@ -250,7 +250,7 @@ fn counted(decisions: &Decisions<'_>, told: Told<'_>, why: Why) -> Report {
     finished(decisions, told, computed, (why, Requeue::OnChange))
 }
 
-/// The status of a pass of a strategy (S9.9–S9.15, S7.7).
+/// The status of a reconcile of a strategy (S9.9–S9.15, S7.7).
 fn rolling_out(decisions: &Decisions<'_>, told: Told<'_>) -> Report {
     let Decisions { observed, now, .. } = decisions;
     let workload = &observed.workload;
@@ -331,7 +331,7 @@ fn finished(
     Report { write, news, due, if_create_refused, why, requeue, events, deviation, ..Report::default() }
 }
 
-/// Whether sets are changed after the status, so that its counters are left to the next pass, which sees
+/// Whether sets are changed after the status, so that its counters are left to the next reconcile, which sees
 /// what became of them.
 fn is_deferred(decisions: &Decisions<'_>, early: Option<Due>) -> bool {
     let Decisions { aim, moves, writes, history, .. } = decisions;

@@ -79,7 +79,7 @@ pub(crate) struct Next {
 
 /// S5.2, S4.12.
 pub(crate) fn next_of(sets: &Sets<'_>) -> Next {
-    // Each is read once: this is most of what a pass over a long history costs.
+    // Each is read once: this is most of what a reconcile over a long history costs.
     let written = sets.olds().filter_map(|(_, set)| text(set).and_then(signed_decimal));
     let mut is_any_out_of_range = false;
     let number = Revision::next(written.filter(|number| {

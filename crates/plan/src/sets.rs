@@ -27,7 +27,7 @@ pub(crate) struct Counted {
     pub(crate) desired: Option<i64>,
     /// The same as S8.4 reads it: a signed number, cut to 32 bits.
     pub(crate) desired_signed: Option<i64>,
-    /// How many pods there could be when the set was last scaled (S8.7); 0 in passes that do not scale.
+    /// How many pods there could be when the set was last scaled (S8.7); 0 in reconciles that do not scale.
     pub(crate) base: i64,
 }
 
@@ -36,7 +36,7 @@ impl<'a> Sets<'a> {
         let counted = all.iter().enumerate();
         let mut counted: Vec<_> =
             counted.map(|(index, set)| Counted::of(set, Some(index) == declared)).collect();
-        // Few passes scale (S8); the others do without reading one more annotation of each set.
+        // Few reconciles scale (S8); the others do without reading one more annotation of each set.
         if workload.paused || counted.iter().any(|set| set.is_stale(workload.replicas)) {
             for (counted, set) in counted.iter_mut().zip(&all) {
                 counted.base = scaled_under(annotated(set, MAX_REPLICAS), workload.status.replicas);

@@ -30,7 +30,7 @@ pub(crate) struct Resize {
 }
 
 impl Moves {
-    /// Without the growth into the room that the cuts make: the next pass does that.
+    /// Without the growth into the room that the cuts make: the next reconcile does that.
     pub(crate) fn up_to_the_cuts(self) -> Self {
         Self { up_again: None, ..self }
     }

@@ -111,7 +111,7 @@ pub struct RecentRollback {
     pub to: String,
 }
 
-/// The status that a pass works with: the stored one, copied once something of it changes. It is a
+/// The status that a reconcile works with: the stored one, copied once something of it changes. It is a
 /// [`std::borrow::Cow`] that is cheap to move, since each stage hands it to the next one.
 #[derive(Clone, Debug)]
 pub(crate) struct InHand<'a> {

@@ -27,7 +27,7 @@ const METHODS: [(&str, &str); 12] = [
 const METHODS_MAX: usize = 12;
 
 const CONDITIONS: [&str; 3] = [condition::AVAILABLE, condition::PROGRESSING, condition::REPLICA_FAILURE];
-const PASSES_MAX: usize = 20;
+const RECONCILES_MAX: usize = 20;
 
 #[test]
 fn the_differences_are_these_and_no_others() {
@@ -103,7 +103,7 @@ fn situations(flavour: Flavour) -> Vec<(&'static str, World)> {
 /// Everything planned until nothing is left to do, and the world after it.
 fn settle(mut world: World) -> (Vec<Plan>, World) {
     let mut plans = Vec::new();
-    for _ in 0..PASSES_MAX {
+    for _ in 0..RECONCILES_MAX {
         let plan = world.plan();
         if plan.actions.is_empty() {
             break;

@@ -153,7 +153,7 @@ fn a_report_that_nothing_follows_is_written() {
 }
 
 /// Who is told that a rollout is complete is told at once that it is not any more, however much is
-/// still done in the same pass.
+/// still done in the same reconcile.
 #[test]
 fn a_report_that_takes_back_completeness_joins_no_other() {
     let mut world = ours().that(|it| (it.replicas, it.progress_deadline_seconds) = (10, Some(600)));

@@ -98,7 +98,7 @@ pub(crate) struct Fleet {
     /// Whether all synced sets report how many pods terminate: the cluster's feature gate (S9.4).
     pub(crate) reports_terminating: bool,
     /// Whether the controller in charge carries on from one write of its own to the next in the same
-    /// pass, as ours does (S4.5).
+    /// reconcile, as ours does (S4.5).
     pub(crate) carries_on: bool,
 }
 

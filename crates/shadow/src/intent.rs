@@ -1,6 +1,6 @@
 //! What the planner would do: one reconcile over a cluster that records the requests.
 //!
-//! The reconcile is the operator's own ([`engine::pass::run`]). The watches answer its questions, with two
+//! The reconcile is the operator's own ([`engine::reconcile::run`]). The watches answer its questions, with two
 //! exceptions: the result of a dry run (it is a create, and shadow sends none), and the pods that a
 //! Recreate waits for (shadow does not read pods). For these, [`Circumstances`] states what to assume.
 
@@ -9,7 +9,7 @@ use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use engine::pass::{Answer, Cluster, Owner, Refusal};
+use engine::reconcile::{Answer, Cluster, Owner, Refusal};
 use jiff::Timestamp;
 use plan::template::Digest;
 use plan::{
@@ -57,17 +57,17 @@ impl Intent {
     }
 }
 
-/// One pass from this view.
+/// One reconcile from this view.
 pub(crate) fn intend(view: &View, circumstances: &Circumstances) -> Intent {
     let observed = Observed {
         flavour: circumstances.flavour,
         workload: view.workload.decoded.clone(),
         sets: view.sets.iter().map(|set| set.decoded.clone()).collect(),
         answers: Answers::default(),
-        options: Options::new(circumstances.terminating_replicas, Pace::EachPass),
+        options: Options::new(circumstances.terminating_replicas, Pace::EachReconcile),
     };
     let mirror = Mirror { view, circumstances, noted: Mutex::default() };
-    let outcome = at_once(engine::pass::run(&mirror, observed, circumstances.now));
+    let outcome = at_once(engine::reconcile::run(&mirror, observed, circumstances.now));
     let Noted { owner_changes, actions, events, asked_for_pods } =
         mirror.noted.into_inner().unwrap_or_else(PoisonError::into_inner);
     let on_the_way = reports::on_the_way(view, &actions, &events, circumstances.now);

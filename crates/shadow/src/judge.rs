@@ -180,7 +180,7 @@ fn name_of_new(fleet: &Fleet, sighting: &Sighting) -> Option<String> {
 }
 
 /// The versions of the Deployment that the write can have been decided from. A write to it has the
-/// version that was seen as its precondition, or the one that a write of the same pass came to.
+/// version that was seen as its precondition, or the one that a write of the same reconcile came to.
 fn workload_moments(fleet: &Fleet, sighting: &Sighting) -> Vec<u64> {
     let mut all = fleet.workload_moments(&sighting.key, sighting.version);
     if matches!(sighting.write, Write::Status { .. } | Write::Workload { .. }) {

@@ -75,7 +75,7 @@ fn rollout() -> Result<u64, Refused> {
     let web = json!({"metadata": {"name": "web", "namespace": "shop"}});
     let web = cluster.store.create(Object::from_value(Resource::Deployments, web), Mode::Store)?;
     cluster.store.create(set(&web, "old", SIZE), Mode::Store)?;
-    pass_time(&mut cluster);
+    advance(&mut cluster);
     cluster.store.create(set(&web, "new", 0), Mode::Store)?;
     loop {
         let ((old, old_available), (new, available)) = (counts(&cluster, "old"), counts(&cluster, "new"));
@@ -90,7 +90,7 @@ fn rollout() -> Result<u64, Refused> {
         if cut > 0 {
             scale(&mut cluster, "old", old - cut)?;
         }
-        pass_time(&mut cluster);
+        advance(&mut cluster);
     }
     cluster.store.delete(&key("old"), &Deletion::default())?;
     cluster.settle();
@@ -100,7 +100,7 @@ fn rollout() -> Result<u64, Refused> {
     Ok(cluster.store.version() - 100)
 }
 
-fn pass_time(cluster: &mut Cluster) {
+fn advance(cluster: &mut Cluster) {
     let now = cluster.store.now() + SignedDuration::from_millis(200);
     cluster.advance_to(now);
 }

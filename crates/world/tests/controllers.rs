@@ -278,7 +278,7 @@ fn a_lost_node_keeps_its_pods_until_it_is_back_or_removed() {
 }
 
 #[test]
-fn time_passes_in_order_however_far_it_goes() {
+fn time_goes_on_in_order_however_far_it_goes() {
     let run = |step: i64| {
         let mut cluster = cluster();
         cluster.store.create(set("web", 3, "app:crash"), Mode::Store).unwrap();

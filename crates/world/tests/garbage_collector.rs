@@ -42,12 +42,12 @@ fn family(cluster: &mut Cluster) -> (Key, Key, Key) {
         }),
     );
     let set = cluster.store.create(set, Mode::Store).unwrap();
-    pass(cluster, 1);
+    advance(cluster, 1);
     let pod = cluster.store.list(Resource::Pods, Some("shop")).next().unwrap();
     (Key::of(&deployment), Key::of(&set), Key::of(pod))
 }
 
-fn pass(cluster: &mut Cluster, seconds: i64) {
+fn advance(cluster: &mut Cluster, seconds: i64) {
     let now = cluster.store.now() + SignedDuration::from_secs(seconds);
     cluster.advance_to(now);
 }
@@ -69,7 +69,7 @@ fn background_is_from_the_top() {
     delete(&mut cluster, &deployment, Propagation::Background);
     assert!(!exists(&cluster, &deployment) && !exists(&cluster, &set));
     assert!(cluster.store.get(&pod).unwrap().is_deleting());
-    pass(&mut cluster, 5);
+    advance(&mut cluster, 5);
     assert!(!exists(&cluster, &pod));
 }
 
@@ -83,9 +83,9 @@ fn foreground_is_from_the_bottom() {
         assert_eq!(waiting.finalizers().collect::<Vec<_>>(), ["foregroundDeletion"]);
     }
     assert!(cluster.store.get(&pod).unwrap().is_deleting());
-    pass(&mut cluster, 4);
+    advance(&mut cluster, 4);
     assert!(exists(&cluster, &deployment) && exists(&cluster, &set) && exists(&cluster, &pod));
-    pass(&mut cluster, 1);
+    advance(&mut cluster, 1);
     assert!(!exists(&cluster, &deployment) && !exists(&cluster, &set) && !exists(&cluster, &pod));
 }
 
@@ -109,7 +109,7 @@ fn orphans_stay_without_owner() {
     let mut cluster = cluster();
     let (deployment, set, pod) = family(&mut cluster);
     delete(&mut cluster, &deployment, Propagation::Orphan);
-    pass(&mut cluster, 60);
+    advance(&mut cluster, 60);
     assert!(!exists(&cluster, &deployment));
     let set = cluster.store.get(&set).unwrap();
     assert_eq!(set.owners().count(), 0);
@@ -172,7 +172,7 @@ fn a_namespace_is_emptied_and_then_gone() {
     let refused =
         cluster.store.create(Object::from_value(Resource::ConfigMaps, new), Mode::Store).unwrap_err();
     assert!(refused.is_namespace_terminating());
-    pass(&mut cluster, 5);
+    advance(&mut cluster, 5);
     assert!(!exists(&cluster, &pod) && !exists(&cluster, &shop));
 }
 
@@ -208,7 +208,7 @@ fn what_is_refused_is_tried_again() {
     assert!(exists(&cluster, &child));
     assert_eq!(cluster.next_due(), Some(cluster.store.now() + SignedDuration::from_secs(1)));
     cluster.store.clear_admission();
-    pass(&mut cluster, 1);
+    advance(&mut cluster, 1);
     assert!(!exists(&cluster, &child));
     assert_eq!(cluster.next_due(), None);
 }

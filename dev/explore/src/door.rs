@@ -1,6 +1,6 @@
 //! The production executor, one write at a time.
 //!
-//! A pass is run from its beginning with the answers that it got so far, up to the next write.
+//! A reconcile is run from its beginning with the answers that it got so far, up to the next write.
 //! There the future is dropped, as a crash would drop it. What follows from a snapshot and a list
 //! of answers is always the same, so it is worked out once.
 
@@ -9,7 +9,7 @@ use std::pin::pin;
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use engine::pass::{Answer, Cluster, Owner, Refusal};
+use engine::reconcile::{Answer, Cluster, Owner, Refusal};
 use plan::template::digest;
 use plan::template::without_hash_label;
 use plan::{Action, Ask, DryRun, Event, OwnerChange, ReplicaSet, Workload};
@@ -28,7 +28,7 @@ pub(crate) enum Reply {
     Taken(Box<Set>),
 }
 
-/// What a pass does next.
+/// What a reconcile does next.
 #[derive(Clone, Debug)]
 pub(crate) enum Next {
     Write(Box<Action>),
@@ -37,7 +37,7 @@ pub(crate) enum Next {
 
 /// Snapshots and lists of answers by number, and what follows from them.
 #[derive(Debug, Default)]
-pub(crate) struct Passes {
+pub(crate) struct Reconciles {
     views: Numbered<View>,
     answers: Numbered<Vec<Reply>>,
     next: HashMap<(u32, u32), Next>,
@@ -72,7 +72,7 @@ impl<T: Clone + Eq + std::hash::Hash> Numbered<T> {
     }
 }
 
-impl Passes {
+impl Reconciles {
     pub(crate) fn view_number(&mut self, view: View) -> u32 {
         self.views.number(view)
     }
@@ -96,7 +96,7 @@ impl Passes {
         self.answers.number(list)
     }
 
-    /// What a pass does next that began with `view` and got `answers`.
+    /// What a reconcile does next that began with `view` and got `answers`.
     pub(crate) fn next(&mut self, scope: &Scope, view: u32, answers: u32) -> Next {
         if let Some(next) = self.next.get(&(view, answers)) {
             return next.clone();
@@ -107,8 +107,8 @@ impl Passes {
         let observed = view::observed(shown, scope, &self.statuses);
         let door = Door { answers: list.clone(), template: shown.deployment.template, at: Mutex::default() };
         {
-            let mut run = pin!(engine::pass::run(&door, observed, view::now()));
-            // Ready means that the pass is over; pending, that it waits for a write.
+            let mut run = pin!(engine::reconcile::run(&door, observed, view::now()));
+            // Ready means that the reconcile is over; pending, that it waits for a write.
             let _state = run.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         }
         let at = door.at.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -118,7 +118,7 @@ impl Passes {
     }
 }
 
-/// How far the pass has come.
+/// How far the reconcile has come.
 #[derive(Debug, Default)]
 struct At {
     written: usize,

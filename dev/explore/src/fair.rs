@@ -108,7 +108,7 @@ fn right(model: &Model, state: &State) -> Result<(), String> {
     let sizes_are_right =
         state.sets.iter().all(|set| set.size == if set.template == wanted.template { replicas } else { 0 });
     let has_new = state.sets.iter().any(|set| set.template == wanted.template);
-    let status = model.passes.statuses.get(wanted.status);
+    let status = model.reconciles.statuses.get(wanted.status);
     let is_told = status.observed_generation == i64::from(wanted.generation)
         && [status.replicas, status.updated_replicas, status.ready_replicas, status.available_replicas]
             == [count; 4];

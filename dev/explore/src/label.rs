@@ -23,7 +23,7 @@ fn letter(template: u8) -> char {
 /// The state as lines: the Deployment, and each set.
 pub(crate) fn state(model: &Model, state: &State) -> Vec<String> {
     let deployment = &state.deployment;
-    let status = model.passes.statuses.get(deployment.status);
+    let status = model.reconciles.statuses.get(deployment.status);
     let sets = state.sets.iter().map(|set| {
         let Set { size, unready, ready, reported, .. } = set;
         let stale = if reported.is_observed { "" } else { " (of an earlier size)" };

@@ -14,7 +14,7 @@ fn minimum(strategy: &Strategy, replicas: u8) -> u8 {
 /// AV-2: once as many pods are available as must be, that is the floor.
 ///
 /// Pods that a set has no room for do not count, they are as good as gone. And the floor is that
-/// of the smallest number of replicas that the operator may still act on: its cache, or a pass on
+/// of the smallest number of replicas that the operator may still act on: its cache, or a reconcile on
 /// its way, may not know the present one yet.
 pub(crate) fn note_floor(state: &mut State, view: Option<&View>, strategy: &Strategy) {
     let seen = view.map_or(u8::MAX, |view| view.deployment.replicas);
@@ -96,7 +96,7 @@ impl Write<'_> {
         self.view.sets.iter().find(|set| view::uid_text(set.uid) == *uid)
     }
 
-    /// SU-1, by the number of replicas that the pass saw.
+    /// SU-1, by the number of replicas that the reconcile saw.
     fn surge(&self) -> Option<String> {
         let (before, after) = (self.before.total(), self.after.total());
         let replicas = i64::from(self.view.deployment.replicas);

@@ -30,7 +30,7 @@ pub struct Counts {
     pub steps: usize,
     /// Steps from the first state to the farthest.
     pub depth: usize,
-    /// Snapshots that a pass was planned from.
+    /// Snapshots that a reconcile was planned from.
     pub views: usize,
     /// Writes by kind of outcome: accepted, conflict, taken or gone.
     pub writes: [usize; 3],
@@ -87,7 +87,7 @@ impl Search {
         let start = Instant::now();
         let violation = self.visit();
         self.counts.states = self.parents.len();
-        self.counts.views = self.model.passes.views();
+        self.counts.views = self.model.reconciles.views();
         self.counts.trusting_cuts = self.model.trusting_cuts;
         self.counts.to_rest = self.fair.longest;
         Report { counts: self.counts, time: start.elapsed(), violation }

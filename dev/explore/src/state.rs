@@ -1,4 +1,4 @@
-//! A state of the whole: the cluster, what the operator's cache shows of it, and how far a pass
+//! A state of the whole: the cluster, what the operator's cache shows of it, and how far a reconcile
 //! has come.
 
 use plan::{HistoryHead, Status};
@@ -83,7 +83,7 @@ pub(crate) struct SetEvent {
     pub(crate) place: u8,
 }
 
-/// A pass on its way.
+/// A reconcile on its way.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Flight {
     /// Number of the snapshot that it began with.
@@ -119,7 +119,7 @@ pub(crate) struct State {
     pub(crate) floor: u8,
     /// Available pods that others took away.
     pub(crate) losses: u8,
-    /// Somebody scaled a set up, and no pass has begun since that could have seen it.
+    /// Somebody scaled a set up, and no reconcile has begun since that could have seen it.
     pub(crate) is_scale_up_unseen: bool,
 }
 

@@ -3,7 +3,7 @@
 use plan::keys::{DESIRED_REPLICAS, MAX_REPLICAS, REVISION};
 use plan::{Action, NewReplicaSet, Status, Target, UpdateReplicaSet};
 
-use crate::door::{Next, Passes, Reply};
+use crate::door::{Next, Reconciles, Reply};
 use crate::rules;
 use crate::scope::{Breakage, Scope, Strategy};
 use crate::state::{Deployment, Flight, Set, State};
@@ -12,11 +12,11 @@ use crate::view::{self, View};
 /// One thing that happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// A pass takes its snapshot.
+    /// A reconcile takes its snapshot.
     Begin,
-    /// The pass on its way makes its next write.
+    /// The reconcile on its way makes its next write.
     Write,
-    /// The operator ends in the middle of a pass; another one lists everything.
+    /// The operator ends in the middle of a reconcile; another one lists everything.
     Crash,
     DeliverDeployment,
     DeliverSet,
@@ -37,7 +37,7 @@ pub(crate) enum Step {
 pub(crate) struct Model {
     pub(crate) scope: Scope,
     pub(crate) strategy: plan::Strategy,
-    pub(crate) passes: Passes,
+    pub(crate) reconciles: Reconciles,
     /// How many cuts counted on a report of an earlier size.
     pub(crate) trusting_cuts: usize,
 }
@@ -54,9 +54,9 @@ pub(crate) struct Outcome {
 
 impl Model {
     pub(crate) fn new(scope: Scope) -> Self {
-        let mut passes = Passes::default();
-        passes.statuses.number(&Status::default());
-        Self { scope, strategy: scope.strategy(), passes, trusting_cuts: 0 }
+        let mut reconciles = Reconciles::default();
+        reconciles.statuses.number(&Status::default());
+        Self { scope, strategy: scope.strategy(), reconciles, trusting_cuts: 0 }
     }
 
     pub(crate) fn first(&self) -> State {
@@ -66,7 +66,7 @@ impl Model {
     }
 
     fn note_floor(&self, state: &mut State) {
-        let view = state.flight.as_ref().and_then(|flight| self.passes.view(flight.view));
+        let view = state.flight.as_ref().and_then(|flight| self.reconciles.view(flight.view));
         rules::note_floor(state, view, &self.strategy);
     }
 
@@ -183,12 +183,12 @@ impl Model {
         let lagging = state.set_lag.as_ref().map(|lag| lag.shown.uid);
         let fresh_sets = view.sets.iter().map(|set| set.uid).filter(|uid| Some(*uid) != lagging).collect();
         let flight = Flight {
-            view: self.passes.view_number(view),
-            answers: self.passes.no_answers(),
+            view: self.reconciles.view_number(view),
+            answers: self.reconciles.no_answers(),
             is_deployment_fresh: state.deployment_lag.is_none(),
             fresh_sets,
         };
-        if matches!(self.passes.next(&self.scope, flight.view, flight.answers), Next::Over) {
+        if matches!(self.reconciles.next(&self.scope, flight.view, flight.answers), Next::Over) {
             return None;
         }
         if lagging.is_none() {
@@ -200,12 +200,12 @@ impl Model {
 
     fn write(&mut self, state: &mut State) -> Option<(Action, Reply, Option<String>)> {
         let flight = state.flight.clone()?;
-        let Next::Write(action) = self.passes.next(&self.scope, flight.view, flight.answers) else {
+        let Next::Write(action) = self.reconciles.next(&self.scope, flight.view, flight.answers) else {
             return None;
         };
         let before = state.clone();
         let reply = self.perform(state, &flight, &action);
-        let view = self.passes.view(flight.view)?;
+        let view = self.reconciles.view(flight.view)?;
         let broken = match reply {
             Reply::Done => {
                 let it = rules::Write { view, before: &before, after: state, strategy: &self.strategy };
@@ -216,8 +216,8 @@ impl Model {
         if reply == Reply::Done && !self.scope.is_strict && rules::note_cut(state, view, &action) {
             self.trusting_cuts += 1;
         }
-        let answers = self.passes.more_answers(flight.answers, reply.clone());
-        let is_over = matches!(self.passes.next(&self.scope, flight.view, answers), Next::Over);
+        let answers = self.reconciles.more_answers(flight.answers, reply.clone());
+        let is_over = matches!(self.reconciles.next(&self.scope, flight.view, answers), Next::Over);
         state.flight = state.flight.take().filter(|_| !is_over).map(|flight| Flight { answers, ..flight });
         Some((*action, reply, broken))
     }
@@ -251,7 +251,7 @@ impl Model {
                 if checks && !flight.is_deployment_fresh {
                     return Reply::Conflict;
                 }
-                let status = self.passes.statuses.number(&write.status);
+                let status = self.reconciles.statuses.number(&write.status);
                 state.write_deployment(true, |deployment| deployment.status = status);
                 Reply::Done
             }

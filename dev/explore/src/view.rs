@@ -1,4 +1,4 @@
-//! What a pass begins with, as the planner takes it.
+//! What a reconcile begins with, as the planner takes it.
 
 use jiff::Timestamp;
 use plan::keys::{
@@ -72,7 +72,7 @@ pub(crate) fn observed(view: &View, scope: &Scope, statuses: &Statuses) -> Obser
         workload: workload(&view.deployment, scope, statuses),
         sets: view.sets.iter().map(replica_set).collect(),
         answers,
-        options: Options::new(true, Pace::EachPass),
+        options: Options::new(true, Pace::EachReconcile),
     }
 }
 

@@ -71,12 +71,12 @@ impl Door {
         }
         let outgoing = onward(&parts, &body);
         match fault {
-            None => self.pass(id, request, outgoing, None).await,
+            None => self.relay(id, request, outgoing, None).await,
             Some(Fault::Delay(delay)) => {
                 tokio::time::sleep(delay).await;
-                self.pass(id, request, outgoing, None).await
+                self.relay(id, request, outgoing, None).await
             }
-            Some(Fault::Stream(fault)) => self.pass(id, request, outgoing, Some(fault)).await,
+            Some(Fault::Stream(fault)) => self.relay(id, request, outgoing, Some(fault)).await,
             Some(Fault::Drop) => Err(self.sever()),
             Some(Fault::Hang) => pending().await,
             Some(Fault::Answer(answer)) => Ok(self.invent(id, &answer)),
@@ -108,7 +108,7 @@ impl Door {
         Ok(response)
     }
 
-    async fn pass(
+    async fn relay(
         &self,
         id: usize,
         request: Request,

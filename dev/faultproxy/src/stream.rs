@@ -31,7 +31,7 @@ pub(crate) struct Pump {
 }
 
 enum Mode {
-    Pass,
+    Through,
     CutAfterBytes(usize),
     CutAfterEvents(usize),
     HalfOpen,
@@ -45,7 +45,7 @@ type GoesOn = bool;
 impl Pump {
     /// Forwards until either end leaves or a fault ends the watch.
     pub(crate) async fn run(self, mut upstream: Body, mut orders: UnboundedReceiver<Order>) {
-        let mut mode = Mode::Pass;
+        let mut mode = Mode::Through;
         let out = self.out.clone();
         let mut next_byte = Instant::now() + TRICKLE;
         loop {
@@ -93,7 +93,7 @@ impl Pump {
         let fault = match order {
             Order::Strike(fault) => fault,
             Order::Release => {
-                if let Mode::Hold(held) = std::mem::replace(mode, Mode::Pass) {
+                if let Mode::Hold(held) = std::mem::replace(mode, Mode::Through) {
                     return self.send(Bytes::from(held.concat())).await;
                 }
                 return true;
@@ -130,7 +130,7 @@ impl Pump {
 
     async fn forward(&self, bytes: Bytes, mode: &mut Mode) -> GoesOn {
         match mode {
-            Mode::Pass => self.send(bytes).await,
+            Mode::Through => self.send(bytes).await,
             Mode::HalfOpen => true,
             Mode::Hold(held) => {
                 held.push(bytes);

@@ -89,7 +89,7 @@ impl Setting {
 }
 
 #[tokio::test]
-async fn passes_on_and_records() {
+async fn relays_and_records() {
     let setting = Setting::new().await;
     assert_eq!(setting.create().await.unwrap(), "{}");
     let journal = setting.proxy.journal();

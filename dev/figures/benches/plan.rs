@@ -1,5 +1,5 @@
 //! How long one plan takes, and what comes before it: an object is decoded at each of its events,
-//! a plan is made at each pass. Nothing is read or written.
+//! a plan is made at each reconcile. Nothing is read or written.
 //!
 //! `make bench-plan` runs it; docs/internals/benchmarks.md has the last result.
 
@@ -20,7 +20,7 @@ const FLAVOURS: [(&str, Flavour); 2] = [("rollwright", Flavour::Rollwright), ("a
 /// 3 is what the target of 500,000 plans a second is about.
 const SETS: [i64; 4] = [2, 3, 10, 100];
 
-/// Nothing to do: the most frequent pass of all.
+/// Nothing to do: the most frequent reconcile of all.
 fn at_rest(criterion: &mut Criterion) {
     for (name, flavour) in FLAVOURS {
         let mut group = criterion.benchmark_group(format!("{name}/at rest"));

@@ -172,7 +172,7 @@ impl Specimen {
         let sets = (1..=sets).map(|revision| {
             decode::replica_set(flavour, &self.replica_set(revision, size(revision))).map_err(rejected)
         });
-        let (answers, options) = (Answers::default(), Options::new(true, Pace::EachPass));
+        let (answers, options) = (Answers::default(), Options::new(true, Pace::EachReconcile));
         let sets = sets.collect::<Result<_, _>>()?;
         Ok(Observed { flavour, workload: workload.map_err(rejected)?, sets, answers, options })
     }
@@ -205,7 +205,7 @@ pub fn told(mut observed: Observed) -> Result<Observed, Failure> {
     Ok(observed)
 }
 
-/// Nothing to do: the most frequent pass of all.
+/// Nothing to do: the most frequent reconcile of all.
 ///
 /// # Errors
 /// If there is something to do.

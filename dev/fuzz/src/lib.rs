@@ -11,9 +11,9 @@ mod input;
 #[path = "../../../crates/plan/tests/properties/invariants.rs"]
 mod invariants;
 mod number;
-mod pass;
 mod planner;
 mod quantity;
+mod reconcile;
 mod replica_set;
 mod revision;
 mod selector;
@@ -40,9 +40,9 @@ pub struct Target {
 pub const TARGETS: &[Target] = &[
     Target { name: "equality", run: equality::run, variations: 1500 },
     Target { name: "number", run: number::run, variations: 20_000 },
-    Target { name: "pass", run: pass::run, variations: 700 },
     Target { name: "planner", run: planner::run, variations: 400 },
     Target { name: "quantity", run: quantity::run, variations: 20_000 },
+    Target { name: "reconcile", run: reconcile::run, variations: 700 },
     Target { name: "replica_set", run: replica_set::run, variations: 4000 },
     Target { name: "revision", run: revision::run, variations: 20_000 },
     Target { name: "selector", run: selector::run, variations: 20_000 },

@@ -5,8 +5,8 @@ use crate::invariants;
 use crate::snapshot;
 use crate::world::World;
 
-/// A run comes to rest within as many passes as the recordings of the real controller do.
-const PASSES_MAX: usize = 12;
+/// A run comes to rest within as many reconciles as the recordings of the real controller do.
+const RECONCILES_MAX: usize = 12;
 
 /// The first byte says which numbers there may be, the others make every choice of the snapshot.
 pub(crate) fn run(data: &[u8]) {
@@ -37,6 +37,6 @@ fn prefixes(mut world: World) {
 
 /// With nothing changing but what the plans change, there is an end, and it stays one.
 fn at_rest(mut world: World) {
-    world.settle(PASSES_MAX);
+    world.settle(RECONCILES_MAX);
     assert!(world.plan().actions.is_empty());
 }

@@ -39,7 +39,7 @@ fn decoded(flavour: Flavour, defaults: Defaults, object: &Value) {
         workload,
         sets: Vec::new(),
         answers,
-        options: Options::new(true, Pace::EachPass),
+        options: Options::new(true, Pace::EachReconcile),
     };
     let step = plan::plan(&observed, "2026-04-01T12:00:00Z".parse().unwrap());
     // Without sets there is nothing to adopt or release, and nothing to compare with a dry run.

@@ -12,12 +12,12 @@ mod writes;
 
 use serde_json::Value;
 
-/// What our passes made of a case.
+/// What our reconciles made of a case.
 #[derive(Clone, Debug)]
 pub struct Played {
     /// The line that tests/oracle/compare.py judges.
     pub output: Value,
-    /// For each pass, every request to the API server with its body, in order: reads, writes and
+    /// For each reconcile, every request to the API server with its body, in order: reads, writes and
     /// events.
     pub requests: Vec<Value>,
 }

@@ -1,11 +1,11 @@
-//! Passes over a case until it comes to rest, under the freezing rules of FORMAT.md.
+//! Reconciles over a case until it comes to rest, under the freezing rules of FORMAT.md.
 
 use std::collections::BTreeSet;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
 use api::decode;
-use engine::pass::Outcome;
+use engine::reconcile::Outcome;
 use jiff::Timestamp;
 use plan::{Answers, Observed, Requeue};
 use serde_json::{Value, json};
@@ -14,22 +14,22 @@ use crate::Played;
 use crate::case::Case;
 use crate::store::Store;
 
-/// A run that does not come to rest ends after as many passes as the recording does.
-const PASSES_MAX: usize = 12;
+/// A run that does not come to rest ends after as many reconciles as the recording does.
+const RECONCILES_MAX: usize = 12;
 
-/// Passes over a case, one after another.
+/// Reconciles over a case, one after another.
 pub(crate) fn run(case: &Case) -> Result<Played, String> {
     let now: Timestamp = case.now.parse().map_err(|error| format!("now: {error}"))?;
     let store = Store::new(case, now);
-    let (mut passes, mut requests) = (Vec::new(), Vec::new());
+    let (mut reconciles, mut requests) = (Vec::new(), Vec::new());
     let mut deviations = BTreeSet::new();
     let mut was_idle = false;
-    for number in 0..PASSES_MAX {
+    for number in 0..RECONCILES_MAX {
         let before = store.version();
         let observed = observe(case, &store, number == 0)?;
-        let outcome = block_on(engine::pass::run(&store, observed, now));
+        let outcome = block_on(engine::reconcile::run(&store, observed, now));
         let is_idle = store.version() == before;
-        passes.push(report(&store, &outcome, now));
+        reconciles.push(report(&store, &outcome, now));
         requests.push(store.take_requests());
         deviations.extend(outcome.deviations.iter().copied());
         if is_idle && (outcome.error.is_none() || was_idle) {
@@ -37,11 +37,11 @@ pub(crate) fn run(case: &Case) -> Result<Played, String> {
         }
         was_idle = is_idle;
     }
-    let output = json!({ "id": case.id, "hash": case.hash, "passes": passes, "deviations": deviations });
+    let output = json!({ "id": case.id, "hash": case.hash, "passes": reconciles, "deviations": deviations });
     Ok(Played { output, requests })
 }
 
-/// The snapshot of a pass: the cache shows what is stored, and in the first pass not the sets
+/// The snapshot of a reconcile: the cache shows what is stored, and in the first reconcile not the sets
 /// that the case hides from it.
 fn observe(case: &Case, store: &Store<'_>, is_first: bool) -> Result<Observed, String> {
     let flavour = case.flavour();

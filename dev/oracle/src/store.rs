@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use api::{decode, encode};
-use engine::pass::{Answer, Cluster, Owner, Refusal};
+use engine::reconcile::{Answer, Cluster, Owner, Refusal};
 use jiff::Timestamp;
 use plan::template::without_hash_label;
 use plan::{Action, Ask, DryRun, Event, NewReplicaSet, OwnerChange, ReplicaSet, Workload};

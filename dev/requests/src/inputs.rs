@@ -143,7 +143,7 @@ impl Inputs {
     }
 }
 
-/// The requests of each pass, and what the pass came to.
+/// The requests of each reconcile, and what the reconcile came to.
 fn of_case(case: &Value) -> Vec<(String, Value)> {
     let played = match oracle::play(&case.to_string()) {
         Ok(played) => played,

@@ -18,8 +18,8 @@ fn some(inputs: &Inputs) -> impl Iterator<Item = (usize, Vec<(String, Value)>)> 
     variations.step_by(20).map(|index| (index, inputs.requests(index)))
 }
 
-/// The writes of the first pass, those of a kind in a row as one, and whether one shows that the Deployment is of our kind.
-fn first_pass(requests: &[(String, Value)]) -> (bool, Vec<String>) {
+/// The writes of the first reconcile, those of a kind in a row as one, and whether one shows that the Deployment is of our kind.
+fn first_reconcile(requests: &[(String, Value)]) -> (bool, Vec<String>) {
     let first = requests.iter().filter(|(heading, _)| heading.starts_with("pass 1:"));
     let text = |request: &Value, path| request.pointer(path).and_then(Value::as_str).unwrap_or("").to_owned();
     let mut is_ours = false;
@@ -49,7 +49,7 @@ fn variations_can_be_played_and_reach_every_shape() {
     for (index, requests) in some(&inputs) {
         let (last, _) = requests.last().unwrap();
         assert_eq!(last, "oracle", "{}: {requests:?}", inputs.id(index));
-        shapes.insert(first_pass(&requests));
+        shapes.insert(first_reconcile(&requests));
     }
     let both: [&[&str]; 7] = [
         &[CREATE, STATUS],

@@ -151,8 +151,8 @@ impl Checks {
         self.fail("AV-2", marks.floor.check(truth));
     }
 
-    /// A pass ended without an error.
-    pub(crate) fn pass(&mut self, view: &View) {
+    /// A reconcile ended without an error.
+    pub(crate) fn reconciled(&mut self, view: &View) {
         self.fail("SC-1", scaling::shares(view));
     }
 }

@@ -85,7 +85,7 @@ impl Scenario {
 }
 
 /// The first Deployment returns from a template that never gets ready to the one before, and no write is answered. Such a
-/// pass has something to cut and something to grow, and goes on with the one when the other is refused.
+/// reconcile has something to cut and something to grow, and goes on with the one when the other is refused.
 fn unanswered_return(dice: &mut Dice, scenario: &mut Scenario) {
     let mut few = || Share::Pods(i64::try_from(dice.between(1, 2)).unwrap_or(1));
     scenario.start.strategy = Rollout::Rolling(few(), few());

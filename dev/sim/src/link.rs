@@ -9,8 +9,8 @@ use std::task::Poll;
 use std::time::Instant;
 
 use ::engine::next::Next;
-use ::engine::pass::{Outcome, Refusal};
 use ::engine::port::{self, Cause, Kind, Labels, Note, Port};
+use ::engine::reconcile::{Outcome, Refusal};
 use api::decode::{self, Parts};
 use jiff::Timestamp;
 use plan::{Action, Event, Flavour, OwnerChange, ReplicaSet, Workload};
@@ -67,7 +67,7 @@ pub(crate) struct Sent {
 /// What came back.
 pub(crate) type Reply = Result<Vec<Object>, Refusal>;
 
-/// Between a pass and the simulator.
+/// Between a reconcile and the simulator.
 #[derive(Debug, Default)]
 pub(crate) struct Wire {
     pub(crate) sent: Option<Sent>,

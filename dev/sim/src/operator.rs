@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use ::engine::index::{Index, Key, Placed, Sight};
 use ::engine::next::{Next, Scheduled};
-use ::engine::pass::Outcome;
+use ::engine::reconcile::Outcome;
 use ::engine::rivalry::Sighting;
 use ::engine::{Engine, Settings};
 use jiff::Timestamp;
@@ -64,7 +64,7 @@ pub(crate) struct Operator {
     pub(crate) alarm: Option<u64>,
 }
 
-/// What polling a pass came to.
+/// What polling a reconcile came to.
 pub(crate) enum Polled {
     Sends(Sent),
     Ended(Key, Box<Ended>),
@@ -277,7 +277,7 @@ impl Operator {
         }
     }
 
-    /// Its pass is over.
+    /// Its reconcile is over.
     pub(crate) fn finish(&mut self, key: &Key, ended: &Ended, now: Instant) -> Scheduled {
         self.engine.schedule(key, &ended.next, now)
     }

@@ -1,10 +1,10 @@
-//! Operators and the server: passes that send, requests that arrive, answers that come back or
+//! Operators and the server: reconciles that send, requests that arrive, answers that come back or
 //! do not.
 
 mod server;
 
 use ::engine::next::Scheduled;
-use ::engine::pass::Refusal;
+use ::engine::reconcile::Refusal;
 use world::{Key, Mode, Subresource};
 
 use crate::actor::Actor;
@@ -204,7 +204,7 @@ impl Engine<'_> {
             if view.is_scaling() && view.owned().filter(|set| set.set.is_active()).count() > 1 {
                 self.coverage.hit("scaled in proportion");
             }
-            self.checks.pass(view);
+            self.checks.reconciled(view);
         }
     }
 

@@ -102,7 +102,7 @@ pub(crate) struct Turns {
     pub(crate) is_ticking: bool,
 }
 
-/// Whether a pass from here begins a rollout for which it has to wait for its turn: there are pods, and its
+/// Whether a reconcile from here begins a rollout for which it has to wait for its turn: there are pods, and its
 /// template is another one than that of any.
 pub(crate) fn is_start(workload: &Workload, sets: &[ReplicaSet]) -> bool {
     let template = &workload.template.fingerprint;
@@ -179,7 +179,7 @@ impl Known {
         }
     }
 
-    /// A pass ended that wrote a set.
+    /// A reconcile ended that wrote a set.
     pub(crate) fn moved(&mut self, now: Time) {
         self.has_written = true;
         if let Some(until) = &mut self.slot {

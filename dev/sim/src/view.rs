@@ -1,4 +1,4 @@
-//! What a pass decides from, and how its own writes have changed that so far.
+//! What a reconcile decides from, and how its own writes have changed that so far.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use plan::{Action, OwnerChange, ReplicaSet, Strategy, Workload, replica_count};
 
 use crate::truth::owns;
 
-/// A ReplicaSet as a pass sees it.
+/// A ReplicaSet as a reconcile sees it.
 #[derive(Clone, Debug)]
 pub(crate) struct SetView {
     pub(crate) set: Arc<ReplicaSet>,
@@ -17,11 +17,11 @@ pub(crate) struct SetView {
     pub(crate) size: i64,
     /// Whether it is the Deployment's.
     pub(crate) is_owned: bool,
-    /// Whether this pass wrote it.
+    /// Whether this reconcile wrote it.
     pub(crate) is_written: bool,
 }
 
-/// What a pass decides from.
+/// What a reconcile decides from.
 #[derive(Clone, Debug)]
 pub(crate) struct View {
     pub(crate) workload: Arc<Workload>,
@@ -32,9 +32,9 @@ pub(crate) struct View {
     pub(crate) may_adopt: Option<bool>,
     /// Whether a rollback was carried out.
     pub(crate) is_rolled_back: bool,
-    /// Whether this pass created the new set.
+    /// Whether this reconcile created the new set.
     pub(crate) is_created: bool,
-    /// Sets of which pods run, if the pass looked.
+    /// Sets of which pods run, if the reconcile looked.
     pub(crate) running: Option<Vec<String>>,
 }
 
@@ -92,7 +92,7 @@ impl View {
         cap(&self.workload)
     }
 
-    /// Whether the pass scales instead of rolling out.
+    /// Whether the reconcile scales instead of rolling out.
     pub(crate) fn is_scaling(&self) -> bool {
         let replicas = self.workload.replicas;
         let stale = |view: &SetView| {

@@ -112,8 +112,11 @@ async fn a_key_that_was_put_back_comes_again_without_a_failure() {
     assert_eq!(pop(&queue).await, Some(1));
     queue.put_back(&key(1));
     assert_eq!(pop(&queue).await, Some(1));
-    let failed =
-        Next::Failed(engine::pass::PassError { message: String::new(), retry: true, conflict: false });
+    let failed = Next::Failed(engine::reconcile::ReconcileError {
+        message: String::new(),
+        retry: true,
+        conflict: false,
+    });
     assert!(matches!(queue.schedule(&key(1), &failed), Scheduled::Retry(_, 1)), "the first failure");
 }
 

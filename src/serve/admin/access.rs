@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use engine::pass::Refusal;
+use engine::reconcile::Refusal;
 use http::{HeaderMap, StatusCode, header};
 use kube::api::PostParams;
 use serde_json::{Value, json};

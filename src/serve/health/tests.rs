@@ -50,7 +50,7 @@ async fn complains_of_a_watch_that_is_silent() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn complains_of_workers_that_are_stuck_in_passes() {
+async fn complains_of_workers_that_are_stuck_in_reconciles() {
     let Setting { health, pulse, progress, .. } = setting();
     progress.start();
     progress.took();
@@ -61,7 +61,7 @@ async fn complains_of_workers_that_are_stuck_in_passes() {
     assert_eq!(health.complaints(), "the workers (apps/v1) have not moved for 181 s\n");
     progress.finished();
     assert_eq!(health.complaints(), "");
-    // Nothing to do for an hour, and then a pass.
+    // Nothing to do for an hour, and then a reconcile.
     tokio::time::advance(Duration::from_secs(3600)).await;
     pulse.beat();
     progress.took();

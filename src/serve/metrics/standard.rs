@@ -29,7 +29,7 @@ pub(crate) struct Standard {
     /// Whether this replica leads, by lease; nothing where there is no election.
     pub(crate) leader: IntGaugeVec,
     queue: OfQueue,
-    passes: OfPasses,
+    reconciles: OfReconciles,
 }
 
 /// client-go's, of a work queue.
@@ -44,10 +44,10 @@ struct OfQueue {
     longest_seconds: GaugeVec,
 }
 
-/// controller-runtime's, of passes and those who make them.
+/// controller-runtime's, of reconciles and those who make them.
 #[derive(Clone)]
-struct OfPasses {
-    reconciles: IntCounterVec,
+struct OfReconciles {
+    total: IntCounterVec,
     errors: IntCounterVec,
     terminal_errors: IntCounterVec,
     panics: IntCounterVec,
@@ -97,11 +97,11 @@ impl OfQueue {
     }
 }
 
-impl OfPasses {
+impl OfReconciles {
     fn new(r: &Registry) -> Result<Self, prometheus::Error> {
         let controller = &["controller"];
         Ok(Self {
-            reconciles: counters(
+            total: counters(
                 r,
                 "controller_runtime_reconcile_total",
                 "Total number of reconciliations per controller",
@@ -171,7 +171,7 @@ impl Standard {
                 &["name"],
             )?,
             queue: OfQueue::new(r)?,
-            passes: OfPasses::new(r)?,
+            reconciles: OfReconciles::new(r)?,
         })
     }
 
@@ -179,9 +179,9 @@ impl Standard {
     pub(crate) fn of(&self, controller: &str) -> Meters {
         for result in [Reconciled::Success, Reconciled::Error, Reconciled::Requeue, Reconciled::RequeueAfter]
         {
-            self.passes.reconciles.with_label_values(&[controller, result.word()]);
+            self.reconciles.total.with_label_values(&[controller, result.word()]);
         }
-        let (queue, passes, label) = (&self.queue, &self.passes, &[controller]);
+        let (queue, reconciles, label) = (&self.queue, &self.reconciles, &[controller]);
         Meters {
             depth: queue.depth.with_label_values(label),
             adds: queue.adds.with_label_values(label),
@@ -190,19 +190,19 @@ impl Standard {
             worked_seconds: queue.worked_seconds.with_label_values(label),
             unfinished_seconds: queue.unfinished_seconds.with_label_values(label),
             longest_seconds: queue.longest_seconds.with_label_values(label),
-            reconciles: passes.reconciles.clone(),
-            errors: passes.errors.with_label_values(label),
-            terminal_errors: passes.terminal_errors.with_label_values(label),
-            panics: passes.panics.with_label_values(label),
-            seconds: passes.seconds.with_label_values(label),
-            workers_max: passes.workers_max.with_label_values(label),
-            workers: passes.workers.with_label_values(label),
+            reconciles: reconciles.total.clone(),
+            errors: reconciles.errors.with_label_values(label),
+            terminal_errors: reconciles.terminal_errors.with_label_values(label),
+            panics: reconciles.panics.with_label_values(label),
+            seconds: reconciles.seconds.with_label_values(label),
+            workers_max: reconciles.workers_max.with_label_values(label),
+            workers: reconciles.workers.with_label_values(label),
             controller: controller.to_owned(),
         }
     }
 }
 
-/// How a pass ended, in controller-runtime's words.
+/// How a reconcile ended, in controller-runtime's words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reconciled {
     /// It is done.
@@ -264,7 +264,7 @@ impl Meters {
         self.workers.dec();
     }
 
-    /// A pass ended so.
+    /// A reconcile ended so.
     pub(crate) fn reconciled(&self, how: Reconciled) {
         self.reconciles.with_label_values(&[self.controller.as_str(), how.word()]).inc();
         if how == Reconciled::Error {
@@ -282,7 +282,7 @@ impl Meters {
         self.retries.inc();
     }
 
-    /// A pass panicked.
+    /// A reconcile panicked.
     pub(crate) fn panicked(&self) {
         self.panics.inc();
     }

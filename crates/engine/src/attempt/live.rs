@@ -9,8 +9,8 @@ use plan::{Flavour, ReplicaSet, Workload};
 
 use super::Attempt;
 use crate::index::Placed;
-use crate::pass::Refusal;
 use crate::port::{Cause, Kind, Labels, Note, Object, Port, Reply, Request};
+use crate::reconcile::Refusal;
 
 /// An object that the server returned and that cannot be read.
 fn unreadable(problem: &impl ToString) -> Refusal {

@@ -2,8 +2,8 @@
 
 use super::Attempt;
 use crate::looks::{Course, Page, Question};
-use crate::pass::{Outcome, Refusal};
 use crate::port::{Cause, Note, Port, Reply, Request};
+use crate::reconcile::{Outcome, Refusal};
 use crate::waits::{Reason, Wait};
 
 impl<P: Port> Attempt<'_, P> {
@@ -23,7 +23,7 @@ impl<P: Port> Attempt<'_, P> {
         }
         if is_news {
             self.report_blockers(uid);
-            // The next pass puts it into the status.
+            // The next reconcile puts it into the status.
             again = again.filter(|_| !self.engine.flavour.has_status_extras()).or(Some(now));
         }
         again.map(|until| Wait { until, reason: Reason::Look })

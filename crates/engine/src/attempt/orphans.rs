@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use super::listings::Found;
 use super::{Attempt, live};
-use crate::pass::Refusal;
 use crate::port::{Labels, Note, Object, Port};
+use crate::reconcile::Refusal;
 use crate::state::Adoption;
 
 /// Reason of the event that names an orphan.
@@ -93,7 +93,7 @@ impl<P: Port> Attempt<'_, P> {
         Ok(orphans)
     }
 
-    /// Labels an orphan, so that the pass adopts it (S2.15).
+    /// Labels an orphan, so that the reconcile adopts it (S2.15).
     async fn take(&self, found: &Found) -> Result<(), Refusal> {
         let set = self.set_with_uid(&found.name, &found.uid).await?;
         let Some(set) = set.filter(|set| set.controller_uid.is_none()) else { return Ok(()) };

@@ -9,8 +9,8 @@ use plan::{
 use serde_json::Value;
 
 use super::{Attempt, live};
-use crate::pass::{Answer, Cluster, Owner, Refusal};
 use crate::port::{Cause, Kind, Note, Object, Patch, Port, Reply, Request};
+use crate::reconcile::{Answer, Cluster, Owner, Refusal};
 use crate::rivalry::{Counters, RIVAL_CONTROLLER, Rival};
 
 impl<P: Port> Attempt<'_, P> {
@@ -76,7 +76,7 @@ impl<P: Port> Attempt<'_, P> {
         Ok(version)
     }
 
-    /// Says that we give way, and why the pass ends here.
+    /// Says that we give way, and why the reconcile ends here.
     fn give_way(&self, workload: &Workload, rival: &Rival) -> Refusal {
         let (manager, seconds) = (&rival.manager, RIVAL_SILENCE.as_secs());
         let message = format!(

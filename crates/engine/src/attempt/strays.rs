@@ -9,8 +9,8 @@ use plan::keys::{MANAGED_LABEL, MANAGED_VALUE};
 use serde_json::json;
 
 use super::{Attempt, live};
-use crate::pass::Refusal;
 use crate::port::{Cause, Kind, Note, Object, Patch, Port, Request};
+use crate::reconcile::Refusal;
 
 impl<P: Port> Attempt<'_, P> {
     /// Finds out why sets of this Deployment left the watch, and brings back those that are ours.

@@ -32,13 +32,13 @@ impl Index {
         self.territory.as_ref().is_none_or(|territory| territory.admits(namespace))
     }
 
-    /// Whether all of this namespace is in the cache, so that a pass may start from it.
+    /// Whether all of this namespace is in the cache, so that a reconcile may start from it.
     #[must_use]
     pub fn covers(&self, namespace: &str) -> bool {
         self.territory.as_ref().is_none_or(|territory| territory.covers(namespace))
     }
 
-    /// A namespace is ours from now on. Before a pass it has to be listed; see [`Self::unlisted`].
+    /// A namespace is ours from now on. Before a reconcile it has to be listed; see [`Self::unlisted`].
     pub fn take_in(&mut self, namespace: &str) {
         if let Some(territory) = &mut self.territory {
             territory.take_in(namespace);
@@ -95,7 +95,7 @@ impl Index {
         }
         if let Some(told) = self.territory.as_mut()?.fill(Kind::Sets, namespace, sets.version) {
             // A set that is there no more has left our sight as by a list of the watch, which has a
-            // pass ask why.
+            // reconcile ask why.
             let mut gone: BTreeSet<Uid> = self.sets_in(namespace).collect();
             for placed in sets.items {
                 let placed = placed.into();

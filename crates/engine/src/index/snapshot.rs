@@ -8,7 +8,7 @@ use super::heads::wants;
 use super::{Index, Key, Placed};
 use crate::packed::Packed;
 
-/// What a pass starts from.
+/// What a reconcile starts from.
 pub struct Snapshot {
     /// The Deployment.
     pub workload: Workload,
@@ -16,7 +16,7 @@ pub struct Snapshot {
     pub sets: Vec<ReplicaSet>,
 }
 
-/// What a pass starts from, as the cache keeps it.
+/// What a reconcile starts from, as the cache keeps it.
 pub(crate) struct PackedSnapshot {
     workload: Packed<Workload>,
     owned: Vec<Packed<Placed>>,

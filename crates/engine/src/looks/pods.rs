@@ -9,7 +9,7 @@ use plan::durations::EVENTS_AGAIN;
 use serde_json::Value;
 
 use super::{Page, Question};
-use crate::pass::Refusal;
+use crate::reconcile::Refusal;
 
 /// The most pods that are kept of a look; more say the same.
 const KEPT: usize = 500;

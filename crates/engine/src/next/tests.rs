@@ -1,6 +1,6 @@
 use super::*;
 
-fn outcome(error: Option<PassError>, requeue: Requeue) -> Outcome {
+fn outcome(error: Option<ReconcileError>, requeue: Requeue) -> Outcome {
     Outcome {
         error,
         requeue,
@@ -13,8 +13,8 @@ fn outcome(error: Option<PassError>, requeue: Requeue) -> Outcome {
     }
 }
 
-fn error(retry: bool) -> PassError {
-    PassError { message: "no".to_owned(), retry, conflict: false }
+fn error(retry: bool) -> ReconcileError {
+    ReconcileError { message: "no".to_owned(), retry, conflict: false }
 }
 
 #[test]

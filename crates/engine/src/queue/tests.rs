@@ -58,7 +58,7 @@ fn keys_come_in_order_and_once() {
 }
 
 #[test]
-fn a_burst_makes_one_pass() {
+fn events_that_arrive_together_make_one_reconcile() {
     let mut bench = Bench::new();
     for _ in 0..5 {
         bench.requeue(7);
@@ -143,7 +143,7 @@ fn a_key_that_has_written_rests() {
     bench.advance(REST);
     assert_eq!(bench.queue.take(bench.now), Some(7));
     assert_eq!(bench.queue.rests_until(&7, bench.now), None);
-    // A pass that wrote nothing does not make it rest.
+    // A reconcile that wrote nothing does not make it rest.
     bench.queue.done(&7);
     bench.requeue(7);
     assert_eq!(bench.queue.take(bench.now), Some(7));

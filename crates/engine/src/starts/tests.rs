@@ -295,7 +295,7 @@ fn pods_of_the_old_template_use_up_no_slot() {
     assert_eq!(names(&starts.ended(&key("a/1"), now)), ["a/2"]);
     assert_eq!(names(&starts.served(&key("a/2"), now)), [""; 0]);
     assert!(starts.ask(&key("a/2"), now).is_now);
-    // Its pass fails before anything is written.
+    // Its reconcile fails before anything is written.
     assert_eq!(names(&starts.served(&key("a/2"), now)), [""; 0]);
     assert_eq!(names(&starts.failed(&key("a/2"), now)), ["a/3"]);
     assert!(begins(&mut starts, "a/3", now));

@@ -21,7 +21,7 @@ fn a_holder_renews_every_retry_period_by_one_request() {
     let acquired = server.record().acquired.clone();
     for _ in 0..5 {
         assert_eq!(a.next(server.now, server.wall, 1.0), Todo::Sleep(server.now + seconds(2)), "no jitter");
-        server.pass(seconds(2));
+        server.advance(seconds(2));
         let sent = server.turn(&mut a, Answered);
         assert!(matches!(sent.as_slice(), [Request::Replace { .. }]), "{sent:?}");
     }
@@ -49,7 +49,7 @@ fn a_lease_is_taken_when_it_was_not_seen_to_change_for_its_duration() {
     let (mut server, a, mut b) = two();
     let mut last = Vec::new();
     while !server.leads(&b) {
-        server.pass(Duration::from_millis(500));
+        server.advance(Duration::from_millis(500));
         last = server.turn(&mut b, Answered);
         assert!(server.elapsed() < seconds(30), "nobody takes over");
     }
@@ -65,7 +65,7 @@ fn the_clock_of_the_holder_means_nothing() {
         let (mut server, mut a, mut b) = two();
         // The holder's clock is wrong, and it renews all the same.
         for _ in 0..20 {
-            server.pass(seconds(2));
+            server.advance(seconds(2));
             let right = server.wall;
             server.wall += jiff::SignedDuration::from_hours(years * 365 * 24);
             server.turn(&mut a, Answered);
@@ -81,7 +81,7 @@ fn ones_own_wall_clock_may_jump() {
     let (mut server, mut a, mut b) = two();
     for hours in [1_i64, -3, 1000, -1000] {
         server.wall += jiff::SignedDuration::from_hours(hours);
-        server.pass(seconds(2));
+        server.advance(seconds(2));
         server.turn(&mut b, Answered);
         server.turn(&mut a, Answered);
         assert!(server.leads(&a) && !server.leads(&b), "{hours}");
@@ -92,13 +92,13 @@ fn ones_own_wall_clock_may_jump() {
 fn an_old_renewal_is_waited_for_as_a_new_one() {
     // All candidates are new, and the lease says that it was renewed an hour ago.
     let (mut server, _, _) = two();
-    server.pass(seconds(3600));
+    server.advance(seconds(3600));
     let mut c = candidate("c");
     server.turn(&mut c, Answered);
-    server.pass(Duration::from_millis(14_900));
+    server.advance(Duration::from_millis(14_900));
     server.turn(&mut c, Answered);
     assert!(!server.leads(&c));
-    server.pass(seconds(3));
+    server.advance(seconds(3));
     server.turn(&mut c, Answered);
     assert!(server.leads(&c));
 }
@@ -106,15 +106,15 @@ fn an_old_renewal_is_waited_for_as_a_new_one() {
 #[test]
 fn who_cannot_renew_gives_up_before_others_may_take_over() {
     let (mut server, mut a, mut b) = two();
-    server.pass(Duration::from_millis(9_999));
+    server.advance(Duration::from_millis(9_999));
     server.turn(&mut a, NotCarriedOut);
     assert!(server.leads(&a));
-    server.pass(Duration::from_millis(1));
+    server.advance(Duration::from_millis(1));
     assert!(!server.leads(&a), "the renew deadline has passed");
     server.turn(&mut b, Answered);
     assert!(!server.leads(&b), "and the lease has not");
     // The server is back before anybody took the lease: the same holder, in a new term.
-    server.pass(seconds(2));
+    server.advance(seconds(2));
     server.turn(&mut a, Answered);
     assert_eq!(a.lead(server.now).map(|lead| lead.term), Some(2));
     assert_eq!(server.record().transitions, 0);
@@ -123,11 +123,11 @@ fn who_cannot_renew_gives_up_before_others_may_take_over() {
 #[test]
 fn a_renewal_counts_from_when_it_was_sent() {
     let (mut server, mut a, _) = two();
-    server.pass(seconds(2));
+    server.advance(seconds(2));
     let sent = server.now;
     let Todo::Send(request) = a.next(sent, server.wall, 0.0) else { panic!("a renewal is due") };
     let reply = server.carry_out(request);
-    server.pass(seconds(9));
+    server.advance(seconds(9));
     a.answered(sent, server.now, reply);
     assert_eq!(a.lead(server.now).map(|lead| lead.until), Some(sent + seconds(10)));
 }
@@ -137,7 +137,7 @@ fn a_stolen_lease_is_noticed_by_the_conflict() {
     let (mut server, mut a, _) = two();
     let thief = Record { holder: "thief".to_owned(), transitions: 7, ..server.record().clone() };
     server.put(thief);
-    server.pass(seconds(2));
+    server.advance(seconds(2));
     let sent = server.turn(&mut a, Answered);
     assert!(matches!(sent.as_slice(), [Request::Replace { .. }, Request::Read]), "{sent:?}");
     assert!(!server.leads(&a));
@@ -148,7 +148,7 @@ fn a_stolen_lease_is_noticed_by_the_conflict() {
 fn a_conflict_over_a_label_costs_nothing() {
     let (mut server, mut a, _) = two();
     server.version += 1;
-    server.pass(seconds(2));
+    server.advance(seconds(2));
     let sent = server.turn(&mut a, Answered);
     assert_eq!(sent.len(), 3, "{sent:?}");
     assert_eq!(a.lead(server.now).map(|lead| (lead.term, lead.until)), Some((1, server.now + seconds(10))));
@@ -158,7 +158,7 @@ fn a_conflict_over_a_label_costs_nothing() {
 fn a_label_is_no_sign_of_life() {
     let (mut server, _, mut b) = two();
     for _ in 0..9 {
-        server.pass(seconds(2));
+        server.advance(seconds(2));
         server.version += 1;
         server.turn(&mut b, Answered);
     }
@@ -168,10 +168,10 @@ fn a_label_is_no_sign_of_life() {
 #[test]
 fn a_lost_answer_of_a_renewal_is_read() {
     let (mut server, mut a, mut b) = two();
-    server.pass(seconds(2));
+    server.advance(seconds(2));
     server.turn(&mut a, AnswerLost);
     assert_eq!(a.lead(server.now).map(|lead| lead.until), Some(server.now + seconds(8)), "not extended");
-    server.pass(seconds(2));
+    server.advance(seconds(2));
     server.turn(&mut b, Answered);
     server.turn(&mut a, Answered);
     assert_eq!(a.lead(server.now).map(|lead| (lead.term, lead.until)), Some((1, server.now + seconds(10))));
@@ -181,7 +181,7 @@ fn a_lost_answer_of_a_renewal_is_read() {
 #[test]
 fn a_lost_answer_of_a_takeover_is_no_lead_until_it_is_confirmed() {
     let (mut server, _, mut b) = two();
-    server.pass(seconds(15));
+    server.advance(seconds(15));
     // The read is answered, the takeover is not.
     let Todo::Send(Request::Read) = b.next(server.now, server.wall, 0.0) else { panic!("a read") };
     b.answered(server.now, server.now, server.reply());
@@ -190,7 +190,7 @@ fn a_lost_answer_of_a_takeover_is_no_lead_until_it_is_confirmed() {
     b.answered(server.now, server.now, Reply::Failed);
     assert_eq!(server.record().holder, "b");
     assert!(!server.leads(&b));
-    server.pass(seconds(5));
+    server.advance(seconds(5));
     server.turn(&mut b, Answered);
     assert!(server.leads(&b));
     assert_eq!(server.record().transitions, 1, "counted once");
@@ -201,7 +201,7 @@ fn of_two_that_take_it_at_once_one_gets_it() {
     let (mut server, _, mut b) = two();
     let mut c = candidate("c");
     server.turn(&mut c, Answered);
-    server.pass(seconds(20));
+    server.advance(seconds(20));
     let read = |elector: &mut Elector, server: &Server| {
         let Todo::Send(Request::Read) = elector.next(server.now, server.wall, 0.0) else { panic!("a read") };
         elector.answered(server.now, server.now, server.reply());
@@ -217,7 +217,7 @@ fn of_two_that_take_it_at_once_one_gets_it() {
 #[test]
 fn a_released_lease_is_taken_at_once() {
     let (mut server, mut a, mut b) = two();
-    server.pass(seconds(1));
+    server.advance(seconds(1));
     a.resign();
     assert!(!server.leads(&a), "from this moment on, whatever comes of the release");
     let sent = server.turn(&mut a, Answered);
@@ -237,7 +237,7 @@ fn a_released_lease_is_taken_at_once() {
 fn a_renewal_under_way_does_not_undo_the_release() {
     for is_carried_out in [true, false] {
         let (mut server, mut a, _) = two();
-        server.pass(seconds(2));
+        server.advance(seconds(2));
         let Todo::Send(renewal) = a.next(server.now, server.wall, 0.0) else { panic!("a renewal") };
         if is_carried_out {
             server.carry_out(renewal.clone());
@@ -256,7 +256,7 @@ fn who_stands_by_takes_nothing_when_it_ends() {
     assert_eq!(server.turn(&mut b, Answered), []);
     // Even one whose takeover is under way only gives back.
     let (mut server, _, mut b) = two();
-    server.pass(seconds(20));
+    server.advance(seconds(20));
     let Todo::Send(Request::Read) = b.next(server.now, server.wall, 0.0) else { panic!("a read") };
     b.resign();
     assert_eq!(server.turn(&mut b, Answered), [Request::Read]);
@@ -267,7 +267,7 @@ fn who_stands_by_takes_nothing_when_it_ends() {
 fn a_deleted_lease_is_made_anew() {
     let (mut server, mut a, _) = two();
     server.lease = None;
-    server.pass(seconds(2));
+    server.advance(seconds(2));
     server.turn(&mut a, Answered);
     assert!(server.leads(&a));
     assert_eq!(server.record().holder, "a");
@@ -278,7 +278,7 @@ fn who_stands_by_looks_when_the_lease_expires() {
     let (mut server, _, mut b) = two();
     // Its retry period and jitter would let it look at 13.2 s and 17.6 s.
     while let Todo::Send(request) = {
-        server.pass(seconds(1));
+        server.advance(seconds(1));
         b.next(server.now, server.wall, 1.0)
     } {
         let reply = server.carry_out(request);
@@ -287,7 +287,7 @@ fn who_stands_by_looks_when_the_lease_expires() {
     let mut looked = Vec::new();
     while !server.leads(&b) {
         match b.next(server.now, server.wall, 1.0) {
-            Todo::Sleep(until) => server.pass(until - server.now),
+            Todo::Sleep(until) => server.advance(until - server.now),
             Todo::Send(request) => {
                 looked.push(server.elapsed());
                 let reply = server.carry_out(request);
@@ -302,14 +302,14 @@ fn who_stands_by_looks_when_the_lease_expires() {
 #[test]
 fn what_a_watch_shows_is_a_sign_of_life() {
     let (mut server, mut a, mut b) = two();
-    server.pass(seconds(2));
+    server.advance(seconds(2));
     server.turn(&mut a, Answered);
     b.observe(server.now, server.reply());
     // Were it not for the watch, b would count from the start, or from when it reads next.
-    server.pass(seconds(14));
+    server.advance(seconds(14));
     server.turn(&mut b, Answered);
     assert!(!server.leads(&b));
-    server.pass(seconds(1));
+    server.advance(seconds(1));
     server.turn(&mut b, Answered);
     assert!(server.leads(&b));
 }
@@ -319,7 +319,7 @@ fn a_watch_that_lags_costs_nobody_the_lease() {
     let (mut server, mut a, mut b) = two();
     let old = server.reply();
     for _ in 0..20 {
-        server.pass(seconds(2));
+        server.advance(seconds(2));
         server.turn(&mut a, Answered);
         a.observe(server.now, old.clone());
         a.observe(server.now, Reply::Missing);
@@ -346,7 +346,7 @@ fn a_zombie_reads_before_it_leads() {
     let (mut server, mut a, mut b) = two();
     // a is stopped for 20 s; b takes over.
     for _ in 0..10 {
-        server.pass(seconds(2));
+        server.advance(seconds(2));
         server.turn(&mut b, Answered);
     }
     assert!(server.leads(&b));

@@ -39,7 +39,7 @@ fn steps(moves: &Moves) -> impl Iterator<Item = Resize> {
     first.chain(&moves.shares).chain(&moves.up_again).copied().filter(|step| step.is_change())
 }
 
-/// The sizes after each step, until nothing moves. Pods come up between two passes.
+/// The sizes after each step, until nothing moves. Pods come up between two reconciles.
 fn path(mut sets: Vec<Counted>, aim: &Aim) -> Vec<String> {
     let mut path = vec![text(&sets)];
     for _ in 0..20 {

@@ -119,7 +119,7 @@ pub(crate) fn carry_out(world: &mut World, plan: &Plan) {
         }
     }
     assert_bounded(&as_seen, world, room);
-    // Neither a rollback nor a pass without a selector looks at sizes and revisions.
+    // Neither a rollback nor a reconcile without a selector looks at sizes and revisions.
     let workload = &as_seen.observed.workload;
     let has_selector = workload.selector.as_ref().is_some_and(|selector| !selector.is_empty());
     let is_regular = has_selector && !is_rolled_back && !workload.deleting;
@@ -146,7 +146,7 @@ fn room(world: &World) -> usize {
     limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap() + 5)
 }
 
-/// NS-2: after a pass that created a set there are more than may be only if those that are left
+/// NS-2: after a reconcile that created a set there are more than may be only if those that are left
 /// could not be deleted.
 fn assert_bounded(as_seen: &World, world: &World, room: usize) {
     let seen = |set: &ReplicaSet| as_seen.observed.sets.iter().find(|old| old.uid == set.uid);

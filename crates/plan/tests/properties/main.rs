@@ -25,8 +25,8 @@ use proptest::test_runner::{FileFailurePersistence, TestRunner};
 use recipes::Range;
 use world::{OWNER, World, template};
 
-/// A run comes to rest within as many passes as the recordings of the real controller do.
-const PASSES_MAX: usize = 12;
+/// A run comes to rest within as many reconciles as the recordings of the real controller do.
+const RECONCILES_MAX: usize = 12;
 
 /// As many cases as a few seconds allow, or as `PROPTEST_CASES` says.
 fn config() -> ProptestConfig {
@@ -92,9 +92,9 @@ proptest! {
 
     /// With nothing changing but what the plans change, there is an end, and it stays one.
     #[test]
-    fn repeated_passes_come_to_rest(recipe in recipes::recipe(Range::Legal)) {
+    fn repeated_reconciles_come_to_rest(recipe in recipes::recipe(Range::Legal)) {
         let mut world = recipe.world();
-        world.settle(PASSES_MAX);
+        world.settle(RECONCILES_MAX);
         let at_rest = format!("{:?}", world.observed);
         prop_assert!(world.plan().actions.is_empty());
         prop_assert_eq!(at_rest, format!("{:?}", world.observed));

@@ -15,12 +15,12 @@ fn next_name(world: &World) -> Option<String> {
     })
 }
 
-/// Gives the next name to somebody else's set and makes a pass. Returns the name.
+/// Gives the next name to somebody else's set and makes a reconcile. Returns the name.
 fn collide(world: &mut World) -> Option<String> {
     let name = next_name(world)?;
     let taken = world.replica_set(set("a", 3).named(&name).owned_by("other"));
     world.observed.sets.push(taken);
-    world.pass();
+    world.reconcile();
     Some(name)
 }
 
@@ -81,7 +81,7 @@ fn the_last_name_is_tried_again_after_five_minutes() {
     assert_eq!(next_name(&world), None);
     wait(&mut world, 1);
     let last = next_name(&world).unwrap();
-    let log = world.pass();
+    let log = world.reconcile();
     assert!(log.contains(&"ask template".to_owned()), "{log:?}");
     assert_eq!(status(&world).collision_count, Some(3), "no further name");
     assert_eq!(next_name(&world), None, "held for another five minutes");
@@ -89,7 +89,7 @@ fn the_last_name_is_tried_again_after_five_minutes() {
     // The set that had the name goes.
     world.observed.sets.retain(|set| set.name != last);
     wait(&mut world, 300);
-    world.pass();
+    world.reconcile();
     assert_eq!(world.find(&last).controller_uid.as_deref(), Some(crate::world::OWNER));
     assert!(!has(&world, condition::COLLISION_LIMIT_REACHED));
 }
@@ -100,7 +100,7 @@ fn another_template_has_names_of_its_own() {
     let name = collide(&mut world).unwrap();
     assert_eq!(status(&world).collision_count, Some(4), "{name} is the first of them");
     assert!(!has(&world, condition::COLLISION_LIMIT_REACHED));
-    world.pass();
+    world.reconcile();
     assert_eq!(status(&world).ours.collisions.as_ref().unwrap().count, 1);
     assert_eq!(next_name(&world), None, "there is a set");
 }
@@ -120,7 +120,7 @@ fn a_time_that_makes_no_sense_holds_nothing_up() {
     world.observed.workload.status.ours.collisions = Some(garbage);
     assert_eq!(next_name(&world), None);
     wait(&mut world, 300);
-    world.pass();
+    world.reconcile();
     assert_eq!(next_name(&world), None);
 }
 
@@ -180,16 +180,16 @@ fn the_new_set_is_created_even_if_nothing_can_be_deleted() {
     for set in &mut world.observed.sets {
         set.status.replicas = 1;
     }
-    world.pass();
+    world.reconcile();
     assert_eq!(world.observed.sets.len(), 10, "created");
     assert!(has(&world, condition::REVISION_LIMIT_REACHED));
-    world.pass();
+    world.reconcile();
     assert!(has(&world, condition::REVISION_LIMIT_REACHED));
     for set in &mut world.observed.sets {
         set.status.replicas = set.size;
     }
     assert_eq!(deletions(&world.clone().plan()), ["web-old0"]);
-    world.pass();
+    world.reconcile();
     assert!(!has(&world, condition::REVISION_LIMIT_REACHED));
 }
 

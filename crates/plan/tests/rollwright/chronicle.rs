@@ -20,8 +20,8 @@ fn told() -> Told {
 }
 
 impl Told {
-    /// One pass, a second later.
-    fn pass(&mut self) -> bool {
+    /// One reconcile, a second later.
+    fn reconcile(&mut self) -> bool {
         self.world.now += SignedDuration::from_secs(1);
         let plan = self.world.plan();
         self.world.apply(&plan);
@@ -37,26 +37,26 @@ impl Told {
         !plan.actions.is_empty()
     }
 
-    /// Passes in which each ReplicaSet has the pods that it should have, until nothing is left to do.
+    /// Reconciles in which each ReplicaSet has the pods that it should have, until nothing is left to do.
     fn settle(&mut self) {
         for _ in 0..30 {
-            let is_busy = self.pass();
+            let is_busy = self.reconcile();
             for set in &mut self.world.observed.sets {
                 let status = &mut set.status;
                 (status.replicas, status.ready, status.available) = (set.size, set.size, set.size);
                 status.observed_generation = set.generation;
             }
-            if !is_busy && !self.pass() {
+            if !is_busy && !self.reconcile() {
                 return;
             }
         }
         panic!("still busy");
     }
 
-    /// Passes until this rollout runs, with pods that stay as they are.
+    /// Reconciles until this rollout runs, with pods that stay as they are.
     fn begin(&mut self, id: i64) {
         let is_there = (0..5).any(|_| {
-            self.pass();
+            self.reconcile();
             self.running().is_some_and(|running| running.id == id)
         });
         assert!(is_there, "{:?}", self.running());
@@ -82,7 +82,7 @@ fn by(manager: &str) -> Option<Author> {
 #[test]
 fn a_rollout_has_one_record_from_its_revision_to_its_end() {
     let mut told = told();
-    told.pass();
+    told.reconcile();
     let running = told.running().unwrap();
     assert_eq!((running.id, running.revision, running.from, running.end.as_ref()), (1, 1, None, None));
     assert_eq!(running.images, [("app".to_owned(), "a".to_owned())]);
@@ -138,7 +138,7 @@ fn another_template_supersedes_a_rollout_and_a_rollback_cancels_it() {
     workload.annotations.insert(CHANGED_BY.to_owned(), "dev-5".to_owned());
     for _ in 0..5 {
         if told.world.observed.workload.rollback_to.is_some() {
-            told.pass();
+            told.reconcile();
         }
     }
     // The request is gone, and with it its owner.
@@ -166,10 +166,10 @@ fn a_rollout_past_its_deadline_has_failed_once_and_says_why() {
     let mut told = told();
     told.settle();
     told.world.set_template(template("b"));
-    told.pass();
-    told.pass();
+    told.reconcile();
+    told.reconcile();
     told.world.now += SignedDuration::from_secs(700);
-    told.pass();
+    told.reconcile();
     let end = told.history.last().unwrap().end.clone().unwrap();
     assert_eq!((end.outcome, end.reason.as_deref()), (Outcome::Failed, Some("ProgressDeadlineExceeded")));
     assert!(end.message.as_deref().unwrap().contains("0 of 3 available"), "{end:?}");
@@ -185,8 +185,8 @@ fn a_rollout_that_fails_names_what_blocked_it() {
     let mut told = told();
     told.settle();
     told.world.set_template(template("b"));
-    told.pass();
-    told.pass();
+    told.reconcile();
+    told.reconcile();
     let set = told.world.plan().awaited.and_then(|awaited| awaited.set);
     let blocker = Blocker {
         cause: "ImagePull".to_owned(),
@@ -197,7 +197,7 @@ fn a_rollout_that_fails_names_what_blocked_it() {
     };
     told.world.observed.answers.findings = Some(Findings { set, blockers: vec![blocker] });
     told.world.now += SignedDuration::from_secs(700);
-    told.pass();
+    told.reconcile();
     let end = told.history.last().unwrap().end.clone().unwrap();
     assert_eq!((end.outcome, end.reason.as_deref()), (Outcome::Failed, Some("ImagePull")));
     assert_eq!(end.message.as_deref(), Some("1 of 3 pods cannot pull the image b"));
@@ -235,7 +235,7 @@ fn an_upgrade_opens_no_record_and_the_next_rollout_is_the_first() {
     let ours = &mut told.world.observed.workload.status.ours;
     (ours.rollout, ours.history) = (None, Default::default());
     told.history.clear();
-    assert!(!told.pass(), "no write of its own");
+    assert!(!told.reconcile(), "no write of its own");
     told.world.set_template(template("b"));
     told.settle();
     let first = (1, 2, Some(Trigger::TemplateChanged), Some(Outcome::Succeeded));

@@ -89,7 +89,7 @@ fn a_set_that_turns_out_to_be_ours_is_the_new_set() {
     check("planned again with it", ours().with(late), &[&["status revision=1"], &[]]);
 }
 
-/// A foreign set has the name: the next pass takes another one, and only one set comes of it.
+/// A foreign set has the name: the next reconcile takes another one, and only one set comes of it.
 #[test]
 fn a_collision_takes_another_name() {
     let probe = ours().plan();
@@ -143,11 +143,11 @@ fn an_annotation_that_has_no_room_in_the_set_is_not_copied() {
 #[test]
 fn an_annotation_that_has_no_room_beside_those_of_the_set_is_not_copied_later() {
     let mut world = bulky(Flavour::Rollwright);
-    world.pass();
+    world.reconcile();
     world.observed.workload.annotations.insert("e".to_owned(), "x".repeat(50 * 1024));
     assert!(world.clone().plan().actions.is_empty(), "and nobody tries again and again");
     world.observed.workload.annotations.insert("f".to_owned(), "small".to_owned());
-    world.pass();
+    world.reconcile();
     let set = world.observed.sets.first().unwrap();
     assert!(set.annotations.contains_key("f") && !set.annotations.contains_key("e"));
 }
@@ -159,11 +159,11 @@ fn a_value_that_has_no_room_leaves_the_old_one_and_that_counts() {
     };
     let mut world = rolling_out();
     with(&mut world, "k", 200);
-    world.pass();
+    world.reconcile();
     with(&mut world, "a", 100);
     with(&mut world, "k", 150);
-    world.pass();
-    world.pass();
+    world.reconcile();
+    world.reconcile();
     let set = world.observed.sets.first().unwrap();
     let total: usize = set.annotations.iter().map(|(key, value)| key.len() + value.len()).sum();
     assert!(total <= 256 * 1024, "{total}");

@@ -89,7 +89,7 @@ fn a_dry_run_that_matches_marks_the_set_and_creates_nothing() {
     ];
     for (name, set, server, update) in cases {
         let mut world = ours().server(server).with(set);
-        let happened = world.pass();
+        let happened = world.reconcile();
         assert_eq!(happened, [asks[0], asks[1], update, "status revision=1"], "{name}");
         check(name, world, &[&[]]);
     }

@@ -7,7 +7,7 @@ use plan::{Action, Failure, Status, Strategy};
 use crate::world::{Kstatus, World, ours, set, template};
 
 const SUMMARIES: [&str; 3] = [condition::READY, condition::RECONCILING, condition::STALLED];
-const PASSES_MAX: usize = 60;
+const RECONCILES_MAX: usize = 60;
 
 /// With a deadline, and as the API server shows it before anybody has written a status.
 fn fresh() -> World {
@@ -56,9 +56,9 @@ fn move_one_pod(world: &mut World) -> bool {
     false
 }
 
-/// A rollout pod by pod, looked at after every action of every pass, until nothing moves.
+/// A rollout pod by pod, looked at after every action of every reconcile, until nothing moves.
 fn follow(world: &mut World, look: impl Fn(&World)) {
-    for _ in 0..PASSES_MAX {
+    for _ in 0..RECONCILES_MAX {
         later(world, 1);
         let plan = world.plan();
         for planned in &plan.actions {
@@ -120,7 +120,7 @@ fn rollouts() -> Vec<(&'static str, World)> {
     let mut recreate = rolled_out().that(|it| it.strategy = Strategy::Recreate);
     recreate.set_template(template("b"));
     let mut mid = rolled_out().template(template("b"));
-    mid.pass();
+    mid.reconcile();
     move_one_pod(&mut mid);
     vec![
         ("created", fresh()),
@@ -162,7 +162,7 @@ fn who_waits_goes_on_when_a_rollout_is_done_and_not_before() {
 fn before_the_first_status_nothing_is_done() {
     let mut world = fresh();
     assert_eq!(world.kstatus(), Kstatus::InProgress, "by the default of the definition");
-    world.pass();
+    world.reconcile();
     let ready = status(&world).condition(condition::READY).unwrap();
     assert_eq!((ready.status.as_str(), ready.reason.as_str()), ("False", "RolloutInProgress"));
     assert_eq!(world.kstatus(), Kstatus::InProgress);
@@ -172,9 +172,9 @@ fn before_the_first_status_nothing_is_done() {
 #[test]
 fn the_message_says_why() {
     let mut world = rolled_out().template(template("b"));
-    world.pass();
+    world.reconcile();
     move_one_pod(&mut world);
-    world.pass();
+    world.reconcile();
     let message = &status(&world).condition(condition::RECONCILING).unwrap().message;
     assert!(message.starts_with("waiting for pods of web-") && message.contains("0 of 3"), "{message}");
 }
@@ -182,9 +182,9 @@ fn the_message_says_why() {
 #[test]
 fn after_the_deadline_it_failed_until_it_gets_on() {
     let mut world = rolled_out().template(template("b"));
-    world.pass();
+    world.reconcile();
     later(&mut world, 601);
-    world.pass();
+    world.reconcile();
     let stalled = status(&world).condition(condition::STALLED).unwrap();
     assert_eq!(stalled.reason, "ProgressDeadlineExceeded");
     assert!(stalled.message.contains("timed out") && stalled.message.contains("waiting for"), "{stalled:?}");
@@ -199,7 +199,7 @@ fn after_the_deadline_it_failed_until_it_gets_on() {
 fn going_back_from_a_failed_rollout_is_not_a_failure() {
     let mut world = rolled_out().that(|it| it.strategy = Strategy::Recreate).template(template("b"));
     for _ in 0..10 {
-        world.pass();
+        world.reconcile();
         for set in &mut world.observed.sets {
             set.status.observed_generation = set.generation;
             set.status.replicas = set.size;
@@ -209,7 +209,7 @@ fn going_back_from_a_failed_rollout_is_not_a_failure() {
         }
     }
     later(&mut world, 601);
-    world.pass();
+    world.reconcile();
     assert_eq!(world.kstatus(), Kstatus::Failed);
     world.set_template(template("a"));
     follow(&mut world, is_honest);
@@ -219,7 +219,7 @@ fn going_back_from_a_failed_rollout_is_not_a_failure() {
 #[test]
 fn a_paused_rollout_is_held_and_has_not_failed() {
     let mut mid = rolled_out().template(template("b"));
-    mid.pass();
+    mid.reconcile();
     mid = mid.that(|it| (it.paused, it.generation) = (true, it.generation + 1));
     later(&mut mid, 700);
     mid.settle(5);
@@ -231,9 +231,9 @@ fn a_paused_rollout_is_held_and_has_not_failed() {
     assert_eq!(idle.kstatus(), Kstatus::Current);
     // Paused after the deadline.
     let mut late = rolled_out().template(template("b"));
-    late.pass();
+    late.reconcile();
     later(&mut late, 700);
-    late.pass();
+    late.reconcile();
     assert_eq!(late.kstatus(), Kstatus::Failed);
     late = late.that(|it| (it.paused, it.generation) = (true, it.generation + 1));
     late.settle(5);
@@ -284,7 +284,7 @@ fn another_refusal_has_failed_after_the_deadline() {
     follow(&mut world, is_honest);
 }
 
-/// All that a name which is taken costs is a pass.
+/// All that a name which is taken costs is a reconcile.
 #[test]
 fn a_taken_name_is_no_failure() {
     let mut world = fresh();
@@ -297,13 +297,13 @@ fn a_taken_name_is_no_failure() {
 fn a_pod_that_goes_makes_it_unready_and_in_progress() {
     let mut world = rolled_out();
     world.observed.sets.first_mut().unwrap().status.available = 2;
-    world.pass();
+    world.reconcile();
     assert_eq!(world.kstatus(), Kstatus::InProgress);
     follow(&mut world, is_honest);
     assert_eq!(world.kstatus(), Kstatus::Current);
 }
 
-/// Somebody deletes the new set of a rollout that was complete. The pass that creates another one also
+/// Somebody deletes the new set of a rollout that was complete. The reconcile that creates another one also
 /// deletes history beyond the limit, and its status comes before that: not with the counters of before.
 #[test]
 fn the_counters_of_a_set_that_is_gone_are_not_told_again() {
@@ -344,7 +344,7 @@ fn times_change_with_what_they_are_about() {
     let before = since(&world);
     world.set_template(template("b"));
     later(&mut world, 5);
-    world.pass();
+    world.reconcile();
     let unready = since(&world);
     assert!(unready > before);
     follow(&mut world, |world| {

@@ -19,11 +19,11 @@ mod world;
 
 use world::World;
 
-/// Runs one pass for each entry of `passes` and compares what happened in it: the planner's
+/// Runs one reconcile for each entry of `reconciles` and compares what happened in it: the planner's
 /// questions, its changes of owner, its actions and its events.
-fn check(name: &str, mut world: World, passes: &[&[&str]]) -> World {
-    for (number, expected) in passes.iter().enumerate() {
-        let happened = world.pass();
+fn check(name: &str, mut world: World, reconciles: &[&[&str]]) -> World {
+    for (number, expected) in reconciles.iter().enumerate() {
+        let happened = world.reconcile();
         assert_eq!(happened, *expected, "{name}, pass {}", number + 1);
     }
     world

@@ -66,7 +66,7 @@ fn the_status_and_one_event_name_what_is_newer_and_the_fix() {
     assert!(world.plan().actions.is_empty(), "it is said once");
     // An upgraded operator knows the field.
     world.observed.workload.unknown_field = None;
-    world.pass();
+    world.reconcile();
     assert!(world.observed.workload.status.condition(condition::STALLED).is_none());
 }
 
@@ -77,7 +77,7 @@ fn sizes_follow_r() {
     let sizes = |world: &World| world.observed.sets.iter().map(|set| set.size).sum::<i64>();
     assert_eq!(sizes(&world), 3);
     for _ in 0..3 {
-        world.pass();
+        world.reconcile();
     }
     assert_eq!(sizes(&world), 8, "R and its surge, shared out");
     assert!(moves(&world.plan()).is_empty(), "no step of the rollout follows");

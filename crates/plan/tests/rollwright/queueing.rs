@@ -72,7 +72,7 @@ fn its_first_report_takes_the_place_and_begins_the_deadline() {
         world.set_template(template("a"));
         wait(&mut world);
         for _ in 0..3 {
-            world.pass();
+            world.reconcile();
             assert_eq!(
                 reason_of(&world, condition::RECONCILING),
                 Some(("True", reason::ROLLOUT_IN_PROGRESS))
@@ -91,7 +91,7 @@ fn an_old_template_that_comes_back_begins_as_found() {
     world.settle(5);
     world.set_template(template("a"));
     wait(&mut world);
-    world.pass();
+    world.reconcile();
     assert_eq!(reason_of(&world, condition::PROGRESSING), Some(("True", reason::FOUND_NEW_REPLICA_SET)));
 }
 
@@ -121,7 +121,7 @@ fn one_that_is_created_supersedes_only_what_was_under_way() {
         let mut world = complete(Flavour::Rollwright);
         if !is_complete {
             world.find_mut("web-b").status.available = 1;
-            world.pass();
+            world.reconcile();
         }
         world.set_template(template("a"));
         wait(&mut world);

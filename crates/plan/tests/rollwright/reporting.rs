@@ -47,15 +47,15 @@ fn a_rollout_waits_for_its_new_pods_before_its_old_ones() {
         world = world.with(in_step("b", 1, "1")).with(in_step("a", 3, "2"));
         world.find_mut("web-a").status.available = available;
         world.find_mut("web-b").size = if available == 3 { 0 } else { 1 };
-        // Whatever this pass resizes comes first.
-        world.pass();
+        // Whatever this reconcile resizes comes first.
+        world.reconcile();
         assert_eq!(world.plan().why.to_string(), why);
     }
 }
 
-/// A pass that only takes old pods away is a step too.
+/// A reconcile that only takes old pods away is a step too.
 #[test]
-fn a_pass_that_cuts_says_so() {
+fn a_reconcile_that_cuts_says_so() {
     let world = ours().that(|it| it.replicas = 3);
     let plan = world.with(in_step("b", 1, "1")).with(in_step("a", 3, "2")).plan();
     let cuts = plan.actions.iter().filter(|planned| matches!(planned.action, Action::UpdateReplicaSet(_)));
@@ -92,7 +92,7 @@ fn resized(planned: &[Planned]) -> Vec<(i64, i64)> {
 
 /// The cut comes first: before it there would be too many pods. Events tell the steps one by one.
 #[test]
-fn the_room_that_a_cut_makes_is_used_in_the_same_pass() {
+fn the_room_that_a_cut_makes_is_used_in_the_same_reconcile() {
     for (old, new, sizes) in [
         (4, 1, vec![(4, 2), (1, 3)]),
         (2, 2, vec![(2, 1), (2, 4)]),
@@ -150,7 +150,7 @@ fn surge_never_shows_as_the_size_that_an_autoscaler_sees() {
     {
         let mut world = ours().that(|it| it.replicas = replicas);
         world = world.with(in_step("b", old, "1")).with(in_step("a", new, "2"));
-        world.pass();
+        world.reconcile();
         let status = &world.observed.workload.status;
         assert_eq!(status.replicas, old + new);
         assert_eq!(status.ours.scale_replicas, Some(shown), "R={replicas} {old}+{new}");

@@ -79,18 +79,18 @@ fn a_request_is_carried_out_recorded_and_cleared() {
 fn previous_needs_another_revision() {
     let alone = ours().with(revision("a", 3, "4"));
     let mut alone = asked(alone, 0);
-    let happened = alone.pass();
+    let happened = alone.reconcile();
     assert_eq!(happened.first().map(String::as_str), Some("event DeploymentRollbackRevisionNotFound"));
     // Two sets share the highest revision: the one that is not current is meant.
     let twins = ours().template(template("b")).with(revision("a", 0, "7")).with(revision("b", 3, "8"));
     let mut twins = asked(twins, 0);
     twins.find_mut("web-b").annotations.insert(plan::keys::REVISION.to_owned(), "7".to_owned());
-    let happened = twins.pass();
+    let happened = twins.reconcile();
     assert!(happened.contains(&"roll back: a change-cause=a".to_owned()), "{happened:?}");
     // S5.7: the current one's number does not matter, as long as the others have theirs.
     let mut garbled = asked(third(), 0);
     garbled.find_mut("web-c").annotations.insert(plan::keys::REVISION.to_owned(), "banana".to_owned());
-    let happened = garbled.pass();
+    let happened = garbled.reconcile();
     assert!(happened.contains(&"roll back: b change-cause=b".to_owned()), "{happened:?}");
 }
 
@@ -125,7 +125,7 @@ fn the_change_cause_goes_when_the_target_has_none() {
     let world = third();
     let mut world = asked(world, 1);
     world.find_mut("web-a").annotations.remove(CHANGE_CAUSE);
-    let happened = world.pass();
+    let happened = world.reconcile();
     assert!(happened.contains(&"roll back: a change-cause=(removed)".to_owned()), "{happened:?}");
     assert_eq!(world.change_cause(), None);
 }
@@ -250,7 +250,7 @@ fn rollbacks_that_are_far_apart_are_not_refused() {
 fn a_refusal_ends_with_its_request_or_with_a_new_template() {
     let refused = || {
         let mut world = asked(three_times(), 0);
-        world.pass();
+        world.reconcile();
         assert!(is_refused(&world));
         world
     };
@@ -260,9 +260,9 @@ fn a_refusal_ends_with_its_request_or_with_a_new_template() {
     let mut world = refused();
     wait(&mut world, 3600);
     world.observed.workload.rollback_to = None;
-    world.pass();
+    world.reconcile();
     let mut world = asked(world, 0);
-    world.pass();
+    world.reconcile();
     assert_eq!(world.observed.workload.rollback_to, None, "asked anew, an hour later");
     let mut world = refused().template(template("d"));
     rolled_out(&mut world);
@@ -281,7 +281,7 @@ fn a_template_that_never_ran_gets_a_revision_and_no_pods() {
             "create (new) size=0 desired-replicas=3 max-replicas={max} revision=4 team=blue change-cause=c \
              fingerprints=<d>"
         );
-        let pass: &[&str] = &[
+        let reconcile: &[&str] = &[
             "ask template",
             "ask dry run",
             "ask template of web-a",
@@ -290,7 +290,7 @@ fn a_template_that_never_ran_gets_a_revision_and_no_pods() {
             "event DeploymentRollback",
             "status rollback=1:1:RolledBack recent=1 Progressing=True:NewReplicaSetCreated",
         ];
-        let mut world = check("undone before it began", asked(world, 1), &[pass]);
+        let mut world = check("undone before it began", asked(world, 1), &[reconcile]);
         rolled_out(&mut world);
         assert_eq!(world.find("web-a").size, 3);
         assert_eq!(world.observed.workload.status.ours.revision, Some(5));
@@ -305,7 +305,7 @@ fn a_template_that_never_ran_gets_a_revision_and_no_pods() {
 #[test]
 fn an_empty_set_grows_once_the_request_is_cleared() {
     let mut world = asked(third().template(template("d")), 77);
-    world.pass();
+    world.reconcile();
     let new = world.observed.sets.last().unwrap().name.clone();
     assert_eq!((world.find(&new).size, world.observed.workload.rollback_to), (0, None));
     rolled_out(&mut world);
@@ -348,7 +348,7 @@ fn a_template_that_the_server_refuses_ends_the_request() {
 fn a_refusal_tells_what_was_asked_for_and_when() {
     let mut world = asked(three_times(), 1);
     let before = world.now;
-    world.pass();
+    world.reconcile();
     assert!(is_refused(&world));
     let record = world.observed.workload.status.ours.rollback.clone().unwrap();
     assert_eq!((record.requested, record.result.as_str()), (1, "Refused"));
@@ -358,7 +358,7 @@ fn a_refusal_tells_what_was_asked_for_and_when() {
 #[test]
 fn the_record_has_the_time() {
     let mut world = asked(third(), 1);
-    world.pass();
+    world.reconcile();
     let record = world.observed.workload.status.ours.rollback.clone().unwrap();
     assert_eq!(record.time, "2026-04-01T12:00:00Z");
     assert_eq!(record.recent.len(), 1);

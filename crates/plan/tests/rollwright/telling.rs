@@ -15,7 +15,7 @@ fn told(plan: &Plan) -> Option<String> {
     })
 }
 
-/// One pod, which may be missing, is replaced by one of another template: a single pass creates the
+/// One pod, which may be missing, is replaced by one of another template: a single reconcile creates the
 /// set and cuts the old one.
 fn replacing_one() -> World {
     let one = Some(IntOrPercent::Int(1));
@@ -32,8 +32,8 @@ fn replacing_one() -> World {
     world
 }
 
-/// A pass of which no status is written.
-fn untold_pass(world: &mut World) {
+/// A reconcile of which no status is written.
+fn unreported_reconcile(world: &mut World) {
     let mut plan = world.plan();
     assert!(plan.actions.iter().any(|planned| matches!(planned.action, Action::CreateReplicaSet(_))));
     plan.actions.retain(|planned| !matches!(planned.action, Action::WriteStatus(_)));
@@ -41,7 +41,7 @@ fn untold_pass(world: &mut World) {
 }
 
 #[test]
-fn a_set_whose_report_waits_for_the_next_pass_was_created() {
+fn a_set_whose_report_waits_for_the_next_reconcile_was_created() {
     let mut world = replacing_one();
     let plan = world.plan();
     assert_eq!(told(&plan), None, "it waits for the counters");
@@ -52,10 +52,10 @@ fn a_set_whose_report_waits_for_the_next_pass_was_created() {
 #[test]
 fn a_set_whose_report_was_refused_was_created() {
     let mut first = ours().that(|it| it.progress_deadline_seconds = Some(600));
-    untold_pass(&mut first);
+    unreported_reconcile(&mut first);
     assert_eq!(told(&first.plan()).as_deref(), Some(reason::NEW_REPLICA_SET_CREATED));
     let mut later = replacing_one();
-    untold_pass(&mut later);
+    unreported_reconcile(&mut later);
     later.now += SignedDuration::from_hours(1);
     let plan = later.plan();
     assert_eq!(told(&plan).as_deref(), Some(reason::NEW_REPLICA_SET_CREATED));
@@ -94,10 +94,10 @@ fn a_set_that_was_there_was_found() {
     }
 }
 
-/// The revision of a set that was deleted by hand is given again: by that number, the next pass
+/// The revision of a set that was deleted by hand is given again: by that number, the next reconcile
 /// would not know the set for a new one.
 #[test]
-fn a_creation_that_the_next_pass_would_not_notice_is_told_at_once() {
+fn a_creation_that_the_next_reconcile_would_not_notice_is_told_at_once() {
     let mut world = replacing_one();
     world.settle(5);
     assert_eq!(world.observed.workload.status.ours.revision, Some(2));

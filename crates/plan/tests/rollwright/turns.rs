@@ -17,7 +17,7 @@ impl Story {
     /// Its first rollout is complete.
     fn complete(flavour: Flavour) -> Self {
         let mut story = Self::new(flavour, Some(600));
-        assert_eq!(story.pass(), [Turn::Started]);
+        assert_eq!(story.reconcile(), [Turn::Started]);
         story.pods_come();
         assert_eq!(story.rest(), [Turn::Completed]);
         story
@@ -28,8 +28,8 @@ impl Story {
         Self { world, events: Vec::new() }
     }
 
-    /// One pass that is carried out as a whole.
-    fn pass(&mut self) -> Vec<Turn> {
+    /// One reconcile that is carried out as a whole.
+    fn reconcile(&mut self) -> Vec<Turn> {
         let plan = self.world.plan();
         let before = self.world.observed.workload.clone();
         self.events = plan.actions.iter().flat_map(|planned| planned.events.clone()).collect();
@@ -38,12 +38,12 @@ impl Story {
         plan.actions.iter().flat_map(|planned| turns(&before, &planned.action)).collect()
     }
 
-    /// Passes, and pods that do as they are told, until nothing is left to do.
+    /// Reconciles, and pods that do as they are told, until nothing is left to do.
     fn rest(&mut self) -> Vec<Turn> {
         let mut all = Vec::new();
         let mut events = Vec::new();
         for _ in 0..20 {
-            all.extend(self.pass());
+            all.extend(self.reconcile());
             events.append(&mut self.events);
             self.pods_come();
         }
@@ -95,9 +95,9 @@ fn a_template_that_comes_too_soon_supersedes_the_one_before() {
     for flavour in BOTH {
         let mut story = Story::complete(flavour);
         story.write("b");
-        assert_eq!(story.pass(), [Turn::Started]);
+        assert_eq!(story.reconcile(), [Turn::Started]);
         story.write("c");
-        assert_eq!(story.pass(), [Turn::Started, Turn::Superseded], "{flavour:?}");
+        assert_eq!(story.reconcile(), [Turn::Started, Turn::Superseded], "{flavour:?}");
         assert_eq!(story.rest(), [Turn::Completed]);
     }
 }
@@ -111,9 +111,9 @@ fn an_earlier_template_rolls_back_what_was_under_way_or_through() {
             if is_through {
                 assert_eq!(story.rest(), [Turn::Started, Turn::Completed]);
             } else {
-                assert_eq!(story.pass(), [Turn::Started]);
+                assert_eq!(story.reconcile(), [Turn::Started]);
                 story.pods_come();
-                assert_eq!(story.pass(), []);
+                assert_eq!(story.reconcile(), []);
             }
             story.write("a");
             let mut expected = vec![Turn::Started, Turn::Cancelled, Turn::RolledBack, Turn::Completed];
@@ -131,9 +131,9 @@ fn a_missed_deadline_counts_once_and_not_again_as_rolled_back_or_superseded() {
         for (next, starts) in [("a", true), ("c", true), ("b", false)] {
             let mut story = Story::complete(flavour);
             story.write("b");
-            assert_eq!(story.pass(), [Turn::Started]);
+            assert_eq!(story.reconcile(), [Turn::Started]);
             story.waits(601);
-            assert_eq!(story.pass(), [Turn::DeadlineExceeded], "{flavour:?}");
+            assert_eq!(story.reconcile(), [Turn::DeadlineExceeded], "{flavour:?}");
             if flavour == Flavour::Rollwright {
                 let told = story.told();
                 let [(reason, message)] = told.as_slice() else { panic!("{told:?}") };
@@ -144,7 +144,7 @@ fn a_missed_deadline_counts_once_and_not_again_as_rolled_back_or_superseded() {
                 assert_eq!(story.told(), []);
             }
             story.waits(601);
-            assert_eq!(story.pass(), [], "once");
+            assert_eq!(story.reconcile(), [], "once");
             if starts {
                 story.write(next);
             }
@@ -166,9 +166,9 @@ fn to_pause_and_resume_completes_only_what_was_left_to_do() {
         assert_eq!(story.rest(), [], "{flavour:?}: nothing was rolled out");
         assert_eq!(story.told(), []);
         story.write("b");
-        assert_eq!(story.pass(), [Turn::Started]);
+        assert_eq!(story.reconcile(), [Turn::Started]);
         pause(&mut story, true);
-        assert_eq!(story.pass(), []);
+        assert_eq!(story.reconcile(), []);
         pause(&mut story, false);
         assert_eq!(story.rest(), [Turn::Completed], "{flavour:?}: it was under way");
     }

@@ -10,19 +10,19 @@ use plan::{
 use super::{OWNER, World};
 
 impl World {
-    /// Plans and carries out until nothing is left to do. Returns the number of passes that
+    /// Plans and carries out until nothing is left to do. Returns the number of reconciles that
     /// did something.
-    pub(crate) fn settle(&mut self, passes_max: usize) -> usize {
-        for passes in 0..passes_max {
+    pub(crate) fn settle(&mut self, reconciles_max: usize) -> usize {
+        for reconciles in 0..reconciles_max {
             let plan = self.plan();
             if plan.actions.is_empty() {
-                return passes;
+                return reconciles;
             }
             self.apply(&plan);
         }
         let plan = self.plan();
-        assert!(plan.actions.is_empty(), "still busy after {passes_max} passes: {:#?}", plan.actions);
-        passes_max
+        assert!(plan.actions.is_empty(), "still busy after {reconciles_max} passes: {:#?}", plan.actions);
+        reconciles_max
     }
 
     /// Carries a plan out; a name that is taken ends it, as [`plan::after_failure`] says.

@@ -98,7 +98,7 @@ pub(crate) fn world(flavour: Flavour) -> World {
         template: summary(flavour, &template),
         status: Status::default(),
     };
-    let (answers, options) = (Answers::default(), Options::new(true, Pace::EachPass));
+    let (answers, options) = (Answers::default(), Options::new(true, Pace::EachReconcile));
     World {
         observed: Observed { flavour, workload, sets: Vec::new(), answers, options },
         template,
@@ -287,8 +287,8 @@ impl World {
         panic!("no plan after 12 steps: {:?}", self.step());
     }
 
-    /// One pass, carried out. Returns what happened, line by line.
-    pub(crate) fn pass(&mut self) -> Vec<String> {
+    /// One reconcile, carried out. Returns what happened, line by line.
+    pub(crate) fn reconcile(&mut self) -> Vec<String> {
         let mut log = Vec::new();
         // Rendering takes more time than planning: only who reads it pays for it.
         let plan = self.plan_and_tell(|world, step| log.extend(render(world, step)));

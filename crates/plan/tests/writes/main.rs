@@ -1,4 +1,4 @@
-//! The order of writes in a pass, as a table: situation × API → questions and writes in order.
+//! The order of writes in a reconcile, as a table: situation × API → questions and writes in order.
 //!
 //! The rows are real plans. `UPDATE=1` writes the table anew; a row that changes is another order of
 //! writes in users' clusters.
@@ -22,7 +22,7 @@ const HEAD: &str = "\
 /// A named situation, on either API.
 type Situation = (&'static str, fn(Flavour) -> World);
 
-/// What a pass asks and writes, a line each.
+/// What a reconcile asks and writes, a line each.
 fn steps(world: &mut World) -> (Vec<String>, Plan) {
     let mut lines = Vec::new();
     let plan = world.plan_and_tell(|world, step| match step {

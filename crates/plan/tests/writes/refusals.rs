@@ -1,4 +1,4 @@
-//! Passes in which the server refuses a write: what is written after it.
+//! Reconciles in which the server refuses a write: what is written after it.
 
 use plan::{Action, Failure, Flavour, Plan, Verdict};
 

@@ -1,4 +1,4 @@
-//! The situations: every rung of the ladder, and what shares a pass on it.
+//! The situations: every rung of the ladder, and what shares a reconcile on it.
 
 mod rolling_out;
 
@@ -42,7 +42,7 @@ fn half_way(flavour: Flavour, old_size: i64, new_size: i64) -> World {
     known(world, "2")
 }
 
-/// A pass before told of the new set, in conditions and revision.
+/// A reconcile before told of the new set, in conditions and revision.
 fn known(mut world: World, revision: &str) -> World {
     progressing(&mut world, reason::REPLICA_SET_UPDATED, "True");
     let workload = &mut world.observed.workload;

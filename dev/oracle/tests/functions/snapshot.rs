@@ -67,7 +67,7 @@ impl Snapshot {
             pods: Some(Vec::new()),
             ..Answers::default()
         };
-        let options = Options::new(true, Pace::EachPass);
+        let options = Options::new(true, Pace::EachReconcile);
         plan::plan(&Observed { flavour: Flavour::AppsV1, workload, sets, answers, options }, self.now)
     }
 

@@ -1,4 +1,4 @@
-//! AV-1: no pass decides to go below the minimum. AV-2: availability never falls below what was
+//! AV-1: no reconcile decides to go below the minimum. AV-2: availability never falls below what was
 //! established by more than what others took away.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use crate::truth::Truth;
 use crate::view::floor;
 
 /// AV-1: a cut of old sets in a rolling update leaves the minimum, by what the sets reported to
-/// the pass that decided it.
+/// the reconcile that decided it.
 pub(super) fn decided(write: &Accepted<'_>) -> Verdict {
     let Some(action @ Action::UpdateReplicaSet(update)) = write.action() else { return Ok(()) };
     let view = write.view();
@@ -87,7 +87,7 @@ pub(crate) struct Floor {
 }
 
 impl Floor {
-    /// A cut was accepted: what its pass did not know of yet is not its fault.
+    /// A cut was accepted: what its reconcile did not know of yet is not its fault.
     pub(super) fn decided(&mut self, write: &Accepted<'_>, history: &History) {
         let Some(Action::UpdateReplicaSet(update)) = write.action() else { return };
         if update.size_to >= update.size_from {

@@ -31,7 +31,7 @@ fn kstatus(object: &Object) -> &'static str {
     }
 }
 
-/// What a status says as a whole is true of what the pass saw.
+/// What a status says as a whole is true of what the reconcile saw.
 pub(super) fn is_true(write: &Accepted<'_>) -> Verdict {
     let (Some(Action::WriteStatus(_)), Some(after)) = (write.action(), write.after) else { return Ok(()) };
     let view = write.view();

@@ -40,7 +40,7 @@ pub(crate) fn holds_nothing(known: &Known) -> Verdict {
     }
 }
 
-/// After a pass with bad news to tell, the status promises no more than the sets that it saw.
+/// After a reconcile with bad news to tell, the status promises no more than the sets that it saw.
 pub(crate) fn promises_no_more(view: &View, workload: &Workload) -> Verdict {
     let sum = |count: fn(&SetStatus) -> i64| view.owned().map(|one| count(&one.set.status)).sum::<i64>();
     let (ready, available) = (sum(|status| status.ready), sum(|status| status.available));

@@ -15,7 +15,7 @@ fn grown<'a>(write: &'a Accepted<'_>) -> Option<Option<&'a str>> {
     }
 }
 
-/// By what the pass knew. Scaling (S8.3) is another matter, and so is a rollback on apps/v1 (S10.3).
+/// By what the reconcile knew. Scaling (S8.3) is another matter, and so is a rollback on apps/v1 (S10.3).
 pub(super) fn no_overlap(write: &Accepted<'_>) -> Verdict {
     let view = write.view();
     let is_upstreams = (write.flavour == plan::Flavour::AppsV1) && view.workload.rollback_to.is_some();

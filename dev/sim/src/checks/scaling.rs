@@ -3,7 +3,7 @@
 use crate::checks::Verdict;
 use crate::view::View;
 
-/// After a pass that scaled several active sets without an error. Single sets may change in either
+/// After a reconcile that scaled several active sets without an error. Single sets may change in either
 /// direction: docs/internals/invariants.md has a seed.
 pub(super) fn shares(view: &View) -> Verdict {
     if !view.is_scaling() || !view.is_rolling() || view.is_rolled_back || view.is_saturated() {

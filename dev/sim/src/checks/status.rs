@@ -38,7 +38,7 @@ pub(super) fn makes_sense(write: &Accepted<'_>) -> Verdict {
     available_is_true(write, &status.status)
 }
 
-/// Counters under a new generation are those that the pass of that generation saw.
+/// Counters under a new generation are those that the reconcile of that generation saw.
 fn counters_belong(write: &Accepted<'_>, status: &plan::Status) -> Verdict {
     let sum = |count: fn(&plan::SetStatus) -> i64| {
         write.view().owned().map(|set| count(&set.set.status)).sum::<i64>()

@@ -13,7 +13,7 @@ fn growth(write: &Accepted<'_>) -> i64 {
     }
 }
 
-/// By what the pass knew.
+/// By what the reconcile knew.
 pub(super) fn decided(write: &Accepted<'_>) -> Verdict {
     let (view, growth) = (write.view(), growth(write));
     if growth <= 0 || view.is_scaling() || (!view.is_rolling() && view.workload.rollback_to.is_some()) {

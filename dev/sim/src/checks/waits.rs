@@ -79,7 +79,7 @@ pub(crate) fn remembered(which: Which, is_at_rest: bool, comes: bool, known: Opt
     Err(format!("Deployment {which} is not at rest, and neither queued, in work, nor waiting: {known:?}"))
 }
 
-/// LD-1: a pass begins when it is known what came of the last one's writes.
+/// LD-1: a reconcile begins when it is known what came of the last one's writes.
 pub(crate) fn nothing_in_doubt(known: &Known, attempt: u64) -> Verdict {
     match known.doubts.iter().find(|(_, doubted)| **doubted != attempt) {
         Some((set, _)) => Err(format!("nobody has looked what came of a write to {set}")),

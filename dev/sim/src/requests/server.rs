@@ -1,6 +1,6 @@
 //! The server: what it makes of a request, and who looks at it.
 
-use ::engine::pass::Refusal;
+use ::engine::reconcile::Refusal;
 use plan::{Action, OwnerChange, Trigger};
 use world::{Deletion, Key, Mode, Object, Preconditions, Refused, Resource};
 
@@ -74,7 +74,7 @@ impl Engine<'_> {
         result.map_err(translate)
     }
 
-    /// Whether a webhook took our mark off a set, and the pass that runs into it had seen it: it is
+    /// Whether a webhook took our mark off a set, and the reconcile that runs into it had seen it: it is
     /// known, but cannot be told from a set of others (NS-1).
     fn is_stripped(&self, there: &Object, decision: &Decision) -> bool {
         self.flavour.marks_sets()

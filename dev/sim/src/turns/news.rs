@@ -1,7 +1,7 @@
 //! What the watches of an operator bring, and whether it is bad news.
 
 use ::engine::next::Next;
-use ::engine::pass::Outcome;
+use ::engine::reconcile::Outcome;
 
 use crate::checks::news;
 use crate::engine::{Engine, Time};
@@ -87,7 +87,7 @@ impl Engine<'_> {
         let Some(operator) = self.operators.get_mut(&id) else { return };
         let known = operator.turns.of(ended.of);
         let mut verdict = news::holds_nothing(known);
-        // Its counters may be left to the next pass, which sees what became of the sets.
+        // Its counters may be left to the next reconcile, which sees what became of the sets.
         let writes = |outcome: &Outcome| outcome.writes > usize::from(outcome.wrote_status);
         let wrote_sets = ended.outcome.as_ref().is_some_and(writes);
         let is_through = match ended.next {

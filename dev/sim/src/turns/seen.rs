@@ -17,7 +17,7 @@ use crate::subject::Which;
 /// Something that an attempt told.
 #[derive(Clone, Debug)]
 pub(crate) enum Told {
-    /// A pass begins; and whether it begins a rollout.
+    /// A reconcile begins; and whether it begins a rollout.
     Begins(bool),
     /// The Deployment is left to another controller.
     GivesWay,

@@ -33,7 +33,7 @@ impl Server {
         Self { start: now, now, wall, version: 1, lease: None }
     }
 
-    pub(super) fn pass(&mut self, time: Duration) {
+    pub(super) fn advance(&mut self, time: Duration) {
         self.now += time;
         self.wall += time;
     }

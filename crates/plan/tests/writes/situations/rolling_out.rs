@@ -1,4 +1,4 @@
-//! What a pass that rolls out does: creation, growth, cuts, the end, Recreate, and statuses that wait.
+//! What a reconcile that rolls out does: creation, growth, cuts, the end, Recreate, and statuses that wait.
 
 use jiff::SignedDuration;
 use plan::keys::reason;

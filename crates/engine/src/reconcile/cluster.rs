@@ -6,7 +6,7 @@ use std::time::Duration;
 use plan::{Action, Ask, DryRun, Event, OwnerChange, Pod, ReplicaSet, Workload};
 use serde_json::Value;
 
-/// A cluster that a pass acts on: the API server, or a store in memory.
+/// A cluster that a reconcile acts on: the API server, or a store in memory.
 ///
 /// Every write carries its preconditions: those of the action, and for the Deployment itself
 /// `uid` and `resource_version` of the workload that is passed along.

@@ -13,15 +13,15 @@ use plan::{Aftermath, Ask, Awaited, Observed, Plan, ReplicaSet, Requeue, Step, V
 
 pub use cluster::{Answer, Cluster, Owner, Refusal};
 
-/// How often a pass may plan again. Questions (template, dry run, a set's template, pods),
+/// How often a reconcile may plan again. Questions (template, dry run, a set's template, pods),
 /// one round of changes of owner and one name that turned out to be ours are six; the rest is room.
 const STEPS_MAX: usize = 12;
 
-/// What came of a pass.
+/// What came of a reconcile.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// Why it ended early, if it did.
-    pub error: Option<PassError>,
+    pub error: Option<ReconcileError>,
     /// When to look again without being told.
     pub requeue: Requeue,
     /// Why the rollout is where it is; `None` when planning did not get that far.
@@ -38,10 +38,10 @@ pub struct Outcome {
     pub deviations: BTreeSet<&'static str>,
 }
 
-/// Why a pass ended early.
+/// Why a reconcile ended early.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
-pub struct PassError {
+pub struct ReconcileError {
     /// In the server's words, with the object's name.
     pub message: String,
     /// Whether to try again with backoff; not when the namespace is going away (S14.3).
@@ -50,13 +50,13 @@ pub struct PassError {
     pub conflict: bool,
 }
 
-impl PassError {
+impl ReconcileError {
     fn retry(message: String) -> Self {
         Self { message, retry: true, conflict: false }
     }
 }
 
-impl From<Refusal> for PassError {
+impl From<Refusal> for ReconcileError {
     fn from(refusal: Refusal) -> Self {
         let conflict = refusal.is_conflict();
         let retry = !refusal.namespace_terminating;
@@ -64,9 +64,9 @@ impl From<Refusal> for PassError {
     }
 }
 
-/// One pass over one Deployment, from a snapshot to its last action.
+/// One reconcile over one Deployment, from a snapshot to its last action.
 pub async fn run<C: Cluster>(cluster: &C, observed: Observed, now: Timestamp) -> Outcome {
-    let mut pass = Pass {
+    let mut reconcile = Reconcile {
         cluster,
         observed,
         now,
@@ -75,24 +75,24 @@ pub async fn run<C: Cluster>(cluster: &C, observed: Observed, now: Timestamp) ->
         deviations: BTreeSet::new(),
         refused_cut: None,
     };
-    let result = pass.steps().await;
+    let result = reconcile.steps().await;
     let (error, requeue, why, holds_status, awaited) = match result {
         Ok(plan) => (None, plan.requeue, Some(plan.why), plan.holds_status, plan.awaited),
         Err((error, why)) => (Some(error), Requeue::OnChange, why, false, None),
     };
-    let Pass { writes, wrote_status, deviations, .. } = pass;
+    let Reconcile { writes, wrote_status, deviations, .. } = reconcile;
     Outcome { error, requeue, why, writes, wrote_status, holds_status, awaited, deviations }
 }
 
-struct Pass<'a, C> {
+struct Reconcile<'a, C> {
     cluster: &'a C,
     observed: Observed,
     now: Timestamp,
     writes: usize,
     wrote_status: bool,
     deviations: BTreeSet<&'static str>,
-    /// What the pass ends with, having been planned again without cuts.
-    refused_cut: Option<PassError>,
+    /// What the reconcile ends with, having been planned again without cuts.
+    refused_cut: Option<ReconcileError>,
 }
 
 /// What follows when a plan has been carried out as far as it could be.
@@ -101,12 +101,12 @@ enum Then {
     /// Plan again with this set, which turned out to be ours.
     With(Box<ReplicaSet>),
     /// Plan again without cuts, and end with this.
-    WithoutCuts(PassError),
+    WithoutCuts(ReconcileError),
 }
 
-type Ended = (PassError, Option<Why>);
+type Ended = (ReconcileError, Option<Why>);
 
-impl<C: Cluster> Pass<'_, C> {
+impl<C: Cluster> Reconcile<'_, C> {
     async fn steps(&mut self) -> Result<Plan, Ended> {
         for _ in 0..STEPS_MAX {
             match plan::plan(&self.observed, self.now) {
@@ -128,7 +128,7 @@ impl<C: Cluster> Pass<'_, C> {
                 }
             }
         }
-        Err((PassError::retry(format!("no end after {STEPS_MAX} steps")), None))
+        Err((ReconcileError::retry(format!("no end after {STEPS_MAX} steps")), None))
     }
 
     fn end(&mut self, plan: Plan) -> Result<Plan, Ended> {
@@ -138,7 +138,7 @@ impl<C: Cluster> Pass<'_, C> {
         }
     }
 
-    async fn ask(&mut self, ask: &Ask) -> Result<(), PassError> {
+    async fn ask(&mut self, ask: &Ask) -> Result<(), ReconcileError> {
         let answers = &mut self.observed.answers;
         match self.cluster.ask(&self.observed.workload, ask).await? {
             Answer::Template(template) => answers.template = Some(template),
@@ -150,7 +150,7 @@ impl<C: Cluster> Pass<'_, C> {
     }
 
     /// Carries a plan out.
-    async fn act(&mut self, plan: &Plan) -> Result<Then, PassError> {
+    async fn act(&mut self, plan: &Plan) -> Result<Then, ReconcileError> {
         for event in &plan.events {
             self.cluster.record(&self.observed.workload, event);
         }
@@ -161,17 +161,17 @@ impl<C: Cluster> Pass<'_, C> {
                 (_, Verdict::End) => return Ok(Then::End),
                 (_, Verdict::PlanAgain(set)) => return Ok(Then::With(set)),
                 (error, Verdict::PlanWithoutCuts(message)) => {
-                    return Ok(Then::WithoutCuts(PassError { message, ..error }));
+                    return Ok(Then::WithoutCuts(ReconcileError { message, ..error }));
                 }
-                (error, Verdict::Retry(message)) => return Err(PassError { message, ..error }),
+                (error, Verdict::Retry(message)) => return Err(ReconcileError { message, ..error }),
                 (error, Verdict::GiveUp(message)) => {
-                    return Err(PassError { message, retry: false, ..error });
+                    return Err(ReconcileError { message, retry: false, ..error });
                 }
             }
         }
         match &plan.error {
             None => Ok(Then::End),
-            Some(error) => Err(PassError::retry(error.clone())),
+            Some(error) => Err(ReconcileError::retry(error.clone())),
         }
     }
 
@@ -190,7 +190,7 @@ impl<C: Cluster> Pass<'_, C> {
     }
 
     /// What follows from a refusal, carried out as far as it can be (S14.7).
-    async fn after(&mut self, plan: &Plan, index: usize, refusal: Refusal) -> (PassError, Verdict) {
+    async fn after(&mut self, plan: &Plan, index: usize, refusal: Refusal) -> (ReconcileError, Verdict) {
         let failure = match self.explain(plan, index, &refusal).await {
             Ok(failure) => failure,
             Err(second) => return (second.clone().into(), Verdict::Retry(second.message)),
@@ -210,7 +210,7 @@ impl<C: Cluster> Pass<'_, C> {
 
     async fn explain(&self, plan: &Plan, index: usize, refusal: &Refusal) -> Result<plan::Failure, Refusal> {
         if refusal.is_not_sent() {
-            // Nothing was refused, and nothing is to be reported: the pass ends here.
+            // Nothing was refused, and nothing is to be reported: the reconcile ends here.
             return Err(refusal.clone());
         }
         if refusal.namespace_terminating {

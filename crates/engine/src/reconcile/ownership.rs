@@ -2,14 +2,14 @@
 
 use plan::{OwnerChange, Target};
 
-use super::{Cluster, Pass, PassError, Refusal};
+use super::{Cluster, Reconcile, ReconcileError, Refusal};
 
-impl<C: Cluster> Pass<'_, C> {
+impl<C: Cluster> Reconcile<'_, C> {
     /// Changes owners, and the snapshot accordingly.
-    pub(crate) async fn change_owners(&mut self, changes: Vec<OwnerChange>) -> Result<(), PassError> {
-        let mut errors: Vec<PassError> = Vec::new();
-        // S2.16: one live read serves all adoptions of the pass.
-        let mut may_adopt: Option<Result<(), PassError>> = None;
+    pub(crate) async fn change_owners(&mut self, changes: Vec<OwnerChange>) -> Result<(), ReconcileError> {
+        let mut errors: Vec<ReconcileError> = Vec::new();
+        // S2.16: one live read serves all adoptions of the reconcile.
+        let mut may_adopt: Option<Result<(), ReconcileError>> = None;
         for change in changes {
             let result = match &change {
                 OwnerChange::Release(target) => self.release(&change, target).await,
@@ -29,25 +29,25 @@ impl<C: Cluster> Pass<'_, C> {
         let Some(first) = errors.first() else { return Ok(()) };
         let message = errors.iter().map(|error| error.message.as_str()).collect::<Vec<_>>().join("; ");
         let retry = errors.iter().any(|error| error.retry);
-        Err(PassError { message, retry, conflict: first.conflict })
+        Err(ReconcileError { message, retry, conflict: first.conflict })
     }
 
-    async fn may_adopt(&self) -> Result<(), PassError> {
+    async fn may_adopt(&self) -> Result<(), ReconcileError> {
         let workload = &self.observed.workload;
         match self.cluster.owner(workload).await? {
             Some(owner) if owner.uid == workload.uid && !owner.deleting => Ok(()),
             Some(owner) if owner.uid == workload.uid => {
-                Err(PassError::retry(format!("{} has just been deleted", workload.name)))
+                Err(ReconcileError::retry(format!("{} has just been deleted", workload.name)))
             }
-            Some(owner) => Err(PassError::retry(format!(
+            Some(owner) => Err(ReconcileError::retry(format!(
                 "original Deployment {}/{} is gone: got uid {}, wanted {}",
                 workload.namespace, workload.name, owner.uid, workload.uid
             ))),
-            None => Err(PassError::retry(format!("deployment {} not found", workload.name))),
+            None => Err(ReconcileError::retry(format!("deployment {} not found", workload.name))),
         }
     }
 
-    async fn adopt(&mut self, change: &OwnerChange, target: &Target) -> Result<(), PassError> {
+    async fn adopt(&mut self, change: &OwnerChange, target: &Target) -> Result<(), ReconcileError> {
         match self.cluster.change_owner(&self.observed.workload, change).await {
             Ok(version) => {
                 self.writes += 1;
@@ -69,7 +69,7 @@ impl<C: Cluster> Pass<'_, C> {
         }
     }
 
-    async fn release(&mut self, change: &OwnerChange, target: &Target) -> Result<(), PassError> {
+    async fn release(&mut self, change: &OwnerChange, target: &Target) -> Result<(), ReconcileError> {
         let ignored = |refusal: &Refusal| refusal.is_not_found() || refusal.is_invalid();
         match self.cluster.change_owner(&self.observed.workload, change).await {
             Ok(_) => self.writes += 1,

@@ -36,7 +36,7 @@ fn observe(flavour: Flavour, objects: &[Value]) -> Option<Observed> {
         workload,
         sets,
         answers: plan::Answers::default(),
-        options: Options::new(true, Pace::EachPass),
+        options: Options::new(true, Pace::EachReconcile),
     };
     observed.answers.pods = Some(pods.into_iter().map(decode::pod).collect());
     Some(observed)
