@@ -141,7 +141,7 @@ fn show(bugs: &[Bug], seed: u64, out: &mut impl std::io::Write) -> std::io::Resu
     Ok(true)
 }
 
-/// Of four scenarios one has a theme, and two have turns, cooldowns and rivals, as `make sim` plays them.
+/// Of four scenarios one has a theme, and two have slots, cooldowns and rivals, as `make sim` plays them.
 fn scenario(seed: u64) -> Scenario {
     match seed % 4 {
         0 => Scenario::of(seed),

@@ -10,7 +10,7 @@ use diagnosis::Words;
 use engine::{Looking, Settings};
 use kube::Config;
 use lease::Timings;
-use plan::durations::TURNS_LOOK;
+use plan::durations::SLOTS_LOOK;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -24,7 +24,7 @@ use crate::commands::crd;
 use crate::index::Key;
 use crate::leadership::Leadership;
 use crate::leadership::election::{self, Election, Seat};
-use crate::leadership::turns;
+use crate::leadership::terms;
 use crate::reconcile::controller::Controller;
 use crate::reconcile::{rollouts, worker};
 use crate::serve::admin::access::Gate;
@@ -281,10 +281,10 @@ pub(crate) fn start(
         all_caches.extend(caches.iter().cloned());
         members.push((controller.clone(), caches.clone()));
         tasks.spawn(resync(controller.clone()));
-        tasks.spawn(tell_turns(controller.clone()));
+        tasks.spawn(grant_slots(controller.clone()));
         tasks.spawn(count_blocked(controller.clone()));
         controller.stand_by();
-        tasks.spawn(turns::take_turns(controller.clone(), caches.clone()));
+        tasks.spawn(terms::lead_and_stand_by(controller.clone(), caches.clone()));
         let (controller, count) = (controller.clone(), arguments.workers);
         // The definition and the API's document are nobody's namespace.
         let may_see_the_kind = arguments.watch_namespace.is_empty();
@@ -325,10 +325,10 @@ async fn resync(controller: Arc<Controller>) {
 }
 
 /// Rollouts that wait begin when those under way wait for their pods.
-async fn tell_turns(controller: Arc<Controller>) {
+async fn grant_slots(controller: Arc<Controller>) {
     loop {
-        tokio::time::sleep(TURNS_LOOK).await;
-        if controller.engine.tell_turns(clock::now()) {
+        tokio::time::sleep(SLOTS_LOOK).await;
+        if controller.engine.grant_slots(clock::now()) {
             controller.queue.nudge();
         }
     }

@@ -5,7 +5,7 @@
 //! the first moment on.
 
 pub(crate) mod election;
-pub(crate) mod turns;
+pub(crate) mod terms;
 
 use std::time::Instant;
 

@@ -3,7 +3,7 @@
 //! The status write that closes a record names it ([`plan::StatusWrite::ended`]). The record is counted when that
 //! write has succeeded, so it counts once, even if a process restarts in between.
 //!
-//! apps/v1 has no records. There, a rollout ends by the transition that an action causes ([`plan::turns`]). The
+//! apps/v1 has no records. There, a rollout ends by the transition that an action causes ([`plan::transitions`]). The
 //! process remembers when a rollout began. After a restart, it uses the age of the ReplicaSet, unless that
 //! ReplicaSet is older than the rollout. On both APIs, failures and their ends are such transitions.
 
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use plan::keys::{REVISION_HISTORY, condition, reason};
-use plan::{Action, OwnerChange, ReplicaSet, Turn, Workload, turns};
+use plan::{Action, OwnerChange, ReplicaSet, Transition, Workload, transitions};
 
 use crate::clock;
 use crate::index::Key;
@@ -45,11 +45,11 @@ impl Rollouts {
 
     /// Remembers transitions of a Deployment. Returns when their rollout began, and when the failure began
     /// that they end.
-    fn turned(
+    fn transitioned(
         &self,
         key: &Key,
         workload: &Workload,
-        turns: &[Turn],
+        transitions: &[Transition],
         now: Timestamp,
     ) -> (Option<Timestamp>, Option<Timestamp>) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -60,13 +60,13 @@ impl Rollouts {
         let begun = seen.begun;
         // Another process may have seen it begin.
         seen.failing = seen.failing.or_else(|| late_since(workload));
-        if turns.iter().any(|turn| turn.is_failure()) {
+        if transitions.iter().any(|transition| transition.is_failure()) {
             seen.failing = seen.failing.or(Some(now));
         }
-        if turns.contains(&Turn::Started) {
+        if transitions.contains(&Transition::Started) {
             seen.begun = Some(now);
         }
-        if !turns.contains(&Turn::Completed) {
+        if !transitions.contains(&Transition::Completed) {
             return (begun, None);
         }
         (begun, all.remove(key).and_then(|seen| seen.failing))
@@ -94,18 +94,18 @@ pub(crate) fn acted(controller: &Controller, key: &Key, workload: &Workload, act
             metrics.rollouts.ended(flavour, &key.namespace, how, record.seconds());
         }
     }
-    let turns = turns(workload, action);
-    if !turns.is_empty() {
-        turned(controller, key, workload, &turns);
+    let transitions = transitions(workload, action);
+    if !transitions.is_empty() {
+        transitioned(controller, key, workload, &transitions);
     }
 }
 
 /// Transitions happened. Where there are no records, a rollout ends by them, and its trigger is not known.
-fn turned(controller: &Controller, key: &Key, workload: &Workload, turns: &[Turn]) {
+fn transitioned(controller: &Controller, key: &Key, workload: &Workload, transitions: &[Transition]) {
     let (flavour, metrics, now) = (controller.flavour, &controller.metrics.rollouts, clock::timestamp());
     let seconds = |since: Timestamp| now.duration_since(since).as_secs_f64().max(0.0);
-    let (begun, failing) = controller.rollouts.turned(key, workload, turns, now);
-    for _ in turns.iter().filter(|turn| turn.is_failure()) {
+    let (begun, failing) = controller.rollouts.transitioned(key, workload, transitions, now);
+    for _ in transitions.iter().filter(|transition| transition.is_failure()) {
         metrics.failed(flavour, &key.namespace);
     }
     if let Some(since) = failing {
@@ -114,9 +114,11 @@ fn turned(controller: &Controller, key: &Key, workload: &Workload, turns: &[Turn
     if flavour.has_status_extras() {
         return;
     }
-    for (turn, outcome) in turns.iter().filter_map(|turn| Some((turn, turn.outcome()?))) {
+    for (transition, outcome) in
+        transitions.iter().filter_map(|transition| Some((transition, transition.outcome()?)))
+    {
         // The template is already the next one when another rollout takes the place of this one.
-        let is_current = matches!(turn, Turn::Completed | Turn::DeadlineExceeded);
+        let is_current = matches!(transition, Transition::Completed | Transition::DeadlineExceeded);
         let begun = begun.or_else(|| age_of_set(controller, key, workload).filter(|_| is_current));
         metrics.ended(flavour, &key.namespace, (outcome, None), begun.map(seconds));
     }

@@ -97,7 +97,7 @@ struct Listener {
 impl Listener {
     /// Takes a change over. Whoever is ours no more is let go before anybody else comes to know: of the
     /// locks, that of the namespaces is taken first.
-    fn turn(&self, change: impl FnOnce(&mut Namespaces) -> Vec<String>) {
+    fn reconsider(&self, change: impl FnOnce(&mut Namespaces) -> Vec<String>) {
         let mut namespaces = self.shard.namespaces();
         let left = change(&mut namespaces);
         for namespace in &left {
@@ -123,7 +123,7 @@ impl Sink<PartialObjectMeta<Object>> for Listener {
 
     fn reset(&self, items: Vec<Sighting>) {
         let now = clock::now();
-        self.turn(|namespaces| namespaces.reset(items, now));
+        self.reconsider(|namespaces| namespaces.reset(items, now));
         if self.shard.listed.send_if_modified(|listed| listed.replace(listed.unwrap_or(now)).is_none()) {
             info!(selector = %self.shard.selector, "namespaces are known; those of this shard are left alone for {} s", HANDOVER.as_secs());
             self.shard.news.notify_one();
@@ -132,12 +132,12 @@ impl Sink<PartialObjectMeta<Object>> for Listener {
 
     fn apply(&self, item: Sighting) {
         let (now, name) = (clock::now(), item.name.clone());
-        self.turn(|namespaces| Vec::from_iter(namespaces.apply(item, now).then_some(name)));
+        self.reconsider(|namespaces| Vec::from_iter(namespaces.apply(item, now).then_some(name)));
     }
 
     fn delete(&self, object: &PartialObjectMeta<Object>) {
         let name = object.name_any();
-        self.turn(|namespaces| Vec::from_iter(namespaces.delete(&name).then_some(name)));
+        self.reconsider(|namespaces| Vec::from_iter(namespaces.delete(&name).then_some(name)));
     }
 
     fn failed(&self, error: &watcher::Error, failures: u32) {

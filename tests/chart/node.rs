@@ -85,7 +85,7 @@ impl Worker {
             match pods {
                 Ok(pods) => {
                     for pod in pods["items"].as_array().unwrap() {
-                        self.turn(pod).await;
+                        self.look_after(pod).await;
                     }
                 }
                 Err(error) => eprintln!("node: {error}"),
@@ -94,7 +94,7 @@ impl Worker {
         }
     }
 
-    async fn turn(&mut self, pod: &Value) {
+    async fn look_after(&mut self, pod: &Value) {
         let uid = text(&pod["metadata"]["uid"]);
         let is_known = self.processes.contains_key(&uid);
         if !pod["metadata"]["deletionTimestamp"].is_null() {

@@ -20,11 +20,11 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     both sets_that_are_refused,
     both what_takes_its_time,
     own both nobody_in_charge,
-    own both many_that_wait_for_their_turn,
+    own both many_that_wait_for_a_slot,
     own both those_that_wait_long_say_so,
 ];
 
-/// Changed at once, so that most wait for their turn.
+/// Changed at once, so that most wait for a slot.
 const MANY: usize = 200;
 /// One of them that has no slot after ten seconds, whether the operator has sixteen or seventy, and has one before
 /// the deadline of a scenario.
@@ -257,9 +257,9 @@ async fn roll_out_many(world: &World) -> Outcome {
     Ok(())
 }
 
-/// Two hundred Deployments change at once. Those that have not begun wait for their turn, and say so; once
+/// Two hundred Deployments change at once. Those that have not begun wait for a slot, and say so; once
 /// the operator is gone, they do not say so any more.
-async fn many_that_wait_for_their_turn(world: World) -> Outcome {
+async fn many_that_wait_for_a_slot(world: World) -> Outcome {
     roll_out_many(&world).await?;
     // Pods that nobody makes keep their rollouts in their slots.
     world.stage.cluster.freeze(Component::ControllerManager);

@@ -13,7 +13,7 @@ use crate::obstacle::{described, next, next_of_refusal};
 use crate::output::clean;
 use crate::reported;
 use crate::rollout::{self, Counts, Phase};
-use crate::turn::{QUEUED, Turn};
+use crate::unobserved::{QUEUED, Unobserved};
 
 /// All that is looked at.
 pub(crate) struct Facts<'a> {
@@ -31,7 +31,7 @@ pub(crate) struct Facts<'a> {
     /// Budgets of the namespace.
     pub(crate) budgets: &'a [Value],
     /// What becomes of the last change, if the rollout has not begun.
-    pub(crate) turn: Option<Turn>,
+    pub(crate) unobserved: Option<Unobserved>,
     /// The planner's own reason.
     pub(crate) why: Result<Why, String>,
 }
@@ -134,8 +134,8 @@ fn rollwright(facts: &Facts<'_>, verb: &str) -> String {
 
 /// The controller has not begun with the last change. The caller has given it time.
 fn unbegun(facts: &Facts<'_>) -> Option<Diagnosis> {
-    let (deployment, turn) = (facts.deployment, facts.turn?);
-    let text = turn.sentence(deployment.flavour, "The rollout");
+    let (deployment, unobserved) = (facts.deployment, facts.unobserved?);
+    let text = unobserved.sentence(deployment.flavour, "The rollout");
     let blocked = |next: String| Diagnosis {
         verdict: Verdict::Blocked,
         cause: "NoController".into(),
@@ -150,20 +150,22 @@ fn unbegun(facts: &Facts<'_>) -> Option<Diagnosis> {
     };
     let status = deployment.status();
     let place = rollout::queued(&status);
-    Some(match (turn, place) {
-        (Turn::Absent, _) if deployment.flavour.is_custom_resource() => {
+    Some(match (unobserved, place) {
+        (Unobserved::Absent, _) if deployment.flavour.is_custom_resource() => {
             blocked("kubectl get pods -A -l app.kubernetes.io/name=rollwright".to_owned())
         }
-        (Turn::Absent, _) => {
+        (Unobserved::Absent, _) => {
             blocked("kubectl get pods -n kube-system -l component=kube-controller-manager".to_owned())
         }
         // Which namespaces an operator manages goes by their labels, if not by their names.
-        (Turn::Unseen, _) => {
+        (Unobserved::Unseen, _) => {
             blocked(format!("kubectl get namespace {} --show-labels", deployment.namespace()))
         }
-        (Turn::Waiting | Turn::Unclear, Some(place)) => waiting(QUEUED, &format!("The rollout is {place}")),
-        (Turn::Waiting, None) => waiting(QUEUED, &text),
-        (Turn::Unclear, None) => waiting("NotObserved", &text),
+        (Unobserved::Waiting | Unobserved::Unclear, Some(place)) => {
+            waiting(QUEUED, &format!("The rollout is {place}"))
+        }
+        (Unobserved::Waiting, None) => waiting(QUEUED, &text),
+        (Unobserved::Unclear, None) => waiting("NotObserved", &text),
     })
 }
 

@@ -33,7 +33,7 @@ mod state;
 mod stepwise;
 mod table;
 mod tree;
-mod turn;
+mod unobserved;
 mod verbs;
 
 pub use apply::{NotApplied, apply};

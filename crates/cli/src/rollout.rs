@@ -6,7 +6,7 @@ use plan::keys::{condition, reason};
 use serde_json::Value;
 
 use crate::read;
-use crate::turn::QUEUED;
+use crate::unobserved::QUEUED;
 
 /// Where a rollout is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

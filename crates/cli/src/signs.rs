@@ -19,7 +19,7 @@ use serde_json::Value;
 
 use crate::cluster::{Cluster, Deployment, resource};
 use crate::rollout;
-use crate::turn::{IDLE, Leases, Signs, Turn};
+use crate::unobserved::{IDLE, Leases, Signs, Unobserved};
 
 /// How long a controller gets to see a change before anybody asks whether it is alive.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
@@ -41,14 +41,15 @@ pub(crate) async fn words(cluster: &Cluster, deployment: &Deployment) -> Option<
     if !rollout::is_yet_to_begin(&deployment.body) || age < PATIENCE.try_into().ok()? {
         return None;
     }
-    let turn = turn(cluster, deployment).await;
-    let is_said = rollout::is_queued(&deployment.body) && matches!(turn, Turn::Waiting | Turn::Unclear);
+    let unobserved = unobserved(cluster, deployment).await;
+    let is_said = rollout::is_queued(&deployment.body)
+        && matches!(unobserved, Unobserved::Waiting | Unobserved::Unclear);
     let name = format!("deployment \"{}\"", deployment.name());
-    (!is_said).then(|| turn.sentence(deployment.flavour, &name))
+    (!is_said).then(|| unobserved.sentence(deployment.flavour, &name))
 }
 
 /// Whether an unobserved change waits in the queue.
-pub(crate) async fn turn(cluster: &Cluster, deployment: &Deployment) -> Turn {
+pub(crate) async fn unobserved(cluster: &Cluster, deployment: &Deployment) -> Unobserved {
     let flavour = deployment.flavour;
     let (found, here, everywhere) = tokio::join!(
         find_leases(&cluster.client, deployment.namespace()),
@@ -62,7 +63,7 @@ pub(crate) async fn turn(cluster: &Cluster, deployment: &Deployment) -> Turn {
     let (own_write, here, elsewhere) = (wrote(std::slice::from_ref(&own)), wrote(&here), wrote(&everywhere));
     let in_charge = own_write.or(here).or(elsewhere).map(|(_, manager)| manager);
     let now = found.now.unwrap_or_else(Timestamp::now);
-    Turn::of(&Signs {
+    Unobserved::of(&Signs {
         now,
         changed: changed(&own),
         is_queued: rollout::is_queued(&deployment.body),

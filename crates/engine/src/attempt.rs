@@ -81,7 +81,7 @@ impl<P: Port> Attempt<'_, P> {
             self.forget();
             return Ok(Next::Nothing);
         };
-        if let Standing::Wait(wait) = self.awaits_turn(&workload, &sets) {
+        if let Standing::Wait(wait) = self.awaits_slot(&workload, &sets) {
             return self.waits(wait, &workload).await;
         }
         Ok(self.reconcile(workload, sets).await)
@@ -112,15 +112,15 @@ impl<P: Port> Attempt<'_, P> {
     }
 
     /// What keeps a reconcile from beginning, now that it is known what there is.
-    fn awaits_turn(&self, workload: &Workload, sets: &[ReplicaSet]) -> Standing {
+    fn awaits_slot(&self, workload: &Workload, sets: &[ReplicaSet]) -> Standing {
         let (settings, key, now) = (&self.engine.settings, self.key, self.port.now());
         let mut state = self.engine.state();
         let is_served = sets.iter().all(ReplicaSet::is_served);
-        let mut turns = if is_served { state.starts.served(key, now) } else { Vec::new() };
+        let mut granted = if is_served { state.starts.served(key, now) } else { Vec::new() };
         let begins = settings.starts && starts::is_start(workload, sets);
         if !begins {
-            // Before a rest, so that no other rollout waits meanwhile for a turn that is not used.
-            turns.extend(state.starts.declines(key, now));
+            // Before a cooldown, so that no other rollout waits meanwhile for a slot that is not used.
+            granted.extend(state.starts.declines(key, now));
         }
         // Bad news may come again after a write: the status was refused, say.
         let may_rest = settings.rests && !state.queue.is_hurried(key);
@@ -129,22 +129,22 @@ impl<P: Port> Attempt<'_, P> {
         let facts = Facts { rests_until, is_settled, ..Facts::at(now) };
         let mut standing = facts.standing();
         if standing == Standing::Now && begins {
-            let turn = state.starts.ask(key, now);
-            turns.extend(turn.others);
-            let queued_until = (!turn.is_now).then_some(now + ASK_AGAIN);
+            let grant = state.starts.ask(key, now);
+            granted.extend(grant.others);
+            let queued_until = (!grant.is_now).then_some(now + ASK_AGAIN);
             standing = Facts { queued_until, ..facts }.standing();
         }
         // One that rests may still be queued.
         if standing == Standing::Now {
             state.queued.ended(key);
         }
-        let requeued = state.requeue(turns, now);
+        let requeued = state.requeue(granted, now);
         drop(state);
         self.tell_if(requeued);
         standing
     }
 
-    /// Says in the status of a rollout that has waited for its turn for long that it waits.
+    /// Says in the status of a rollout that has waited for a slot for long that it waits.
     async fn waits(&self, wait: Wait, workload: &Workload) -> Result<Next, Refusal> {
         let (flavour, now) = (self.engine.flavour, self.port.now());
         if wait.reason != Reason::Queued || !flavour.has_status_extras() {
@@ -237,8 +237,8 @@ impl<P: Port> Attempt<'_, P> {
             state.patience.wait(self.key, now + asked);
             return;
         }
-        let turns = state.starts.failed(self.key, now);
-        let requeued = state.requeue(turns, now);
+        let granted = state.starts.failed(self.key, now);
+        let requeued = state.requeue(granted, now);
         drop(state);
         self.tell_if(requeued);
     }
@@ -292,14 +292,14 @@ impl State {
             let others = self.starts.others(key, now);
             self.queue.rest(key, others, now);
         }
-        let turns = if outcome.why.as_ref().map(Why::itself) == Some(&Why::Converged) {
+        let granted = if outcome.why.as_ref().map(Why::itself) == Some(&Why::Converged) {
             self.starts.ended(key, now)
         } else if wrote_sets {
             self.starts.moved(key, now)
         } else {
             Vec::new()
         };
-        self.requeue(turns, now)
+        self.requeue(granted, now)
     }
 }
 

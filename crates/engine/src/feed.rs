@@ -99,10 +99,10 @@ impl Engine {
     }
 
     /// Rollouts that wait begin when those under way wait for their pods; to be called every
-    /// [`TURNS_LOOK`](plan::durations::TURNS_LOOK). Says whether any does.
-    pub fn tell_turns(&self, now: Instant) -> bool {
+    /// [`SLOTS_LOOK`](plan::durations::SLOTS_LOOK). Says whether any does.
+    pub fn grant_slots(&self, now: Instant) -> bool {
         let mut state = self.state();
-        let turns = state.starts.turns(now);
-        state.requeue(turns, now)
+        let granted = state.starts.grant(now);
+        state.requeue(granted, now)
     }
 }

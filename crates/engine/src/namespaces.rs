@@ -66,7 +66,7 @@ impl Namespaces {
             return false;
         };
         known.version = version;
-        known.turn(is_selected, now)
+        known.labelled(is_selected, now)
     }
 
     /// It is gone. True if it was ours.
@@ -88,7 +88,7 @@ impl Namespaces {
                     Namespace { version, standing: Standing::Elsewhere }
                 }
             };
-            namespace.turn(is_selected, now);
+            namespace.labelled(is_selected, now);
             self.all.insert(name, namespace);
         }
         left.extend(before.into_iter().filter(|(_, gone)| gone.is_ours()).map(|(name, _)| name));
@@ -158,7 +158,7 @@ impl Namespace {
     }
 
     /// Its labels are such now. True if it was ours, and is no more.
-    fn turn(&mut self, is_selected: bool, now: Instant) -> bool {
+    fn labelled(&mut self, is_selected: bool, now: Instant) -> bool {
         let was_ours = self.is_ours();
         match (is_selected, self.standing) {
             (true, Standing::Elsewhere) => self.standing = Standing::Joining(now + HANDOVER),

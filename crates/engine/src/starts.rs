@@ -29,7 +29,7 @@ pub struct Starts {
     /// Names in the order in which they came, by namespace.
     waiting: BTreeMap<String, VecDeque<String>>,
     is_waiting: HashSet<Key>,
-    /// The namespace whose turn was last.
+    /// The namespace that got the last slot.
     last: String,
 }
 
@@ -59,10 +59,10 @@ impl Moving {
 
 /// Whether a rollout may begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct Grant {
     /// Whether this one may.
     pub is_now: bool,
-    /// Others whose turn has come: requeue them.
+    /// Others that got a slot: requeue them.
     pub others: Vec<Key>,
 }
 
@@ -94,30 +94,30 @@ impl Starts {
         }
     }
 
-    /// A rollout is about to begin. If it has to wait, its turn is told by [`Turn::others`] of
+    /// A rollout is about to begin. If it has to wait for a slot, it gets one by [`Grant::others`] of
     /// another call, or comes when it asks again after [`ASK_AGAIN`](plan::durations::ASK_AGAIN).
-    pub fn ask(&mut self, key: &Key, now: Instant) -> Turn {
+    pub fn ask(&mut self, key: &Key, now: Instant) -> Grant {
         if !self.is_under_way(key, now) && self.is_waiting.insert(key.clone()) {
             self.waiting.entry(key.namespace.clone()).or_default().push_back(key.name.clone());
         }
-        let mut others = self.turns(now);
+        let mut others = self.grant(now);
         others.retain(|other| other != key);
         let begins = self.moving.get_mut(key).filter(|moving| moving.until > now);
         let is_now = begins.is_some();
         if let Some(moving) = begins {
             *moving = Moving::from(now);
         }
-        Turn { is_now, others }
+        Grant { is_now, others }
     }
 
     /// It begins no rollout anymore: it was paused, say, or its template came back. So it waits no longer, and
-    /// hands its turn on if that has come. Returns the keys whose turn has come by that.
+    /// hands its slot on if it got one. Returns the keys that get a slot by that.
     pub fn declines(&mut self, key: &Key, now: Instant) -> Vec<Key> {
         self.leave(key);
         self.hands_on(key, now)
     }
 
-    /// An attempt failed. A rollout that has written no ReplicaSet hands its turn on, and asks again.
+    /// An attempt failed. A rollout that has written no ReplicaSet hands its slot on, and asks again.
     pub fn failed(&mut self, key: &Key, now: Instant) -> Vec<Key> {
         self.hands_on(key, now)
     }
@@ -150,20 +150,21 @@ impl Starts {
     }
 
     /// How many rollouts begin before that of a key that waits, if nobody else comes: those of its
-    /// namespace that came sooner, and those of other namespaces, which take turns with it. `None` if it
+    /// namespace that came sooner, and those of other namespaces, which get slots in rotation. `None` if it
     /// does not wait.
     #[must_use]
     pub fn before(&self, key: &Key) -> Option<usize> {
         let own = self.waiting.get(&key.namespace)?.iter().position(|name| *name == key.name)?;
-        // In a round, those after the namespace whose turn was last come first.
+        // In a round, those after the namespace that got the last slot come first.
         let place = |namespace: &str| (namespace <= self.last.as_str(), namespace.to_owned());
         let is_sooner = |namespace: &str| place(namespace) < place(&key.namespace);
         let others = self.waiting.iter().filter(|(namespace, _)| **namespace != key.namespace);
-        let turns = others.map(|(namespace, names)| names.len().min(own + usize::from(is_sooner(namespace))));
-        Some(own + turns.sum::<usize>())
+        let theirs =
+            others.map(|(namespace, names)| names.len().min(own + usize::from(is_sooner(namespace))));
+        Some(own + theirs.sum::<usize>())
     }
 
-    /// A ReplicaSet was written for this Deployment. Tells whose turn has come.
+    /// A ReplicaSet was written for this Deployment. Returns those that get a slot.
     pub fn moved(&mut self, key: &Key, now: Instant) -> Vec<Key> {
         if let Some(moving) = self.moving.get_mut(key) {
             moving.wrote = true;
@@ -176,11 +177,11 @@ impl Starts {
                 self.learn(is_quick);
             }
         }
-        self.turns(now)
+        self.grant(now)
     }
 
     /// Its sets were seen to have all pods that they were asked for; see [`ReplicaSet::is_served`]. Tells
-    /// whose turn has come.
+    /// those that get a slot.
     pub fn served(&mut self, key: &Key, now: Instant) -> Vec<Key> {
         let is_reached = !self.waiting.is_empty();
         let Some(moving) = self.moving.get_mut(key).filter(|moving| moving.wrote) else { return Vec::new() };
@@ -189,7 +190,7 @@ impl Starts {
         }
         let since = *moving.served.get_or_insert(now);
         moving.until = moving.until.min(since + self.still_after);
-        self.turns(now)
+        self.grant(now)
     }
 
     /// The server refused a request for being busy.
@@ -197,7 +198,7 @@ impl Starts {
         self.limit.refused(now);
     }
 
-    /// Its rollout is over, or it is gone. Tells whose turn has come.
+    /// Its rollout is over, or it is gone. Returns those that get a slot.
     pub fn ended(&mut self, key: &Key, now: Instant) -> Vec<Key> {
         self.leave(key);
         if let Some(moving) = self.moving.remove(key)
@@ -205,7 +206,7 @@ impl Starts {
         {
             self.learn(moving.is_watched(now));
         }
-        self.turns(now)
+        self.grant(now)
     }
 
     /// Pods that were waited for came soon, or not. Where they do, whose place is given away at once has
@@ -214,24 +215,24 @@ impl Starts {
         self.still_after = if is_quick { STILL_AFTER } else { self.still_after / 2 };
     }
 
-    /// Those whose turn has come: requeue them. They count as under way from here on.
-    pub fn turns(&mut self, now: Instant) -> Vec<Key> {
+    /// Gives free slots to those that wait: requeue them. They count as under way from here on.
+    pub fn grant(&mut self, now: Instant) -> Vec<Key> {
         let slow = |moving: &Moving| moving.until <= now && !moving.is_watched(now);
         let gone = self.moving.extract_if(|_, moving| slow(moving));
         let were_served = gone.filter(|(_, moving)| moving.served.is_some()).count();
         (0..were_served).for_each(|_| self.learn(false));
         let under_way = self.moving.values().filter(|moving| moving.until > now).count();
-        let mut turns = Vec::new();
-        while under_way + turns.len() < self.limit.rollouts()
+        let mut granted = Vec::new();
+        while under_way + granted.len() < self.limit.rollouts()
             && let Some(next) = self.pop()
         {
             self.moving.insert(next.clone(), Moving::from(now));
-            turns.push(next);
+            granted.push(next);
         }
-        turns
+        granted
     }
 
-    /// The first of the namespace after that whose turn was last.
+    /// The first of the namespace after that that got the last slot.
     fn pop(&mut self) -> Option<Key> {
         let after = (Bound::Excluded(self.last.as_str()), Bound::Unbounded);
         let namespace = self.waiting.range::<str, _>(after).next().or_else(|| self.waiting.iter().next());

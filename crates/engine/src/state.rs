@@ -34,7 +34,7 @@ pub enum Adoption {
 pub struct Settings {
     /// What becomes of orphans without our label.
     pub adoption: Adoption,
-    /// Whether rollouts begin in turn.
+    /// Whether rollouts wait for slots.
     pub starts: bool,
     /// How many may be under way then; without a number, as many as the cluster serves.
     pub slots: Option<usize>,
@@ -63,7 +63,7 @@ pub struct State {
     pub memory: Memory,
     /// Templates that are about to be needed.
     pub templates: Templates,
-    /// Whose turn it is to begin a rollout.
+    /// Who may begin a rollout.
     pub starts: Starts,
     /// Deployments that wait for a rollout slot, for the status to report it.
     pub(crate) queued: Queued,
@@ -162,8 +162,8 @@ impl Engine {
         state.ledger.clear(key);
         state.queued.ended(key);
         state.looks.forget(key);
-        let turns = state.starts.ended(key, now);
-        state.requeue(turns, now)
+        let granted = state.starts.ended(key, now);
+        state.requeue(granted, now)
     }
 }
 

@@ -14,7 +14,7 @@ pub enum Reason {
     CacheBehind,
     /// The end of a moment after its own write.
     Resting,
-    /// Its turn to begin a rollout.
+    /// A slot to begin a rollout.
     Queued,
     /// The end of its backoff after a failure.
     BackingOff,
@@ -28,7 +28,7 @@ pub enum Reason {
     StatusPaced,
     /// The end of its progress deadline.
     Deadline,
-    /// Its turn to find out what blocks its rollout.
+    /// Its time to find out what blocks its rollout.
     Look,
 }
 
@@ -109,7 +109,7 @@ pub struct Facts {
     pub rests_until: Option<Instant>,
     /// Whether all that it waits for is there, so that there is no use in resting.
     pub is_settled: bool,
-    /// When it asks again for its turn to begin a rollout, if it would begin one and has no turn.
+    /// When it asks again for a slot, if it would begin a rollout and has none.
     pub queued_until: Option<Instant>,
 }
 

@@ -106,7 +106,7 @@ impl Aim {
         }
     }
 
-    /// Whether the running set has its turn: created, or brought to its ceiling. Under Recreate it has to
+    /// Whether the running set is due: created, or brought to its ceiling. Under Recreate it has to
     /// wait for old sets to go.
     pub(crate) fn is_rolling_out(&self, moves: &Moves) -> bool {
         matches!(self.because, Because::RollingOut) && moves.shares.is_empty()

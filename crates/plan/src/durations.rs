@@ -85,7 +85,7 @@ durations! {
     /// Refused requests reduce the number of slots at most once in this time, because one stall refuses many.
     SLOTS_BREATH = Duration::from_secs(1);
     /// The time between two checks for free rollout slots.
-    TURNS_LOOK = Duration::from_millis(250);
+    SLOTS_LOOK = Duration::from_millis(250);
     /// A rollout that waits for a slot asks again after this long if nothing requeues it.
     ASK_AGAIN = Duration::from_secs(30);
     /// After a rollout has waited for a slot for this long, its status reports it (rollwright.dev only).

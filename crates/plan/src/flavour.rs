@@ -75,7 +75,7 @@ impl Flavour {
     }
 
     /// Whether the status has fields and conditions that apps/v1 has not, and events tell of its
-    /// turns.
+    /// transitions.
     #[must_use]
     pub fn has_status_extras(self) -> bool {
         self == Self::Rollwright

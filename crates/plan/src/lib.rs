@@ -76,7 +76,7 @@ pub use record::{
     Author, Authors, End, HistoryHead, ID_MAX, LastScale, Outcome, RECORD_BYTES_MAX, RECORDS_MAX, Record,
     Scaler,
 };
-pub use rollout::{Turn, turns};
+pub use rollout::{Transition, transitions};
 pub use scale::{fraction, proportion};
 pub use sets::{replica_count, scaled_under};
 pub use status::{CollisionRecord, Ours, RecentRollback, RollbackRecord, Status};
@@ -230,7 +230,7 @@ fn rolling(observed: &Observed, sets: &Sets<'_>, aim: Aim, now: Timestamp) -> Ai
     named(observed, sets, Aim { gate, ..aim }, now)
 }
 
-/// Old sets go first, then their pods; only then the running set has its turn (S7.1, S7.2).
+/// Old sets go first, then their pods; only then the running set is due (S7.1, S7.2).
 fn recreating(observed: &Observed, sets: &Sets<'_>, aim: Aim, now: Timestamp) -> Result<Aim, Ask> {
     if recreate::has_active_old(&sets.counted, &aim) {
         return Ok(aim);

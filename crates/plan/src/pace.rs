@@ -113,7 +113,7 @@ fn may_wait(write: &StatusWrite, observed: &Observed) -> bool {
     let (workload, next) = (&observed.workload, &write.status);
     keeps_records(write, observed)
         && keeps_completeness(write, observed)
-        && turns(next) == turns(&workload.status)
+        && statuses(next) == statuses(&workload.status)
         && next.ours.revision == workload.status.ours.revision
 }
 
@@ -142,6 +142,6 @@ fn tells_of_sets_alone(write: &StatusWrite, observed: &Observed) -> bool {
 }
 
 /// What a status says yes and no to.
-fn turns(status: &Status) -> BTreeMap<&str, &str> {
+fn statuses(status: &Status) -> BTreeMap<&str, &str> {
     status.conditions.iter().map(|condition| (&*condition.kind, &*condition.status)).collect()
 }

@@ -74,7 +74,7 @@ pub(crate) struct Opening<'a> {
     /// apps/v1: the revision annotation, where it is another one.
     revision: Option<String>,
     /// Whether it is told at once that the Deployment was paused or resumed.
-    is_turned: bool,
+    is_pause_reported: bool,
     /// Whether there is something to say before sets are changed.
     pub(crate) is_early: bool,
     events: Vec<Event>,
@@ -98,8 +98,8 @@ pub(crate) fn opening<'a>(
         _ => pause::noted(&observed.workload, now),
     };
     // S4.5: elsewhere upstream's reconcile conflicts with itself over a set that is out of step, and the next
-    // one goes on: the turn is told at the end, with the counters.
-    let is_turned = pause.is_some() && (aim.looks_once() || !upkeep.is_needed());
+    // one goes on: the switch is reported at the end, with the counters.
+    let is_pause_reported = pause.is_some() && (aim.looks_once() || !upkeep.is_needed());
     fold(&mut status, pause);
     if aim.heeds_requests() {
         fold(&mut status, request.edit());
@@ -114,7 +114,7 @@ pub(crate) fn opening<'a>(
     let found = declared.map(|set| announce::found(observed, &status, aim, (set, upkeep), now));
     let Announcement { revision, edit, is_early } = found.unwrap_or_default();
     fold(&mut status, edit);
-    Opening { status, revision, is_turned, is_early: is_early || is_turned, events }
+    Opening { status, revision, is_pause_reported, is_early: is_early || is_pause_reported, events }
 }
 
 fn fold(status: &mut InHand<'_>, edits: impl IntoIterator<Item = Edit>) {
@@ -157,7 +157,7 @@ struct Told<'a> {
 /// The opening, and what is to be said of names, of room, and of a set that is created.
 fn told<'a>(decisions: &Decisions<'_>, opening: Opening<'a>) -> Told<'a> {
     let Decisions { observed, now, aim, creation, history, .. } = decisions;
-    let Opening { mut status, mut revision, is_turned, mut is_early, events } = opening;
+    let Opening { mut status, mut revision, is_pause_reported, mut is_early, events } = opening;
     let names_are_over = Edit::Drop(condition::COLLISION_LIMIT_REACHED);
     let has_name = decisions.sets.declared.is_some() || collision::names(observed, *now) == Names::Free;
     if aim.needs_declared(decisions.moves) && has_name && observed.flavour.has_safeguards() {
@@ -177,11 +177,11 @@ fn told<'a>(decisions: &Decisions<'_>, opening: Opening<'a>) -> Told<'a> {
         revision = created.revision;
         is_early |= created.is_early;
         // Upstream's second status write of the reconcile conflicts with its first.
-        deviation = is_turned.then_some("S4.5");
+        deviation = is_pause_reported.then_some("S4.5");
     }
     fold(&mut status, history.spare.as_ref().map(edit));
     // What the status says of a set that is created is true only once the set is there.
-    let early = if is_turned && creation.is_none() { Due::AtOnce } else { Due::WithDeclared };
+    let early = if is_pause_reported && creation.is_none() { Due::AtOnce } else { Due::WithDeclared };
     Told { status, revision, if_create_refused, due: is_early.then_some(early), events, deviation }
 }
 

@@ -14,9 +14,9 @@ use crate::revision::Revision;
 use crate::status::Status;
 use crate::why::Why;
 
-/// A turn in the course of a rollout.
+/// A transition of a rollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Turn {
+pub enum Transition {
     /// The template got its ReplicaSet, or an older one was taken up again.
     Started,
     /// The condition Progressing became `NewReplicaSetAvailable`.
@@ -31,7 +31,7 @@ pub enum Turn {
     RolledBack,
 }
 
-impl Turn {
+impl Transition {
     /// How a rollout ends by it, if it does.
     #[must_use]
     pub fn outcome(self) -> Option<Outcome> {
@@ -51,34 +51,34 @@ impl Turn {
     }
 }
 
-/// The turns that an action brings once it has succeeded; `workload` is what it was decided from.
+/// The transitions that an action brings once it has succeeded; `workload` is what it was decided from.
 #[must_use]
-pub fn turns(workload: &Workload, action: &Action) -> Vec<Turn> {
-    let mut turns = Vec::new();
+pub fn transitions(workload: &Workload, action: &Action) -> Vec<Transition> {
+    let mut transitions = Vec::new();
     match action {
         Action::CreateReplicaSet(_) => {
-            turns.push(Turn::Started);
+            transitions.push(Transition::Started);
             if is_under_way(&workload.status) {
-                turns.push(Turn::Superseded);
+                transitions.push(Transition::Superseded);
             }
         }
         Action::UpdateReplicaSet(update) if takes_up_again(workload, update) => {
-            turns.push(Turn::Started);
+            transitions.push(Transition::Started);
             if is_under_way(&workload.status) {
-                turns.push(Turn::Cancelled);
+                transitions.push(Transition::Cancelled);
             }
             // Late is late already: no rollout fails twice.
             if reason_of(&workload.status) != Some(reason::PROGRESS_DEADLINE_EXCEEDED) {
-                turns.push(Turn::RolledBack);
+                transitions.push(Transition::RolledBack);
             }
         }
-        Action::WriteStatus(write) => turns.extend(of_status(workload, write)),
+        Action::WriteStatus(write) => transitions.extend(of_status(workload, write)),
         _ => {}
     }
-    turns
+    transitions
 }
 
-fn of_status(workload: &Workload, write: &StatusWrite) -> Option<Turn> {
+fn of_status(workload: &Workload, write: &StatusWrite) -> Option<Transition> {
     let stored = &workload.status;
     let (before, after) = (reason_of(stored), reason_of(&write.status)?);
     if before == Some(after) {
@@ -89,8 +89,8 @@ fn of_status(workload: &Workload, write: &StatusWrite) -> Option<Turn> {
         reason::NEW_REPLICA_SET_AVAILABLE if was_held(before) && is_through(stored, workload.replicas) => {
             None
         }
-        reason::NEW_REPLICA_SET_AVAILABLE => Some(Turn::Completed),
-        reason::PROGRESS_DEADLINE_EXCEEDED => Some(Turn::DeadlineExceeded),
+        reason::NEW_REPLICA_SET_AVAILABLE => Some(Transition::Completed),
+        reason::PROGRESS_DEADLINE_EXCEEDED => Some(Transition::DeadlineExceeded),
         _ => None,
     }
 }
@@ -130,12 +130,12 @@ pub(crate) fn events(workload: &Workload, write: &StatusWrite, set: Option<&str>
     let status = &write.status;
     let revision = status.ours.revision.map_or_else(String::new, |number| format!(" of revision {number}"));
     let event = match of_status(workload, write) {
-        Some(Turn::Completed) => {
+        Some(Transition::Completed) => {
             let set = set.map_or_else(String::new, |name| format!(": ReplicaSet {name} has taken over"));
             let message = format!("Rollout{revision} is complete{set}");
             Some(Event::normal(reason::NEW_REPLICA_SET_AVAILABLE, message))
         }
-        Some(Turn::DeadlineExceeded) => {
+        Some(Transition::DeadlineExceeded) => {
             let seconds = workload.progress_deadline_seconds.unwrap_or_default();
             let message = format!("Rollout{revision} has made no progress for {seconds} s: {why}");
             Some(Event::warning(reason::PROGRESS_DEADLINE_EXCEEDED, message))

@@ -17,7 +17,10 @@ const METHODS: [(&str, &str); 12] = [
     ("stored_digest", "what a dry run is compared with"),
     ("marks_sets", "whether sets carry their fingerprint, and the server is asked about those without"),
     ("set_labels", "labels of new sets beside the template's"),
-    ("has_status_extras", "whether the status has fields, and events tell of turns, that apps/v1 has not"),
+    (
+        "has_status_extras",
+        "whether the status has fields, and events tell of transitions, that apps/v1 has not",
+    ),
     ("goes_by_annotations", "where revision and rollback stand, and what comes back (S5.6, S10.1, S10.7)"),
     ("has_safeguards", "whether sets are bounded in number (NS-1, NS-2, AV-4)"),
     ("is_custom_resource", "whether definition and defaults are ours to bring (S1.1–S1.10)"),

@@ -81,9 +81,9 @@ fn what_somebody_waits_for_is_written_at_once() {
         let plan = plan_at_rest(&mut observed);
         assert_eq!(written(&plan).unwrap().observed_generation, 3, "the generation is observed");
 
-        let mut turned = half_way(flavour);
-        turned.find_mut("web-a").status.available = 1;
-        let plan = plan_at_rest(&mut turned);
+        let mut switched = half_way(flavour);
+        switched.find_mut("web-a").status.available = 1;
+        let plan = plan_at_rest(&mut switched);
         let available = written(&plan).unwrap().condition(condition::AVAILABLE).unwrap();
         assert_eq!(available.status, "False", "a condition turns");
 
@@ -251,10 +251,10 @@ fn news_that_people_wait_for_waits_for_no_more() {
         (new.status.replicas, new.status.ready, new.status.available) = (10, 10, 10);
         assert!(written(&world.plan()).unwrap().is_complete(10, 2), "the rollout is complete");
 
-        let mut turned = half_way(flavour);
-        turned.observed.options.status_held = Some(turned.now);
-        turned.find_mut("web-a").status.available = 1;
-        assert!(written(&turned.plan()).is_some(), "a condition turns");
+        let mut switched = half_way(flavour);
+        switched.observed.options.status_held = Some(switched.now);
+        switched.find_mut("web-a").status.available = 1;
+        assert!(written(&switched.plan()).is_some(), "a condition turns");
     }
 }
 

@@ -27,7 +27,7 @@ fn before_counting(view: &View, actions: &[Action], now: Timestamp) -> Vec<Statu
     if workload.progress_deadline_seconds.is_none() {
         return statuses;
     }
-    for (value, reason, message) in [turned(workload), declared(view, actions)].into_iter().flatten() {
+    for (value, reason, message) in [switched(workload), declared(view, actions)].into_iter().flatten() {
         let told = Condition::new(condition::PROGRESSING, value, reason, message, now);
         told.set_in(&mut status.conditions);
         statuses.push(status.clone());
@@ -42,7 +42,7 @@ fn reason_of(workload: &Workload) -> Option<&str> {
     workload.status.condition(condition::PROGRESSING).map(|known| known.reason.as_str())
 }
 
-fn turned(workload: &Workload) -> Option<Progressing> {
+fn switched(workload: &Workload) -> Option<Progressing> {
     match (workload.paused, reason_of(workload)) {
         (_, Some(reason::PROGRESS_DEADLINE_EXCEEDED)) | (true, Some(reason::DEPLOYMENT_PAUSED)) => None,
         (true, _) => Some(("Unknown", reason::DEPLOYMENT_PAUSED, "Deployment is paused".to_owned())),

@@ -17,9 +17,9 @@ pub(crate) mod records;
 mod recreate;
 pub(crate) mod requests;
 mod scaling;
+pub(crate) mod slots;
 mod status;
 mod surge;
-pub(crate) mod turns;
 pub(crate) mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,4 +1,4 @@
-//! The other Deployments of a run, and how the operator takes turns between all of them.
+//! The other Deployments of a run, and how the operator shares its slots among all of them.
 
 use serde::{Deserialize, Serialize};
 
@@ -143,7 +143,7 @@ fn member(dice: &mut Dice, count: u64, namespaces: u64, burst: Option<Millis>) -
         Some(burst) => {
             steps.push(Step { at: burst + dice.below(50), act: Act::Template(7) });
             if dice.percent(10) {
-                // While it may wait for its turn.
+                // While it may wait for a slot.
                 let at = burst + dice.between(50, 3000);
                 steps.push(Step { at, act: Act::Pause(true) });
                 steps.push(Step { at: at + dice.between(1000, 20_000), act: Act::Pause(false) });
@@ -169,7 +169,7 @@ fn spread(faults: &mut [Fault], dice: &mut Dice, count: u64) {
     }
 }
 
-/// What goes wrong only where there are turns, rests and rivals.
+/// What goes wrong only where there are slots, cooldowns and rivals.
 fn fleet_faults(dice: &mut Dice, count: u64, burst: Millis, end: Millis) -> Vec<Fault> {
     let mut faults = Vec::new();
     let which = u8::try_from(dice.below(count)).unwrap_or(0);

@@ -1,13 +1,14 @@
 //! Rollouts by the hundred thousand, in a cluster in memory, with every fault.
 //!
 //! One seed makes one [`Scenario`]: Deployments, what their users do, and what goes wrong. [`run`]
-//! plays it with the production planner, executor, cache, queue, turns and ledger over the store,
+//! plays it with the production planner, executor, cache, queue, slots and ledger over the store,
 //! ReplicaSet controller, kubelets and garbage collector of `crates/world`, by a virtual clock,
 //! and looks at every single write. docs/internals/simulation.md tells what is modelled and what is not.
 
 mod actor;
 pub mod chance;
 mod checks;
+mod conduct;
 pub mod coverage;
 mod engine;
 pub mod fleet;
@@ -25,7 +26,6 @@ mod subject;
 pub mod themes;
 mod troubles;
 mod truth;
-mod turns;
 mod users;
 mod view;
 
@@ -45,7 +45,7 @@ pub struct Settings {
     pub verbose: bool,
     /// Whether seeds make plain rollouts of ten pods without faults, to measure speed.
     pub plain: bool,
-    /// Whether seeds make one Deployment, and its operator knows no turns, rests and rivals.
+    /// Whether seeds make one Deployment, and its operator knows no slots, cooldowns and rivals.
     pub alone: bool,
     /// Whether every request is kept with its body.
     pub requests: bool,
@@ -136,8 +136,8 @@ fn bound(scenario: &Scenario) -> Time {
     let replicas = replicas.chain(starts).max().unwrap_or(1).max(1);
     let rounds = u64::try_from(replicas).unwrap_or(1) + 4;
     let pods = (scenario.pods.ready_max + scenario.pods.gone_max + 10_000) * MILLISECOND;
-    let turns = u64::try_from(scenario.others().len()).unwrap_or(0) * 15 * SECOND;
-    rounds * pods + 420 * SECOND + turns
+    let slots = u64::try_from(scenario.others().len()).unwrap_or(0) * 15 * SECOND;
+    rounds * pods + 420 * SECOND + slots
 }
 
 /// LV-1, and then quiet.

@@ -17,9 +17,9 @@ use plan::{Action, Event, Flavour, OwnerChange, ReplicaSet, Workload};
 use serde_json::Value;
 use world::{Object, Patch, Resource, Subresource};
 
+use crate::conduct::Told;
 use crate::history::{decode_set, is_marked, parts, workloads_of};
 use crate::subject::Which;
-use crate::turns::Told;
 use crate::view::View;
 
 /// A request on its way.

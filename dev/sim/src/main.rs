@@ -34,7 +34,7 @@ struct Arguments {
     /// Plain rollouts of ten pods without faults, to measure speed.
     #[arg(long)]
     plain: bool,
-    /// One Deployment a seed, and an operator without turns, rests and rivals.
+    /// One Deployment a seed, and an operator without slots, cooldowns and rivals.
     #[arg(long)]
     alone: bool,
     /// Lets the operator die around every write of a few scenarios.

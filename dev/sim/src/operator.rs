@@ -15,11 +15,11 @@ use ::engine::{Engine, Settings};
 use jiff::Timestamp;
 use plan::{Flavour, Workload};
 
+use crate::conduct::Conduct;
 use crate::fleet::Fleet;
 use crate::history::{History, WorkloadVersion};
 use crate::link::{Ended, Link, Sent, Shared, Surroundings, Wire, lock};
 use crate::subject::{Subject, Which, called};
-use crate::turns::Turns;
 use crate::view::View;
 
 /// One of the two watches.
@@ -59,7 +59,7 @@ pub(crate) struct Operator {
     /// How many attempts may run, and how many have begun.
     workers: usize,
     begun: u64,
-    pub(crate) turns: Turns,
+    pub(crate) conduct: Conduct,
     /// When it wants to run again, if that is arranged for.
     pub(crate) alarm: Option<u64>,
 }
@@ -94,7 +94,7 @@ impl Operator {
             running: BTreeMap::new(),
             workers: fleet.map_or(1, |fleet| fleet.workers.max(1)),
             begun: 0,
-            turns: Turns::default(),
+            conduct: Conduct::default(),
             alarm: None,
         }
     }
@@ -176,8 +176,8 @@ impl Operator {
     }
 
     /// Rollouts that wait begin, if there is room.
-    pub(crate) fn tell_turns(&self, now: Instant) {
-        self.engine.tell_turns(now);
+    pub(crate) fn grant_slots(&self, now: Instant) {
+        self.engine.grant_slots(now);
     }
 
     /// Whether a Deployment comes again by itself, or does not concern it.

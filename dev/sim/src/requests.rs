@@ -57,10 +57,10 @@ impl Engine<'_> {
         }
     }
 
-    /// An operator dies: does anybody wait for its turn?
+    /// An operator dies: does anybody wait for a slot?
     pub(crate) fn note_death(&mut self, id: u64) {
         let dying = self.operators.get(&id);
-        if dying.is_some_and(|operator| operator.turns.keys.values().any(|known| known.queued.is_some())) {
+        if dying.is_some_and(|operator| operator.conduct.keys.values().any(|known| known.queued.is_some())) {
             self.coverage.hit("takeover while queued");
         }
     }

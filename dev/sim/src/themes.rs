@@ -23,7 +23,7 @@ impl Scenario {
             recreated,
             rolled_back,
             lost_answer,
-            // Of its many ways, each needs its turn.
+            // Of its many ways, each needs a scenario.
             meddled_with,
             meddled_with,
             meddled_with,

@@ -80,7 +80,7 @@ impl Gate {
         if let Some(verdict) = self.recall(&digest) {
             return verdict;
         }
-        let _turn = self.questions.acquire().await.map_err(|_| Denied::Unknown)?;
+        let _permit = self.questions.acquire().await.map_err(|_| Denied::Unknown)?;
         // Somebody with the same token may have asked while we waited.
         if let Some(verdict) = self.recall(&digest) {
             return verdict;

@@ -37,7 +37,7 @@ struct Case {
     events: Vec<Value>,
     unread: Unread,
     budgets: Vec<Value>,
-    turn: Option<Turn>,
+    unobserved: Option<Unobserved>,
     why: Option<Why>,
 }
 
@@ -54,7 +54,7 @@ impl Case {
             events: &self.events,
             unread: self.unread,
             budgets: &self.budgets,
-            turn: self.turn,
+            unobserved: self.unobserved,
             why: Ok(self.why.unwrap_or(why)),
         })
     }
@@ -226,21 +226,21 @@ fn a_pause() {
 }
 
 /// A change that no controller has observed; the operator may have reported that it waits.
-fn unbegun(turn: Turn, place: Option<&str>) -> Diagnosis {
+fn unbegun(unobserved: Unobserved, place: Option<&str>) -> Diagnosis {
     let mut body = deployment();
     body["metadata"]["generation"] = json!(3);
     if let Some(place) = place {
         body["status"]["conditions"] =
             json!([{"type": "Progressing", "status": "Unknown", "reason": "Queued", "message": place}]);
     }
-    Case { deployment: Some(body), turn: Some(turn), ..Case::default() }.diagnosed()
+    Case { deployment: Some(body), unobserved: Some(unobserved), ..Case::default() }.diagnosed()
 }
 
 #[test]
 fn a_controller_that_does_not_run() {
     let place = "waiting in the queue for a rollout slot: 23 Deployments are before it";
     for place in [None, Some(place)] {
-        let found = unbegun(Turn::Absent, place);
+        let found = unbegun(Unobserved::Absent, place);
         is(&found, Verdict::Blocked, "NoController", "does not run", "app.kubernetes.io/name=rollwright");
     }
 }
@@ -248,17 +248,25 @@ fn a_controller_that_does_not_run() {
 #[test]
 fn a_controller_that_does_not_see_the_change() {
     let next = "kubectl get namespace shop --show-labels";
-    is(&unbegun(Turn::Unseen, None), Verdict::Blocked, "NoController", "runs, and does not see it", next);
+    is(
+        &unbegun(Unobserved::Unseen, None),
+        Verdict::Blocked,
+        "NoController",
+        "runs, and does not see it",
+        next,
+    );
 }
 
 #[test]
 fn a_rollout_that_waits_in_the_queue() {
-    let found = unbegun(Turn::Waiting, None);
+    let found = unbegun(Unobserved::Waiting, None);
     let text = "The rollout is waiting in the queue: the operator has not observed this change yet.";
     is(&found, Verdict::Waiting, "Queued", text, "kubectl rollwright status");
-    for turn in [Turn::Waiting, Turn::Unclear] {
-        let found =
-            unbegun(turn, Some("waiting in the queue for a rollout slot: 23 Deployments are before it."));
+    for unobserved in [Unobserved::Waiting, Unobserved::Unclear] {
+        let found = unbegun(
+            unobserved,
+            Some("waiting in the queue for a rollout slot: 23 Deployments are before it."),
+        );
         let text = "The rollout is waiting in the queue for a rollout slot: 23 Deployments are before it.";
         is(&found, Verdict::Waiting, "Queued", text, "kubectl rollwright status");
     }
@@ -266,7 +274,7 @@ fn a_rollout_that_waits_in_the_queue() {
 
 #[test]
 fn both_possibilities_where_nothing_shows_which() {
-    let found = unbegun(Turn::Unclear, None);
+    let found = unbegun(Unobserved::Unclear, None);
     let text = "waiting in the queue, or the operator does not run or does not see this change";
     is(&found, Verdict::Waiting, "NotObserved", text, "kubectl rollwright status");
 }

@@ -82,7 +82,7 @@ fn scaler() -> Value {
 }
 
 /// The same cluster, looked at from the other side.
-fn turned(facts: Facts) -> Facts {
+fn reversed(facts: Facts) -> Facts {
     Facts { to: Facts::other(facts.to), source: facts.target, target: facts.source, ..facts }
 }
 
@@ -168,7 +168,7 @@ fn a_dry_run_lists_every_write() {
     );
     let mut there = facts();
     run(&mut there, usize::MAX);
-    let lines = preview(turned(there)).expect("a way back");
+    let lines = preview(reversed(there)).expect("a way back");
     assert_eq!(
         lines,
         [
@@ -205,23 +205,23 @@ fn every_state_leads_on_and_back() {
     let here = {
         let mut facts = facts();
         run(&mut facts, usize::MAX);
-        let mut facts = turned(facts);
+        let mut facts = reversed(facts);
         run(&mut facts, usize::MAX);
         essence(&facts)
     };
     for stop in 0..=writes {
-        for turns in 0..=2 {
+        for switches in 0..=2 {
             for next_stop in 0..=writes + 2 {
                 let mut state = facts();
                 run(&mut state, stop);
-                for _ in 0..turns {
-                    state = turned(state);
+                for _ in 0..switches {
+                    state = reversed(state);
                     run(&mut state, next_stop);
                 }
                 let is_back = state.to == Flavour::AppsV1;
                 run(&mut state, usize::MAX);
                 let end = if is_back { &here } else { &there };
-                let case = format!("{stop} writes, {turns} turns of {next_stop}");
+                let case = format!("{stop} writes, {switches} turns of {next_stop}");
                 assert_eq!(essence(&state), *end, "{case}");
             }
         }
@@ -250,7 +250,7 @@ fn the_way_back_needs_no_operator() {
     let mut facts = facts();
     run(&mut facts, 5);
     assert_eq!(facts.current().map(|(_, holder)| holder), Some(Holder::Nobody));
-    let mut facts = turned(facts);
+    let mut facts = reversed(facts);
     loop {
         check(&facts);
         match next(&facts) {

@@ -282,7 +282,7 @@ fn a_rename_goes_on_only() {
 }
 
 #[test]
-fn another_image_waits_for_its_turn() {
+fn another_image_waits_for_the_end() {
     let mut world = World::new(true);
     world.run(8).expect("a way");
     world.image = "app:v3";

@@ -72,7 +72,7 @@ impl Fake {
         is_allowed.then_some(found)
     }
 
-    async fn turn(self, deployment: &Deployment) -> (Turn, Vec<String>) {
+    async fn unobserved(self, deployment: &Deployment) -> (Unobserved, Vec<String>) {
         let asked = Arc::new(Mutex::new(Vec::new()));
         let (fake, notes) = (Arc::new(self), Arc::clone(&asked));
         let service = tower::service_fn(move |request: http::Request<Body>| {
@@ -98,34 +98,34 @@ impl Fake {
             }
         });
         let cluster = Cluster { client: Client::new(service, "shop"), namespace: "shop".to_owned() };
-        let turn = turn(&cluster, deployment).await;
+        let unobserved = unobserved(&cluster, deployment).await;
         let mut asked = asked.lock().expect("notes").clone();
         asked.sort();
-        (turn, asked)
+        (unobserved, asked)
     }
 }
 
 const SILENT: [&str; 2] = ["09:00:00", "09:00:00"];
 
-async fn of_ours(rights: Rights, leases: Vec<Value>, written: [&'static str; 2]) -> Turn {
+async fn of_ours(rights: Rights, leases: Vec<Value>, written: [&'static str; 2]) -> Unobserved {
     let changed = deployment(Flavour::Rollwright, OPERATOR, "09:59:55");
-    Fake { rights, leases, written }.turn(&changed).await.0
+    Fake { rights, leases, written }.unobserved(&changed).await.0
 }
 
 #[tokio::test]
 async fn the_lease_is_read_by_the_servers_clock() {
     for rights in [Rights::All, Rights::View] {
-        for (holder, time, turn) in [
-            ("a", "09:59:58", Turn::Waiting),
-            ("a", "09:59:30", Turn::Absent),
-            ("", "09:59:58", Turn::Absent),
+        for (holder, time, unobserved) in [
+            ("a", "09:59:58", Unobserved::Waiting),
+            ("a", "09:59:30", Unobserved::Absent),
+            ("", "09:59:58", Unobserved::Absent),
         ] {
             let leases = vec![lease(OPERATOR, holder, time)];
-            assert_eq!(of_ours(rights, leases, SILENT).await, turn, "{holder} {time}");
+            assert_eq!(of_ours(rights, leases, SILENT).await, unobserved, "{holder} {time}");
         }
     }
     let of_shards = vec![lease(OPERATOR, "a", "09:59:58"), lease(OPERATOR, "", "09:00:00")];
-    assert_eq!(of_ours(Rights::All, of_shards, SILENT).await, Turn::Unclear);
+    assert_eq!(of_ours(Rights::All, of_shards, SILENT).await, Unobserved::Unclear);
 }
 
 #[test]
@@ -144,35 +144,35 @@ fn a_lease_is_settled_when_it_has_been_held_for_a_while() {
 #[tokio::test]
 async fn leases_of_others_say_nothing() {
     let leases = vec![lease("somebody", "a", "09:59:58")];
-    assert_eq!(of_ours(Rights::All, leases, SILENT).await, Turn::Unclear);
+    assert_eq!(of_ours(Rights::All, leases, SILENT).await, Unobserved::Unclear);
 }
 
 #[tokio::test]
 async fn without_the_right_to_see_the_lease_statuses_count() {
     let lease = || vec![lease(OPERATOR, "a", "09:59:58")];
     for rights in [Rights::Namespace, Rights::Nothing] {
-        assert_eq!(of_ours(rights, lease(), SILENT).await, Turn::Unclear);
+        assert_eq!(of_ours(rights, lease(), SILENT).await, Unobserved::Unclear);
     }
-    assert_eq!(of_ours(Rights::Namespace, lease(), ["09:59:57", "09:59:57"]).await, Turn::Waiting);
-    assert_eq!(of_ours(Rights::All, Vec::new(), ["09:00:00", "09:59:57"]).await, Turn::Waiting);
+    assert_eq!(of_ours(Rights::Namespace, lease(), ["09:59:57", "09:59:57"]).await, Unobserved::Waiting);
+    assert_eq!(of_ours(Rights::All, Vec::new(), ["09:00:00", "09:59:57"]).await, Unobserved::Waiting);
 }
 
 #[tokio::test]
 async fn a_lease_that_is_not_found_is_missing_only_to_those_who_may_see_all() {
-    for (rights, turn) in [(Rights::All, Turn::Absent), (Rights::View, Turn::Unclear)] {
+    for (rights, unobserved) in [(Rights::All, Unobserved::Absent), (Rights::View, Unobserved::Unclear)] {
         let changed = deployment(Flavour::Rollwright, OPERATOR, "09:59:00");
         let fake = Fake { rights, leases: Vec::new(), written: ["08:00:00"; 2] };
-        assert_eq!(fake.turn(&changed).await.0, turn);
+        assert_eq!(fake.unobserved(&changed).await.0, unobserved);
     }
 }
 
 #[tokio::test]
 async fn on_apps_v1_the_lease_of_who_wrote_the_status_counts() {
-    for (manager, turn) in [(CONTROLLER_MANAGER, Turn::Waiting), (OPERATOR, Turn::Absent)] {
+    for (manager, unobserved) in [(CONTROLLER_MANAGER, Unobserved::Waiting), (OPERATOR, Unobserved::Absent)] {
         let changed = deployment(Flavour::AppsV1, manager, "09:59:55");
         let leases = vec![lease(CONTROLLER_MANAGER, "a", "09:59:58"), lease(OPERATOR, "", "09:59:58")];
         let fake = Fake { rights: Rights::All, leases, written: SILENT };
-        assert_eq!(fake.turn(&changed).await.0, turn, "{manager}");
+        assert_eq!(fake.unobserved(&changed).await.0, unobserved, "{manager}");
     }
 }
 
@@ -180,7 +180,7 @@ async fn on_apps_v1_the_lease_of_who_wrote_the_status_counts() {
 async fn nothing_is_listed_whole_but_the_metadata_of_some() {
     let changed = deployment(Flavour::Rollwright, OPERATOR, "09:59:55");
     let fake = Fake { rights: Rights::Namespace, leases: Vec::new(), written: SILENT };
-    let (_, asked) = fake.turn(&changed).await;
+    let (_, asked) = fake.unobserved(&changed).await;
     assert_eq!(
         asked,
         [

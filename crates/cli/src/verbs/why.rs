@@ -78,8 +78,8 @@ async fn look(subject: &Subject, deployment: &Deployment) -> Result<Diagnosis, F
     let events = cluster.events().list(&warnings).await.map(|list| list.items);
     unread.events = events.is_err();
     let budgets = cluster.budgets().list(&ListParams::default()).await.map(|list| list.items);
-    let turn = if rollout::is_yet_to_begin(&deployment.body) {
-        Some(signs::turn(cluster, deployment).await)
+    let unobserved = if rollout::is_yet_to_begin(&deployment.body) {
+        Some(signs::unobserved(cluster, deployment).await)
     } else {
         None
     };
@@ -91,7 +91,7 @@ async fn look(subject: &Subject, deployment: &Deployment) -> Result<Diagnosis, F
         events: &events.unwrap_or_default().into_iter().map(body).collect::<Vec<_>>(),
         unread,
         budgets: &budgets.unwrap_or_default().into_iter().map(body).collect::<Vec<_>>(),
-        turn,
+        unobserved,
         why: projection::why(deployment, &sets, &pods, now),
     }))
 }

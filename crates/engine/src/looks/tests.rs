@@ -261,7 +261,7 @@ fn old_pods_are_overdue_after_their_grace_period() {
 /// Five hundred rollouts are late at once. They are looked at in the order in which they came, and requests
 /// count, not Deployments.
 #[test]
-fn all_share_five_requests_a_second_in_turn() {
+fn all_share_five_requests_a_second() {
     let mut looks = Looks::default();
     let start = Instant::now();
     let keys: Vec<Key> = (0..500).map(|number| key(&format!("web-{number:03}"))).collect();

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use plan::SetFailure;
-use plan::durations::{ASK_AGAIN, TURNS_LOOK};
+use plan::durations::{ASK_AGAIN, SLOTS_LOOK};
 
 use super::*;
 use crate::index::tests::{set, workload};
@@ -49,7 +49,7 @@ fn the_next_one_begins_when_one_is_over() {
 }
 
 #[test]
-fn namespaces_take_turns() {
+fn namespaces_take_slots_in_rotation() {
     let (mut starts, now) = (limited(1), Instant::now());
     begun(&mut starts, &["a/1", "a/2", "a/3", "a/4", "c/1", "b/1", "c/2"], now);
     let before = ["b/1", "c/1", "a/2", "c/2", "a/3", "a/4"].map(|waits| starts.before(&key(waits)));
@@ -86,8 +86,8 @@ fn one_that_waits_for_a_busy_server_is_waited_for() {
     let moved = start + STILL_AFTER / 2;
     // Its next pods are not there yet.
     assert_eq!(names(&starts.moved(&key("a/1"), moved)), [""; 0]);
-    assert_eq!(names(&starts.turns(moved + STUCK_AFTER - TURNS_LOOK)), [""; 0]);
-    assert_eq!(names(&starts.turns(moved + STUCK_AFTER)), ["a/2"]);
+    assert_eq!(names(&starts.grant(moved + STUCK_AFTER - SLOTS_LOOK)), [""; 0]);
+    assert_eq!(names(&starts.grant(moved + STUCK_AFTER)), ["a/2"]);
 }
 
 #[test]
@@ -118,18 +118,18 @@ fn who_waits_is_told_even_if_another_asks() {
     let (mut starts, start) = (limited(1), Instant::now());
     begun(&mut starts, &["a/1", "a/2", "a/3"], start);
     starts.served(&key("a/1"), start);
-    let turn = starts.ask(&key("a/3"), start + Duration::from_secs(2));
-    assert_eq!(turn, Turn { is_now: false, others: vec![key("a/2")] });
+    let grant = starts.ask(&key("a/3"), start + Duration::from_secs(2));
+    assert_eq!(grant, Grant { is_now: false, others: vec![key("a/2")] });
 }
 
 #[test]
 fn who_waits_is_told_when_nothing_moves() {
     let (mut starts, start) = (limited(2), Instant::now());
     begun(&mut starts, &["a/1", "a/2", "a/3", "b/1", "a/4"], start);
-    assert_eq!(names(&starts.turns(start + STUCK_AFTER - TURNS_LOOK)), [""; 0]);
-    assert_eq!(names(&starts.turns(start + STUCK_AFTER)), ["b/1", "a/3"]);
+    assert_eq!(names(&starts.grant(start + STUCK_AFTER - SLOTS_LOOK)), [""; 0]);
+    assert_eq!(names(&starts.grant(start + STUCK_AFTER)), ["b/1", "a/3"]);
     assert_eq!(starts.others(&key("a/3"), start + STUCK_AFTER), 1);
-    assert_eq!(names(&starts.turns(start + 2 * STUCK_AFTER)), ["a/4"]);
+    assert_eq!(names(&starts.grant(start + 2 * STUCK_AFTER)), ["a/4"]);
     assert_eq!(starts.others(&key("a/3"), start + 3 * STUCK_AFTER), 0);
 }
 
@@ -140,7 +140,7 @@ fn a_rollout_that_begins_no_more_keeps_no_other_one_waiting() {
     // It is paused while it waits.
     assert_eq!(names(&starts.declines(&key("b/1"), now)), [""; 0]);
     assert_eq!(starts.before(&key("b/1")), None);
-    // Its turn has come, and meanwhile it is paused.
+    // It got a slot, and meanwhile it is paused.
     assert_eq!(names(&starts.ended(&key("a/1"), now)), ["a/2"]);
     assert_eq!(names(&starts.declines(&key("a/2"), now)), ["a/3"]);
     // A rollout that has begun, with pods of both templates, is no start anymore either.
@@ -150,7 +150,7 @@ fn a_rollout_that_begins_no_more_keeps_no_other_one_waiting() {
 }
 
 #[test]
-fn a_deployment_that_is_deleted_while_it_waits_uses_up_no_turn() {
+fn a_deployment_that_is_deleted_while_it_waits_uses_up_no_slot() {
     let (mut starts, now) = (Starts::new(Limit::fixed(1)), Instant::now());
     begun(&mut starts, &["a/1", "a/2", "a/3"], now);
     starts.ended(&key("a/2"), now);
@@ -235,12 +235,12 @@ fn play(mut starts: Starts, lanes: usize, rollouts: usize) -> (Duration, usize) 
         assert!(now < begin + Duration::from_secs(3600), "{done} of {rollouts} are done");
         let (over, busy): (Vec<_>, _) = cluster.busy.into_iter().partition(|(until, _)| *until <= now);
         cluster.busy = busy;
-        let mut turns = starts.turns(now);
+        let mut granted = starts.grant(now);
         for (_, key) in over {
             done += 1;
-            turns.extend(starts.served(&key, now));
+            granted.extend(starts.served(&key, now));
         }
-        for key in turns {
+        for key in granted {
             assert!(begins(&mut starts, &key.to_string(), now));
             cluster.queue.push_back(key);
         }
@@ -271,14 +271,14 @@ fn slow_pods_cost_no_place() {
     let names: Vec<String> = (0..40).map(|n| format!("a/{n}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     begun(&mut starts, &names, start);
-    let (mut now, mut turns) = (start, vec![key("a/0")]);
-    while let Some(next) = turns.pop() {
+    let (mut now, mut granted) = (start, vec![key("a/0")]);
+    while let Some(next) = granted.pop() {
         assert!(begins(&mut starts, &next.to_string(), now));
         // Its pods are made, and then take their time.
-        turns.extend(starts.served(&next, now));
-        while turns.is_empty() && starts.before(&key("a/39")).is_some() {
+        granted.extend(starts.served(&next, now));
+        while granted.is_empty() && starts.before(&key("a/39")).is_some() {
             now += Duration::from_millis(1);
-            turns.extend(starts.turns(now));
+            granted.extend(starts.grant(now));
         }
     }
     // The first ones are waited for, since their pods might have been quick.

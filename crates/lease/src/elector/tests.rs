@@ -7,7 +7,7 @@ use server::{Server, candidate, seconds, two};
 #[test]
 fn a_missing_lease_is_created() {
     let (mut server, mut a) = (Server::new(), candidate("a"));
-    let sent = server.turn(&mut a, Answered);
+    let sent = server.run(&mut a, Answered);
     assert!(matches!(sent.as_slice(), [Request::Read, Request::Create(_)]), "{sent:?}");
     let record = server.record();
     assert_eq!((record.holder.as_str(), record.duration_seconds, record.transitions), ("a", 15, 0));
@@ -22,7 +22,7 @@ fn a_holder_renews_every_retry_period_by_one_request() {
     for _ in 0..5 {
         assert_eq!(a.next(server.now, server.wall, 1.0), Todo::Sleep(server.now + seconds(2)), "no jitter");
         server.advance(seconds(2));
-        let sent = server.turn(&mut a, Answered);
+        let sent = server.run(&mut a, Answered);
         assert!(matches!(sent.as_slice(), [Request::Replace { .. }]), "{sent:?}");
     }
     assert_eq!((&server.record().acquired, server.record().transitions), (&acquired, 0));
@@ -50,7 +50,7 @@ fn a_lease_is_taken_when_it_was_not_seen_to_change_for_its_duration() {
     let mut last = Vec::new();
     while !server.leads(&b) {
         server.advance(Duration::from_millis(500));
-        last = server.turn(&mut b, Answered);
+        last = server.run(&mut b, Answered);
         assert!(server.elapsed() < seconds(30), "nobody takes over");
     }
     assert!((seconds(15)..=seconds(18)).contains(&server.elapsed()), "{:?}", server.elapsed());
@@ -68,9 +68,9 @@ fn the_clock_of_the_holder_means_nothing() {
             server.advance(seconds(2));
             let right = server.wall;
             server.wall += jiff::SignedDuration::from_hours(years * 365 * 24);
-            server.turn(&mut a, Answered);
+            server.run(&mut a, Answered);
             server.wall = right;
-            server.turn(&mut b, Answered);
+            server.run(&mut b, Answered);
             assert!(server.leads(&a) && !server.leads(&b), "{years} years");
         }
     }
@@ -82,8 +82,8 @@ fn ones_own_wall_clock_may_jump() {
     for hours in [1_i64, -3, 1000, -1000] {
         server.wall += jiff::SignedDuration::from_hours(hours);
         server.advance(seconds(2));
-        server.turn(&mut b, Answered);
-        server.turn(&mut a, Answered);
+        server.run(&mut b, Answered);
+        server.run(&mut a, Answered);
         assert!(server.leads(&a) && !server.leads(&b), "{hours}");
     }
 }
@@ -94,12 +94,12 @@ fn an_old_renewal_is_waited_for_as_a_new_one() {
     let (mut server, _, _) = two();
     server.advance(seconds(3600));
     let mut c = candidate("c");
-    server.turn(&mut c, Answered);
+    server.run(&mut c, Answered);
     server.advance(Duration::from_millis(14_900));
-    server.turn(&mut c, Answered);
+    server.run(&mut c, Answered);
     assert!(!server.leads(&c));
     server.advance(seconds(3));
-    server.turn(&mut c, Answered);
+    server.run(&mut c, Answered);
     assert!(server.leads(&c));
 }
 
@@ -107,15 +107,15 @@ fn an_old_renewal_is_waited_for_as_a_new_one() {
 fn who_cannot_renew_gives_up_before_others_may_take_over() {
     let (mut server, mut a, mut b) = two();
     server.advance(Duration::from_millis(9_999));
-    server.turn(&mut a, NotCarriedOut);
+    server.run(&mut a, NotCarriedOut);
     assert!(server.leads(&a));
     server.advance(Duration::from_millis(1));
     assert!(!server.leads(&a), "the renew deadline has passed");
-    server.turn(&mut b, Answered);
+    server.run(&mut b, Answered);
     assert!(!server.leads(&b), "and the lease has not");
     // The server is back before anybody took the lease: the same holder, in a new term.
     server.advance(seconds(2));
-    server.turn(&mut a, Answered);
+    server.run(&mut a, Answered);
     assert_eq!(a.lead(server.now).map(|lead| lead.term), Some(2));
     assert_eq!(server.record().transitions, 0);
 }
@@ -138,7 +138,7 @@ fn a_stolen_lease_is_noticed_by_the_conflict() {
     let thief = Record { holder: "thief".to_owned(), transitions: 7, ..server.record().clone() };
     server.put(thief);
     server.advance(seconds(2));
-    let sent = server.turn(&mut a, Answered);
+    let sent = server.run(&mut a, Answered);
     assert!(matches!(sent.as_slice(), [Request::Replace { .. }, Request::Read]), "{sent:?}");
     assert!(!server.leads(&a));
     assert_eq!(a.holder(), Some("thief"));
@@ -149,7 +149,7 @@ fn a_conflict_over_a_label_costs_nothing() {
     let (mut server, mut a, _) = two();
     server.version += 1;
     server.advance(seconds(2));
-    let sent = server.turn(&mut a, Answered);
+    let sent = server.run(&mut a, Answered);
     assert_eq!(sent.len(), 3, "{sent:?}");
     assert_eq!(a.lead(server.now).map(|lead| (lead.term, lead.until)), Some((1, server.now + seconds(10))));
 }
@@ -160,7 +160,7 @@ fn a_label_is_no_sign_of_life() {
     for _ in 0..9 {
         server.advance(seconds(2));
         server.version += 1;
-        server.turn(&mut b, Answered);
+        server.run(&mut b, Answered);
     }
     assert!(server.leads(&b));
 }
@@ -169,11 +169,11 @@ fn a_label_is_no_sign_of_life() {
 fn a_lost_answer_of_a_renewal_is_read() {
     let (mut server, mut a, mut b) = two();
     server.advance(seconds(2));
-    server.turn(&mut a, AnswerLost);
+    server.run(&mut a, AnswerLost);
     assert_eq!(a.lead(server.now).map(|lead| lead.until), Some(server.now + seconds(8)), "not extended");
     server.advance(seconds(2));
-    server.turn(&mut b, Answered);
-    server.turn(&mut a, Answered);
+    server.run(&mut b, Answered);
+    server.run(&mut a, Answered);
     assert_eq!(a.lead(server.now).map(|lead| (lead.term, lead.until)), Some((1, server.now + seconds(10))));
     assert_eq!(server.record().transitions, 0);
 }
@@ -191,7 +191,7 @@ fn a_lost_answer_of_a_takeover_is_no_lead_until_it_is_confirmed() {
     assert_eq!(server.record().holder, "b");
     assert!(!server.leads(&b));
     server.advance(seconds(5));
-    server.turn(&mut b, Answered);
+    server.run(&mut b, Answered);
     assert!(server.leads(&b));
     assert_eq!(server.record().transitions, 1, "counted once");
 }
@@ -200,7 +200,7 @@ fn a_lost_answer_of_a_takeover_is_no_lead_until_it_is_confirmed() {
 fn of_two_that_take_it_at_once_one_gets_it() {
     let (mut server, _, mut b) = two();
     let mut c = candidate("c");
-    server.turn(&mut c, Answered);
+    server.run(&mut c, Answered);
     server.advance(seconds(20));
     let read = |elector: &mut Elector, server: &Server| {
         let Todo::Send(Request::Read) = elector.next(server.now, server.wall, 0.0) else { panic!("a read") };
@@ -208,8 +208,8 @@ fn of_two_that_take_it_at_once_one_gets_it() {
     };
     read(&mut b, &server);
     read(&mut c, &server);
-    server.turn(&mut b, Answered);
-    server.turn(&mut c, Answered);
+    server.run(&mut b, Answered);
+    server.run(&mut c, Answered);
     assert!(server.leads(&b) && !server.leads(&c));
     assert_eq!(server.record().transitions, 1);
 }
@@ -220,15 +220,15 @@ fn a_released_lease_is_taken_at_once() {
     server.advance(seconds(1));
     a.resign();
     assert!(!server.leads(&a), "from this moment on, whatever comes of the release");
-    let sent = server.turn(&mut a, Answered);
+    let sent = server.run(&mut a, Answered);
     assert!(matches!(sent.as_slice(), [Request::Read, Request::Replace { .. }]), "{sent:?}");
     let record = server.record();
     assert_eq!((record.holder.as_str(), record.duration_seconds, record.transitions), ("", 1, 0));
     assert_eq!(a.next(server.now, server.wall, 0.0), Todo::Done);
     // It is told of the release by its watch.
-    assert_eq!(server.turn(&mut b, Answered), []);
+    assert_eq!(server.run(&mut b, Answered), []);
     b.observe(server.now, server.reply());
-    server.turn(&mut b, Answered);
+    server.run(&mut b, Answered);
     assert!(server.leads(&b));
     assert_eq!(server.record().transitions, 1);
 }
@@ -243,7 +243,7 @@ fn a_renewal_under_way_does_not_undo_the_release() {
             server.carry_out(renewal.clone());
         }
         a.resign();
-        server.turn(&mut a, Answered);
+        server.run(&mut a, Answered);
         assert_eq!(server.record().holder, "");
         assert_eq!(server.carry_out(renewal), Reply::Failed, "late, and for another version");
     }
@@ -253,13 +253,13 @@ fn a_renewal_under_way_does_not_undo_the_release() {
 fn who_stands_by_takes_nothing_when_it_ends() {
     let (mut server, _, mut b) = two();
     b.resign();
-    assert_eq!(server.turn(&mut b, Answered), []);
+    assert_eq!(server.run(&mut b, Answered), []);
     // Even one whose takeover is under way only gives back.
     let (mut server, _, mut b) = two();
     server.advance(seconds(20));
     let Todo::Send(Request::Read) = b.next(server.now, server.wall, 0.0) else { panic!("a read") };
     b.resign();
-    assert_eq!(server.turn(&mut b, Answered), [Request::Read]);
+    assert_eq!(server.run(&mut b, Answered), [Request::Read]);
     assert_eq!(server.record().holder, "a");
 }
 
@@ -268,7 +268,7 @@ fn a_deleted_lease_is_made_anew() {
     let (mut server, mut a, _) = two();
     server.lease = None;
     server.advance(seconds(2));
-    server.turn(&mut a, Answered);
+    server.run(&mut a, Answered);
     assert!(server.leads(&a));
     assert_eq!(server.record().holder, "a");
 }
@@ -303,14 +303,14 @@ fn who_stands_by_looks_when_the_lease_expires() {
 fn what_a_watch_shows_is_a_sign_of_life() {
     let (mut server, mut a, mut b) = two();
     server.advance(seconds(2));
-    server.turn(&mut a, Answered);
+    server.run(&mut a, Answered);
     b.observe(server.now, server.reply());
     // Were it not for the watch, b would count from the start, or from when it reads next.
     server.advance(seconds(14));
-    server.turn(&mut b, Answered);
+    server.run(&mut b, Answered);
     assert!(!server.leads(&b));
     server.advance(seconds(1));
-    server.turn(&mut b, Answered);
+    server.run(&mut b, Answered);
     assert!(server.leads(&b));
 }
 
@@ -320,12 +320,12 @@ fn a_watch_that_lags_costs_nobody_the_lease() {
     let old = server.reply();
     for _ in 0..20 {
         server.advance(seconds(2));
-        server.turn(&mut a, Answered);
+        server.run(&mut a, Answered);
         a.observe(server.now, old.clone());
         a.observe(server.now, Reply::Missing);
-        server.turn(&mut a, Answered);
+        server.run(&mut a, Answered);
         b.observe(server.now, old.clone());
-        server.turn(&mut b, Answered);
+        server.run(&mut b, Answered);
         assert!(server.leads(&a) && !server.leads(&b));
     }
     assert_eq!(a.lead(server.now).map(|lead| lead.term), Some(1));
@@ -337,7 +337,7 @@ fn a_holder_is_told_of_a_theft_by_its_watch() {
     let thief = Record { holder: "thief".to_owned(), ..server.record().clone() };
     let shown = server.put(thief);
     a.observe(server.now, shown);
-    server.turn(&mut a, Answered);
+    server.run(&mut a, Answered);
     assert!(!server.leads(&a), "without waiting for the next renewal");
 }
 
@@ -347,11 +347,11 @@ fn a_zombie_reads_before_it_leads() {
     // a is stopped for 20 s; b takes over.
     for _ in 0..10 {
         server.advance(seconds(2));
-        server.turn(&mut b, Answered);
+        server.run(&mut b, Answered);
     }
     assert!(server.leads(&b));
     assert!(!server.leads(&a), "at its very first moment");
-    let sent = server.turn(&mut a, Answered);
+    let sent = server.run(&mut a, Answered);
     assert_eq!(sent, [Request::Read]);
     assert!(!server.leads(&a));
     assert_eq!(a.holder(), Some("b"));

@@ -84,7 +84,7 @@ fn failures_are_told_in_the_words_of_the_server() {
 }
 
 #[test]
-fn a_set_that_turns_out_to_be_ours_is_the_new_set() {
+fn a_set_that_proves_to_be_ours_is_the_new_set() {
     let late = set("a", 3).revision("1").scaled_for("3", "4");
     check("planned again with it", ours().with(late), &[&["status revision=1"], &[]]);
 }

@@ -13,7 +13,7 @@ mod recreating;
 mod reporting;
 mod rolling_back;
 mod telling;
-mod turns;
+mod transitions;
 #[path = "../world/mod.rs"]
 mod world;
 

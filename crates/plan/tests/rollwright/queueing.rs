@@ -1,7 +1,7 @@
 //! The status of a rollout that waits for a slot, and what replaces it.
 
 use plan::keys::{condition, reason};
-use plan::{Action, Flavour, Status, StatusWrite, Strategy, Turn};
+use plan::{Action, Flavour, Status, StatusWrite, Strategy, Transition};
 
 use crate::world::{Kstatus, World, ours, set, template, world};
 
@@ -19,7 +19,7 @@ fn wait(world: &mut World) {
     let write = StatusWrite::queued(observed.flavour, &observed.workload, world.now).unwrap();
     let without_conditions = |status: &Status| Status { conditions: Vec::new(), ..status.clone() };
     assert_eq!(without_conditions(&write.status), without_conditions(&observed.workload.status));
-    assert_eq!(plan::turns(&observed.workload, &Action::WriteStatus(Box::new(write.clone()))), []);
+    assert_eq!(plan::transitions(&observed.workload, &Action::WriteStatus(Box::new(write.clone()))), []);
     world.act(&Action::WriteStatus(Box::new(write)));
     world.now += jiff::SignedDuration::from_mins(15);
 }
@@ -102,13 +102,15 @@ fn a_change_that_is_taken_back_is_no_rollout() {
     world.set_template(template("a"));
     wait(&mut world);
     world.set_template(template("b"));
-    let mut turns = Vec::new();
+    let mut transitions = Vec::new();
     for _ in 0..3 {
         let plan = world.plan();
-        turns.extend(plan.actions.iter().flat_map(|it| plan::turns(&world.observed.workload, &it.action)));
+        transitions.extend(
+            plan.actions.iter().flat_map(|it| plan::transitions(&world.observed.workload, &it.action)),
+        );
         world.apply(&plan);
     }
-    assert_eq!(turns, []);
+    assert_eq!(transitions, []);
     assert_eq!(reason_of(&world, condition::PROGRESSING), Some(("True", reason::NEW_REPLICA_SET_AVAILABLE)));
     assert_eq!(world.kstatus(), Kstatus::Current);
 }
@@ -116,7 +118,7 @@ fn a_change_that_is_taken_back_is_no_rollout() {
 #[test]
 fn one_that_is_created_supersedes_only_what_was_under_way() {
     for (is_complete, expected) in
-        [(true, vec![Turn::Started]), (false, vec![Turn::Started, Turn::Superseded])]
+        [(true, vec![Transition::Started]), (false, vec![Transition::Started, Transition::Superseded])]
     {
         let mut world = complete(Flavour::Rollwright);
         if !is_complete {
@@ -128,6 +130,6 @@ fn one_that_is_created_supersedes_only_what_was_under_way() {
         let plan = world.plan();
         let created =
             plan.actions.iter().find(|it| matches!(it.action, Action::CreateReplicaSet(_))).unwrap();
-        assert_eq!(plan::turns(&world.observed.workload, &created.action), expected);
+        assert_eq!(plan::transitions(&world.observed.workload, &created.action), expected);
     }
 }

@@ -87,7 +87,7 @@ async fn look_after(node: Arc<Node>, mut updates: watch::Receiver<SlimPod>) {
     loop {
         let pod = updates.borrow_and_update().clone();
         let options = settings.borrow_and_update().clone();
-        let until = agent.turn(&node, &pod, &options).await;
+        let until = agent.work(&node, &pod, &options).await;
         tokio::select! {
             changed = updates.changed() => if changed.is_err() { return },
             changed = settings.changed() => if changed.is_err() { return },
@@ -123,7 +123,7 @@ impl Agent {
     }
 
     /// Does the next thing and says when to look again at the latest.
-    async fn turn(&mut self, node: &Node, pod: &SlimPod, options: &KubeletOptions) -> Instant {
+    async fn work(&mut self, node: &Node, pod: &SlimPod, options: &KubeletOptions) -> Instant {
         let now = Instant::now();
         self.notice(pod, now);
         let step = match decide::next(pod, &self.memory, options, now) {

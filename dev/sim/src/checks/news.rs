@@ -1,11 +1,11 @@
-//! BN-1: bad news is told at once. TU-4: a turn that was given is used.
+//! BN-1: bad news is told at once. TU-4: a slot that was granted is used.
 
 use ::engine::waits::Reason;
 use plan::{SetStatus, Workload};
 
 use crate::checks::Verdict;
+use crate::conduct::{Conduct, Known};
 use crate::engine::{MILLISECOND, Time};
-use crate::turns::{Known, Turns};
 use crate::view::View;
 
 /// For two clocks that are read one after the other.
@@ -19,8 +19,8 @@ pub(crate) fn has_lost(size: i64, before: &SetStatus, now: &SetStatus) -> bool {
 }
 
 /// A worker takes a key: not later than a worker was free after the watch brought bad news of it.
-pub(crate) fn taken_at_once(turns: &Turns, known: &Known, now: Time) -> Verdict {
-    let (Some(bad), Some(able)) = (known.bad, turns.able) else { return Ok(()) };
+pub(crate) fn taken_at_once(conduct: &Conduct, known: &Known, now: Time) -> Verdict {
+    let (Some(bad), Some(able)) = (known.bad, conduct.able) else { return Ok(()) };
     let due = bad.max(able).max(known.ended);
     if now <= due + SLACK {
         return Ok(());
@@ -51,8 +51,8 @@ pub(crate) fn promises_no_more(view: &View, workload: &Workload) -> Verdict {
     Err(format!("bad news was not told: {told:?} pods ready and available, and {ready} and {available} are"))
 }
 
-/// TU-4: an attempt has ended, and its turn had come before.
-pub(crate) fn turn_is_used(known: &Known, now: Time) -> Verdict {
+/// TU-4: an attempt has ended, and it had got a slot before.
+pub(crate) fn slot_is_used(known: &Known, now: Time) -> Verdict {
     let waits_again = known.wait.is_some_and(|wait| wait.reason == Reason::Queued);
     if known.granted.is_some_and(|until| now < until) && waits_again {
         return Err("its turn came, and it waits for its turn again".to_owned());

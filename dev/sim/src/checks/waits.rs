@@ -8,16 +8,20 @@ use plan::durations::{
 };
 
 use crate::checks::Verdict;
+use crate::conduct::{Conduct, Known, Waiting};
 use crate::engine::{MILLISECOND, Time, nanoseconds};
 use crate::subject::Which;
-use crate::turns::{Known, Turns, Waiting};
 
 /// For two clocks that are read one after the other.
 const SLACK: Time = 5 * MILLISECOND;
 
 /// A worker takes a key: not later than the end of its wait, or after news.
-pub(crate) fn taken_in_time(turns: &Turns, known: &Known, now: Time) -> Result<(), (&'static str, String)> {
-    let Some(able) = turns.able else { return Ok(()) };
+pub(crate) fn taken_in_time(
+    conduct: &Conduct,
+    known: &Known,
+    now: Time,
+) -> Result<(), (&'static str, String)> {
+    let Some(able) = conduct.able else { return Ok(()) };
     let is_late = |due: Time| due.max(able).max(known.ended) + SLACK < now;
     let (rest, burst) = (nanoseconds(REST), nanoseconds(BURST_MAX));
     // News are gathered, even if a wait or a rest ends meanwhile.

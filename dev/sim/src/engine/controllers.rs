@@ -1,4 +1,4 @@
-//! The ReplicaSet controller, the kubelets and the garbage collector, each when its turn comes.
+//! The ReplicaSet controller, the kubelets and the garbage collector, each when it is due.
 
 use world::{Key, Resource};
 

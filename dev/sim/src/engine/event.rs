@@ -40,7 +40,7 @@ pub(crate) enum Event {
     Die(u64),
     /// Another controller writes the status of a Deployment.
     Rival(Which),
-    /// An operator lets those begin whose turn has come.
+    /// An operator lets those begin that got a slot.
     Tick(u64),
 }
 

@@ -40,11 +40,11 @@ fn steps_that_follow_each_other_are_one() {
 }
 
 #[test]
-fn a_turn_is_told() {
+fn a_change_of_direction_is_told() {
     let (mut steps, now) = (Steps::default(), Instant::now());
     assert_eq!(told(steps.take(scaled("u", "up replica set web-b from 0 to 4"), now)), [""; 0]);
-    let turned = steps.take(scaled("u", "down replica set web-b from 4 to 0"), now);
-    assert_eq!(told(turned), ["Scaled up replica set web-b from 0 to 4"]);
+    let reversed = steps.take(scaled("u", "down replica set web-b from 4 to 0"), now);
+    assert_eq!(told(reversed), ["Scaled up replica set web-b from 0 to 4"]);
     // Somebody else has scaled in between.
     let jumped = steps.take(scaled("u", "down replica set web-b from 2 to 1"), now);
     assert_eq!(told(jumped), ["Scaled down replica set web-b from 4 to 0"]);

@@ -63,7 +63,7 @@ impl Server {
     }
 
     /// Lets a candidate do all that it wants to do now; returns what it sent.
-    pub(super) fn turn(&mut self, elector: &mut Elector, fate: Fate) -> Vec<Request> {
+    pub(super) fn run(&mut self, elector: &mut Elector, fate: Fate) -> Vec<Request> {
         let mut sent = Vec::new();
         while let Todo::Send(request) = elector.next(self.now, self.wall, 0.0) {
             sent.push(request.clone());
@@ -90,8 +90,8 @@ impl Server {
 /// A server, the one that leads, and one that stands by.
 pub(super) fn two() -> (Server, Elector, Elector) {
     let (mut server, mut a, mut b) = (Server::new(), candidate("a"), candidate("b"));
-    server.turn(&mut a, Fate::Answered);
-    server.turn(&mut b, Fate::Answered);
+    server.run(&mut a, Fate::Answered);
+    server.run(&mut b, Fate::Answered);
     assert!(server.leads(&a) && !server.leads(&b));
     (server, a, b)
 }

@@ -28,7 +28,7 @@ pub(crate) struct Known {
     pub(crate) is_in_work: bool,
     /// What its last attempt left it waiting for, until when, and since when.
     pub(crate) wait: Option<Waiting>,
-    /// Since when it waits for its turn, whatever else it waits for besides.
+    /// Since when it waits for a slot, whatever else it waits for besides.
     pub(crate) queued: Option<Time>,
     /// Until when it holds a slot.
     pub(crate) slot: Option<Time>,
@@ -36,11 +36,11 @@ pub(crate) struct Known {
     pub(crate) is_served: bool,
     /// Whether a set was written since it began. Before that, the pods that are there are the old template's.
     pub(crate) has_written: bool,
-    /// Whether it has waited for something else since it last waited for its turn: it may have got that meanwhile.
+    /// Whether it has waited for something else since it last waited for a slot: it may have got that meanwhile.
     pub(crate) is_detained: bool,
     /// Whether something happened since its last attempt that may have requeued it, whatever it was.
     pub(crate) is_stirred: bool,
-    /// Until when it surely has the turn that came to it, unless it is edited or fails.
+    /// Until when it surely has the slot that was granted to it, unless it is edited or fails.
     pub(crate) granted: Option<Time>,
     /// When the watches brought bad news that no attempt has begun with, and whether one that runs has some to tell.
     pub(crate) bad: Option<Time>,
@@ -75,7 +75,7 @@ pub(crate) struct Waiting {
     pub(crate) until: Time,
 }
 
-/// A rollout was let begin that had waited for its turn.
+/// A rollout was let begin that had waited for a slot.
 #[derive(Clone, Debug)]
 pub(crate) struct Grant {
     pub(crate) at: Time,
@@ -84,16 +84,16 @@ pub(crate) struct Grant {
 
 /// What one operator did.
 #[derive(Debug, Default)]
-pub(crate) struct Turns {
+pub(crate) struct Conduct {
     pub(crate) keys: BTreeMap<Which, Known>,
     pub(crate) grants: Vec<Grant>,
     /// Since when a worker is free and the caches are filled; `None` while not.
     pub(crate) able: Option<Time>,
-    /// When turns were last told, who waited then, and for how many of them there was room.
+    /// When slots were last granted, who waited then, and for how many of them there was room.
     pub(crate) told: Time,
     pub(crate) waited: BTreeSet<Which>,
     pub(crate) room: usize,
-    /// When a namespace last may have had a turn.
+    /// When a namespace last may have got a slot.
     pub(crate) used: BTreeMap<String, Time>,
     /// Versions of sets, by uid, that it read before the watch showed them, and of which Deployment they are.
     pub(crate) ahead: BTreeMap<String, (Which, u64)>,
@@ -102,7 +102,7 @@ pub(crate) struct Turns {
     pub(crate) is_ticking: bool,
 }
 
-/// Whether a reconcile from here begins a rollout for which it has to wait for its turn: there are pods, and its
+/// Whether a reconcile from here begins a rollout for which it has to wait for a slot: there are pods, and its
 /// template is another one than that of any.
 pub(crate) fn is_start(workload: &Workload, sets: &[ReplicaSet]) -> bool {
     let template = &workload.template.fingerprint;
@@ -122,9 +122,9 @@ pub(crate) fn has_pods(set: &ReplicaSet) -> bool {
 }
 
 impl Known {
-    /// Whether it waits for its turn, and for nothing else. One that has failed often is slow to hear
-    /// of its turn.
-    pub(crate) fn waits_for_turn(&self) -> bool {
+    /// Whether it waits for a slot, and for nothing else. One that has failed often is slow to hear
+    /// of its slot.
+    pub(crate) fn waits_for_slot(&self) -> bool {
         let is_quick = self.failures < FAILURES_MANY;
         !self.is_in_work && self.queued.is_some() && is_quick && self.is_waiting_for(Reason::Queued)
     }
@@ -133,12 +133,12 @@ impl Known {
         self.wait.is_some_and(|wait| wait.reason == reason)
     }
 
-    /// An attempt begins. Who waits for its turn, and for nothing else, is taken before the end of its wait only
-    /// if something has happened, or if its turn has come.
+    /// An attempt begins. Who waits for a slot, and for nothing else, is taken before the end of its wait only
+    /// if something has happened, or if it got a slot.
     pub(crate) fn taken(&mut self, now: Time) {
         let waits = self.wait.filter(|wait| wait.reason == Reason::Queued && now < wait.until);
         if let Some(wait) = waits.filter(|_| !self.is_stirred) {
-            // Its turn came after that, and is over when it was not used for so long.
+            // The slot came after that, and is over when it was not used for so long.
             self.granted = Some(wait.since + nanoseconds(STUCK_AFTER));
         }
         (self.is_in_work, self.is_stirred) = (true, false);
@@ -189,7 +189,7 @@ impl Known {
     }
 }
 
-impl Turns {
+impl Conduct {
     pub(crate) fn of(&mut self, which: Which) -> &mut Known {
         self.keys.entry(which).or_default()
     }
@@ -199,11 +199,11 @@ impl Turns {
         self.able = if is_able { self.able.or(Some(now)) } else { None };
     }
 
-    /// How many hold a slot, and how many may: who waits for its turn and now for something else
+    /// How many hold a slot, and how many may: who waits for a slot and now for something else
     /// may have been given one meanwhile.
     pub(crate) fn holders(&self, now: Time) -> usize {
         let holds = |known: &&Known| {
-            known.slot.is_some_and(|until| until > now) || (known.queued.is_some() && !known.waits_for_turn())
+            known.slot.is_some_and(|until| until > now) || (known.queued.is_some() && !known.waits_for_slot())
         };
         self.keys.values().filter(holds).count()
     }
@@ -214,7 +214,7 @@ impl Turns {
         self.keys.iter().find(|(_, known)| is_over(known)).map(|(which, known)| (*which, known))
     }
 
-    /// Places whose time was over when turns were last told are others' now, if somebody has waited since:
+    /// Places whose time was over when slots were last granted are others' now, if somebody has waited since:
     /// who writes again does so without one.
     pub(crate) fn give_away(&mut self) {
         let is_able = self.able.is_some_and(|since| since <= self.told);
@@ -225,16 +225,16 @@ impl Turns {
         }
     }
 
-    /// An attempt begins that may use up the turn of its namespace.
+    /// An attempt begins that may use up the slot of its namespace.
     pub(crate) fn may_use(&mut self, which: Which, namespace: &str, now: Time) {
         if self.of(which).queued.is_some() {
             self.used.insert(namespace.to_owned(), now);
         }
     }
 
-    /// Those who wait for their turn and for nothing else.
+    /// Those who wait for a slot and for nothing else.
     pub(crate) fn queued(&self) -> BTreeSet<Which> {
-        self.keys.iter().filter(|(_, known)| known.waits_for_turn()).map(|(which, _)| *which).collect()
+        self.keys.iter().filter(|(_, known)| known.waits_for_slot()).map(|(which, _)| *which).collect()
     }
 
     /// Whether the sets of a Deployment have all their pods, as far as its watch has shown up to a version. Not

@@ -2,13 +2,13 @@
 
 use ::engine::next::{Next, Scheduled};
 use ::engine::waits::Reason;
-use plan::durations::TURNS_LOOK;
+use plan::durations::SLOTS_LOOK;
 use plan::keys::reason;
 use plan::{Why, Workload};
 use world::Resource;
 
 use super::{Grant, Waiting, is_start};
-use crate::checks::{news, turns, waits};
+use crate::checks::{news, slots, waits};
 use crate::engine::{Engine, Event, MILLISECOND, Time, nanoseconds};
 use crate::fleet::Fleet;
 use crate::link::{Decided, Decision, Ended, Reply, Request, Sent};
@@ -60,7 +60,7 @@ impl Engine<'_> {
         let now = self.now;
         if let Some(operator) = self.operators.get_mut(&id).filter(|_| self.scenario.fleet.is_some()) {
             let is_able = operator.may_start();
-            operator.turns.is_able(is_able, now);
+            operator.conduct.is_able(is_able, now);
         }
     }
 
@@ -71,17 +71,17 @@ impl Engine<'_> {
             return;
         };
         let namespace = self.subjects.get(of).map_or("", |subject| &subject.namespace);
-        operator.turns.may_use(of, namespace, now);
-        let known = operator.turns.of(of).clone();
-        let verdict = waits::taken_in_time(&operator.turns, &known, now);
-        let at_once = news::taken_at_once(&operator.turns, &known, now);
-        let known = operator.turns.of(of);
+        operator.conduct.may_use(of, namespace, now);
+        let known = operator.conduct.of(of).clone();
+        let verdict = waits::taken_in_time(&operator.conduct, &known, now);
+        let at_once = news::taken_at_once(&operator.conduct, &known, now);
+        let known = operator.conduct.of(of);
         known.taken(now);
         self.violates(of, verdict);
         self.violates(of, at_once.map_err(|text| ("BN-1", text)));
     }
 
-    /// An attempt has come to where it asks for its turn.
+    /// An attempt has come to where it asks for a slot.
     fn saw_asking(&mut self, id: u64, of: Which) {
         let now = self.now;
         let Some(truth) = self.subjects.get(of).map(|subject| &subject.truth) else { return };
@@ -89,8 +89,8 @@ impl Engine<'_> {
         let uid = truth.workload.as_ref().map(|workload| workload.uid.as_str()).unwrap_or_default();
         let has_pods = truth.owned().all(|owned| super::has_pods(&owned.set));
         let through = operator.sets.version;
-        if has_pods && operator.turns.shows_pods(of, uid, through) {
-            operator.turns.of(of).served(now);
+        if has_pods && operator.conduct.shows_pods(of, uid, through) {
+            operator.conduct.of(of).served(now);
         }
     }
 
@@ -105,7 +105,7 @@ impl Engine<'_> {
                 self.coverage.hit("rival");
                 let now = self.now;
                 if let Some(operator) = self.operators.get_mut(&id) {
-                    operator.turns.of(of).heard = now;
+                    operator.conduct.of(of).heard = now;
                 }
             }
         }
@@ -114,7 +114,7 @@ impl Engine<'_> {
     fn saw_begin(&mut self, id: u64, of: Which, attempt: u64, starts: bool) {
         let (now, namespace) = (self.now, self.subjects.get(of).map(|subject| subject.namespace.clone()));
         let Some(operator) = self.operators.get_mut(&id) else { return };
-        let known = operator.turns.of(of);
+        let known = operator.conduct.of(of);
         let verdict = waits::nothing_in_doubt(known, attempt);
         // It may have been let begin long before, while it waited for something else.
         let had_waited = known.queued.take().is_some() && !std::mem::take(&mut known.is_detained);
@@ -123,7 +123,7 @@ impl Engine<'_> {
         }
         if starts && had_waited {
             self.coverage.hit("granted");
-            operator.turns.grants.push(Grant { at: now, namespace: namespace.unwrap_or_default() });
+            operator.conduct.grants.push(Grant { at: now, namespace: namespace.unwrap_or_default() });
         }
         self.checks.fail("LD-1", verdict);
     }
@@ -144,8 +144,8 @@ impl Engine<'_> {
         self.trace.say(|| format!("{now_in_ms:>8} ms operator {id}: attempt at {of} ended: {wait:?}"));
         let Some(operator) = self.operators.get_mut(&id) else { return };
         let shown = (operator.workloads.version, operator.sets.version);
-        operator.turns.may_use(of, &namespace, now);
-        let known = operator.turns.of(of);
+        operator.conduct.may_use(of, &namespace, now);
+        let known = operator.conduct.of(of);
         known.is_in_work = false;
         known.ended = now;
         known.wait = wait.map(|(reason, until)| Waiting { reason, since: now, until });
@@ -178,13 +178,13 @@ impl Engine<'_> {
             }
         }
         let verdict = known.wait.map_or(Ok(()), |wait| waits::has_a_reason(known, shown, &wait));
-        let is_used = news::turn_is_used(known, now);
+        let is_used = news::slot_is_used(known, now);
         let is_queued = wait.is_some_and(|(reason, _)| reason == Reason::Queued);
         if is_queued {
             known.queued = known.queued.or(Some(now));
         }
         known.is_detained = known.queued.is_some() && !is_queued;
-        if gave_back && operator.turns.keys.values().any(|known| known.queued.is_some()) {
+        if gave_back && operator.conduct.keys.values().any(|known| known.queued.is_some()) {
             self.coverage.hit("slot given back");
         }
         if is_queued {
@@ -199,7 +199,7 @@ impl Engine<'_> {
     /// The key of a Deployment that is gone is forgotten by its attempt.
     pub(crate) fn saw_forgotten(&mut self, id: u64, of: Which) {
         if let Some(operator) = self.operators.get_mut(&id) {
-            let known = operator.turns.of(of);
+            let known = operator.conduct.of(of);
             (known.slot, known.queued, known.granted) = (None, None, None);
             known.doubts.clear();
         }
@@ -220,9 +220,9 @@ impl Engine<'_> {
             Ok(_) => {
                 let reads = !sent.request.is_write() || sent.decision.is_none() || is_mark(sent);
                 if reads {
-                    operator.turns.ahead.extend(sets);
+                    operator.conduct.ahead.extend(sets);
                 }
-                let known = operator.turns.of(of);
+                let known = operator.conduct.of(of);
                 if sent.request.is_write() {
                     match sent.request {
                         Request::Patch {
@@ -239,7 +239,7 @@ impl Engine<'_> {
             }
             Err(refusal) => refusal,
         };
-        let known = operator.turns.of(of);
+        let known = operator.conduct.of(of);
         if refusal.code == 404 {
             looked_at(known, &sent.request, version);
         }
@@ -262,50 +262,51 @@ impl Engine<'_> {
         }
     }
 
-    /// Turns are told, and the next time is arranged for, as long as somebody waits.
+    /// Slots are granted, and the next time is arranged for, as long as somebody waits.
     fn tick_on(&mut self, id: u64) {
-        let look = nanoseconds(TURNS_LOOK);
-        let Some(operator) = self.operators.get_mut(&id).filter(|operator| !operator.turns.is_ticking) else {
+        let look = nanoseconds(SLOTS_LOOK);
+        let Some(operator) = self.operators.get_mut(&id).filter(|operator| !operator.conduct.is_ticking)
+        else {
             return;
         };
-        operator.turns.is_ticking = true;
+        operator.conduct.is_ticking = true;
         let due = (self.now / look + 1) * look;
         self.at(due, Event::Tick(id));
     }
 
-    /// Turns are told: [`Engine::tell_turns`](::engine::Engine::tell_turns), every quarter of a second.
+    /// Slots are granted: [`Engine::grant_slots`](::engine::Engine::grant_slots), every quarter of a second.
     pub(crate) fn tick(&mut self, id: u64) {
         let (now, at) = (self.now, self.instant());
         let limit = self.scenario.fleet.as_ref().map_or(1, Fleet::least);
         let subjects = &self.subjects;
         let Some(operator) = self.operators.get_mut(&id) else { return };
-        operator.turns.is_ticking = false;
-        let kept = turns::kept_waiting(&operator.turns, limit, now);
-        let in_turn = turns::take_turns(&operator.turns, now, |which| {
+        operator.conduct.is_ticking = false;
+        let kept = slots::kept_waiting(&operator.conduct, limit, now);
+        let in_rotation = slots::rotate(&operator.conduct, now, |which| {
             subjects.get(which).map(|subject| subject.namespace.as_str())
         });
-        operator.tell_turns(at);
-        operator.turns.give_away();
-        operator.turns.told = now;
-        operator.turns.waited = operator.turns.queued();
-        operator.turns.room = limit.saturating_sub(operator.turns.holders(now));
-        let turns = &operator.turns;
+        operator.grant_slots(at);
+        operator.conduct.give_away();
+        operator.conduct.told = now;
+        operator.conduct.waited = operator.conduct.queued();
+        operator.conduct.room = limit.saturating_sub(operator.conduct.holders(now));
+        let conduct = &operator.conduct;
         let text = || {
             let slots =
-                turns.keys.iter().filter_map(|(which, known)| Some((which, known.slot? / MILLISECOND)));
+                conduct.keys.iter().filter_map(|(which, known)| Some((which, known.slot? / MILLISECOND)));
             let slots: Vec<_> = slots.collect();
             format!(
-                "{:>8} ms operator {id}: turns; {:?} wait, slots until {slots:?}",
+                "{:>8} ms operator {id}: slots; {:?} wait, slots until {slots:?}",
                 now / MILLISECOND,
-                turns.queued()
+                conduct.queued()
             )
         };
         self.trace.say(text);
-        let is_waiting = operator.turns.keys.values().any(|known| known.queued.is_some());
+        let is_waiting = operator.conduct.keys.values().any(|known| known.queued.is_some());
         if let Some((check, text)) = kept {
             self.checks.fail(check, Err(text));
         }
-        self.checks.fail("TU-3", in_turn);
+        self.checks.fail("TU-3", in_rotation);
         self.nobody_is_forgotten(id);
         if is_waiting {
             self.tick_on(id);
@@ -326,7 +327,7 @@ impl Engine<'_> {
         for (which, subject) in self.subjects.iter().enumerate() {
             let Some(workload) = &subject.truth.workload else { continue };
             let (of_workload, of_sets) = subject.truth.changed;
-            let known = operator.turns.keys.get(&which);
+            let known = operator.conduct.keys.get(&which);
             let has_given_up = known.is_some_and(|known| known.has_given_up);
             let is_shown = of_workload <= shown.0 && of_sets <= shown.1;
             if is_shown && !has_given_up {

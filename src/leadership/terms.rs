@@ -14,8 +14,8 @@ use tracing::info;
 use crate::reconcile::controller::Controller;
 use crate::watch::caches::{self, Cache};
 
-/// Takes turns with the other replicas, until the task is dropped.
-pub(crate) async fn take_turns(controller: Arc<Controller>, caches: Vec<Cache>) {
+/// Leads and stands by in alternation with the other replicas, until the task is dropped.
+pub(crate) async fn lead_and_stand_by(controller: Arc<Controller>, caches: Vec<Cache>) {
     caches::all_filled(&caches).await;
     loop {
         let term = controller.leadership.won().await;

@@ -15,22 +15,22 @@ impl Operator {
     /// Its watch brought a version of a set. True if it is bad news.
     fn saw_set(&mut self, entry: &SetVersion, now: Time) -> bool {
         let uid = &entry.set.uid;
-        let is_known = self.turns.ahead.get(uid).is_some_and(|(_, known)| *known >= entry.version);
+        let is_known = self.conduct.ahead.get(uid).is_some_and(|(_, known)| *known >= entry.version);
         // What becomes of a set that has left the watch is not shown.
         let (before, is_shown) = if entry.is_deleted || !entry.is_marked {
-            let before = self.turns.sets.remove(uid);
+            let before = self.conduct.sets.remove(uid);
             let is_shown = before.is_some();
             (before, is_shown)
         } else {
-            (self.turns.sets.insert(uid.clone(), entry.set.clone()), true)
+            (self.conduct.sets.insert(uid.clone(), entry.set.clone()), true)
         };
         let owner = entry.set.controller_uid.as_deref();
         let Some(of) = owner.and_then(|uid| self.owner(uid)) else {
             // It may be news for anybody.
-            self.turns.keys.values_mut().for_each(|known| known.is_stirred = true);
+            self.conduct.keys.values_mut().for_each(|known| known.is_stirred = true);
             return false;
         };
-        let known = self.turns.of(of);
+        let known = self.conduct.of(of);
         known.is_stirred = true;
         if !is_shown || is_known {
             return false;
@@ -57,7 +57,7 @@ impl Engine<'_> {
         match watch {
             Watch::Workloads => {
                 for entry in self.history.workloads_after(after) {
-                    let known = operator.turns.of(called(&entry.workload.name));
+                    let known = operator.conduct.of(called(&entry.workload.name));
                     known.hears(now);
                     known.granted = None;
                     if entry.by_rival {
@@ -78,14 +78,14 @@ impl Engine<'_> {
         let Some(operator) = self.operators.get_mut(&id).filter(|_| self.scenario.fleet.is_some()) else {
             return;
         };
-        of.iter().for_each(|which| operator.turns.of(*which).is_stirred = true);
+        of.iter().for_each(|which| operator.conduct.of(*which).is_stirred = true);
     }
 
     /// An attempt is over: has it told the bad news that it was begun with?
     pub(super) fn saw_bad_news_told(&mut self, id: u64, ended: &Ended) {
         let is_alone = self.operators.len() == 1;
         let Some(operator) = self.operators.get_mut(&id) else { return };
-        let known = operator.turns.of(ended.of);
+        let known = operator.conduct.of(ended.of);
         let mut verdict = news::holds_nothing(known);
         // Its counters may be left to the next reconcile, which sees what became of the sets.
         let writes = |outcome: &Outcome| outcome.writes > usize::from(outcome.wrote_status);
@@ -120,11 +120,11 @@ impl Engine<'_> {
         };
         if watch == Watch::Sets {
             let listed = self.history.sets_at(version).into_iter();
-            operator.turns.sets = listed.map(|entry| (entry.set.uid.clone(), entry.set.clone())).collect();
+            operator.conduct.sets = listed.map(|entry| (entry.set.uid.clone(), entry.set.clone())).collect();
             return;
         }
         for entry in self.history.workloads_at(version) {
-            let known = operator.turns.of(called(&entry.workload.name));
+            let known = operator.conduct.of(called(&entry.workload.name));
             known.hears(now);
             known.granted = None;
             // A list shows a rival's status under an edit that came after it.

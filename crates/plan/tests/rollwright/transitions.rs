@@ -1,9 +1,9 @@
-//! Which turns of a rollout the planner tells, and that each is told once.
+//! Which transitions of a rollout the planner reports, and that each is reported once.
 
 use jiff::SignedDuration;
 use plan::keys::{REVISION_HISTORY, reason};
 use plan::{Event, Flavour};
-use plan::{Turn, turns};
+use plan::{Transition, transitions};
 
 use crate::world::{World, set, template, world};
 
@@ -17,9 +17,9 @@ impl Story {
     /// Its first rollout is complete.
     fn complete(flavour: Flavour) -> Self {
         let mut story = Self::new(flavour, Some(600));
-        assert_eq!(story.reconcile(), [Turn::Started]);
+        assert_eq!(story.reconcile(), [Transition::Started]);
         story.pods_come();
-        assert_eq!(story.rest(), [Turn::Completed]);
+        assert_eq!(story.rest(), [Transition::Completed]);
         story
     }
 
@@ -29,17 +29,17 @@ impl Story {
     }
 
     /// One reconcile that is carried out as a whole.
-    fn reconcile(&mut self) -> Vec<Turn> {
+    fn reconcile(&mut self) -> Vec<Transition> {
         let plan = self.world.plan();
         let before = self.world.observed.workload.clone();
         self.events = plan.actions.iter().flat_map(|planned| planned.events.clone()).collect();
         self.events.retain(|event| event.reason != reason::SCALING_REPLICA_SET);
         self.world.apply(&plan);
-        plan.actions.iter().flat_map(|planned| turns(&before, &planned.action)).collect()
+        plan.actions.iter().flat_map(|planned| transitions(&before, &planned.action)).collect()
     }
 
     /// Reconciles, and pods that do as they are told, until nothing is left to do.
-    fn rest(&mut self) -> Vec<Turn> {
+    fn rest(&mut self) -> Vec<Transition> {
         let mut all = Vec::new();
         let mut events = Vec::new();
         for _ in 0..20 {
@@ -81,7 +81,7 @@ fn a_rollout_starts_and_completes_once() {
         let mut story = Story::complete(flavour);
         assert_eq!(story.rest(), []);
         story.write("b");
-        assert_eq!(story.rest(), [Turn::Started, Turn::Completed], "{flavour:?}");
+        assert_eq!(story.rest(), [Transition::Started, Transition::Completed], "{flavour:?}");
         let set = story.world.observed.sets.iter().find(|set| set.size > 0).unwrap().name.clone();
         let message = format!("Rollout of revision 2 is complete: ReplicaSet {set} has taken over");
         let told = [("NewReplicaSetAvailable", message.as_str())];
@@ -95,10 +95,10 @@ fn a_template_that_comes_too_soon_supersedes_the_one_before() {
     for flavour in BOTH {
         let mut story = Story::complete(flavour);
         story.write("b");
-        assert_eq!(story.reconcile(), [Turn::Started]);
+        assert_eq!(story.reconcile(), [Transition::Started]);
         story.write("c");
-        assert_eq!(story.reconcile(), [Turn::Started, Turn::Superseded], "{flavour:?}");
-        assert_eq!(story.rest(), [Turn::Completed]);
+        assert_eq!(story.reconcile(), [Transition::Started, Transition::Superseded], "{flavour:?}");
+        assert_eq!(story.rest(), [Transition::Completed]);
     }
 }
 
@@ -109,14 +109,19 @@ fn an_earlier_template_rolls_back_what_was_under_way_or_through() {
             let mut story = Story::complete(flavour);
             story.write("b");
             if is_through {
-                assert_eq!(story.rest(), [Turn::Started, Turn::Completed]);
+                assert_eq!(story.rest(), [Transition::Started, Transition::Completed]);
             } else {
-                assert_eq!(story.reconcile(), [Turn::Started]);
+                assert_eq!(story.reconcile(), [Transition::Started]);
                 story.pods_come();
                 assert_eq!(story.reconcile(), []);
             }
             story.write("a");
-            let mut expected = vec![Turn::Started, Turn::Cancelled, Turn::RolledBack, Turn::Completed];
+            let mut expected = vec![
+                Transition::Started,
+                Transition::Cancelled,
+                Transition::RolledBack,
+                Transition::Completed,
+            ];
             if is_through {
                 expected.remove(1);
             }
@@ -131,9 +136,9 @@ fn a_missed_deadline_counts_once_and_not_again_as_rolled_back_or_superseded() {
         for (next, starts) in [("a", true), ("c", true), ("b", false)] {
             let mut story = Story::complete(flavour);
             story.write("b");
-            assert_eq!(story.reconcile(), [Turn::Started]);
+            assert_eq!(story.reconcile(), [Transition::Started]);
             story.waits(601);
-            assert_eq!(story.reconcile(), [Turn::DeadlineExceeded], "{flavour:?}");
+            assert_eq!(story.reconcile(), [Transition::DeadlineExceeded], "{flavour:?}");
             if flavour == Flavour::Rollwright {
                 let told = story.told();
                 let [(reason, message)] = told.as_slice() else { panic!("{told:?}") };
@@ -149,7 +154,7 @@ fn a_missed_deadline_counts_once_and_not_again_as_rolled_back_or_superseded() {
                 story.write(next);
             }
             story.pods_come();
-            let expected = [Turn::Started, Turn::Completed];
+            let expected = [Transition::Started, Transition::Completed];
             assert_eq!(story.rest(), expected[usize::from(!starts)..], "{flavour:?}, then {next}");
         }
     }
@@ -166,20 +171,20 @@ fn to_pause_and_resume_completes_only_what_was_left_to_do() {
         assert_eq!(story.rest(), [], "{flavour:?}: nothing was rolled out");
         assert_eq!(story.told(), []);
         story.write("b");
-        assert_eq!(story.reconcile(), [Turn::Started]);
+        assert_eq!(story.reconcile(), [Transition::Started]);
         pause(&mut story, true);
         assert_eq!(story.reconcile(), []);
         pause(&mut story, false);
-        assert_eq!(story.rest(), [Turn::Completed], "{flavour:?}: it was under way");
+        assert_eq!(story.rest(), [Transition::Completed], "{flavour:?}: it was under way");
     }
 }
 
 #[test]
 fn without_a_deadline_only_the_start_shows() {
     let mut story = Story::new(Flavour::Rollwright, None);
-    assert_eq!(story.rest(), [Turn::Started]);
+    assert_eq!(story.rest(), [Transition::Started]);
     story.write("b");
-    assert_eq!(story.rest(), [Turn::Started]);
+    assert_eq!(story.rest(), [Transition::Started]);
     assert_eq!(story.told(), []);
 }
 
@@ -189,6 +194,6 @@ fn a_raised_revision_of_the_current_set_is_no_rollback() {
     let mut story = Story::new(Flavour::Rollwright, Some(600));
     story.world = story.world.with(set("b", 0).revision("5")).with(set("a", 3).revision("3"));
     story.world.observed.workload.status.ours.revision = Some(3);
-    assert!(!story.rest().contains(&Turn::RolledBack));
+    assert!(!story.rest().contains(&Transition::RolledBack));
     assert_eq!(story.world.find("web-a").annotations.get(REVISION_HISTORY).map(String::as_str), Some("3"));
 }

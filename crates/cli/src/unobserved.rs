@@ -50,7 +50,7 @@ pub(crate) struct Signs {
 
 /// Why the controller has not observed a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Turn {
+pub(crate) enum Unobserved {
     /// The controller is alive and will reconcile it.
     Waiting,
     /// The controller is alive and has nothing else to do, so it does not see this change.
@@ -61,7 +61,7 @@ pub(crate) enum Turn {
     Unclear,
 }
 
-impl Turn {
+impl Unobserved {
     /// The state that the signs show.
     pub(crate) fn of(signs: &Signs) -> Self {
         let is_older = |time: Timestamp, limit| signs.now.duration_since(time).unsigned_abs() > limit;
