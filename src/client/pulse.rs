@@ -54,7 +54,7 @@ impl Pulse {
     }
 
     /// For how long the server still wants to be spared.
-    pub(crate) fn rest(&self) -> Duration {
+    pub(crate) fn patience(&self) -> Duration {
         let until = *self.spared_until.lock().unwrap_or_else(PoisonError::into_inner);
         until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()))
     }

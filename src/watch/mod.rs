@@ -139,7 +139,7 @@ pub(crate) async fn watch<O, S>(
 /// Waits before the next attempt: what the server asks for in any case, and the rest unless somebody
 /// needs a list.
 async fn pause(delay: Duration, pulse: &Pulse, orders: &mut Orders) {
-    let asked = pulse.rest().min(BACKOFF_MAX);
+    let asked = pulse.patience().min(BACKOFF_MAX);
     tokio::time::sleep(asked).await;
     tokio::select! {
         () = tokio::time::sleep(delay.saturating_sub(asked)) => {}

@@ -23,7 +23,7 @@ async fn requests_are_as_recorded() {
     for flavour in BOTH {
         rollouts(flavour, &mut figures).await;
         slow_pods(flavour, &mut figures).await;
-        rest(flavour, &mut figures).await;
+        at_rest(flavour, &mut figures).await;
     }
     match record::settle(&record::path(), "operator", &figures, record::is_update()) {
         Ok(text) => print!("{text}"),
@@ -85,7 +85,7 @@ async fn slow_pods(flavour: Flavour, figures: &mut Figures) {
     }
 }
 
-async fn rest(flavour: Flavour, figures: &mut Figures) {
+async fn at_rest(flavour: Flavour, figures: &mut Figures) {
     let rig = Rig::new(flavour);
     let names: Vec<String> = (0..DEPLOYMENTS).map(|number| format!("web-{number}")).collect();
     for name in &names {

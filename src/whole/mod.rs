@@ -259,7 +259,7 @@ async fn connections_that_are_open_and_dead() {
 
 /// The server asks for rest, and gets it; the others are not held up.
 #[tokio::test(start_paused = true)]
-async fn a_server_that_asks_for_rest() {
+async fn a_server_that_asks_to_be_spared() {
     let rig = up(Flavour::Rollwright).await;
     rig.create("other", 2, "app:v1").await;
     rig.settle("other", SOON).await;

@@ -55,7 +55,7 @@ async fn handover(world: World) -> Outcome {
     for (round, sizes) in [(2, [8, 5]), (3, [7, 4])] {
         let image = format!("app:v{round}");
         set_off(&world, &image).await?;
-        let at_rest = resting(&world).await?;
+        let at_rest = settled_sets(&world).await?;
         for (guard, size) in [(Guard::Ours, sizes[0]), (Guard::Upstream, sizes[1])] {
             still_under_way(&world, &image).await?;
             for name in SCALING {
@@ -65,7 +65,7 @@ async fn handover(world: World) -> Outcome {
             change(&world, guard).await?;
             // Each rollout takes at least one more step under the new guard.
             advance(&world, &image, guard, changed).await?;
-            same("the sets of those that rest", resting(&world).await?, at_rest.clone())?;
+            same("the sets of those that rest", settled_sets(&world).await?, at_rest.clone())?;
         }
         for name in ROLLING.iter().chain(&SCALING).chain(&WAITING) {
             world.complete(name).await?;
@@ -238,7 +238,7 @@ async fn wait_size(world: &World, name: &str, image: &str, size: i64) -> Outcome
 }
 
 /// Names, sizes and revisions of the sets of those that nobody should touch.
-async fn resting(world: &World) -> Outcome<Vec<(String, i64, i64)>> {
+async fn settled_sets(world: &World) -> Outcome<Vec<(String, i64, i64)>> {
     let sets = world.sets().await?;
     let names = SETTLED.iter().chain(&PAUSED).chain(&STUCK);
     Ok(names

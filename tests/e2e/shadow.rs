@@ -157,8 +157,8 @@ async fn shadow_churn(world: World) -> Outcome {
     let told = shadow.told();
     ensure(report["compared"].as_i64() >= Some(size.writes), "enough writes", &report)?;
     ensure(report["agreement"].as_f64() >= Some(AGREEMENT), &told, &report)?;
-    let rests = &report["atRest"];
-    ensure(rests["looks"].as_u64() > Some(0) && rests["looks"] == rests["agreed"], &told, &report)?;
+    let at_rest = &report["atRest"];
+    ensure(at_rest["looks"].as_u64() > Some(0) && at_rest["looks"] == at_rest["agreed"], &told, &report)?;
     for kind in ["missed", "no-author", "unreadable"] {
         ensure(report["ignored"].get(kind).is_none(), &format!("nothing {kind}"), &report)?;
     }

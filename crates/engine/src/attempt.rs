@@ -123,10 +123,10 @@ impl<P: Port> Attempt<'_, P> {
             granted.extend(state.starts.declines(key, now));
         }
         // Bad news may come again after a write: the status was refused, say.
-        let may_rest = settings.rests && !state.queue.is_hurried(key);
-        let rests_until = state.queue.rests_until(key, now).filter(|_| may_rest);
+        let may_cool_down = settings.cooldowns && !state.queue.is_hurried(key);
+        let cooldown_until = state.queue.cooldown_until(key, now).filter(|_| may_cool_down);
         let is_settled = sets.iter().all(ReplicaSet::is_settled);
-        let facts = Facts { rests_until, is_settled, ..Facts::at(now) };
+        let facts = Facts { cooldown_until, is_settled, ..Facts::at(now) };
         let mut standing = facts.standing();
         if standing == Standing::Now && begins {
             let grant = state.starts.ask(key, now);
@@ -134,7 +134,7 @@ impl<P: Port> Attempt<'_, P> {
             let queued_until = (!grant.is_now).then_some(now + ASK_AGAIN);
             standing = Facts { queued_until, ..facts }.standing();
         }
-        // One that rests may still be queued.
+        // One that cools down may still be queued.
         if standing == Standing::Now {
             state.queued.ended(key);
         }
@@ -212,7 +212,7 @@ impl<P: Port> Attempt<'_, P> {
             Pace::EachReconcile
         } else {
             let held = state.memory.status_held(key, uid).unwrap_or(now);
-            Pace::Resting { flavour, written: state.memory.status_written(key, uid), held: Some(held) }
+            Pace::Paced { flavour, written: state.memory.status_written(key, uid), held: Some(held) }
         };
         let options = Options::new(true, pace);
         Observed { flavour, workload, sets, answers, options }
@@ -281,7 +281,7 @@ fn is_through_with_pods(outcome: &Outcome) -> bool {
 }
 
 impl State {
-    /// What a reconcile means for the key's rest and for those who wait. Says whether others were requeued.
+    /// What a reconcile means for the key's cooldown and for those who wait. Says whether others were requeued.
     fn reconciled(&mut self, key: &Key, outcome: &Outcome, now: Instant) -> bool {
         let wrote_sets = outcome.writes > usize::from(outcome.wrote_status);
         if wrote_sets {
@@ -290,7 +290,7 @@ impl State {
         }
         if outcome.writes > 0 {
             let others = self.starts.others(key, now);
-            self.queue.rest(key, others, now);
+            self.queue.cool_down(key, others, now);
         }
         let granted = if outcome.why.as_ref().map(Why::itself) == Some(&Why::Converged) {
             self.starts.ended(key, now)

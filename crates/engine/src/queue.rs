@@ -15,21 +15,21 @@ use std::hash::Hash;
 use std::time::{Duration, Instant};
 
 use plan::durations::{
-    BACKOFF_BASE, BACKOFF_MAX, BUCKET_DEBT_MAX, BUCKET_INTERVAL, BURST_MAX, COALESCE, HEED_AFTER, REST,
-    REST_FOR_OTHERS, REST_MAX,
+    BACKOFF_BASE, BACKOFF_MAX, BUCKET_DEBT_MAX, BUCKET_INTERVAL, COALESCE, COOLDOWN, COOLDOWN_FOR_OTHERS,
+    COOLDOWN_MAX, GATHER_MAX, HEED_AFTER,
 };
 
 use crate::waits::{Reason, Wait};
 
 pub use news::Cause;
 
-/// When so many keys are known to rest, those that rest no more are forgotten.
-const RESTING_MANY: usize = 64;
+/// When so many keys are known to cool down, those that do so no more are forgotten.
+const KEYS_MANY: usize = 64;
 /// From this many failures in a row on (that is, delays from 640 ms), an event does not requeue a
 /// key at once but after [`HEED_AFTER`], or at the end of its delay if that is sooner.
 const FAILURES_MANY: u32 = 8;
 /// Retries of all keys together: one each [`BUCKET_INTERVAL`] once this many are used up (S14.1).
-const BUCKET_BURST: u32 = 100;
+const BUCKET_SIZE: u32 = 100;
 
 /// A queue of keys; see the module.
 pub struct Queue<K> {
@@ -45,12 +45,12 @@ pub struct Queue<K> {
     timers: BinaryHeap<Reverse<(Instant, K)>>,
     failures: HashMap<K, Failures>,
     /// Events that have come and are not acted upon yet.
-    bursts: HashMap<K, Burst>,
+    gathering: HashMap<K, Gathering>,
     /// Until when what happens to each key follows closely on what happened before.
     lively: HashMap<K, Instant>,
     /// When so many keys are known to be lively, those that are so no more are forgotten.
     lively_many: usize,
-    resting: HashMap<K, Rest>,
+    cooldowns: HashMap<K, Cooldown>,
     /// Bad news that is to be told.
     urgent: HashSet<K>,
     /// What is in work for bad news.
@@ -62,14 +62,14 @@ pub struct Queue<K> {
 
 /// Events of one key.
 #[derive(Clone, Copy)]
-struct Burst {
+struct Gathering {
     began: Instant,
     due: Instant,
 }
 
 /// What follows a write.
 #[derive(Clone, Copy)]
-struct Rest {
+struct Cooldown {
     /// Until then the key heeds no event.
     least: Instant,
     /// Until then it may wait for more.
@@ -93,10 +93,10 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
             due: HashMap::new(),
             timers: BinaryHeap::new(),
             failures: HashMap::new(),
-            bursts: HashMap::new(),
+            gathering: HashMap::new(),
             lively: HashMap::new(),
-            lively_many: RESTING_MANY,
-            resting: HashMap::new(),
+            lively_many: KEYS_MANY,
+            cooldowns: HashMap::new(),
             urgent: HashSet::new(),
             hurried: HashSet::new(),
             bucket: now,
@@ -140,26 +140,26 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
 
     /// The key in work has written to the cluster. What happens within the next moment is looked at
     /// together, unless there is bad news; `others` are under way besides.
-    pub fn rest(&mut self, key: &K, others: usize, now: Instant) {
+    pub fn cool_down(&mut self, key: &K, others: usize, now: Instant) {
         if self.urgent.contains(key) {
             return;
         }
         let others = u32::try_from(others).unwrap_or(u32::MAX);
-        let most = REST.saturating_add(REST_FOR_OTHERS.saturating_mul(others)).min(REST_MAX);
-        let rest = Rest { least: now + REST, most: now + most };
-        if self.resting.len() >= RESTING_MANY {
-            self.resting.retain(|_, rest| rest.most > now);
+        let most = COOLDOWN.saturating_add(COOLDOWN_FOR_OTHERS.saturating_mul(others)).min(COOLDOWN_MAX);
+        let cooldown = Cooldown { least: now + COOLDOWN, most: now + most };
+        if self.cooldowns.len() >= KEYS_MANY {
+            self.cooldowns.retain(|_, cooldown| cooldown.most > now);
         }
-        self.resting.insert(key.clone(), rest);
+        self.cooldowns.insert(key.clone(), cooldown);
         if self.dirty.remove(key).is_some() {
-            self.delay(key.clone(), rest.least, Reason::Resting);
+            self.delay(key.clone(), cooldown.least, Reason::Cooldown);
         }
     }
 
-    /// Until when this key may go on to rest, if what it waits for is not there yet.
+    /// Until when this key may go on to cool down, if what it waits for is not there yet.
     #[must_use]
-    pub fn rests_until(&self, key: &K, now: Instant) -> Option<Instant> {
-        self.resting.get(key).map(|rest| rest.most).filter(|most| *most > now)
+    pub fn cooldown_until(&self, key: &K, now: Instant) -> Option<Instant> {
+        self.cooldowns.get(key).map(|cooldown| cooldown.most).filter(|most| *most > now)
     }
 
     /// The worker is through with this key. True if it is to be worked on again at once.
@@ -231,7 +231,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
             return;
         }
         self.dirty.insert(key.clone(), since);
-        self.bursts.remove(&key);
+        self.gathering.remove(&key);
         self.added = self.added.saturating_add(1);
         if !self.processing.contains_key(&key) {
             self.ready.push_back(key);
@@ -248,7 +248,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         self.timers.push(Reverse((due, key)));
     }
 
-    /// An event joins those of its key that wait for the end of the burst.
+    /// An event joins those of its key that wait for the end of them.
     fn gather(&mut self, key: K, now: Instant) {
         if self.dirty.contains_key(&key) {
             return;
@@ -257,16 +257,16 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
             self.add_now(key, now);
             return;
         }
-        let known = self.bursts.get(&key).copied();
-        let began = known.map_or(now, |burst| burst.began);
-        let rested = self.resting.get(&key).map_or(now, |rest| rest.least);
-        let due = (now + COALESCE).min(began + BURST_MAX).max(rested);
-        if known.is_some_and(|burst| self.is_due(&key, burst.due)) {
+        let known = self.gathering.get(&key).copied();
+        let began = known.map_or(now, |gathering| gathering.began);
+        let cooldown_end = self.cooldowns.get(&key).map_or(now, |cooldown| cooldown.least);
+        let due = (now + COALESCE).min(began + GATHER_MAX).max(cooldown_end);
+        if known.is_some_and(|gathering| self.is_due(&key, gathering.due)) {
             // It goes on. (Else the key comes sooner for another reason.)
             self.due.remove(&key);
         }
-        self.bursts.insert(key.clone(), Burst { began, due });
-        let reason = if due == rested { Reason::Resting } else { Reason::Burst };
+        self.gathering.insert(key.clone(), Gathering { began, due });
+        let reason = if due == cooldown_end { Reason::Cooldown } else { Reason::Gathering };
         self.delay(key, due, reason);
     }
 
@@ -296,8 +296,8 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         self.promote(now);
         let key = self.ready.pop_front()?;
         let since = self.dirty.remove(&key).unwrap_or(now);
-        if self.rests_until(&key, now).is_none() {
-            self.resting.remove(&key);
+        if self.cooldown_until(&key, now).is_none() {
+            self.cooldowns.remove(&key);
         }
         if self.urgent.remove(&key) {
             self.hurried.insert(key.clone());
@@ -333,7 +333,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
 
     /// Takes a token out of the bucket; returns how long to wait for it.
     fn draw(&mut self, now: Instant) -> Duration {
-        let full = BUCKET_INTERVAL * BUCKET_BURST;
+        let full = BUCKET_INTERVAL * BUCKET_SIZE;
         self.bucket = (self.bucket.max(now) + BUCKET_INTERVAL).min(now + full + BUCKET_DEBT_MAX);
         self.bucket.saturating_duration_since(now).saturating_sub(full)
     }

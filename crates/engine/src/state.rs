@@ -39,7 +39,7 @@ pub struct Settings {
     /// How many may be under way then; without a number, as many as the cluster serves.
     pub slots: Option<usize>,
     /// Whether a key that has just written may wait for all that it waits for.
-    pub rests: bool,
+    pub cooldowns: bool,
     /// Whether nobody is given way to.
     pub force: bool,
     /// How rollouts that do not move are looked at, if they are.
@@ -49,7 +49,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         let adoption = Adoption::Labelled;
-        Self { adoption, starts: true, slots: None, rests: true, force: false, looking: None }
+        Self { adoption, starts: true, slots: None, cooldowns: true, force: false, looking: None }
     }
 }
 

@@ -8,12 +8,12 @@ use crate::ledger::Readiness;
 /// What a key waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Reason {
-    /// More events of the same burst.
-    Burst,
+    /// More events that arrive together.
+    Gathering,
     /// The cache, which does not show the last write yet.
     CacheBehind,
     /// The end of a moment after its own write.
-    Resting,
+    Cooldown,
     /// A slot to begin a rollout.
     Queued,
     /// The end of its backoff after a failure.
@@ -35,9 +35,9 @@ pub enum Reason {
 impl Reason {
     /// All of them.
     pub const ALL: [Self; 11] = [
-        Self::Burst,
+        Self::Gathering,
         Self::CacheBehind,
-        Self::Resting,
+        Self::Cooldown,
         Self::Queued,
         Self::BackingOff,
         Self::ServerBusy,
@@ -52,9 +52,9 @@ impl Reason {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Burst => "burst",
+            Self::Gathering => "burst",
             Self::CacheBehind => "cache_behind",
-            Self::Resting => "resting",
+            Self::Cooldown => "resting",
             Self::Queued => "queued",
             Self::BackingOff => "backing_off",
             Self::ServerBusy => "server_busy",
@@ -97,7 +97,7 @@ pub enum Standing {
 pub struct Facts {
     /// The moment.
     pub now: Instant,
-    /// What the queue has it wait for: a burst, its rest, its backoff, or a time that its last attempt named.
+    /// What the queue has it wait for: more events, its cooldown, its backoff, or a time that its last attempt named.
     pub due: Option<Wait>,
     /// Until when the server asked to be spared.
     pub spared_until: Option<Instant>,
@@ -105,9 +105,9 @@ pub struct Facts {
     pub rival_until: Option<Instant>,
     /// Whether the cache shows its last write.
     pub cache: Readiness,
-    /// Until when it may rest after its last write.
-    pub rests_until: Option<Instant>,
-    /// Whether all that it waits for is there, so that there is no use in resting.
+    /// Until when it may cool down after its last write.
+    pub cooldown_until: Option<Instant>,
+    /// Whether all that it waits for is there, so that there is no use in a cooldown.
     pub is_settled: bool,
     /// When it asks again for a slot, if it would begin a rollout and has none.
     pub queued_until: Option<Instant>,
@@ -123,7 +123,7 @@ impl Facts {
             spared_until: None,
             rival_until: None,
             cache: Readiness::Ready,
-            rests_until: None,
+            cooldown_until: None,
             is_settled: false,
             queued_until: None,
         }
@@ -141,7 +141,7 @@ impl Facts {
             (Reason::ServerBusy, self.spared_until),
             (Reason::Rival, self.rival_until),
             (Reason::CacheBehind, behind),
-            (Reason::Resting, self.rests_until.filter(|_| !self.is_settled)),
+            (Reason::Cooldown, self.cooldown_until.filter(|_| !self.is_settled)),
             (Reason::Queued, self.queued_until),
         ];
         let waits = reasons.into_iter().map(|(reason, until)| until.map(|until| Wait { until, reason }));

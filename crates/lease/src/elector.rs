@@ -84,7 +84,7 @@ struct Seen {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     /// Nothing is under way; the next attempt is due at the time that is noted.
-    Rest,
+    Idle,
     /// A holder renews by the version that it knows.
     Renew,
     /// The Lease is to be read.
@@ -120,7 +120,7 @@ impl Elector {
             seen: None,
             renewed: None,
             term: 0,
-            step: Step::Rest,
+            step: Step::Idle,
             is_waiting: false,
             is_resigning: false,
             due: None,
@@ -151,7 +151,7 @@ impl Elector {
             // Nobody knows what came of the last attempts: who leads is to be read.
             self.renewed = None;
         }
-        if self.step == Step::Rest {
+        if self.step == Step::Idle {
             if let Some(due) = self.due.filter(|due| now < *due) {
                 let lapse = self.lead(now).map(|lead| lead.until);
                 return Todo::Sleep(lapse.map_or(due, |lapse| due.min(lapse)));
@@ -203,12 +203,12 @@ impl Elector {
     /// Tells what came of the request that was sent at `sent`; it is `now`.
     pub fn answered(&mut self, sent: Instant, now: Instant, reply: Reply) {
         self.is_waiting = false;
-        let step = std::mem::replace(&mut self.step, Step::Rest);
+        let step = std::mem::replace(&mut self.step, Step::Idle);
         match (step, reply) {
             (Step::Look, Reply::Lease { version, record }) => self.looked(version, record, now),
             (Step::Look, Reply::Missing) => {
                 self.seen = None;
-                self.step = if self.is_resigning { Step::Rest } else { Step::Make };
+                self.step = if self.is_resigning { Step::Idle } else { Step::Make };
             }
             (Step::Renew | Step::Take | Step::Make, Reply::Lease { version, record }) => {
                 self.wrote(version, record, sent, now);
@@ -251,7 +251,7 @@ impl Elector {
     pub fn observe(&mut self, at: Instant, shown: Reply) {
         match shown {
             Reply::Lease { record, .. } if record.holder == self.identity => {}
-            Reply::Lease { version, record } if self.renewed.is_none() && self.step == Step::Rest => {
+            Reply::Lease { version, record } if self.renewed.is_none() && self.step == Step::Idle => {
                 let expiry = self.note(version, record, at);
                 self.due = self.due.map(|due| due.min(expiry));
             }
@@ -281,7 +281,7 @@ impl Elector {
         self.is_resigning = true;
         self.renewed = None;
         // What an unanswered request came to has to be read.
-        self.step = if is_ours || self.is_waiting { Step::Look } else { Step::Rest };
+        self.step = if is_ours || self.is_waiting { Step::Look } else { Step::Idle };
     }
 
     fn next_of_resignation(&mut self, wall: Timestamp) -> Todo {

@@ -16,10 +16,10 @@ macro_rules! durations {
 
 durations! {
     /// A status that changes nothing but counters and texts is written this long after the last one, or later.
-    STATUS_REST = Duration::from_secs(1);
+    STATUS_COOLDOWN = Duration::from_secs(1);
     /// The same if the reconcile also resizes a ReplicaSet. The counters are then out of date at once, and the
     /// reports of the ReplicaSets start the next reconcile.
-    STATUS_REST_BESIDE_STEP = Duration::from_secs(2);
+    STATUS_COOLDOWN_BESIDE_STEP = Duration::from_secs(2);
     /// A status that changes nothing but counters waits this long for the changes that follow it, because the
     /// pods of one step become ready together.
     STATUS_GATHERS = Duration::from_millis(500);
@@ -42,15 +42,15 @@ durations! {
     /// status of a ReplicaSet still changes, the server would refuse a write to it.
     COALESCE = Duration::from_millis(10);
     /// The operator acts on joined events this long after the first of them, even if more arrive.
-    BURST_MAX = Duration::from_millis(50);
+    GATHER_MAX = Duration::from_millis(50);
     /// The cooldown after a write. The watch returns the write as events, and the requested pods arrive one by
     /// one.
-    REST = Duration::from_millis(50);
+    COOLDOWN = Duration::from_millis(50);
     /// Each other rollout under way extends the cooldown by up to this much, unless the awaited state is already
     /// there. The server is busy then, and a rollout that waits for all pods of a step loses nothing.
-    REST_FOR_OTHERS = Duration::from_millis(100);
+    COOLDOWN_FOR_OTHERS = Duration::from_millis(100);
     /// The longest cooldown.
-    REST_MAX = Duration::from_secs(1);
+    COOLDOWN_MAX = Duration::from_secs(1);
     /// The delay after the first failure of a Deployment; doubled with each further one in a row (S14.1).
     BACKOFF_BASE = Duration::from_millis(5);
     /// The longest such delay.

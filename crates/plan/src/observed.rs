@@ -35,7 +35,7 @@ pub struct Observed {
 pub struct Options {
     /// Whether `status.terminatingReplicas` is reported (S9.4).
     pub terminating_replicas: bool,
-    /// When we wrote the status last, as far as is known: one that can wait rests after that.
+    /// When we wrote the status last, as far as is known: one that can wait does so for a cooldown after that.
     pub status_written: Option<Timestamp>,
     /// Since when there is news for the status that waits; now, if it comes with this reconcile. `None`: news does
     /// not wait for more.
@@ -50,8 +50,8 @@ pub enum Pace {
     /// In the reconcile itself: for bad news, for who looks at one reconcile alone, or beside a controller that knows no
     /// pace.
     EachReconcile,
-    /// As the operator does it: what can wait rests after the last report, or joins the next one.
-    Resting {
+    /// As the operator does it: what can wait does so for a cooldown after the last report, or joins the next one.
+    Paced {
         /// Whose API the Deployment belongs to.
         flavour: Flavour,
         /// When the status was written last, as far as is known.
@@ -67,7 +67,7 @@ impl Options {
     pub fn new(terminating_replicas: bool, pace: Pace) -> Self {
         let (status_written, status_held, joins_reports) = match pace {
             Pace::EachReconcile => (None, None, false),
-            Pace::Resting { flavour, written, held } => (written, held, flavour.has_status_extras()),
+            Pace::Paced { flavour, written, held } => (written, held, flavour.has_status_extras()),
         };
         Self { terminating_replicas, status_written, status_held, joins_reports }
     }

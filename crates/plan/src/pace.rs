@@ -16,7 +16,8 @@ use crate::action::{Requeue, StatusWrite};
 use crate::assemble::is_followed;
 use crate::decisions::Decisions;
 use crate::durations::{
-    STATUS_GATHERS, STATUS_GATHERS_IN_STEP, STATUS_GATHERS_UNHEARD, STATUS_REST, STATUS_REST_BESIDE_STEP,
+    STATUS_COOLDOWN, STATUS_COOLDOWN_BESIDE_STEP, STATUS_GATHERS, STATUS_GATHERS_IN_STEP,
+    STATUS_GATHERS_UNHEARD,
 };
 use crate::observed::{Observed, ReplicaSet};
 use crate::report::{Due, Report};
@@ -36,16 +37,16 @@ pub(crate) fn paced(report: Report, decisions: &Decisions<'_>) -> Report {
     if is_joined && keeps_records(write, observed) && keeps_completeness(write, observed) {
         return held(report);
     }
-    match rests_until(write, decisions).filter(|until| until > now) {
+    match held_until(write, decisions).filter(|until| until > now) {
         Some(until) => Report { requeue: report.requeue.or(Requeue::StatusPaced(until)), ..held(report) },
         None => report,
     }
 }
 
 /// Until when a status may wait; `None` if it may not.
-fn rests_until(write: &StatusWrite, decisions: &Decisions<'_>) -> Option<Timestamp> {
+fn held_until(write: &StatusWrite, decisions: &Decisions<'_>) -> Option<Timestamp> {
     let Decisions { observed, now, .. } = decisions;
-    // A time in the future means that the clock was set back: then nothing rests, lest it be for hours.
+    // A time in the future means that the clock was set back: then nothing waits, lest it be for hours.
     let past = |time: Option<Timestamp>| time.filter(|time| time <= now);
     let since = past(observed.options.status_held);
     let in_step = is_in_step(decisions);
@@ -56,7 +57,7 @@ fn rests_until(write: &StatusWrite, decisions: &Decisions<'_>) -> Option<Timesta
         return None;
     }
     let takes_step = is_followed(decisions, Due::AtOnce);
-    let rest = if takes_step { STATUS_REST_BESIDE_STEP } else { STATUS_REST };
+    let cooldown = if takes_step { STATUS_COOLDOWN_BESIDE_STEP } else { STATUS_COOLDOWN };
     let gather = if takes_step {
         // It may have waited since before the step, whose counters come in a moment.
         STATUS_GATHERS_UNHEARD
@@ -67,9 +68,10 @@ fn rests_until(write: &StatusWrite, decisions: &Decisions<'_>) -> Option<Timesta
     } else {
         STATUS_GATHERS_UNHEARD
     };
-    let rested = past(observed.options.status_written).and_then(|written| written.checked_add(rest).ok());
+    let cooldown_end =
+        past(observed.options.status_written).and_then(|written| written.checked_add(cooldown).ok());
     let gathered = since.and_then(|since| since.checked_add(gather).ok());
-    rested.max(gathered)
+    cooldown_end.max(gathered)
 }
 
 /// Whether sets have pods to make or to delete, or get them by this reconcile.

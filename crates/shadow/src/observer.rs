@@ -21,7 +21,7 @@ use engine::index::Key;
 /// have been late with what the controller had seen.
 const SECOND_LOOK: SignedDuration = SignedDuration::from_secs(2);
 /// A Deployment at which nothing happens for this long is at rest.
-const REST: SignedDuration = SignedDuration::from_secs(5);
+const AT_REST_AFTER: SignedDuration = SignedDuration::from_secs(5);
 /// And what has not been done after this time will not be: a controller that is busy, or that backs
 /// off, is late and not wrong.
 const PATIENCE: SignedDuration = SignedDuration::from_secs(120);
@@ -220,7 +220,7 @@ impl Observer {
 
     fn stir(&mut self, key: &Key, at: Timestamp) {
         self.touched.insert(key.clone());
-        self.stirred.insert(key.clone(), (at, at + REST));
+        self.stirred.insert(key.clone(), (at, at + AT_REST_AFTER));
     }
 
     /// What is due: second looks, Deployments at rest, reasons, forgetting. At the `end`, second
@@ -262,13 +262,13 @@ impl Observer {
             let Some(verdict) = judge::judge_rest(&self.fleet, &key, now) else { continue };
             match verdict {
                 Verdict::Diverged(_) if now < at + PATIENCE => {
-                    self.stirred.insert(key, (at, now + REST));
+                    self.stirred.insert(key, (at, now + AT_REST_AFTER));
                 }
                 Verdict::Diverged(divergence) => {
                     self.report(&divergence);
-                    self.tally.rest(&Verdict::Diverged(divergence));
+                    self.tally.looked_at_rest(&Verdict::Diverged(divergence));
                 }
-                verdict => self.tally.rest(&verdict),
+                verdict => self.tally.looked_at_rest(&verdict),
             }
         }
     }

@@ -23,8 +23,8 @@ pub struct Tally {
     /// What was not compared, by kind.
     ignored: Counts,
     /// Deployments at rest that were looked at.
-    rests: u64,
-    rests_agreed: u64,
+    at_rest: u64,
+    at_rest_agreed: u64,
     meters: Meters,
 }
 
@@ -87,8 +87,8 @@ impl Tally {
             diverged: Counts::new(),
             wanted: Counts::new(),
             ignored: Counts::new(),
-            rests: 0,
-            rests_agreed: 0,
+            at_rest: 0,
+            at_rest_agreed: 0,
             meters,
         })
     }
@@ -112,10 +112,10 @@ impl Tally {
     }
 
     /// A Deployment at rest was looked at.
-    pub(crate) fn rest(&mut self, verdict: &Verdict) {
-        self.rests += 1;
+    pub(crate) fn looked_at_rest(&mut self, verdict: &Verdict) {
+        self.at_rest += 1;
         if matches!(verdict, Verdict::Agreed) {
-            self.rests_agreed += 1;
+            self.at_rest_agreed += 1;
         }
         self.note(AT_REST, verdict);
     }
@@ -174,7 +174,7 @@ impl Tally {
             "diverged": self.diverged,
             "wanted": self.wanted,
             "ignored": self.ignored,
-            "atRest": { "looks": self.rests, "agreed": self.rests_agreed },
+            "atRest": { "looks": self.at_rest, "agreed": self.at_rest_agreed },
             "agreement": self.agreement(),
         })
     }
@@ -185,7 +185,7 @@ impl Tally {
         let percent = self.agreement() * 100.0;
         format!(
             "{api} after {seconds} s: {deployments} deployments; writes {compared} ({writes}), agreed {agreed}, \
-             diverged {diverged}, wanted {wanted}; idle {rests_agreed} of {rests} agree; \
+             diverged {diverged}, wanted {wanted}; idle {at_rest_agreed} of {at_rest} agree; \
              ignored {ignored}; agreement {percent:.3} %",
             api = self.api,
             compared = self.compared(),
@@ -193,8 +193,8 @@ impl Tally {
             agreed = self.agreed,
             diverged = list(&self.diverged),
             wanted = list(&self.wanted),
-            rests_agreed = self.rests_agreed,
-            rests = self.rests,
+            at_rest_agreed = self.at_rest_agreed,
+            at_rest = self.at_rest,
             ignored = list(&self.ignored),
         )
     }

@@ -21,7 +21,7 @@ const OLD_REVISIONS: usize = 5;
 /// Deployments that get a new template, to see what that costs among the others.
 const EDITS: usize = 200;
 /// How long nothing is done.
-pub(crate) const REST: Duration = Duration::from_secs(10);
+pub(crate) const QUIET: Duration = Duration::from_secs(10);
 /// A controller may wait for this before it does anything.
 const START: Duration = Duration::from_secs(2);
 
@@ -36,10 +36,10 @@ pub(crate) struct Idle {
     pub(crate) started: Usage,
     pub(crate) start_up_writes: usize,
     /// After a while at rest.
-    pub(crate) rested: Usage,
-    pub(crate) rest_writes: usize,
+    pub(crate) quiet: Usage,
+    pub(crate) quiet_writes: usize,
     /// Beside watches and the lease.
-    pub(crate) rest_reads: usize,
+    pub(crate) quiet_reads: usize,
     pub(crate) cpu_per_edit: Duration,
     pub(crate) requests_per_edit: f64,
 }
@@ -111,12 +111,12 @@ async fn one(
     let start_up = START + calm(cluster, side, pid).await?;
     let started = usage::of(pid)?;
     let at_rest = Timestamp::now();
-    tokio::time::sleep(REST).await;
-    let rested = usage::of(pid)?;
+    tokio::time::sleep(QUIET).await;
+    let quiet = usage::of(pid)?;
     let edited = Timestamp::now();
     fleet.edit(EDITS, revision).await?;
     calm(cluster, side, pid).await?;
-    let cpu = usage::of(pid)?.cpu.saturating_sub(rested.cpu);
+    let cpu = usage::of(pid)?.cpu.saturating_sub(quiet.cpu);
     let requests = audit::requests(&cluster.audit_log(), since, side.user())?;
     let of =
         |from, to| requests.iter().filter(move |request: &&Request| (from..to).contains(&request.timestamp));
@@ -128,9 +128,9 @@ async fn one(
         start_up,
         started,
         start_up_writes: writes(since, at_rest),
-        rested,
-        rest_writes: writes(at_rest, edited),
-        rest_reads: of(at_rest, edited).filter(|request| is_read(request)).count(),
+        quiet,
+        quiet_writes: writes(at_rest, edited),
+        quiet_reads: of(at_rest, edited).filter(|request| is_read(request)).count(),
         cpu_per_edit: cpu / u32::try_from(edits).unwrap_or(u32::MAX),
         requests_per_edit: count(
             of(edited, Timestamp::MAX).filter(|request| request.verb != "watch").count(),

@@ -83,7 +83,7 @@ impl Large {
             Some((share <= RESIDENT_SHARE, format!("{share:.3} ×")))
         };
         let requests = |idle: &Idle| {
-            let (writes, reads) = (idle.rest_writes, idle.rest_reads);
+            let (writes, reads) = (idle.quiet_writes, idle.quiet_reads);
             Some((writes + reads == 0, format!("{writes} writes, {reads} reads")))
         };
         let growth = |idle: &Idle| {
@@ -118,7 +118,7 @@ impl Large {
                  | | Deployments | start-up (s) | CPU of it (s) | writes of it | most memory (MiB) | idle (MiB) | \
                  writes and reads in {rest} s | CPU in {rest} s (ms) | CPU per edit (ms) | requests per edit |\n\
                  |---|---|---|---|---|---|---|---|---|---|---|\n",
-                rest = idle::REST.as_secs(),
+                rest = idle::QUIET.as_secs(),
             );
         }
         for idle in &self.idle.measured {
@@ -131,10 +131,10 @@ impl Large {
                 idle.started.cpu.as_secs_f64(),
                 idle.start_up_writes,
                 mebibytes(idle.started.peak),
-                mebibytes(idle.rested.resident),
-                idle.rest_writes,
-                idle.rest_reads,
-                idle.rested.cpu.saturating_sub(idle.started.cpu).as_millis(),
+                mebibytes(idle.quiet.resident),
+                idle.quiet_writes,
+                idle.quiet_reads,
+                idle.quiet.cpu.saturating_sub(idle.started.cpu).as_millis(),
                 idle.cpu_per_edit.as_secs_f64() * 1000.0,
                 idle.requests_per_edit,
             );

@@ -29,7 +29,7 @@ const DELETED: usize = 15;
 /// In each round, at rest and right after a completion.
 const TIMES: usize = 4;
 /// Longer than any controller waits with a write.
-const REST: Duration = Duration::from_secs(3);
+const QUIET: Duration = Duration::from_secs(3);
 const DEADLINE: Duration = Duration::from_secs(120);
 /// As shares of what Kubernetes' controller needs.
 const LIMITS: [(Side, f64); 2] = [(Side::OurKind, 1.5), (Side::AppsV1, 1.0)];
@@ -136,7 +136,7 @@ impl Round {
         let mut round = Self { side, at_rest: Vec::new(), after_completion: Vec::new() };
         ground.completion().await?;
         for _ in 0..TIMES {
-            tokio::time::sleep(REST).await;
+            tokio::time::sleep(QUIET).await;
             round.at_rest.push(ground.delete_some().await?);
             ground.completion().await?;
             round.after_completion.push(ground.delete_some().await?);

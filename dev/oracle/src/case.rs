@@ -118,7 +118,7 @@ impl Case {
     }
 
     pub(crate) fn options(&self) -> plan::Options {
-        let pace = plan::Pace::Resting { flavour: self.flavour(), written: self.status_written, held: None };
+        let pace = plan::Pace::Paced { flavour: self.flavour(), written: self.status_written, held: None };
         plan::Options::new(self.feature_gates.terminating_replicas, pace)
     }
 }

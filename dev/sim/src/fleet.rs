@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::chance::Dice;
 use crate::scenario::{self, Act, Fault, Millis, Rollout, Scenario, Share, Start, Step, Trouble, WriteFault};
 
-/// What an operator with starts, rests and rivals has to do with.
+/// What an operator with slots, cooldowns and rivals has to do with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fleet {
     /// Rollouts that may be under way at the same time; without it, as many as the cluster serves.

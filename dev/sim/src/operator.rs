@@ -74,7 +74,7 @@ pub(crate) enum Polled {
 impl Operator {
     pub(crate) fn new(flavour: Flavour, fleet: Option<&Fleet>, now: Instant, wall: Timestamp) -> Self {
         let sight = if flavour.set_labels().is_some() { Sight::ByLabel } else { Sight::Whole };
-        let plain = Settings { starts: false, rests: false, force: true, ..Settings::default() };
+        let plain = Settings { starts: false, cooldowns: false, force: true, ..Settings::default() };
         let settings = fleet.map_or(plain, |fleet| Settings { slots: fleet.limit, ..Settings::default() });
         let surroundings = Surroundings {
             now,

@@ -27,7 +27,7 @@ pub struct Scenario {
     pub steps: Vec<Step>,
     /// What goes wrong.
     pub faults: Vec<Fault>,
-    /// What the operator has besides; without it, it begins every rollout at once, never rests, and
+    /// What the operator has besides; without it, it begins every rollout at once, has no cooldown, and
     /// gives way to nobody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fleet: Option<Fleet>,

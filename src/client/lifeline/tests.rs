@@ -116,7 +116,7 @@ async fn hears_how_long_to_stay_away() {
         let pulse = Arc::new(Pulse::new());
         let lifeline = Lifeline::of_watch(SILENCE, pulse.clone());
         let _ = ask(&lifeline, LIST, async move { refusing(code, text) }).await;
-        pulse.rest()
+        pulse.patience()
     };
     let seconds = Duration::from_secs;
     assert_eq!(heard(429, "3").await, seconds(3));

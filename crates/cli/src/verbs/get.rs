@@ -18,8 +18,8 @@ use crate::verbs::subject::Subject;
 
 /// Clears the screen and goes to its first line.
 const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
-/// A burst of events is shown once.
-const BURST: Duration = Duration::from_millis(200);
+/// Events that arrive together are shown once.
+const GATHER: Duration = Duration::from_millis(200);
 
 /// `get`.
 pub(crate) async fn get(subject: &Subject, arguments: &GetArguments) -> Result<Code, Failure> {
@@ -83,7 +83,7 @@ async fn follow(cluster: &Cluster, mut tree: Tree, arguments: &GetArguments) -> 
             Phase::Paused => return Ok(Code::Paused),
             Phase::Progressing => {}
         }
-        tokio::time::sleep(BURST).await;
+        tokio::time::sleep(GATHER).await;
         // While nobody looks at the Deployment, its controller may end, or begin to run.
         let is_to_begin = rollout::is_yet_to_begin(&tree.deployment.body);
         let patience = if is_to_begin { LOOK_AGAIN } else { Duration::MAX };

@@ -3,7 +3,7 @@
 use std::hash::Hash;
 use std::time::Instant;
 
-use super::{COALESCE, FAILURES_MANY, Queue, RESTING_MANY};
+use super::{COALESCE, FAILURES_MANY, KEYS_MANY, Queue};
 
 /// What happened to a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,13 +28,13 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     pub fn heed(&mut self, events: impl IntoIterator<Item = (K, Cause)>, now: Instant) {
         for (key, cause) in events {
             if matches!(cause, Cause::Settled | Cause::TakenBack) {
-                self.resting.remove(&key);
+                self.cooldowns.remove(&key);
             }
             if cause == Cause::TakenBack {
                 self.urgent.insert(key.clone());
             }
-            let rests = self.resting.get(&key).is_some_and(|rest| rest.least > now);
-            if cause == Cause::Changed || rests || self.failures(&key) >= FAILURES_MANY {
+            let cools_down = self.cooldowns.get(&key).is_some_and(|cooldown| cooldown.least > now);
+            if cause == Cause::Changed || cools_down || self.failures(&key) >= FAILURES_MANY {
                 self.requeue([key], now);
             } else if cause == Cause::Advanced {
                 self.gather(key, now);
@@ -48,12 +48,12 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     pub(super) fn is_quiet(&mut self, key: &K, now: Instant) -> bool {
         if self.lively.len() >= self.lively_many {
             self.lively.retain(|_, until| *until > now);
-            self.lively_many = RESTING_MANY.max(2 * self.lively.len());
+            self.lively_many = KEYS_MANY.max(2 * self.lively.len());
         }
         let before = self.lively.insert(key.clone(), now + COALESCE);
         before.is_none_or(|until| until <= now)
-            && self.resting.get(key).is_none_or(|rest| rest.least <= now)
-            && !self.bursts.contains_key(key)
+            && self.cooldowns.get(key).is_none_or(|cooldown| cooldown.least <= now)
+            && !self.gathering.contains_key(key)
     }
 
     pub(super) fn add_now(&mut self, key: K, now: Instant) {

@@ -99,11 +99,11 @@ fn many_that_are_heard_of_are_not_kept_for_ever() {
         bench.requeue(key);
         bench.advance(COALESCE);
     }
-    assert!(bench.queue.lively.len() <= RESTING_MANY, "{}", bench.queue.lively.len());
+    assert!(bench.queue.lively.len() <= KEYS_MANY, "{}", bench.queue.lively.len());
 }
 
 #[test]
-fn a_burst_is_acted_upon_when_it_is_over_or_has_lasted_for_long() {
+fn events_that_arrive_together_are_acted_upon_when_they_end_or_last_for_long() {
     let mut bench = Bench::new();
     bench.requeue(7);
     assert_eq!(bench.take(), Some(7));
@@ -119,7 +119,7 @@ fn a_burst_is_acted_upon_when_it_is_over_or_has_lasted_for_long() {
         bench.advance(Duration::from_millis(4));
         bench.requeue(7);
     }
-    assert_eq!(bench.now - started, BURST_MAX);
+    assert_eq!(bench.now - started, GATHER_MAX);
     // What comes after it is another one.
     bench.queue.done(&7);
     bench.advance(Duration::from_millis(1));
@@ -128,7 +128,7 @@ fn a_burst_is_acted_upon_when_it_is_over_or_has_lasted_for_long() {
 }
 
 #[test]
-fn a_key_that_has_written_rests() {
+fn a_key_that_has_written_cools_down() {
     let mut bench = Bench::new();
     bench.requeue(7);
     assert_eq!(bench.take(), Some(7));
@@ -136,60 +136,60 @@ fn a_key_that_has_written_rests() {
     bench.requeue(7);
     bench.advance(Duration::from_millis(11));
     assert_eq!(bench.queue.take(bench.now), None);
-    bench.queue.rest(&7, 0, bench.now);
+    bench.queue.cool_down(&7, 0, bench.now);
     assert!(!bench.queue.done(&7));
     bench.requeue(7);
-    assert_eq!(bench.queue.next_due(), Some(bench.now + REST));
-    bench.advance(REST);
+    assert_eq!(bench.queue.next_due(), Some(bench.now + COOLDOWN));
+    bench.advance(COOLDOWN);
     assert_eq!(bench.queue.take(bench.now), Some(7));
-    assert_eq!(bench.queue.rests_until(&7, bench.now), None);
-    // A reconcile that wrote nothing does not make it rest.
+    assert_eq!(bench.queue.cooldown_until(&7, bench.now), None);
+    // A reconcile that wrote nothing starts no cooldown.
     bench.queue.done(&7);
     bench.requeue(7);
     assert_eq!(bench.queue.take(bench.now), Some(7));
 }
 
 #[test]
-fn a_key_may_rest_longer_while_others_are_under_way() {
+fn a_cooldown_is_longer_while_others_are_under_way() {
     let mut bench = Bench::new();
-    for (others, longest) in [(0, REST), (1, REST + REST_FOR_OTHERS), (1000, REST_MAX)] {
+    for (others, longest) in [(0, COOLDOWN), (1, COOLDOWN + COOLDOWN_FOR_OTHERS), (1000, COOLDOWN_MAX)] {
         bench.requeue(7);
         assert_eq!(bench.take(), Some(7));
         let written = bench.now;
-        bench.queue.rest(&7, others, written);
+        bench.queue.cool_down(&7, others, written);
         bench.queue.done(&7);
         // It is asked all the same, to see whether there is what it waits for.
         bench.requeue(7);
-        assert_eq!(bench.queue.next_due(), Some(written + REST));
-        bench.advance(REST);
+        assert_eq!(bench.queue.next_due(), Some(written + COOLDOWN));
+        bench.advance(COOLDOWN);
         assert_eq!(bench.queue.take(bench.now), Some(7));
-        let until = bench.queue.rests_until(&7, bench.now);
+        let until = bench.queue.cooldown_until(&7, bench.now);
         assert_eq!(until, Some(written + longest).filter(|_| others > 0));
         bench.queue.done(&7);
-        bench.advance(REST_MAX);
-        assert_eq!(bench.queue.rests_until(&7, bench.now), None);
+        bench.advance(COOLDOWN_MAX);
+        assert_eq!(bench.queue.cooldown_until(&7, bench.now), None);
     }
 }
 
 #[test]
-fn what_ends_a_burst_is_acted_upon_at_once() {
+fn the_last_of_events_that_arrive_together_is_acted_upon_at_once() {
     let mut bench = Bench::new();
     bench.queue.heed([(7, Cause::Advanced)], bench.now);
     assert_eq!(bench.queue.take(bench.now), None);
     bench.queue.heed([(7, Cause::Edited)], bench.now);
     assert_eq!(bench.queue.take(bench.now), Some(7));
-    // Who has just written rests all the same: edits may come one after the other.
-    bench.queue.rest(&7, 3, bench.now);
+    // A key that has just written cools down all the same: edits may come one after the other.
+    bench.queue.cool_down(&7, 3, bench.now);
     bench.queue.done(&7);
     bench.queue.heed([(7, Cause::Edited)], bench.now);
     assert_eq!(bench.queue.take(bench.now), None);
-    assert_eq!(bench.queue.next_due(), Some(bench.now + REST));
+    assert_eq!(bench.queue.next_due(), Some(bench.now + COOLDOWN));
     // Unless nothing more is about to follow.
     bench.queue.heed([(7, Cause::Settled)], bench.now);
     assert_eq!(bench.queue.take(bench.now), Some(7));
     bench.queue.done(&7);
     // And it came for all of these events.
-    bench.advance(REST_MAX);
+    bench.advance(COOLDOWN_MAX);
     assert_eq!(bench.queue.take(bench.now), None);
 }
 
@@ -198,24 +198,24 @@ fn bad_news_waits_for_nothing() {
     let mut bench = Bench::new();
     bench.requeue(7);
     assert_eq!(bench.take(), Some(7));
-    bench.queue.rest(&7, 3, bench.now);
+    bench.queue.cool_down(&7, 3, bench.now);
     bench.queue.done(&7);
     bench.queue.heed([(7, Cause::TakenBack)], bench.now);
     assert_eq!(bench.queue.take(bench.now), Some(7), "it rested");
     assert!(bench.queue.is_hurried(&7));
-    assert_eq!(bench.queue.rests_until(&7, bench.now), None);
+    assert_eq!(bench.queue.cooldown_until(&7, bench.now), None);
     // More of it, while the first is told.
     bench.queue.heed([(7, Cause::TakenBack)], bench.now);
-    bench.queue.rest(&7, 3, bench.now);
+    bench.queue.cool_down(&7, 3, bench.now);
     assert!(bench.queue.done(&7));
     assert_eq!(bench.queue.take(bench.now), Some(7), "it had written in between");
-    assert_eq!(bench.queue.rests_until(&7, bench.now), None);
-    bench.queue.rest(&7, 3, bench.now);
+    assert_eq!(bench.queue.cooldown_until(&7, bench.now), None);
+    bench.queue.cool_down(&7, 3, bench.now);
     bench.queue.done(&7);
-    // Once it is told, the key rests as any other.
+    // Once it is told, the key cools down as any other.
     bench.queue.heed([(7, Cause::Advanced)], bench.now);
-    assert_eq!(bench.queue.next_due(), Some(bench.now + REST));
-    bench.advance(REST);
+    assert_eq!(bench.queue.next_due(), Some(bench.now + COOLDOWN));
+    bench.advance(COOLDOWN);
     assert_eq!(bench.queue.take(bench.now), Some(7));
     assert!(!bench.queue.is_hurried(&7));
 }
@@ -345,19 +345,19 @@ fn each_wait_has_its_reason() {
     let mut queue = Queue::new(start);
     let reason = |queue: &Queue<u32>, key: u32| queue.waiting().get(&key).map(|wait| wait.reason);
     queue.heed([(1, Cause::Advanced)], start);
-    assert_eq!(reason(&queue, 1), Some(Reason::Burst));
+    assert_eq!(reason(&queue, 1), Some(Reason::Gathering));
     queue.wait(2, Wait { until: start + Duration::from_secs(9), reason: Reason::Deadline });
     assert_eq!(reason(&queue, 2), Some(Reason::Deadline));
     queue.wait(3, Wait { until: start + Duration::from_secs(9), reason: Reason::Queued });
     assert_eq!(reason(&queue, 3), Some(Reason::Queued));
     queue.add_failed(4, start);
     assert_eq!(reason(&queue, 4), Some(Reason::BackingOff));
-    queue.rest(&5, 0, start);
+    queue.cool_down(&5, 0, start);
     queue.requeue([5], start);
-    assert_eq!(reason(&queue, 5), Some(Reason::Resting));
+    assert_eq!(reason(&queue, 5), Some(Reason::Cooldown));
     // An event ends a wait, and says so.
     queue.heed([(3, Cause::Advanced)], start);
-    assert_eq!(reason(&queue, 3), Some(Reason::Burst));
+    assert_eq!(reason(&queue, 3), Some(Reason::Gathering));
     let later = start + Duration::from_millis(100);
     while queue.take(later).is_some() {}
     assert_eq!(queue.waiting().into_keys().copied().collect::<Vec<_>>(), [2]);

@@ -28,7 +28,7 @@ fn each_fact_keeps_a_key_until_its_time() {
         (Reason::ServerBusy, Facts { spared_until: until, ..none }),
         (Reason::Rival, Facts { rival_until: until, ..none }),
         (Reason::CacheBehind, Facts { cache: Readiness::Wait(now + LATER), ..none }),
-        (Reason::Resting, Facts { rests_until: until, ..none }),
+        (Reason::Cooldown, Facts { cooldown_until: until, ..none }),
         (Reason::Queued, Facts { queued_until: until, ..none }),
     ];
     for reason in Reason::ALL {
@@ -49,7 +49,7 @@ fn the_first_of_the_ladder_is_named() {
         spared_until: until,
         rival_until: until,
         cache: Readiness::Wait(now + LATER),
-        rests_until: until,
+        cooldown_until: until,
         queued_until: until,
         ..Facts::at(now)
     };
@@ -60,7 +60,7 @@ fn the_first_of_the_ladder_is_named() {
     assert_eq!(reason(&facts), Some(Reason::CacheBehind));
     // It had time enough: the ladder reads live.
     facts.cache = Readiness::Overdue;
-    assert_eq!(reason(&facts), Some(Reason::Resting));
+    assert_eq!(reason(&facts), Some(Reason::Cooldown));
     facts.is_settled = true;
     assert_eq!(reason(&facts), Some(Reason::Queued));
 }

@@ -19,7 +19,7 @@ impl Story {
         let mut story = Self::new(flavour, Some(600));
         assert_eq!(story.reconcile(), [Transition::Started]);
         story.pods_come();
-        assert_eq!(story.rest(), [Transition::Completed]);
+        assert_eq!(story.settle(), [Transition::Completed]);
         story
     }
 
@@ -39,7 +39,7 @@ impl Story {
     }
 
     /// Reconciles, and pods that do as they are told, until nothing is left to do.
-    fn rest(&mut self) -> Vec<Transition> {
+    fn settle(&mut self) -> Vec<Transition> {
         let mut all = Vec::new();
         let mut events = Vec::new();
         for _ in 0..20 {
@@ -79,14 +79,14 @@ const BOTH: [Flavour; 2] = [Flavour::Rollwright, Flavour::AppsV1];
 fn a_rollout_starts_and_completes_once() {
     for flavour in BOTH {
         let mut story = Story::complete(flavour);
-        assert_eq!(story.rest(), []);
+        assert_eq!(story.settle(), []);
         story.write("b");
-        assert_eq!(story.rest(), [Transition::Started, Transition::Completed], "{flavour:?}");
+        assert_eq!(story.settle(), [Transition::Started, Transition::Completed], "{flavour:?}");
         let set = story.world.observed.sets.iter().find(|set| set.size > 0).unwrap().name.clone();
         let message = format!("Rollout of revision 2 is complete: ReplicaSet {set} has taken over");
         let told = [("NewReplicaSetAvailable", message.as_str())];
         assert_eq!(story.told(), if flavour == Flavour::Rollwright { &told[..] } else { &[] });
-        assert_eq!(story.rest(), []);
+        assert_eq!(story.settle(), []);
     }
 }
 
@@ -98,7 +98,7 @@ fn a_template_that_comes_too_soon_supersedes_the_one_before() {
         assert_eq!(story.reconcile(), [Transition::Started]);
         story.write("c");
         assert_eq!(story.reconcile(), [Transition::Started, Transition::Superseded], "{flavour:?}");
-        assert_eq!(story.rest(), [Transition::Completed]);
+        assert_eq!(story.settle(), [Transition::Completed]);
     }
 }
 
@@ -109,7 +109,7 @@ fn an_earlier_template_rolls_back_what_was_under_way_or_through() {
             let mut story = Story::complete(flavour);
             story.write("b");
             if is_through {
-                assert_eq!(story.rest(), [Transition::Started, Transition::Completed]);
+                assert_eq!(story.settle(), [Transition::Started, Transition::Completed]);
             } else {
                 assert_eq!(story.reconcile(), [Transition::Started]);
                 story.pods_come();
@@ -125,7 +125,7 @@ fn an_earlier_template_rolls_back_what_was_under_way_or_through() {
             if is_through {
                 expected.remove(1);
             }
-            assert_eq!(story.rest(), expected, "{flavour:?}, through: {is_through}");
+            assert_eq!(story.settle(), expected, "{flavour:?}, through: {is_through}");
         }
     }
 }
@@ -155,7 +155,7 @@ fn a_missed_deadline_counts_once_and_not_again_as_rolled_back_or_superseded() {
             }
             story.pods_come();
             let expected = [Transition::Started, Transition::Completed];
-            assert_eq!(story.rest(), expected[usize::from(!starts)..], "{flavour:?}, then {next}");
+            assert_eq!(story.settle(), expected[usize::from(!starts)..], "{flavour:?}, then {next}");
         }
     }
 }
@@ -166,25 +166,25 @@ fn to_pause_and_resume_completes_only_what_was_left_to_do() {
         let mut story = Story::complete(flavour);
         let pause = |story: &mut Story, paused| story.world.observed.workload.paused = paused;
         pause(&mut story, true);
-        assert_eq!(story.rest(), []);
+        assert_eq!(story.settle(), []);
         pause(&mut story, false);
-        assert_eq!(story.rest(), [], "{flavour:?}: nothing was rolled out");
+        assert_eq!(story.settle(), [], "{flavour:?}: nothing was rolled out");
         assert_eq!(story.told(), []);
         story.write("b");
         assert_eq!(story.reconcile(), [Transition::Started]);
         pause(&mut story, true);
         assert_eq!(story.reconcile(), []);
         pause(&mut story, false);
-        assert_eq!(story.rest(), [Transition::Completed], "{flavour:?}: it was under way");
+        assert_eq!(story.settle(), [Transition::Completed], "{flavour:?}: it was under way");
     }
 }
 
 #[test]
 fn without_a_deadline_only_the_start_shows() {
     let mut story = Story::new(Flavour::Rollwright, None);
-    assert_eq!(story.rest(), [Transition::Started]);
+    assert_eq!(story.settle(), [Transition::Started]);
     story.write("b");
-    assert_eq!(story.rest(), [Transition::Started]);
+    assert_eq!(story.settle(), [Transition::Started]);
     assert_eq!(story.told(), []);
 }
 
@@ -194,6 +194,6 @@ fn a_raised_revision_of_the_current_set_is_no_rollback() {
     let mut story = Story::new(Flavour::Rollwright, Some(600));
     story.world = story.world.with(set("b", 0).revision("5")).with(set("a", 3).revision("3"));
     story.world.observed.workload.status.ours.revision = Some(3);
-    assert!(!story.rest().contains(&Transition::RolledBack));
+    assert!(!story.settle().contains(&Transition::RolledBack));
     assert_eq!(story.world.find("web-a").annotations.get(REVISION_HISTORY).map(String::as_str), Some("3"));
 }

@@ -33,7 +33,7 @@ pub(crate) fn taken_at_once(conduct: &Conduct, known: &Known, now: Time) -> Verd
 pub(crate) fn holds_nothing(known: &Known) -> Verdict {
     let wait = known.wait.filter(|_| known.tells_bad);
     match wait.map(|wait| wait.reason) {
-        Some(reason @ (Reason::Resting | Reason::StatusPaced | Reason::Burst)) => {
+        Some(reason @ (Reason::Cooldown | Reason::StatusPaced | Reason::Gathering)) => {
             Err(format!("bad news waits for {reason}"))
         }
         _ => Ok(()),

@@ -3,7 +3,7 @@
 
 use ::engine::waits::Reason;
 use plan::durations::{
-    BACKOFF_MAX, BUCKET_DEBT_MAX, BURST_MAX, HEED_AFTER, NAMES_HELD, REST, REST_MAX, RIVAL_SILENCE,
+    BACKOFF_MAX, BUCKET_DEBT_MAX, COOLDOWN, COOLDOWN_MAX, GATHER_MAX, HEED_AFTER, NAMES_HELD, RIVAL_SILENCE,
     STATUS_GATHERS_UNHEARD,
 };
 
@@ -23,15 +23,15 @@ pub(crate) fn taken_in_time(
 ) -> Result<(), (&'static str, String)> {
     let Some(able) = conduct.able else { return Ok(()) };
     let is_late = |due: Time| due.max(able).max(known.ended) + SLACK < now;
-    let (rest, burst) = (nanoseconds(REST), nanoseconds(BURST_MAX));
+    let (rest, gathering) = (nanoseconds(COOLDOWN), nanoseconds(GATHER_MAX));
     // News are gathered, even if a wait or a rest ends meanwhile.
-    let gathered = known.news.map_or(0, |news| news.max(known.wrote + rest) + burst);
+    let gathered = known.news.map_or(0, |news| news.max(known.wrote + rest) + gathering);
     if let Some(Waiting { reason, until, .. }) = known.wait.filter(|wait| is_late(wait.until.max(gathered))) {
         let late = now.saturating_sub(until) / MILLISECOND;
-        let check = if reason == Reason::Resting { "RS-1" } else { "WT-1" };
+        let check = if reason == Reason::Cooldown { "RS-1" } else { "WT-1" };
         return Err((check, format!("it waited for {reason}, and was taken {late} ms after the end")));
     }
-    let heeds = if known.is_slow { nanoseconds(HEED_AFTER) } else { burst };
+    let heeds = if known.is_slow { nanoseconds(HEED_AFTER) } else { gathering };
     let due = known.news.map(|news| news.max(known.wrote + rest).max(known.ended) + heeds);
     match due.filter(|due| is_late(*due)) {
         Some(due) => {
@@ -64,13 +64,13 @@ pub(crate) fn has_a_reason(
         Reason::CacheBehind if known.known.0 <= shown.0 && known.known.1 <= shown.1 => {
             Err(("WT-1", format!("it waits for the cache to show {:?}, which shows {shown:?}", known.known)))
         }
-        Reason::Resting => at_most("RS-1", known.wrote + nanoseconds(REST_MAX)),
+        Reason::Cooldown => at_most("RS-1", known.wrote + nanoseconds(COOLDOWN_MAX)),
         Reason::ServerBusy => at_most("WT-1", known.asked),
         Reason::Rival => at_most("RI-1", known.heard + nanoseconds(RIVAL_SILENCE)),
         Reason::BackingOff => at_most("WT-1", since + nanoseconds(BACKOFF_MAX + BUCKET_DEBT_MAX)),
         Reason::StatusPaced => at_most("WT-1", since + nanoseconds(STATUS_GATHERS_UNHEARD)),
         Reason::NamesTaken => at_most("WT-1", since + nanoseconds(NAMES_HELD)),
-        Reason::Burst | Reason::CacheBehind | Reason::Queued | Reason::Deadline | Reason::Look => Ok(()),
+        Reason::Gathering | Reason::CacheBehind | Reason::Queued | Reason::Deadline | Reason::Look => Ok(()),
     }
 }
 

@@ -136,7 +136,7 @@ impl Engine<'_> {
             (_, Scheduled::Retry(delay, _)) => Some((Reason::BackingOff, self.time(self.instant() + delay))),
             _ => None,
         };
-        if let Some((Reason::Resting | Reason::Queued, _)) = wait {
+        if let Some((Reason::Cooldown | Reason::Queued, _)) = wait {
             self.saw_asking(id, of);
         }
         let namespace = self.subjects.get(of).map_or("", |subject| &subject.namespace).to_owned();
