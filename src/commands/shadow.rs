@@ -41,7 +41,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// After this long without a sign of life of a watch, `/livez` says so.
 const STALLED_AFTER: Duration = Duration::from_secs(300);
 /// When a controller by another name is suspected, somebody is told once.
-const STRANGER: Duration = Duration::from_secs(60);
+const OTHERS_REPORTED_AFTER: Duration = Duration::from_secs(60);
 
 /// Why shadow ended, other than by being told to.
 #[derive(Debug, thiserror::Error)]
@@ -181,7 +181,7 @@ impl Session<'_> {
         let mut tick = tokio::time::interval(TICK);
         let mut next_report = self.arguments.report_every.map(|every| self.started + every);
         let end = self.arguments.duration.map(|duration| self.started + duration);
-        let mut is_stranger_told = false;
+        let mut are_others_reported = false;
         loop {
             tokio::select! {
                 _ = terminate.recv() => break,
@@ -197,9 +197,9 @@ impl Session<'_> {
                         self.print()?;
                         next_report = Some(now + every);
                     }
-                    if !is_stranger_told && self.started.elapsed() > STRANGER {
-                        is_stranger_told = true;
-                        self.tell_of_strangers();
+                    if !are_others_reported && self.started.elapsed() > OTHERS_REPORTED_AFTER {
+                        are_others_reported = true;
+                        self.report_others();
                     }
                     if end.is_some_and(|end| end <= now) {
                         break;
@@ -264,7 +264,7 @@ impl Session<'_> {
         print(&format!("{line}\n")).map_err(ShadowError::Output)
     }
 
-    fn tell_of_strangers(&self) {
+    fn report_others(&self) {
         if self.observer.tally.sees_only_others() {
             warn!(
                 "statuses are written, but not by the controller expected; --manager names the one in charge, \

@@ -97,8 +97,8 @@ async fn settled(world: &World, before: &BTreeMap<String, i64>) -> Outcome {
     same("the annotation", deployment.annotation("team"), Some("shop"))?;
     let sets = world.sets().await?;
     same("the sets and their revisions", history(&sets), before.clone())?;
-    let strangers: Vec<_> = sets.iter().filter(|set| set.owner != deployment.uid()).collect();
-    ensure(strangers.is_empty(), "all sets to belong to the Deployment", strangers)?;
+    let others: Vec<_> = sets.iter().filter(|set| set.owner != deployment.uid()).collect();
+    ensure(others.is_empty(), "all sets to belong to the Deployment", others)?;
     let mut marked: Vec<String> = marks(&deployment.value);
     if !world.flavour.is_ours() {
         let sets = sets.iter().map(|set| serde_json::to_value(&set.object));

@@ -100,13 +100,13 @@ async fn metrics_for_those_who_may(world: World) -> Outcome {
     let port = free_port()?;
     let _operator = operator(&world, port, &["--metrics-auth=token", "--debug-state"]).await?;
     let scraper = world.kubectl.run(&["create", "token", "scraper"]).await?;
-    let stranger = world.kubectl.run(&["create", "token", "stranger"]).await?;
-    let (scraper, stranger) = (scraper.trim(), stranger.trim());
+    let unprivileged = world.kubectl.run(&["create", "token", "stranger"]).await?;
+    let (scraper, unprivileged) = (scraper.trim(), unprivileged.trim());
     for (path, token, expected) in [
         ("/livez", None, "200"),
         ("/metrics", None, "401"),
         ("/metrics", Some("made-up"), "401"),
-        ("/metrics", Some(stranger), "403"),
+        ("/metrics", Some(unprivileged), "403"),
         ("/metrics", Some(scraper), "200"),
         ("/debug/state", Some(scraper), "403"),
     ] {

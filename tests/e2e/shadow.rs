@@ -230,10 +230,10 @@ async fn shadow_finds_what_differs(world: World) -> Outcome {
 /// What a user can do wrong is answered with the flag and the way out.
 async fn shadow_errors(world: World) -> Outcome {
     let cluster = &world.stage.cluster;
-    let stranger = cluster.kubeconfig(cluster::User::Kubelet);
+    let unprivileged = cluster.kubeconfig(cluster::User::Kubelet);
     let nobody = cluster.kubeconfig_for_token("nobody", "none")?;
     let nobody = nobody.display().to_string();
-    let file = stranger.display().to_string();
+    let file = unprivileged.display().to_string();
     let taken = format!("--divergences={file}");
     let cases: [(&[&str], &[&str]); 4] = [
         (&["--kubeconfig", &nobody], &["deploy/shadow/rbac.yaml", "--kubeconfig"]),

@@ -30,7 +30,7 @@ pub enum Scheduled {
     /// The reconcile went well.
     Fine,
     /// Nothing was done: it has to wait.
-    Parked,
+    Waits,
     /// The Deployment is left to another controller.
     Yielded,
     /// No retry would help (S14.3).
@@ -91,7 +91,7 @@ impl Next {
                     return Scheduled::Yielded;
                 }
                 queue.wait(key.clone(), wait);
-                Scheduled::Parked
+                Scheduled::Waits
             }
             // S14.3
             Self::Failed(error) if !error.retry => {

@@ -28,9 +28,9 @@ impl Settled {
         if !is_even(new) || old > 0 || i64::try_from(ready) != Ok(replicas) {
             return Err(progress);
         }
-        let strangers = world.pods.values().filter(|pod| pod.deleting || pod.image != image).count();
-        if strangers > 0 {
-            return Err(format!("{progress}, {strangers} pods still leaving"));
+        let leaving = world.pods.values().filter(|pod| pod.deleting || pod.image != image).count();
+        if leaving > 0 {
+            return Err(format!("{progress}, {leaving} pods still leaving"));
         }
         let counts = (deployment.ready, deployment.updated, deployment.available);
         if counts != (replicas, replicas, replicas) {

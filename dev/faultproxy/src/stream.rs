@@ -80,11 +80,11 @@ impl Pump {
             Some(Ok(bytes)) => self.forward(bytes, mode).await,
             Some(Err(_)) => true,
             // The server ended it. Who is held up by a trickle learns nothing of that.
-            None => matches!(mode, Mode::Trickle(_)) && self.park().await,
+            None => matches!(mode, Mode::Trickle(_)) && self.hold_open().await,
         }
     }
 
-    async fn park(&self) -> GoesOn {
+    async fn hold_open(&self) -> GoesOn {
         self.out.closed().await;
         false
     }

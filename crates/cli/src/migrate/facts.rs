@@ -81,7 +81,7 @@ impl Facts {
         self.target.as_ref().map(uid)
     }
 
-    /// The ReplicaSet of the current template and who controls it. Those that are parked or that
+    /// The ReplicaSet of the current template and who controls it. Those that are attached or that
     /// somebody else controls do not count.
     pub(crate) fn current(&self) -> Option<(&Value, Holder)> {
         let held = |set| self.holder(set).map(|holder| (set, holder));
@@ -107,7 +107,7 @@ impl Facts {
     }
 
     /// ReplicaSets of the history that are in the care of a sibling.
-    pub(crate) fn parked(&self) -> impl Iterator<Item = &Value> {
+    pub(crate) fn attached(&self) -> impl Iterator<Item = &Value> {
         let is_sibling = |owner: &str| self.sets.iter().any(|set| text(set, "/metadata/uid") == owner);
         self.sets.iter().filter(move |set| !is_deleting(set) && controller_of(set).is_some_and(is_sibling))
     }

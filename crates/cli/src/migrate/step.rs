@@ -52,7 +52,7 @@ fn begin(facts: &Facts, source: &Deployment) -> Next {
     let Some((current, _)) = facts.current() else { return no_current(facts, source) };
     // Released by a migration that was called off, and not adopted yet.
     if let Some(set) = facts.loose(current).next() {
-        return write::park(facts, set, current).into();
+        return write::attach(facts, set, current).into();
     }
     write::create(facts, source, current).into()
 }
@@ -112,7 +112,7 @@ fn hand_over(facts: &Facts, source: &Deployment, target: &Deployment, current: &
     }
     let is_history = |set: &&Value| name(set) != name(current);
     if let Some(set) = facts.controlled_by(source).filter(is_history).chain(facts.loose(current)).next() {
-        return write::park(facts, set, current).into();
+        return write::attach(facts, set, current).into();
     }
     if facts.to == Flavour::Rollwright && !is_handed_over(target, current) {
         return write::hand_over(target, current).into();
@@ -179,7 +179,7 @@ fn settle(facts: &Facts, target: &Deployment) -> Next {
     if mark(target).is_some() && facts.current().is_none() {
         return no_current(facts, target);
     }
-    if let Some(set) = facts.parked().next() {
+    if let Some(set) = facts.attached().next() {
         return write::release(facts, set).into();
     }
     if let Some(set) = facts.orphans().next() {

@@ -129,7 +129,7 @@ fn patch_set(says: String, set: &Value, more: &[(&str, Value)]) -> Write {
 
 /// Puts a ReplicaSet of the history in the care of the current one, where no controller of
 /// Deployments looks. It has no pods, and one that is adopted before the current one would get some.
-pub(crate) fn park(facts: &Facts, set: &Value, onto: &Value) -> Write {
+pub(crate) fn attach(facts: &Facts, set: &Value, onto: &Value) -> Write {
     let mut owners = other_owners(set);
     owners.push(json!({
         "apiVersion": "apps/v1",
@@ -164,7 +164,7 @@ pub(crate) fn delete(facts: &Facts, source: &Deployment) -> Write {
     Write { says, change }
 }
 
-/// Makes a parked ReplicaSet one that the target's controller adopts; on the way back without a mark
+/// Makes an attached ReplicaSet one that the target's controller adopts; on the way back without a mark
 /// of ours.
 pub(crate) fn release(facts: &Facts, set: &Value) -> Write {
     let mut more = vec![("ownerReferences", Value::from(other_owners(set)))];

@@ -49,7 +49,7 @@ fn only_success_and_giving_up_end_a_row_of_failures() {
     let mut apply = |next: Next| next.apply(&mut queue, &7, now);
     let first = Scheduled::Retry(Duration::from_millis(5), 1);
     assert_eq!(apply(Next::Failed(error(true))), first);
-    assert_eq!(apply(Next::Wait(Wait { until: now, reason: Reason::CacheBehind })), Scheduled::Parked);
+    assert_eq!(apply(Next::Wait(Wait { until: now, reason: Reason::CacheBehind })), Scheduled::Waits);
     // Within the delay of the first failure it is still that one.
     assert_eq!(apply(Next::Failed(error(true))), first);
     assert_eq!(apply(Next::Failed(error(false))), Scheduled::GivenUp);

@@ -8,13 +8,13 @@ use super::{COALESCE, FAILURES_MANY, KEYS_MANY, Queue};
 /// What happened to a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// Something: it is looked at once if nothing happened just before, else when the burst of events is
-    /// over.
+    /// Something: it is looked at once if nothing happened just before, else when the events that arrive
+    /// together are over.
     Changed,
-    /// Some of what it asked for is there, and more is about to follow: it is looked at when the burst of
-    /// events is over.
+    /// Some of what it asked for is there, and more is about to follow: it is looked at when the events
+    /// that arrive together are over.
     Advanced,
-    /// Somebody edited it and waits for it: it is looked at once, unless it rests.
+    /// Somebody edited it and waits for it: it is looked at once, unless it cools down.
     Edited,
     /// What it asked for is there, and nothing more is about to follow: it is looked at once.
     Settled,

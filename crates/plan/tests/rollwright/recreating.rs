@@ -38,9 +38,9 @@ fn the_new_set_comes_when_the_last_old_pod_has_gone() {
     for phase in ["Failed", "Succeeded"] {
         check(phase, with_pod(emptied(), phase), &[created]);
     }
-    let mut stranger = with_pod(emptied(), "Running");
-    stranger.pods = vec![Pod { controller_uid: Some("other".to_owned()), phase: "Running".to_owned() }];
-    check("a pod of somebody else", stranger, &[created]);
+    let mut foreign = with_pod(emptied(), "Running");
+    foreign.pods = vec![Pod { controller_uid: Some("other".to_owned()), phase: "Running".to_owned() }];
+    check("a pod of somebody else", foreign, &[created]);
     let mut reported = with_pod(emptied(), "Failed");
     reported.find_mut("web-b").status.replicas = 1;
     check("the set still reports one", reported, &[&["ask template", "ask dry run", "status"]]);

@@ -151,7 +151,7 @@ impl Engine<'_> {
         known.wait = wait.map(|(reason, until)| Waiting { reason, since: now, until });
         known.failures = match scheduled {
             Scheduled::Retry(_, count) => count,
-            Scheduled::Parked => known.failures,
+            Scheduled::Waits => known.failures,
             Scheduled::Fine | Scheduled::Yielded | Scheduled::GivenUp => 0,
         };
         known.has_given_up = scheduled == Scheduled::GivenUp;
