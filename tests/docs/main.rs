@@ -15,7 +15,7 @@
 //!
 //! An HTML comment that opens with `<!-- sh sandbox` is run too: what has to be there before. A fence that
 //! says nothing of this fails the test. So does a link to a page or a heading that is not there, and a word that
-//! the glossary has retired.
+//! the glossary has retired, on a page, in a text of the programs, or in a name in code.
 //!
 //! ```text
 //! cargo test -p rollwright --test docs                   # all pages
@@ -24,6 +24,7 @@
 
 mod counts;
 mod links;
+mod names;
 mod page;
 mod place;
 mod play;
@@ -67,7 +68,8 @@ fn main() -> ExitCode {
     let (mut pages, mut mistakes) = (Vec::new(), Vec::new());
     mistakes.extend(counts::wrong(root));
     let all = files(root);
-    let returned = words::returned(root, &all);
+    let mut returned = words::returned(root, &all);
+    returned.extend(names::returned(root));
     for path in all {
         mistakes.extend(links::broken(root, &path));
         mistakes.extend(links::unlisted(root, &path));
@@ -89,6 +91,7 @@ fn main() -> ExitCode {
     let mut trials: Vec<Trial> = pages.into_iter().map(trial).collect();
     trials.push(Trial::test("sessions_are_compared", || Ok(show::selftest()?)));
     trials.push(Trial::test("retired_words_are_recognized", || Ok(words::selftest()?)));
+    trials.push(Trial::test("retired_names_are_recognized", || Ok(names::selftest()?)));
     trials.push(Trial::test("retired_words_do_not_return", move || match returned.as_slice() {
         [] => Ok(()),
         _ => Err(returned.join("\n").into()),
