@@ -121,8 +121,8 @@ fn created(set: &ReplicaSet, body: &Value) -> Value {
     let mut labels = set.labels.clone();
     labels.remove(HASH_LABEL);
     let mut selector = body.pointer("/spec/selector").cloned().unwrap_or_default();
-    if let Some(members) = selector.get_mut("matchLabels").and_then(Value::as_object_mut) {
-        members.remove(HASH_LABEL);
+    if let Some(hash) = selector.get_mut("matchLabels").and_then(|labels| labels.get_mut(HASH_LABEL)) {
+        *hash = HASH.into();
     }
     json!({
         "replicas": set.size,
@@ -267,4 +267,22 @@ fn lookup<'a>(value: &'a Value, path: &[String]) -> Option<&'a Value> {
         };
     }
     Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_created_set_has_its_hash_in_the_selector_only() {
+        let labels = json!({"app": "web", "pod-template-hash": "5d9f7b6c48"});
+        let body = json!({
+            "metadata": {"namespace": "n", "name": "web-5d9f7b6c48", "labels": labels},
+            "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": {}},
+        });
+        let set = api::decode::replica_set(plan::Flavour::AppsV1, &body).unwrap();
+        let entry = created(&set, &body);
+        assert_eq!(entry["labels"], json!({"app": "web"}));
+        assert_eq!(entry["selector"], json!({"matchLabels": {"app": "web", "pod-template-hash": HASH}}));
+    }
 }
