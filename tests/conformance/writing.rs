@@ -12,6 +12,7 @@ pub(crate) fn all() -> Vec<Scenario> {
         scenario!(patches),
         scenario!(dry_runs),
         scenario!(refusals),
+        scenario!(pods_with_namespaces_of_the_host),
         scenario!(bodies_that_do_not_fit),
         scenario!(unknown_fields),
         scenario!(applied),
@@ -134,6 +135,22 @@ async fn refusals(talk: &mut Talk<'_>) {
     talk.ask("GET", &talk.core("pods/nobody"), &Value::Null).await;
     talk.ask("DELETE", &talk.apps("replicasets/nobody"), &Value::Null).await;
     talk.ask("PUT", &format!("{maps}/nobody"), &config_map("nobody", "red")).await;
+}
+
+/// The rule of Pod Security that the world knows.
+async fn pods_with_namespaces_of_the_host(talk: &mut Talk<'_>) {
+    let level = json!({ "metadata": { "labels": { "pod-security.kubernetes.io/enforce": "baseline" } } });
+    talk.patch_unseen(&format!("/api/v1/namespaces/{}", talk.namespace), &level).await;
+    for fields in [&["hostNetwork"][..], &["hostIPC", "hostPID"], &["hostPID", "hostNetwork"]] {
+        let mut pod = json!({
+            "apiVersion": "v1", "kind": "Pod", "metadata": { "name": "web" },
+            "spec": { "containers": [{ "name": "main", "image": "main:v1" }] },
+        });
+        for field in fields {
+            pod["spec"][field] = json!(true);
+        }
+        talk.ask("POST", &talk.core("pods"), &pod).await;
+    }
 }
 
 async fn bodies_that_do_not_fit(talk: &mut Talk<'_>) {

@@ -107,7 +107,14 @@ fn details(object: &Object) -> Value {
 }
 
 const fn answers_the_object(resource: Resource) -> bool {
-    matches!(resource, Resource::Pods | Resource::Namespaces | Resource::ServiceAccounts | Resource::Services)
+    matches!(
+        resource,
+        Resource::Pods
+            | Resource::Namespaces
+            | Resource::ServiceAccounts
+            | Resource::Services
+            | Resource::ResourceQuotas
+    )
 }
 
 /// Deletes the objects that a request selects.

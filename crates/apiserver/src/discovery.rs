@@ -45,6 +45,7 @@ fn names(store: &Store, resource: Resource) -> Names {
         Resource::ConfigMaps => (&["cm"], &[]),
         Resource::ServiceAccounts => (&["sa"], &[]),
         Resource::Nodes => (&["no"], &[]),
+        Resource::ResourceQuotas => (&["quota"], &[]),
         Resource::CustomResourceDefinitions => (&["crd", "crds"], &["api-extensions"]),
         _ => (&[], &[]),
     };

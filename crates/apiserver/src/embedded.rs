@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use world::{Cluster, Controllers, Defaults, First, Mode, Object, Policy, Refused, Resource, Store};
+use world::{
+    Cluster, Controllers, Defaults, First, Mode, Object, PodRules, Policy, Refused, Resource, Store,
+};
 
 use crate::definition::establish;
 use crate::holder::Shared;
@@ -38,6 +40,7 @@ pub fn embed_at(
     let mut controllers = Controllers::new(policy, Box::new(First));
     let mut store = Store::new(now);
     store.add_admission(Arc::new(Defaults::default()));
+    store.add_admission(Arc::new(PodRules));
     for name in NAMESPACES {
         let namespace = json!({
             "metadata": { "name": name, "labels": { "kubernetes.io/metadata.name": name } },

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use world::{Object, Refused, Resource, Store};
+use world::{Key, Object, Refused, Resource, Store};
 
 use crate::criteria::Criteria;
 use crate::media::Form;
@@ -10,6 +10,32 @@ use crate::member::put;
 use crate::page::{self, Page};
 use crate::query::Query;
 use crate::table::{Include, Printer, partial};
+
+/// Annotation of a namespace: with `"true"`, nobody may list its pods.
+const PODS_FORBIDDEN: &str = "fake.rollwright.dev/pods-forbidden";
+
+/// Whether objects of a kind may be listed, or watched, in a namespace. It is the only right that somebody may
+/// lack here.
+///
+/// # Errors
+/// 403, in the words of RBAC.
+pub(crate) fn authorize(
+    store: &Store,
+    resource: Resource,
+    namespace: Option<&str>,
+    verb: &str,
+) -> Result<(), Refused> {
+    let Some(name) = namespace.filter(|_| resource == Resource::Pods) else { return Ok(()) };
+    let namespace = store.get(&Key::new(Resource::Namespaces, "", name));
+    if namespace.is_none_or(|namespace| namespace.annotation(PODS_FORBIDDEN) != Some("true")) {
+        return Ok(());
+    }
+    let message = format!(
+        "pods is forbidden: User \"system:anonymous\" cannot {verb} resource \"pods\" in API group \"\" in \
+         the namespace \"{name}\""
+    );
+    Err(Refused::new(403, "Forbidden", message))
+}
 
 /// An object in a form.
 pub(crate) fn shown(store: &Store, object: &Object, form: Form, query: &Query) -> Result<Value, Refused> {

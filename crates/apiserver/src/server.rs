@@ -129,6 +129,10 @@ impl ApiServer {
         if !self.on_store(|store| Ok(definition::is_served(store, resource)))? {
             return Ok(nowhere());
         }
+        if asked.method == Method::GET {
+            let verb = if asked.query.is_set("watch") { "watch" } else { "list" };
+            self.on_store(|store| read::authorize(store, resource, namespace, verb))?;
+        }
         match asked.method {
             Method::GET if asked.query.is_set("watch") => {
                 let form = negotiate(&asked.headers)?;

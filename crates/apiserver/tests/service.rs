@@ -9,7 +9,7 @@ use std::time::Duration;
 use apiserver::{ApiServer, Shared, embed, live};
 use futures::TryStreamExt as _;
 use k8s_openapi::api::apps::v1::ReplicaSet;
-use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
 use kube::api::{
     Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams, PostParams, WatchEvent, WatchParams,
 };
@@ -59,6 +59,25 @@ async fn time_goes_on_only_while_everybody_waits() {
     let pods: Api<Pod> = Api::default_namespaced(client);
     let ready = pods.list(&ListParams::default().fields("status.phase=Running")).await.unwrap();
     assert_eq!(ready.items.len(), 3);
+}
+
+/// A namespace may keep its pods from being listed, and nothing else.
+#[tokio::test(start_paused = true)]
+async fn pods_of_a_closed_namespace_are_listed_to_nobody() {
+    let (_cluster, client) = cluster(Duration::ZERO);
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    let closed = json!({ "metadata": { "annotations": { "fake.rollwright.dev/pods-forbidden": "true" } } });
+    namespaces.patch("default", &PatchParams::default(), &Patch::Merge(closed)).await.unwrap();
+    let pods: Api<Pod> = Api::default_namespaced(client.clone());
+    let refused = pods.list(&ListParams::default()).await.unwrap_err();
+    let kube::Error::Api(status) = refused else { panic!("{refused:?}") };
+    let why = "pods is forbidden: User \"system:anonymous\" cannot list resource \"pods\" in API group \"\" in the \
+               namespace \"default\"";
+    assert_eq!((status.code, status.message.as_str()), (403, why));
+    assert!(pods.watch(&WatchParams::default(), "0").await.is_err());
+    let sets: Api<ReplicaSet> = Api::default_namespaced(client.clone());
+    sets.list(&ListParams::default()).await.unwrap();
+    Api::<Pod>::namespaced(client, "kube-system").list(&ListParams::default()).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]

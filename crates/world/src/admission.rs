@@ -1,10 +1,12 @@
 //! What processes a write before it is stored: defaults, webhooks, quota, validation.
 
 mod defaults;
+mod pod_rules;
 mod quota;
 mod webhook;
 
 pub use defaults::Defaults;
+pub use pod_rules::{PodRules, REFUSED};
 pub use quota::Quota;
 pub use webhook::{Behaviour, Webhook};
 

@@ -4,7 +4,9 @@
 //! which; [`Conventions`] are those of the tests' cluster, by image name and annotation.
 
 mod course;
+mod event;
 mod nodes;
+mod signs;
 mod status;
 
 use std::collections::BTreeMap;
@@ -20,13 +22,12 @@ use crate::resource::Resource;
 use crate::status::Status;
 use crate::store::{Key, Store};
 use crate::write::{Deletion, Mode, Preconditions, Subresource};
-use status::{Shape, Shown, Transitions, node_in};
+use status::{Parts, Shape, Shown, Transitions, node_in};
 
 pub(crate) use status::Report;
 
-pub use course::{
-    Conventions, Course, Fate, NEVER_READY, Policy, READY_AFTER_MS, TERMINATE_AFTER_MS, UNREADY_AFTER_MS,
-};
+pub use course::{Conventions, Course, Fate, Policy};
+pub use signs::{LAST_WORDS, NEVER_READY, READY_AFTER_MS, TERMINATE_AFTER_MS, UNREADY_AFTER_MS, WAITS};
 
 /// A pod that is ready sooner than this goes from pending to ready in one write.
 const VISIBLE_START: Duration = Duration::from_secs(1);
@@ -224,11 +225,12 @@ fn act(
         }
         Action::Show(shown) => {
             let transitions = &mut memory.transitions;
-            let report =
-                Report::new(&pod.spec, &pod.status, *shown, transitions, memory.address, nodes.len(), now);
+            let parts = Parts { metadata: &pod.metadata, spec: &pod.spec, status: &pod.status };
+            let report = Report::new(&parts, *shown, transitions, memory.address, nodes.len(), now);
             let sent = Object { status: Arc::new(Status::reported(report)), ..pod.clone() };
             store.replace(sent, Subresource::Status, Mode::Store)?;
             memory.shown = Some(*shown);
+            event::write(store, pod, shown.shape);
         }
         Action::Remove => {
             store.delete(&Key::of(pod), &at_once(pod))?;
@@ -257,6 +259,7 @@ fn shape(
     let started = memory.started.unwrap_or(bound);
     match course.fate {
         Fate::ImagePull => return (Some(Shape::ImagePull), None),
+        Fate::Waits => return (Some(Shape::Waiting), None),
         Fate::Crashes { every } => {
             let every = every.max(RESTART_LEAST);
             let crashes = u32::try_from(crashes(course, bound, now)).unwrap_or(u32::MAX);

@@ -28,14 +28,14 @@ mod store;
 mod strategic;
 mod write;
 
-pub use admission::{Admission, Behaviour, Defaults, Operation, Quota, Request, Webhook};
+pub use admission::{Admission, Behaviour, Defaults, Operation, PodRules, Quota, REFUSED, Request, Webhook};
 pub use chance::{Chance, First};
 pub use cluster::{Cluster, Controllers, NODE_NAME};
 pub use garbage_collector::GarbageCollector;
 pub use informer::Informer;
 pub use kubelet::{
-    Conventions, Course, Fate, Kubelets, NEVER_READY, PodStep, Policy, READY_AFTER_MS, TERMINATE_AFTER_MS,
-    UNREADY_AFTER_MS,
+    Conventions, Course, Fate, Kubelets, LAST_WORDS, NEVER_READY, PodStep, Policy, READY_AFTER_MS,
+    TERMINATE_AFTER_MS, UNREADY_AFTER_MS, WAITS,
 };
 pub use log::{Change, ChangeKind, Expired};
 pub use metadata::Metadata;

@@ -84,6 +84,11 @@ impl Metadata {
         self.facts.get_or_init(|| Facts::read(&self.json))
     }
 
+    /// An annotation.
+    pub(crate) fn annotation(&self, key: &str) -> Option<&str> {
+        self.json.get("annotations")?.get(key)?.as_str()
+    }
+
     /// Its JSON, to be changed.
     pub fn edit(&mut self) -> &mut Value {
         self.labels = None;

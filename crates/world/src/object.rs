@@ -152,7 +152,7 @@ impl Object {
     /// An annotation.
     #[must_use]
     pub fn annotation(&self, key: &str) -> Option<&str> {
-        self.metadata.get("annotations")?.get(key)?.as_str()
+        self.metadata.annotation(key)
     }
 
     /// `metadata.finalizers`.

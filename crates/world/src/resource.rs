@@ -27,11 +27,13 @@ pub enum Resource {
     Nodes,
     /// CustomResourceDefinitions.
     CustomResourceDefinitions,
+    /// ResourceQuotas.
+    ResourceQuotas,
 }
 
 impl Resource {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Deployments,
         Self::AppsDeployments,
         Self::ReplicaSets,
@@ -44,6 +46,7 @@ impl Resource {
         Self::ServiceAccounts,
         Self::Nodes,
         Self::CustomResourceDefinitions,
+        Self::ResourceQuotas,
     ];
 
     /// The API group; empty for the core group.
@@ -82,6 +85,7 @@ impl Resource {
             Self::ServiceAccounts => "ServiceAccount",
             Self::Nodes => "Node",
             Self::CustomResourceDefinitions => "CustomResourceDefinition",
+            Self::ResourceQuotas => "ResourceQuota",
         }
     }
 
@@ -100,6 +104,7 @@ impl Resource {
             Self::ServiceAccounts => "serviceaccounts",
             Self::Nodes => "nodes",
             Self::CustomResourceDefinitions => "customresourcedefinitions",
+            Self::ResourceQuotas => "resourcequotas",
         }
     }
 
@@ -131,6 +136,7 @@ impl Resource {
                 | Self::Services
                 | Self::Nodes
                 | Self::CustomResourceDefinitions
+                | Self::ResourceQuotas
         )
     }
 

@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use world::{Behaviour, Defaults, Key, Mode, Object, Patch, Quota, Resource, Store, Subresource, Webhook};
+use world::{
+    Behaviour, Defaults, Key, Mode, Object, Patch, PodRules, Quota, REFUSED, Resource, Store, Subresource,
+    Webhook,
+};
 
 fn store() -> Store {
     Store::new("2026-01-01T00:00:00Z".parse::<Timestamp>().unwrap())
@@ -120,6 +123,72 @@ fn a_quota_counts_what_is_there() {
     let mut elsewhere = workload(Resource::ReplicaSets, "two", &[]);
     elsewhere.set_metadata("namespace", json!("other"));
     store.create(elsewhere, Mode::Store).unwrap();
+}
+
+/// A pod with more in its spec, and with annotations.
+fn pod(name: &str, more: &Value, annotations: &Value) -> Object {
+    let mut spec = json!({"containers": [{"name": "main", "image": "app:1"}]});
+    for (field, value) in more.as_object().unwrap() {
+        spec[field] = value.clone();
+    }
+    let metadata = json!({"name": name, "namespace": "shop", "annotations": annotations});
+    Object::from_value(Resource::Pods, json!({"metadata": metadata, "spec": spec}))
+}
+
+fn with_pod_rules(level: &str, hard: &Value) -> Store {
+    let mut store = store();
+    store.add_admission(Arc::new(PodRules));
+    let labels = json!({"pod-security.kubernetes.io/enforce": level});
+    let namespace = json!({"metadata": {"name": "shop", "labels": labels}});
+    store.create(Object::from_value(Resource::Namespaces, namespace), Mode::Store).unwrap();
+    let quota = json!({"metadata": {"name": "few", "namespace": "shop"}, "spec": {"hard": hard}});
+    store.create(Object::from_value(Resource::ResourceQuotas, quota), Mode::Store).unwrap();
+    store
+}
+
+#[test]
+fn a_pod_is_refused_for_the_level_of_its_namespace() {
+    let shares = |name: &str, fields: &[&str]| {
+        pod(name, &fields.iter().map(|field| ((*field).to_owned(), json!(true))).collect(), &json!({}))
+    };
+    let cases: [(&[&str], &str); 3] = [
+        (&["hostNetwork"], "hostNetwork=true"),
+        (&["hostIPC", "hostPID"], "hostPID=true, hostIPC=true"),
+        (&["hostIPC", "hostPID", "hostNetwork"], "hostNetwork=true, hostPID=true, hostIPC=true"),
+    ];
+    for level in ["baseline", "restricted"] {
+        let mut store = with_pod_rules(level, &json!({}));
+        for (fields, named) in cases {
+            let refused = store.create(shares("one", fields), Mode::Store).unwrap_err();
+            let why = format!("violates PodSecurity \"{level}:latest\": host namespaces ({named})");
+            assert_eq!(refused.message, format!("pods \"one\" is forbidden: {why}"));
+        }
+        store.create(pod("two", &json!({"hostNetwork": false}), &json!({})), Mode::Store).unwrap();
+    }
+    with_pod_rules("privileged", &json!({})).create(shares("one", &["hostNetwork"]), Mode::Store).unwrap();
+}
+
+#[test]
+fn a_resource_quota_counts_pods() {
+    for hard in [json!({"pods": "1"}), json!({"pods": 1})] {
+        let mut store = with_pod_rules("", &hard);
+        store.create(pod("one", &json!({}), &json!({})), Mode::Store).unwrap();
+        let refused = store.create(pod("two", &json!({}), &json!({})), Mode::Store).unwrap_err();
+        let why = "pods \"two\" is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1";
+        assert_eq!((refused.code, refused.message.as_str()), (403, why));
+        store.create(workload(Resource::ReplicaSets, "web", &[]), Mode::Store).unwrap();
+    }
+    let mut other = with_pod_rules("", &json!({"cpu": "0"}));
+    other.create(pod("one", &json!({}), &json!({})), Mode::Store).unwrap();
+}
+
+#[test]
+fn a_sign_refuses_a_pod_in_its_own_words() {
+    let mut store = with_pod_rules("", &json!({}));
+    let signed = |resource| Object { resource, ..pod("one", &json!({}), &json!({REFUSED: "not today"})) };
+    let refused = store.create(signed(Resource::Pods), Mode::Store).unwrap_err();
+    assert_eq!((refused.code, refused.message.as_str()), (403, "not today"));
+    store.create(signed(Resource::ConfigMaps), Mode::Store).unwrap();
 }
 
 #[test]

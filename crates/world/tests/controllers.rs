@@ -4,8 +4,8 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 use world::{
-    Cluster, Deletion, Key, Mode, NEVER_READY, NODE_NAME, Object, Patch, READY_AFTER_MS, Resource,
-    Subresource, UNREADY_AFTER_MS,
+    Cluster, Deletion, Key, LAST_WORDS, Mode, NEVER_READY, NODE_NAME, Object, Patch, READY_AFTER_MS,
+    Resource, Subresource, UNREADY_AFTER_MS, WAITS,
 };
 
 const NAMESPACE: &str = "shop";
@@ -172,6 +172,62 @@ fn annotations_decide_when_a_pod_is_ready() {
     assert!(ready_at(json!({UNREADY_AFTER_MS: "2000"}), 2000));
     assert!(!ready_at(json!({UNREADY_AFTER_MS: "2000"}), 2200));
     assert!(!ready_at(json!({NEVER_READY: "true"}), 60_000));
+}
+
+#[test]
+fn containers_wait_for_what_an_annotation_names() {
+    let missing = "configmap \"settings\" not found";
+    let cases = [
+        (format!("CreateContainerConfigError: {missing}"), "CreateContainerConfigError", Some(missing), 0),
+        ("ContainerCreating".to_owned(), "ContainerCreating", Some(""), 0),
+        (format!("FailedMount: {missing}"), "ContainerCreating", None, 1),
+    ];
+    for (sign, reason, message, events) in cases {
+        let mut cluster = cluster();
+        let key = pod(&mut cluster, "app:crash", &json!({}), &json!({WAITS: sign}));
+        after(&mut cluster, 25_000);
+        let pod = cluster.store.get(&key).unwrap();
+        assert_eq!(pod.status["phase"], "Pending", "{sign}");
+        let waiting = &pod.status["containerStatuses"][0]["state"]["waiting"];
+        let found = (waiting["reason"].as_str(), waiting.get("message").and_then(Value::as_str));
+        assert_eq!(found, (Some(reason), message), "{sign}");
+        assert_eq!(events_about(&cluster, pod), vec![("FailedMount".to_owned(), missing.to_owned()); events]);
+    }
+}
+
+fn events_about(cluster: &Cluster, pod: &Object) -> Vec<(String, String)> {
+    let events = cluster.store.list(Resource::Events, None).map(Object::to_value);
+    let about = events.filter(|event| {
+        event["involvedObject"]["uid"] == pod.uid()
+            && event["type"] == "Warning"
+            && event["lastTimestamp"].is_string()
+    });
+    let text = |event: &Value, field: &str| event[field].as_str().unwrap().to_owned();
+    about.map(|event| (text(&event, "reason"), text(&event, "message"))).collect()
+}
+
+#[test]
+fn a_probe_that_fails_is_an_event() {
+    let mut cluster = cluster();
+    let key = pod(&mut cluster, "app:1", &json!({}), &json!({NEVER_READY: "true"}));
+    after(&mut cluster, 5000);
+    let failed = "Readiness probe failed: HTTP probe failed with statuscode: 503".to_owned();
+    let expected = vec![("Unhealthy".to_owned(), failed)];
+    assert_eq!(events_about(&cluster, cluster.store.get(&key).unwrap()), expected);
+    // A start that takes a while is no failure.
+    let mut cluster = self::cluster();
+    pod(&mut cluster, "app:1", &json!({}), &json!({READY_AFTER_MS: "60000"}));
+    after(&mut cluster, 30_000);
+    assert_eq!(cluster.store.list(Resource::Events, None).count(), 0);
+}
+
+#[test]
+fn a_container_that_ends_may_leave_a_message() {
+    let mut cluster = cluster();
+    let key = pod(&mut cluster, "app:crash", &json!({}), &json!({LAST_WORDS: "no database"}));
+    after(&mut cluster, 5000);
+    let last = &cluster.store.get(&key).unwrap().status["containerStatuses"][0]["lastState"]["terminated"];
+    assert_eq!((&last["exitCode"], &last["message"]), (&json!(1), &json!("no database")));
 }
 
 #[test]

@@ -11,7 +11,7 @@ pub(super) const NAMESPACE: [Column; 3] =
 pub(super) const LEASE: [Column; 3] = [("Name", "string", 0), ("Holder", "string", 0), ("Age", "string", 0)];
 pub(super) const CONFIG_MAP: [Column; 3] =
     [("Name", "string", 0), ("Data", "string", 0), ("Age", "string", 0)];
-pub(super) const SERVICE_ACCOUNT: [Column; 2] = [("Name", "string", 0), ("Age", "string", 0)];
+pub(super) const NAME_AND_AGE: [Column; 2] = [("Name", "string", 0), ("Age", "string", 0)];
 pub(super) const DEFINITION: [Column; 8] = [
     ("Name", "string", 0),
     ("Scope", "string", 0),

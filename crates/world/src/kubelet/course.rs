@@ -4,17 +4,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::signs::{NEVER_READY, READY_AFTER_MS, TERMINATE_AFTER_MS, UNREADY_AFTER_MS, WAITS};
 use super::status::image;
 use crate::object::Object;
-
-/// Annotation: milliseconds from being scheduled to being ready.
-pub const READY_AFTER_MS: &str = "fake.rollwright.dev/ready-after-ms";
-/// Annotation: milliseconds from being ready to being unready again.
-pub const UNREADY_AFTER_MS: &str = "fake.rollwright.dev/unready-after-ms";
-/// Annotation: milliseconds from being deleted to being gone.
-pub const TERMINATE_AFTER_MS: &str = "fake.rollwright.dev/terminate-after-ms";
-/// Annotation: `"true"` keeps a pod from being ready.
-pub const NEVER_READY: &str = "fake.rollwright.dev/never-ready";
 
 /// What the containers of a pod do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +15,8 @@ pub enum Fate {
     Runs,
     /// An image cannot be pulled.
     ImagePull,
+    /// They wait for what [`WAITS`] names.
+    Waits,
     /// A container ends soon after each start.
     Crashes {
         /// Time between two restarts.
@@ -67,7 +61,9 @@ pub trait Policy {
 /// | `restartPolicy: Never` or `OnFailure` | finishes as `Succeeded` (`Failed` with a `crash` image) |
 /// | [`READY_AFTER_MS`] | becomes ready that long after it was scheduled |
 /// | [`UNREADY_AFTER_MS`] | becomes unready again that long after it was ready |
-/// | [`NEVER_READY`]` = "true"` | runs but is not ready; may be set and removed at any time |
+/// | [`NEVER_READY`]` = "true"` | runs but is not ready, with an event `Unhealthy`; may be set and removed at any time |
+/// | [`WAITS`] | the containers wait for this reason, and the pod stays pending; `FailedMount` and `FailedAttachVolume` are events |
+/// | [`LAST_WORDS`](crate::LAST_WORDS) | the termination message of a container that has ended |
 /// | [`TERMINATE_AFTER_MS`] | lingers that long after it was deleted |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conventions {
@@ -98,6 +94,7 @@ impl Policy for Conventions {
         let ends = matches!(policy, Some("Never" | "OnFailure"));
         let fate = match (has_image(pod, "bad"), has_image(pod, "crash"), ends) {
             (true, _, _) => Fate::ImagePull,
+            _ if pod.annotation(WAITS).is_some() => Fate::Waits,
             (_, true, true) => Fate::Fails,
             (_, true, false) => Fate::Crashes { every: self.restart_every },
             (_, false, true) => Fate::Completes,

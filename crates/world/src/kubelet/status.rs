@@ -5,6 +5,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
+use super::signs::{LAST_WORDS, OF_VOLUMES, waits};
+use crate::metadata::Metadata;
 use crate::stamp::stamp;
 use crate::status::{Phase, PodState, Status};
 
@@ -22,6 +24,8 @@ pub(super) enum Shape {
     NotReady,
     Ready,
     ImagePull,
+    /// Containers wait for what an annotation names.
+    Waiting,
     Crashing,
     Succeeded,
     Failed,
@@ -89,11 +93,21 @@ impl Transitions {
     }
 }
 
+/// The parts of a pod that a report is made from.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Parts<'a> {
+    pub(super) metadata: &'a Arc<Metadata>,
+    pub(super) spec: &'a Arc<Value>,
+    pub(super) status: &'a Arc<Status>,
+}
+
 /// What a kubelet says of a pod: all that its status is made from.
 #[derive(Debug)]
 pub(crate) struct Report {
     /// The last status that no kubelet wrote. What others say in it stays.
     pub(crate) before: Arc<Status>,
+    /// It may say why containers wait, and what they write at their end.
+    metadata: Arc<Metadata>,
     spec: Arc<Value>,
     shown: Shown,
     transitions: Transitions,
@@ -114,8 +128,7 @@ enum Start {
 
 impl Report {
     pub(super) fn new(
-        spec: &Arc<Value>,
-        status: &Arc<Status>,
+        pod: &Parts<'_>,
         shown: Shown,
         transitions: &mut Transitions,
         address: u32,
@@ -123,14 +136,15 @@ impl Report {
         now: Timestamp,
     ) -> Self {
         transitions.note_all(shown, now);
-        let before = status.of_others();
-        let reported = status.report().filter(|report| report.has_node());
+        let before = pod.status.of_others();
+        let reported = pod.status.report().filter(|report| report.has_node());
         let start = match reported {
             Some(report) => report.start.clone(),
             None => before.get("startTime").cloned().map_or(Start::Seen(now), Start::Written),
         };
-        let (spec, transitions) = (Arc::clone(spec), transitions.clone());
-        Self { before, spec, shown, transitions, address, nodes, now, start }
+        let (metadata, spec) = (Arc::clone(pod.metadata), Arc::clone(pod.spec));
+        let transitions = transitions.clone();
+        Self { before, metadata, spec, shown, transitions, address, nodes, now, start }
     }
 
     fn has_node(&self) -> bool {
@@ -141,7 +155,7 @@ impl Report {
     pub(crate) fn state(&self) -> PodState {
         let phase = match self.shown.shape {
             Shape::NotReady | Shape::Ready | Shape::Crashing => Phase::Running,
-            Shape::ImagePull | Shape::Unschedulable { .. } => Phase::Pending,
+            Shape::ImagePull | Shape::Waiting | Shape::Unschedulable { .. } => Phase::Pending,
             Shape::Succeeded => Phase::Succeeded,
             Shape::Failed => Phase::Failed,
         };
@@ -178,7 +192,11 @@ impl Report {
         let containers = self::containers(&self.spec, "containers");
         let any = |part: &str| containers.iter().any(|container| image(container).contains(part));
         // When no image says which container it is, it is all of them.
-        let culprits = Culprits { are_named: any(culprit(shown.shape)) };
+        let culprits = Culprits {
+            are_named: any(culprit(shown.shape)),
+            waits: waits(&self.metadata).unwrap_or_default(),
+            last_words: self.metadata.annotation(LAST_WORDS).unwrap_or_default(),
+        };
         let statuses =
             containers.iter().map(|container| culprits.container(container, shown, &start, self.now));
         set("containerStatuses", statuses.collect());
@@ -250,7 +268,7 @@ fn containers<'a>(spec: &'a Value, field: &str) -> &'a [Value] {
 fn phase(shape: Shape) -> &'static str {
     match shape {
         Shape::NotReady | Shape::Ready | Shape::Crashing => "Running",
-        Shape::ImagePull | Shape::Unschedulable { .. } => "Pending",
+        Shape::ImagePull | Shape::Waiting | Shape::Unschedulable { .. } => "Pending",
         Shape::Succeeded => "Succeeded",
         Shape::Failed => "Failed",
     }
@@ -261,16 +279,25 @@ fn culprit(shape: Shape) -> &'static str {
     if shape == Shape::ImagePull { "bad" } else { "crash" }
 }
 
-struct Culprits {
+struct Culprits<'a> {
     are_named: bool,
+    waits: (&'a str, &'a str),
+    last_words: &'a str,
 }
 
-impl Culprits {
+impl Culprits<'_> {
     fn container(&self, container: &Value, shown: Shown, start: &Value, now: Timestamp) -> Value {
         let name = container.get("name").and_then(Value::as_str).unwrap_or_default();
         let image = image(container);
         let is_culprit = !self.are_named || image.contains(culprit(shown.shape));
-        let ended = |code: i32, reason: &str| json!({"terminated": {"exitCode": code, "reason": reason, "startedAt": start, "finishedAt": stamp(now)}});
+        let ended = |code: i32, reason: &str| {
+            let mut end =
+                json!({"exitCode": code, "reason": reason, "startedAt": start, "finishedAt": stamp(now)});
+            if let Some(members) = end.as_object_mut().filter(|_| !self.last_words.is_empty()) {
+                members.insert("message".to_owned(), Value::from(self.last_words));
+            }
+            json!({"terminated": end})
+        };
         let waiting =
             |reason: &str, message: String| json!({"waiting": {"reason": reason, "message": message}});
         let (state, last) = match shown.shape {
@@ -278,6 +305,10 @@ impl Culprits {
                 let message = format!("Back-off pulling image \"{image}\"");
                 (waiting("ImagePullBackOff", message), Value::Null)
             }
+            Shape::Waiting if OF_VOLUMES.contains(&self.waits.0) => {
+                (json!({"waiting": {"reason": "ContainerCreating"}}), Value::Null)
+            }
+            Shape::Waiting => (waiting(self.waits.0, self.waits.1.to_owned()), Value::Null),
             Shape::Crashing if is_culprit => {
                 let message = format!("back-off restarting failed container={name}");
                 (waiting("CrashLoopBackOff", message), ended(1, "Error"))

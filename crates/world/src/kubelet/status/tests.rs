@@ -1,12 +1,13 @@
 use super::*;
 use crate::object::Object;
 
-const SHAPES: [Shape; 8] = [
+const SHAPES: [Shape; 9] = [
     Shape::Unschedulable { cordoned: false },
     Shape::Unschedulable { cordoned: true },
     Shape::NotReady,
     Shape::Ready,
     Shape::ImagePull,
+    Shape::Waiting,
     Shape::Crashing,
     Shape::Succeeded,
     Shape::Failed,
@@ -27,6 +28,10 @@ fn pod(images: &[&str], node: Option<&str>) -> Object {
     )
 }
 
+fn parts(pod: &Object) -> Parts<'_> {
+    Parts { metadata: &pod.metadata, spec: &pod.spec, status: &pod.status }
+}
+
 fn restarts_in(status: &Value) -> u64 {
     let statuses = status.get("containerStatuses").and_then(Value::as_array).into_iter().flatten();
     statuses.filter_map(|one| one.get("restartCount")?.as_u64()).max().unwrap_or(0)
@@ -42,8 +47,7 @@ fn reports_say_what_their_json_says() {
             for (second, shape) in (0..).zip(SHAPES.into_iter().chain([Shape::Ready, Shape::Ready])) {
                 for (gates_met, restarts) in [(true, 0), (false, 3), (true, 3)] {
                     let shown = Shown { shape, gates_met, restarts };
-                    let report =
-                        Report::new(&pod.spec, &pod.status, shown, &mut transitions, 1, 3, at(second));
+                    let report = Report::new(&parts(&pod), shown, &mut transitions, 1, 3, at(second));
                     let json = report.to_json();
                     let what = format!("{images:?} {node:?} {shown:?} {json}");
                     assert_eq!(report.state(), Status::from(json.clone()).pod(), "{what}");
@@ -62,7 +66,7 @@ fn reports_do_not_pile_up() {
     let others = Arc::clone(&pod.status);
     let mut transitions = Transitions::default();
     let waits = Shown { shape: Shape::Unschedulable { cordoned: false }, gates_met: true, restarts: 0 };
-    let report = Report::new(&pod.spec, &pod.status, waits, &mut transitions, 1, 3, at(0));
+    let report = Report::new(&parts(&pod), waits, &mut transitions, 1, 3, at(0));
     pod.status = Arc::new(Status::reported(report));
     assert_eq!(pod.status.get("startTime"), None);
     pod.spec = Arc::new(json!({"containers": [{"name": "a", "image": "crash:1"}], "nodeName": "node-1"}));
@@ -71,7 +75,7 @@ fn reports_do_not_pile_up() {
     for restarts in 1..4 {
         let shown = Shown { shape: Shape::Crashing, gates_met: true, restarts };
         let now = at(10 * i64::try_from(restarts).unwrap());
-        let report = Report::new(&pod.spec, &pod.status, shown, &mut transitions, 1, 3, now);
+        let report = Report::new(&parts(&pod), shown, &mut transitions, 1, 3, now);
         pod.status = Arc::new(Status::reported(report));
         assert!(Arc::ptr_eq(&pod.status.of_others(), &others));
         // The first report with a node says when it started.

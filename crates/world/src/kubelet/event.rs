@@ -1,0 +1,38 @@
+//! What a kubelet reports of a pod by an event only: a volume that is not there, a probe that fails.
+
+use serde_json::{Value, json};
+
+use super::signs::{NEVER_READY, OF_VOLUMES, waits};
+use super::status::{Shape, node_in};
+use crate::object::Object;
+use crate::resource::Resource;
+use crate::stamp::stamp;
+use crate::store::Store;
+use crate::write::Mode;
+
+const PROBE: &str = "Readiness probe failed: HTTP probe failed with statuscode: 503";
+
+/// Writes the event that comes with a shape, if one does.
+pub(super) fn write(store: &mut Store, pod: &Object, shape: Shape) {
+    let Some((reason, message)) = of(pod, shape) else { return };
+    let now = stamp(store.now());
+    let event = json!({
+        "metadata": {"namespace": pod.namespace(), "name": format!("{}.{}", pod.name(), reason.to_lowercase())},
+        "involvedObject": {"apiVersion": "v1", "kind": "Pod", "namespace": pod.namespace(),
+                           "name": pod.name(), "uid": pod.uid()},
+        "type": "Warning", "reason": reason, "message": message, "count": 1,
+        "firstTimestamp": now, "lastTimestamp": now, "eventTime": Value::Null,
+        "source": {"component": "kubelet", "host": node_in(&pod.spec)},
+        "reportingComponent": "kubelet", "reportingInstance": node_in(&pod.spec),
+    });
+    // It may be there already, of an earlier time; it says the same.
+    _ = store.create(Object::from_value(Resource::Events, event), Mode::Store);
+}
+
+fn of(pod: &Object, shape: Shape) -> Option<(&str, &str)> {
+    match shape {
+        Shape::Waiting => waits(&pod.metadata).filter(|(reason, _)| OF_VOLUMES.contains(reason)),
+        Shape::NotReady if pod.annotation(NEVER_READY) == Some("true") => Some(("Unhealthy", PROBE)),
+        _ => None,
+    }
+}
