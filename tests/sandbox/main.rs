@@ -1,10 +1,16 @@
 //! `rollwright sandbox` with stock kubectl: what somebody does who tries Rollwright for the first
 //! time. Needs kubectl, or Go to build it once, and nothing else of a control plane.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a failed step is a failed test")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed step is a failed test"
+)]
 
 mod alone;
 mod bare;
+mod causes;
 mod metrics;
 mod place;
 mod rust;

@@ -15,7 +15,7 @@ use crate::place::{Sandbox, manifest, path};
 const ELECTED_ONLY: &str = "leader_election_master_status";
 /// The same with `--selector`.
 const SHARDS_ONLY: &str = "rollwright_namespaces";
-/// Has a series, and so labels, while a rollout is blocked; `tests/e2e/blockers.rs` looks at it.
+/// Has a series, and so labels, while a rollout is blocked; `causes.rs` looks at it.
 const BLOCKED_ONLY: &str = "rollwright_rollout_blocked";
 /// Where words that look like these begin, the name of a metric follows.
 const PREFIXES: [&str; 6] =
@@ -45,7 +45,7 @@ async fn scraped() -> (Sandbox, String) {
     (sandbox, text)
 }
 
-async fn get(address: &str, path: &str) -> String {
+pub(crate) async fn get(address: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(format!("GET {path} HTTP/1.0\r\n\r\n").as_bytes()).await.unwrap();
     let mut answer = String::new();

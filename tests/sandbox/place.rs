@@ -54,6 +54,17 @@ impl Sandbox {
 
     /// Starts one whose operator serves its metrics at this address.
     pub(crate) async fn start_at(bind_address: &str) -> Self {
+        Self::launch(program(), bind_address).await
+    }
+
+    /// The same with the log of its operator in a file.
+    pub(crate) async fn start_logged(bind_address: &str, log: &Path) -> Self {
+        let mut command = program();
+        command.env("RUST_LOG", "info").stderr(fs::File::create(log).unwrap());
+        Self::launch(command, bind_address).await
+    }
+
+    async fn launch(mut command: Command, bind_address: &str) -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("sandbox-{}-{number}.kubeconfig", std::process::id());
@@ -61,7 +72,7 @@ impl Sandbox {
         let _ = fs::remove_file(&kubeconfig);
         let kubectl = Tool::kubectl(&kubeconfig).unwrap();
         let begin = Instant::now();
-        let child = program()
+        let child = command
             .arg("sandbox")
             .args(["--bind-address", bind_address])
             // For operators of other clusters; this one has its own.
