@@ -1,14 +1,36 @@
-//! README says how many deviations there are: as many as their page lists.
+//! README says how many deviations there are: as many as their page lists. ARCHITECTURE stays short enough to be
+//! read at once.
 
 use std::fs;
 use std::path::Path;
 
 const LIST: &str = "docs/deviations.md";
 const PAGE: &str = "README.md";
+const OVERVIEW: &str = "ARCHITECTURE.md";
+const LINES_MAX: usize = 120;
+const COLUMNS_MAX: usize = 110;
 
-/// What README should say, unless it does.
-pub(crate) fn wrong(root: &Path) -> Option<String> {
+/// What is wrong with the numbers on both pages.
+pub(crate) fn wrong(root: &Path) -> Vec<String> {
     let read = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
+    deviations(read).into_iter().chain(size(&read(OVERVIEW))).collect()
+}
+
+/// What of ARCHITECTURE is too long, in lines or columns.
+fn size(text: &str) -> Vec<String> {
+    let lines = text.lines().count();
+    let many = (!(1..=LINES_MAX).contains(&lines))
+        .then(|| format!("{OVERVIEW} has {lines} lines, not 1 to {LINES_MAX}"));
+    let columns = text.lines().enumerate().map(|(index, line)| (index + 1, line.chars().count()));
+    let long = columns.filter(|(_, columns)| *columns > COLUMNS_MAX);
+    let long = long.map(|(line, columns)| {
+        format!("{OVERVIEW}:{line} has {columns} columns; the limit is {COLUMNS_MAX}")
+    });
+    many.into_iter().chain(long).collect()
+}
+
+/// What README should say of deviations, unless it does.
+fn deviations(read: impl Fn(&str) -> String) -> Option<String> {
     let list = read(LIST);
     let (both, ours) = (rows(&list, "## On both APIs"), rows(&list, "## On rollwright.dev only"));
     let sentence = format!("{} places: {both} on both APIs, and {ours} on", both + ours);
