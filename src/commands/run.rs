@@ -351,7 +351,7 @@ fn group_of(key: &Key) -> u64 {
     hasher.finish() % RESYNC_GROUPS
 }
 
-/// No new reconciles; those that run end, unless they take too long. Tells whether all have.
+/// No new reconciles; those that run end, unless they take too long. Returns whether all have.
 pub(crate) async fn stop(controllers: &[Arc<Controller>], workers: Vec<Workers>) -> bool {
     info!("stopping");
     for controller in controllers {

@@ -1,6 +1,9 @@
 //! Names in code do not use words that the glossary has retired in names.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+
+use proc_macro2::{LexError, TokenStream, TokenTree};
 
 use crate::words::{self, GLOSSARY};
 
@@ -26,16 +29,18 @@ pub(crate) fn returned(root: &Path) -> Vec<String> {
         files.filter(|path| path.extension().is_some_and(|end| end == "rs")).collect();
     let (mut found, mut unused, mut many) = (Vec::new(), KEPT.to_vec(), 0);
     for path in &sources {
-        for (line, name) in names(&words::read(root, path)) {
-            many += 1;
-            let Some(word) = parts(name).into_iter().find(|part| retired.contains(part)) else { continue };
+        let names = match names(&words::read(root, path)) {
+            Ok(names) => names,
+            Err(error) => return vec![format!("{} is not read: {error}", path.display())],
+        };
+        many += names.len();
+        for name in names.into_iter().collect::<BTreeSet<_>>() {
+            let Some(word) = parts(&name).into_iter().find(|part| retired.contains(part)) else { continue };
             let is_kept = |kept: &(&str, &str, &str)| path == Path::new(kept.0) && name == kept.1;
             unused.retain(|kept| !is_kept(kept));
             if !KEPT.iter().any(is_kept) {
-                found.push(format!(
-                    "{}:{line}: `{name}`: \"{word}\" is retired in names: see {GLOSSARY}",
-                    path.display()
-                ));
+                let path = path.display();
+                found.push(format!("{path}: `{name}`: \"{word}\" is retired in names: see {GLOSSARY}"));
             }
         }
     }
@@ -50,13 +55,13 @@ pub(crate) fn returned(root: &Path) -> Vec<String> {
 pub(crate) fn selftest() -> Result<(), String> {
     let code = r##"/* turn */ let r = r#"a "turn""#; // turn
 fn its_turn<'turn>(quote: char) { OwnTurns::of('"', '\'', "\" turn", TURNS_MAX) }"##;
-    let all = names(code);
-    let parts_of =
-        |(line, name): &(usize, &str)| parts(name).into_iter().map(|part| (*line, part)).collect::<Vec<_>>();
-    let found: Vec<_> = all.iter().flat_map(parts_of).filter(|(_, part)| part.starts_with("turn")).collect();
-    let expected = ["turn", "turns", "turns"].map(|part| (2, part.to_owned()));
+    let all = names(code).map_err(|error| error.to_string())?;
+    let found = all.iter().flat_map(|name| parts(name)).filter(|part| part.starts_with("turn"));
+    let found: BTreeSet<_> = found.collect();
+    let are_found = found.into_iter().eq(["turn", "turns"]);
     let are_words = parts("returnsATurn") == ["returns", "a", "turn"];
-    if found == expected && are_words { Ok(()) } else { Err(format!("{all:?}")) }
+    let are_only_names = !all.iter().any(|name| name == "turn");
+    if are_found && are_words && are_only_names { Ok(()) } else { Err(format!("{all:?}")) }
 }
 
 /// The words of a name.
@@ -72,61 +77,20 @@ fn parts(name: &str) -> Vec<String> {
     text.split('_').filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
-/// The names in code, with their lines. Strings, comments, and lifetimes are left out.
-fn names(code: &str) -> Vec<(usize, &str)> {
-    let (mut found, mut line, mut rest) = (Vec::new(), 1, code);
-    while let Some(first) = rest.chars().next() {
-        let (token, after) = rest.split_at_checked(length(rest, first)).unwrap_or((rest, ""));
-        if is_part(first) && token.chars().all(is_part) {
-            found.push((line, token));
-        }
-        line += token.matches('\n').count();
-        rest = after;
-    }
-    found
-}
-
-fn is_part(letter: char) -> bool {
-    letter.is_alphanumeric() || letter == '_'
-}
-
-/// How long the first token of the text is.
-fn length(text: &str, first: char) -> usize {
-    let until = |from: usize, end: &str| {
-        text.get(from..).and_then(|text| text.find(end)).map_or(text.len(), |at| from + at + end.len())
-    };
-    let word = |text: &str| text.find(|letter| !is_part(letter)).unwrap_or(text.len());
-    match first {
-        '/' if text.starts_with("//") => until(0, "\n"),
-        '/' if text.starts_with("/*") => until(0, "*/"),
-        '"' => quoted(text),
-        // A letter, or a lifetime.
-        '\'' => match (text.chars().nth(1), text.chars().nth(2)) {
-            (Some('\\'), Some(escaped)) => until(2 + escaped.len_utf8(), "'"),
-            (Some(letter), Some('\'')) => 2 + letter.len_utf8(),
-            _ => 1 + word(text.get(1..).unwrap_or_default()),
-        },
-        letter if is_part(letter) => {
-            let name = word(text);
-            let after = text.get(name..).unwrap_or_default();
-            let marks = after.len() - after.trim_start_matches('#').len();
-            let is_raw = matches!(text.get(..name), Some("r" | "br" | "cr"));
-            let is_string = is_raw && after.get(marks..).is_some_and(|after| after.starts_with('"'));
-            if is_string { until(name + marks + 1, &format!("\"{}", "#".repeat(marks))) } else { name }
-        }
-        other => other.len_utf8(),
-    }
-}
-
-/// The length of a string with its quotes.
-fn quoted(text: &str) -> usize {
-    let mut letters = text.char_indices().skip(1);
-    while let Some((at, letter)) = letters.next() {
-        match letter {
-            '\\' => drop(letters.next()),
-            '"' => return at + 1,
-            _ => {}
+/// The names in code, without those of lifetimes.
+fn names(code: &str) -> Result<Vec<String>, LexError> {
+    let (mut found, mut open) = (Vec::new(), vec![code.parse::<TokenStream>()?]);
+    while let Some(stream) = open.pop() {
+        let mut is_lifetime = false;
+        for token in stream {
+            let is_quote = matches!(&token, TokenTree::Punct(mark) if mark.as_char() == '\'');
+            match token {
+                TokenTree::Ident(name) if !is_lifetime => found.push(name.to_string()),
+                TokenTree::Group(group) => open.push(group.stream()),
+                _ => {}
+            }
+            is_lifetime = is_quote;
         }
     }
-    text.len()
+    Ok(found)
 }

@@ -3,10 +3,10 @@
 //! Nothing runs. What becomes of a pod is its [`Course`], and a [`Policy`] of the driver says
 //! which; [`Conventions`] are those of the tests' cluster, by image name and annotation.
 
+mod annotations;
 mod course;
 mod event;
 mod nodes;
-mod signs;
 mod status;
 
 use std::collections::BTreeMap;
@@ -26,8 +26,8 @@ use status::{Parts, Shape, Shown, Transitions, node_in};
 
 pub(crate) use status::Report;
 
+pub use annotations::{LAST_WORDS, NEVER_READY, READY_AFTER_MS, TERMINATE_AFTER_MS, UNREADY_AFTER_MS, WAITS};
 pub use course::{Conventions, Course, Fate, Policy};
-pub use signs::{LAST_WORDS, NEVER_READY, READY_AFTER_MS, TERMINATE_AFTER_MS, UNREADY_AFTER_MS, WAITS};
 
 /// A pod that is ready sooner than this goes from pending to ready in one write.
 const VISIBLE_START: Duration = Duration::from_secs(1);

@@ -1,5 +1,5 @@
-//! What new pods are refused for: a ResourceQuota, the Pod Security level of their namespace, and a sign that
-//! stands for every other rule that a real cluster may have.
+//! What new pods are refused for: a ResourceQuota, the Pod Security level of their namespace, and an annotation
+//! that stands for every other rule that a real cluster may have.
 
 use serde_json::Value;
 

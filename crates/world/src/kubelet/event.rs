@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::signs::{NEVER_READY, OF_VOLUMES, waits};
+use super::annotations::{NEVER_READY, OF_VOLUMES, waits};
 use super::status::{Shape, node_in};
 use crate::object::Object;
 use crate::resource::Resource;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::signs::{LAST_WORDS, OF_VOLUMES, waits};
+use super::annotations::{LAST_WORDS, OF_VOLUMES, waits};
 use crate::metadata::Metadata;
 use crate::stamp::stamp;
 use crate::status::{Phase, PodState, Status};

@@ -32,7 +32,8 @@ use tokio::sync::{oneshot, watch};
 use crate::background::Background;
 use crate::error::Error;
 
-pub use pod::{LAST_WORDS, NEVER_READY, READY_AFTER_MS, TERMINATE_AFTER_MS, UNREADY_AFTER_MS, WAITS};
+// Both kubelets follow the same annotations.
+pub use world::{LAST_WORDS, NEVER_READY, READY_AFTER_MS, TERMINATE_AFTER_MS, UNREADY_AFTER_MS, WAITS};
 
 /// Name of the node that all pods run on.
 pub const NODE_NAME: &str = "fake-node";

@@ -7,20 +7,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::kubelet::KubeletOptions;
-
-/// Annotation: milliseconds from being scheduled to being ready.
-pub const READY_AFTER_MS: &str = "fake.rollwright.dev/ready-after-ms";
-/// Annotation: milliseconds from being ready to being unready again.
-pub const UNREADY_AFTER_MS: &str = "fake.rollwright.dev/unready-after-ms";
-/// Annotation: milliseconds from being deleted to being gone.
-pub const TERMINATE_AFTER_MS: &str = "fake.rollwright.dev/terminate-after-ms";
-/// Annotation: what a crashing container writes as its termination message.
-pub const LAST_WORDS: &str = "fake.rollwright.dev/last-words";
-/// Annotation: why containers wait instead of starting, as `Reason: message`.
-pub const WAITS: &str = "fake.rollwright.dev/waits";
-/// Annotation: `"true"` keeps a pod from being ready.
-pub const NEVER_READY: &str = "fake.rollwright.dev/never-ready";
+use crate::kubelet::{
+    KubeletOptions, LAST_WORDS, NEVER_READY, READY_AFTER_MS, TERMINATE_AFTER_MS, UNREADY_AFTER_MS, WAITS,
+};
 
 /// The parts of a pod that matter here.
 #[derive(kube::Resource, Clone, Debug, Default, Deserialize)]
