@@ -326,6 +326,7 @@ async fn refusals(world: &World, tool: &Tool) -> Outcome {
     for text in both {
         ensure(refused.stderr.contains(text), text, &refused.stderr)?;
     }
-    world.kubectl.run(&["delete", "deployment.v1.apps/canary"]).await?;
+    // With its ReplicaSet, which would count as one of the other Deployment's.
+    world.kubectl.run(&["delete", "deployment.v1.apps/canary", "--cascade=foreground"]).await?;
     Ok(())
 }
