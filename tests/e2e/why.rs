@@ -26,9 +26,9 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 
 /// Changed at once, so that most wait for a slot.
 const MANY: usize = 200;
-/// One of them that has no slot after ten seconds, whether the operator has sixteen or seventy, and has one before
-/// the deadline of a scenario.
-const LATE: usize = 140;
+/// One of them that has no slot after ten seconds, although the operator has 64 at first, and has one before the
+/// deadline of a scenario.
+const LATE: usize = 180;
 
 /// Asks until the answer is this cause with this exit code, and what it says contains this text.
 async fn is(world: &World, name: &str, cause: &str, code: i64, text: &str) -> Outcome {

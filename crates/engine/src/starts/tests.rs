@@ -322,10 +322,10 @@ fn a_server_that_refuses_is_given_less_and_never_nothing() {
     let (mut starts, start) = (Starts::new(Limit::default()), Instant::now());
     let at = |seconds| start + Duration::from_secs(seconds);
     let mut limits = Vec::new();
-    for second in 0..4 {
+    for second in 0..5 {
         // One stall refuses many.
         (0..100).for_each(|_| starts.refused(at(second)));
         limits.push(starts.limit.rollouts());
     }
-    assert_eq!(limits, [8, 4, 4, 4]);
+    assert_eq!(limits, [32, 16, 8, 4, 4]);
 }
