@@ -27,7 +27,7 @@ async fn printer_columns(world: World) -> Outcome {
     // What apps/v1 has no column for comes after what it has.
     let is_ours = world.flavour.is_ours();
     let (state, revision): (&[&str], &[&str]) =
-        if is_ours { (&["STATUS"], &["REVISION"]) } else { (&[], &[]) };
+        if is_ours { (&["STATUS", "TARGET"], &["REVISION"]) } else { (&[], &[]) };
     let (header, row) = table(&[]).await?;
     same("the columns", header, [&narrow, state].concat())?;
     same("the status", row.get(5..).unwrap_or_default(), if is_ours { vec!["Complete"] } else { vec![] })?;

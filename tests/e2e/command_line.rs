@@ -16,6 +16,8 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     both pause_resume_restart_and_scale,
     both get_and_list,
     both plan_is_what_happens,
+    ours a_pin_leaves_the_template because "apps/v1 has no pin",
+    apps no_pin_of_apps because "our kind has one",
     own ours two_of_one_name because "one of ours beside one of apps/v1",
 ];
 
@@ -219,6 +221,49 @@ async fn plan_is_what_happens(world: World) -> Outcome {
     last.sort();
     real.sort();
     same("the sets that were planned", last, real)
+}
+
+/// Every verb shows that another revision runs than the declared one, and why.
+async fn a_pin_leaves_the_template(world: World) -> Outcome {
+    let tool = tool(&world)?;
+    world.roll_out(&Manifest::new("web", 2)).await?;
+    expect(&tool, "unpin web", FAILED, "deployment.rollwright.dev/web is not pinned").await?;
+    expect(&tool, "diff web", DONE, "runs the declared revision 1").await?;
+    expect(&tool, "set image web app=app:v2", DONE, "image updated").await?;
+    world.complete("web").await?;
+
+    let dry = "undo web --pin --dry-run=server";
+    expect(&tool, dry, DONE, "pinned to revision 1 (server dry run)").await?;
+    let pinned = "undo web --pin --reason=INC-4711 --wait --timeout=60s";
+    expect(&tool, pinned, DONE, "deployment \"web\" runs the pinned revision 1").await?;
+    same("the image of the template", world.get("web").await?.image(), "app:v2")?;
+    let words = "revision 1 runs instead of the declared revision 2, because spec.pin names it (INC-4711)";
+    expect(&tool, "status web", FAILED, words).await?;
+    expect(&tool, "status web --for=available", DONE, "has minimum availability").await?;
+    expect(&tool, "why web", FAILED, words).await?;
+    expect(&tool, "why web", FAILED, "kubectl rollwright unpin deployment.rollwright.dev/web").await?;
+    expect(&tool, "get web", DONE, "runs revision 1: Pinned (INC-4711)").await?;
+    expect(&tool, "list --pinned", DONE, "Pinned").await?;
+    expect(&tool, "list --blocked --rolling", DONE, "No Deployments found.").await?;
+    expect(&tool, "diff web", DONE, "+++ revision 2 (declared)").await?;
+    expect(&tool, "history web", DONE, "Pin: INC-4711").await?;
+    expect(&tool, "undo web --no-pin --to-revision=1", FAILED, "unpin deployment.rollwright.dev/web").await?;
+    expect(&tool, "migrate web --back", FAILED, "add --accept-declared").await?;
+
+    expect(&tool, "unpin web", DONE, "deployment.rollwright.dev/web unpinned").await?;
+    expect(&tool, "status web --timeout=60s", DONE, "successfully rolled out").await?;
+    same("the image", world.get("web").await?.image(), "app:v2")
+}
+
+async fn no_pin_of_apps(world: World) -> Outcome {
+    let tool = tool(&world)?;
+    world.roll_out(&Manifest::new("web", 1)).await?;
+    expect(&tool, "set image web app=app:v2", DONE, "image updated").await?;
+    world.complete("web").await?;
+    expect(&tool, "undo web --pin", USAGE, "kubectl rollwright migrate deployment/web").await?;
+    expect(&tool, "unpin web", FAILED, "is not pinned").await?;
+    expect(&tool, "diff web", DONE, "deployment.apps/web runs the declared revision 2").await?;
+    Ok(())
 }
 
 /// A name that both APIs have is refused, and either can be named.

@@ -64,11 +64,14 @@ mod older_library;
 mod operator;
 mod ownership;
 mod pausing;
+mod pinning;
 mod port;
 mod progress;
 mod quiet;
 mod recreate;
 mod replica;
+mod retrying;
+mod reverting;
 mod rivalry;
 mod rollback;
 mod rolling_update;
@@ -112,6 +115,9 @@ const SCENARIOS: &[&[Scenario]] = &[
     rolling_update::SCENARIOS,
     kstatus::SCENARIOS,
     quiet::SCENARIOS,
+    pinning::SCENARIOS,
+    reverting::SCENARIOS,
+    retrying::SCENARIOS,
     rollback::SCENARIOS,
     progress::SCENARIOS,
     history::SCENARIOS,

@@ -24,7 +24,8 @@ async fn what_is_printed_without_kubectl_can_be_typed() {
             None => {}
         }
     };
-    let names = ["hello", "probes", "ledger", "web"].map(|name| format!("deployment.rollwright.dev/{name}"));
+    let names = ["hello", "probes", "ledger", "checkout", "web"];
+    let names = names.map(|name| format!("deployment.rollwright.dev/{name}"));
     assert!(created.ends_with(&format!("{}.", names.join(", "))), "{created}");
 
     let mut shell = Command::new("/bin/sh");

@@ -13,6 +13,7 @@ mod bare;
 mod causes;
 mod metrics;
 mod place;
+mod reverting;
 mod rust;
 
 // As a program of its own names it.
@@ -50,12 +51,8 @@ async fn the_main_job() {
     );
     sandbox.ok(&["wait", "--for=condition=Available", PATIENCE, "rwd/web"]).await;
     sandbox.shows(&["get", "rwd", "web"], "web    4/4     4            4").await;
-    assert!(
-        sandbox
-            .ok(&["get", "rwd"])
-            .await
-            .starts_with("NAME   READY   UP-TO-DATE   AVAILABLE   AGE   STATUS\n")
-    );
+    let seen = sandbox.ok(&["get", "rwd"]).await;
+    assert!(has_columns(&seen), "{seen}");
     let wide = sandbox.ok(&["get", "pods", "-o", "wide"]).await;
     assert!(wide.starts_with("NAME") && wide.contains("NOMINATED NODE   READINESS GATES"), "{wide}");
     assert_eq!(wide.matches("Running").count(), 4, "{wide}");
@@ -102,10 +99,16 @@ async fn the_main_job() {
     );
     sandbox.is_exactly(&["get", "rs,pods", "-o", "name"], "").await;
     let seen = watch.end().await;
-    assert!(seen.starts_with("NAME   READY   UP-TO-DATE   AVAILABLE   AGE   STATUS\n"), "{seen}");
+    assert!(has_columns(&seen), "{seen}");
     for row in ["web    0/4", "web    4/4     4            4", "web    2/2     2            2"] {
         assert!(seen.contains(row), "{row} in\n{seen}");
     }
+}
+
+/// Whether the first line has the columns of the definition. The last but one is as wide as its widest cell.
+fn has_columns(text: &str) -> bool {
+    let header = "NAME   READY   UP-TO-DATE   AVAILABLE   AGE   STATUS   ";
+    text.lines().next().is_some_and(|line| line.starts_with(header) && line.ends_with("   TARGET"))
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -17,6 +17,8 @@ const ELECTED_ONLY: &str = "leader_election_master_status";
 const SHARDS_ONLY: &str = "rollwright_namespaces";
 /// Has a series, and so labels, while a rollout is blocked; `causes.rs` looks at it.
 const BLOCKED_ONLY: &str = "rollwright_rollout_blocked";
+/// The same while another revision runs than the declared one.
+const DIVERGED_ONLY: &str = "rollwright_deployment_diverged";
 /// Where words that look like these begin, the name of a metric follows.
 const PREFIXES: [&str; 6] =
     ["rollwright_", "workqueue_", "rest_client_", "controller_runtime_", "process_", "leader_election_"];
@@ -97,10 +99,12 @@ fn documented() -> Shapes {
 async fn the_documentation_lists_what_there_is() {
     let (_sandbox, text) = scraped().await;
     let (mut shown, mut documented) = (shown(&text), documented());
-    for name in [ELECTED_ONLY, SHARDS_ONLY, BLOCKED_ONLY] {
+    for name in [ELECTED_ONLY, SHARDS_ONLY, BLOCKED_ONLY, DIVERGED_ONLY] {
         assert!(documented.remove(name).is_some(), "{name} is documented");
     }
-    assert!(shown.remove(BLOCKED_ONLY).is_some_and(|(_, labels)| labels.is_empty()), "nothing is blocked");
+    for name in [BLOCKED_ONLY, DIVERGED_ONLY] {
+        assert!(shown.remove(name).is_some_and(|(_, labels)| labels.is_empty()), "{name} has no series");
+    }
     for (name, shape) in &shown {
         assert_eq!(
             documented.get(name),

@@ -52,6 +52,7 @@ fn a_changed_record_changes_its_picture() {
         ("docs/internals/benchmarks.md", "97.7 (68.9)", "97.6 (68.9)", "revisions.svg"),
         ("docs/pictures/rollout.json", "\"available\": [8, 0]", "\"available\": [9, 0]", "rollout.svg"),
         ("docs/pictures/undo.json", "\"ceiling\": 13", "\"ceiling\": 12", "undo.svg"),
+        ("docs/pictures/revert.json", "\"ceiling\": 13", "\"ceiling\": 12", "revert.svg"),
         ("docs/pictures/session.cast", "rolled back", "rolled over", "session.svg"),
     ];
     for (record, from, to, picture) in cases {

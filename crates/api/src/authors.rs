@@ -7,13 +7,13 @@ use plan::{Author, Authors, Scaler};
 use serde_json::Value;
 
 /// The fields below `spec` that somebody may ask about. All else of `managedFields` may be dropped.
-pub const FIELDS: [&str; 3] = ["f:template", "f:rollbackTo", "f:replicas"];
+pub const FIELDS: [&str; 4] = ["f:template", "f:rollbackTo", "f:replicas", "f:pin"];
 
 /// The authors that `metadata` shows.
 pub(crate) fn authors(metadata: &Value) -> Authors {
     let entries = metadata.get("managedFields").and_then(Value::as_array);
     let entries = || entries.into_iter().flatten().filter(|entry| text(entry, "subresource") != "status");
-    let [template, rollback, replicas] = FIELDS.map(|field| {
+    let [template, rollback, replicas, pin] = FIELDS.map(|field| {
         let owners = entries().filter(|entry| owns(entry, field));
         owners.max_by_key(|entry| text(entry, "time"))
     });
@@ -25,12 +25,20 @@ pub(crate) fn authors(metadata: &Value) -> Authors {
     Authors {
         template: template.map(author),
         rollback: rollback.map(author),
+        pin: pin.map(author),
         replicas: replicas.map(|entry| Scaler {
             manager: text(entry, "manager").to_owned(),
             subresource: text(entry, "subresource").to_owned(),
             at: text(entry, "time").parse().ok(),
         }),
     }
+}
+
+/// Who owns a field below `spec`, or a part of it, in the order of the entries.
+pub fn owners<'a>(object: &'a Value, field: &'a str) -> impl Iterator<Item = &'a str> {
+    let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array);
+    let entries = entries.into_iter().flatten().filter(|entry| text(entry, "subresource") != "status");
+    entries.filter(move |entry| owns(entry, field)).map(|entry| text(entry, "manager"))
 }
 
 fn owns(entry: &Value, field: &str) -> bool {
@@ -72,6 +80,18 @@ mod tests {
             ("kube-controller-manager", "scale")
         );
         assert_eq!(scaler.at, "2026-04-01T12:09:00Z".parse().ok());
+    }
+
+    #[test]
+    fn all_who_own_a_part_of_a_field_are_its_owners() {
+        let object = json!({"metadata": {"managedFields": [
+            entry("argocd-controller", None, "2026-04-01T12:00:00Z", &json!({"f:template": {"f:spec": {}}})),
+            entry("kubectl-set", None, "2026-04-01T12:05:00Z", &json!({"f:template": {"f:spec": {}}})),
+            entry("kubectl-edit", None, "2026-04-01T12:07:00Z", &json!({"f:replicas": {}})),
+            entry("rollwright", Some("status"), "2026-04-01T13:00:00Z", &json!({"f:template": {}})),
+        ]}});
+        assert_eq!(owners(&object, "f:template").collect::<Vec<_>>(), ["argocd-controller", "kubectl-set"]);
+        assert_eq!(owners(&json!(null), "f:template").count(), 0);
     }
 
     #[test]

@@ -13,8 +13,8 @@ use plan::intstr::{IntOrPercent, signed_decimal};
 use plan::keys::{LAST_APPLIED, ROLLBACK_TO};
 use plan::selector::{LabelSelector, Requirement};
 use plan::{
-    Authors, Flavour, Map, Outline, Pod, ReplicaSet, SetFailure, SetStatus, Strategy, TemplateSummary,
-    Workload,
+    Authors, FailureAction, FailurePolicy, Flavour, Map, Outline, Pin, Pod, ReplicaSet, SetFailure,
+    SetStatus, Strategy, TemplateSummary, Workload,
 };
 use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Deserializer};
@@ -125,6 +125,8 @@ pub fn workload<'a>(
         progress_deadline_seconds: limited(spec.progress_deadline_seconds, 600),
         paused: spec.paused.unwrap_or(false),
         rollback_to,
+        pin: spec.pin.filter(|_| flavour.has_status_extras()).map(pin),
+        failure_policy: spec.failure_policy.filter(|_| flavour.has_status_extras()).map(failure_policy),
         unknown_field: unknown_field.filter(|_| flavour.is_custom_resource()),
         authors: authors_of(flavour, raw_metadata, metadata.generation, &status),
         template: summary(flavour, template),
@@ -206,6 +208,32 @@ pub fn summary(flavour: Flavour, template: &Value) -> TemplateSummary {
         containers: column("name"),
         images: column("image"),
     }
+}
+
+fn failure_policy(policy: crate::FailurePolicy) -> FailurePolicy {
+    let action = match policy.action {
+        None | Some(crate::FailureAction::Stay | crate::FailureAction::Other(_)) => FailureAction::Stay,
+        Some(crate::FailureAction::Pause) => FailureAction::Pause,
+        Some(crate::FailureAction::Revert) => FailureAction::Revert,
+    };
+    let when = policy.when.unwrap_or(crate::FailureCriteria { deadline: Some(true), stuck_seconds: None });
+    let min_pods = match policy.min_pods {
+        None => IntOrPercent::Int(1),
+        Some(IntOrString::Int(number)) => IntOrPercent::Int(number.into()),
+        Some(IntOrString::String(text)) => IntOrPercent::Text(text),
+    };
+    FailurePolicy {
+        action,
+        deadline: when.deadline.unwrap_or(false),
+        stuck_seconds: when.stuck_seconds.map(i64::from),
+        min_pods,
+        bake_seconds: policy.bake_seconds.map_or(0, i64::from),
+    }
+}
+
+fn pin(pin: crate::Pin) -> Pin {
+    let crate::Pin { hash, while_template, reason } = pin;
+    Pin { hash, while_template, reason }
 }
 
 fn selector(selector: meta::LabelSelector) -> LabelSelector {

@@ -7,11 +7,11 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use plan::keys::{REVISION, ROLLBACK_TO};
 use plan::selector::LabelSelector;
-use plan::{Flavour, NewReplicaSet, RollBack, Status, StatusWrite, Target, UpdateReplicaSet, Workload};
+use plan::{Flavour, NewReplicaSet, Ours, RollBack, Status, StatusWrite, Target, UpdateReplicaSet, Workload};
 use serde_json::{Map, Value, json};
 
 use crate::state::state;
-use crate::{DeploymentStatus, LastScale};
+use crate::{DeploymentStatus, LastScale, Pin};
 
 /// What the status of apps/v1 has; the rest is our kind's alone.
 const STATUS_OF_APPS: [&str; 9] = [
@@ -137,6 +137,16 @@ pub(crate) fn status_of(flavour: Flavour, workload: &Workload, write: &StatusWri
     let mut status = status(flavour, &write.status);
     if let Some(members) = status.as_object_mut().filter(|_| flavour.has_status_extras()) {
         members.insert("state".to_owned(), state(workload, &write.status).into());
+        // What is not there need not go away: most Deployments have neither a pin nor a policy.
+        let Ours { target, fallback, bake, marks, .. } = &workload.status.ours;
+        let stored = [target.is_some(), fallback.is_some(), bake.is_some(), marks.is_some()];
+        for (name, _) in
+            ["target", "fallback", "bake", "marks"].iter().zip(stored).filter(|(_, stored)| !stored)
+        {
+            if members.get(*name) == Some(&Value::Null) {
+                members.remove(*name);
+            }
+        }
         if let Some(last_scale) = &write.last_scale {
             members.insert("lastScale".to_owned(), json!(LastScale::from(last_scale)));
         }
@@ -169,10 +179,30 @@ pub fn rollback_to(revision: i64) -> Value {
     json!({ "rollbackTo": { "revision": revision } })
 }
 
-/// Lets the spec of a copy begin paused, without a rollback that was asked of the original.
+/// What of `spec` a merge patch has that pins a ReplicaSet of our kind, or removes the pin. What this pin lacks is
+/// null, so that nothing stays of the one before.
+#[must_use]
+pub fn pin(pin: Option<&Pin>) -> Value {
+    let members = |pin: &Pin| {
+        let Pin { hash, while_template, reason } = pin;
+        json!({ "hash": hash, "whileTemplate": while_template, "reason": reason })
+    };
+    json!({ "pin": pin.map(members) })
+}
+
+/// What of `spec` a merge patch has that removes the failure policy of our kind.
+#[must_use]
+pub fn without_failure_policy() -> Value {
+    json!({ "failurePolicy": null })
+}
+
+/// Lets the spec of a copy begin paused, without a rollback that was asked of the original. The other API has no pin,
+/// and no failure policy.
 pub fn begin_paused(spec: &mut Map<String, Value>) {
     spec.insert("paused".to_owned(), true.into());
     spec.remove("rollbackTo");
+    spec.remove("pin");
+    spec.remove("failurePolicy");
 }
 
 /// What of `status` says that a generation was observed.

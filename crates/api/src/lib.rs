@@ -36,11 +36,16 @@ mod spec;
 mod state;
 mod status;
 mod stored;
+mod target;
 mod words;
 
 pub use blocker::{BLOCKER_MESSAGE_MAX, Blocker};
 pub use rollout::{Author, LastScale, Rollout};
-pub use spec::{Deployment, DeploymentSpec, PodTemplate, RollbackTo, RollingUpdate, Strategy, StrategyType};
-pub use status::{
-    Collisions, Condition, ConditionStatus, DeploymentStatus, Open, RecentRollback, Rollback, RollbackResult,
+pub use spec::{
+    Deployment, DeploymentSpec, FailureAction, FailureCriteria, FailurePolicy, Pin, PodTemplate, RollbackTo,
+    RollingUpdate, Strategy, StrategyType,
 };
+pub use status::{
+    Collisions, Condition, ConditionStatus, DeploymentStatus, RecentRollback, Rollback, RollbackResult,
+};
+pub use target::{Bake, Fallback, Marks, Target};

@@ -2,13 +2,15 @@
 //! one does not compile.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use plan::{CollisionRecord, Ours, RollbackRecord, Status};
+use plan::{BakeRecord, CollisionRecord, FallbackRecord, Ours, RollbackRecord, Status, TargetRecord};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::history;
 use crate::stored::read_time;
-use crate::{Blocker, Collisions, Condition, DeploymentStatus, RecentRollback, Rollback};
+use crate::{
+    Bake, Blocker, Collisions, Condition, DeploymentStatus, Fallback, Marks, RecentRollback, Rollback, Target,
+};
 
 /// What of a stored status the planner reads; an absent count is zero.
 impl From<DeploymentStatus> for Status {
@@ -33,6 +35,14 @@ impl From<DeploymentStatus> for Status {
                 images: status.images,
                 rollback: status.rollback.map(Into::into),
                 collisions: status.collisions.map(Into::into),
+                target: status.target.map(Into::into),
+                fallback: status
+                    .fallback
+                    .map(|it| FallbackRecord { revision: it.revision, hash: it.hash.unwrap_or_default() }),
+                bake: status
+                    .bake
+                    .and_then(|it| Some(BakeRecord { revision: it.revision, since: it.since?.0 })),
+                marks: status.marks.map(Into::into),
                 blockers: status.blockers.unwrap_or_default().into_iter().map(Into::into).collect(),
                 rollout: status.rollout.map(|rollout| Box::new(rollout.into())),
                 history: history::head(&status.history.unwrap_or_default()),
@@ -76,6 +86,41 @@ impl From<Rollback> for RollbackRecord {
             author: rollback.author.map(Into::into),
             recent: rollback.recent.unwrap_or_default().into_iter().map(recent).collect(),
         }
+    }
+}
+
+impl From<Marks> for plan::Marks {
+    fn from(marks: Marks) -> Self {
+        let Marks { revision, replicas, updated, ready, available } = marks;
+        // Any writer may have written them, and they are compared with counts.
+        let bound = |number: i64| number.clamp(0, i64::from(i32::MAX));
+        Self { revision, replicas, updated: bound(updated), ready: bound(ready), available: bound(available) }
+    }
+}
+
+impl From<plan::Marks> for Marks {
+    fn from(marks: plan::Marks) -> Self {
+        let plan::Marks { revision, replicas, updated, ready, available } = marks;
+        Self { revision, replicas, updated, ready, available }
+    }
+}
+
+impl From<Target> for TargetRecord {
+    fn from(target: Target) -> Self {
+        let Target { revision, hash, because, declared_revision } = target;
+        Self {
+            revision,
+            hash: hash.unwrap_or_default(),
+            because: because.unwrap_or_default(),
+            declared_revision,
+        }
+    }
+}
+
+impl From<TargetRecord> for Target {
+    fn from(record: TargetRecord) -> Self {
+        let TargetRecord { revision, hash, because, declared_revision } = record;
+        Self { revision, hash: Some(hash), because: Some(because), declared_revision }
     }
 }
 
@@ -135,6 +180,10 @@ impl From<&Status> for DeploymentStatus {
             images,
             rollback,
             collisions,
+            target,
+            fallback,
+            bake,
+            marks,
             blockers,
             rollout,
             // Its records are added one by one.
@@ -158,6 +207,10 @@ impl From<&Status> for DeploymentStatus {
             images,
             rollback: rollback.map(Into::into),
             collisions: collisions.map(Into::into),
+            target: target.map(Into::into),
+            fallback: fallback.map(|it| Fallback { revision: it.revision, hash: Some(it.hash) }),
+            bake: bake.map(|it| Bake { revision: it.revision, since: Some(Time(it.since)) }),
+            marks: marks.map(Into::into),
             blockers: (!blockers.is_empty()).then(|| blockers.into_iter().map(Into::into).collect()),
             rollout: rollout.as_deref().map(Into::into),
             ..Self::default()

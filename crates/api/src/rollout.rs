@@ -49,15 +49,15 @@ pub struct Rollout {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub more_images: Option<i64>,
 
-    /// Why it began: NewImage, Restart, Rollback, or TemplateChanged.
+    /// Why it began: NewImage, Restart, Rollback, Pin, Revert, or TemplateChanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trigger: Option<String>,
 
-    /// Who changed the template. After a rollback, who asked for it.
+    /// Who changed the template. After a rollback, who asked for it; of a pin, who set it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<Author>,
 
-    /// The annotation kubernetes.io/change-cause.
+    /// The annotation kubernetes.io/change-cause; of a pin, its reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
 

@@ -195,6 +195,49 @@ pub(crate) fn limits_are_not_both_zero() -> Rule {
     )
 }
 
+/// FP-6: the revision that a revert runs is part of the history.
+pub(crate) fn revert_needs_history() -> Rule {
+    rule_at(
+        ".revisionHistoryLimit",
+        "!(has(self.failurePolicy) && has(self.failurePolicy.action) && self.failurePolicy.action == 'Revert' && \
+         has(self.revisionHistoryLimit) && self.revisionHistoryLimit < 1)",
+        "must be at least 1 when spec.failurePolicy.action is Revert: raise revisionHistoryLimit",
+    )
+}
+
+/// FP-2.
+pub(crate) fn names_a_criterion() -> Rule {
+    rule(
+        "(has(self.deadline) && self.deadline) || has(self.stuckSeconds)",
+        "must name a criterion: set deadline to true, set stuckSeconds, or remove when",
+    )
+}
+
+/// FP-2.
+pub(crate) fn min_pods() -> Rule {
+    rule(
+        "type(self) == int ? self >= 1 : self.matches('^0*([1-9]|[1-9][0-9]|100)%$')",
+        "must be a number of pods, 1 or more, or a percentage from \"1%\" to \"100%\"",
+    )
+}
+
+/// FP-11: the value of a label, and not empty.
+pub(crate) fn is_hash() -> Rule {
+    rule(
+        "self.matches('^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$')",
+        "must be the label pod-template-hash of a ReplicaSet: see `kubectl get replicasets --show-labels`",
+    )
+}
+
+/// FP-11: a fingerprint of any canonical form that there was.
+pub(crate) fn is_fingerprint() -> Rule {
+    rule(
+        "self.matches('^v1:[0-9a-f]{64}$')",
+        "must be a fingerprint of the form v1:<64 hexadecimal digits>: remove whileTemplate to pin for every \
+         template",
+    )
+}
+
 /// S1.24.
 pub(crate) fn pod_spec() -> [Rule; 4] {
     [

@@ -20,6 +20,8 @@ use crate::words;
 
 /// Largest value that apps/v1 can hold in its counters and periods.
 const INT32_MAX: i32 = i32::MAX;
+/// A day.
+const MAX_BAKE_SECONDS: i32 = 86_400;
 /// More pods than one cluster can run, with an order of magnitude to spare.
 const MAX_REPLICAS: i32 = 1_000_000;
 
@@ -73,7 +75,13 @@ const MAX_REPLICAS: i32 = 1_000_000;
         name = "Status",
         type_ = "string",
         json_path = ".status.state",
-        description = "How the rollout stands: Complete, Rolling, Blocked, Queued, or Paused."
+        description = "How the rollout stands: Complete, Rolling, Blocked, Queued, Pinned, Reverted, or Paused."
+    ),
+    printcolumn(
+        name = "Target",
+        type_ = "integer",
+        json_path = ".status.target.revision",
+        description = "Revision that runs, if it is not the declared one."
     ),
     printcolumn(
         name = "Containers",
@@ -112,7 +120,8 @@ const MAX_REPLICAS: i32 = 1_000_000;
     validation = rules::selector_or_labels(),
     validation = rules::labels_match(),
     validation = rules::expressions_match(),
-    validation = rules::deadline_is_long_enough()
+    validation = rules::deadline_is_long_enough(),
+    validation = rules::revert_needs_history()
 )]
 pub struct DeploymentSpec {
     // The only default in the schema: without a value the scale subresource answers with an error.
@@ -162,6 +171,15 @@ pub struct DeploymentSpec {
     /// removes this field, and reports the result in status.rollback. Example: {revision: 3}.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rollback_to: Option<RollbackTo>,
+
+    /// Runs this ReplicaSet, whatever the template is, until the field is removed. The template and Git
+    /// stay as they are; status.target reports what runs. Example: {hash: 5d9f7b6c48, reason: INC-4711}.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pin: Option<Pin>,
+
+    /// What follows when a rollout fails. Default: nothing, as on apps/v1. Example: {action: Revert}.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure_policy: Option<FailurePolicy>,
 }
 
 /// A pod template as JSON. It has no typed fields here, so a field that is newer than this program
@@ -275,4 +293,87 @@ pub struct RollbackTo {
     #[schemars(range(min = 0))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revision: Option<i64>,
+}
+
+/// The ReplicaSet that runs, whatever the template is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(crates(kube_core = "::kube_core"))]
+pub struct Pin {
+    /// Value of the label pod-template-hash of the ReplicaSet. Example: 5d9f7b6c48.
+    #[schemars(length(max = 63))]
+    #[x_kube(validation = rules::is_hash())]
+    pub hash: String,
+
+    /// Fingerprint of the template that the pin is for: with the next template the pin is no longer in force. If
+    /// absent, the pin is in force for every template.
+    #[schemars(length(max = 80))]
+    #[x_kube(validation = rules::is_fingerprint())]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub while_template: Option<String>,
+
+    /// Why, for people. Example: INC-4711.
+    #[schemars(length(max = 200))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// What follows when a rollout fails.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(crates(kube_core = "::kube_core"))]
+pub struct FailurePolicy {
+    /// Stay does nothing. Pause rolls nothing out before a user acts. Revert runs the newest revision that has
+    /// proven itself, and leaves the template as it is. Default: Stay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<FailureAction>,
+
+    /// When a rollout fails. Default: {deadline: true}.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub when: Option<FailureCriteria>,
+
+    /// How many pods of the new revision must be stuck before stuckSeconds count: a number, or a percentage of them,
+    /// rounded up. Default: 1. Example: 50%.
+    #[schemars(with = "Option<Share>")]
+    #[x_kube(validation = rules::min_pods())]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_pods: Option<IntOrString>,
+
+    /// Seconds for which a complete revision must keep its minimum of available pods before it is good, and so can be
+    /// reverted to. Default: 0. Example: 300.
+    #[schemars(range(min = 0, max = MAX_BAKE_SECONDS))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bake_seconds: Option<i32>,
+}
+
+/// `spec.failurePolicy.action`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+// It would take the place of the field's.
+#[schemars(description = "", transform = words::known)]
+pub enum FailureAction {
+    /// Do nothing.
+    Stay,
+    /// Roll nothing out before a user acts.
+    Pause,
+    /// Run the newest good revision.
+    Revert,
+    /// An action of a newer version of the API.
+    #[serde(untagged)]
+    Other(String),
+}
+
+/// When a rollout fails: any one is enough.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(crates(kube_core = "::kube_core"), validation = rules::names_a_criterion())]
+pub struct FailureCriteria {
+    /// When progressDeadlineSeconds pass without progress. A pod that becomes ready again is no progress.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<bool>,
+
+    /// When pods have been stuck for this number of seconds: their image cannot be pulled, their container cannot be created
+    /// as it is configured, or it crashes again and again. Example: 120.
+    #[schemars(range(min = 10, max = INT32_MAX))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stuck_seconds: Option<i32>,
 }

@@ -16,6 +16,11 @@ pub(crate) fn state(workload: &Workload, status: &Status) -> String {
     if [condition::PROGRESSING, condition::RECONCILING].map(reason_of).contains(&Some(reason::QUEUED)) {
         return "Queued".to_owned();
     }
+    match status.ours.target.as_ref().map(|target| target.because.as_str()) {
+        Some(reason::PINNED) => return "Pinned".to_owned(),
+        Some(reason::REVERTED) => return "Reverted".to_owned(),
+        _ => {}
+    }
     if status.is_complete(workload.replicas, workload.generation) && holding(condition::STALLED).is_none() {
         return "Complete".to_owned();
     }

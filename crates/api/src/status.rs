@@ -3,13 +3,12 @@
 
 #![expect(unreachable_pub, reason = "kube's derive copies the structs into functions")]
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube_derive::KubeSchema;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -17,6 +16,7 @@ use crate::blocker::{self, BLOCKERS_MAX, Blocker};
 use crate::rollout::{self, Author, LastScale, Rollout};
 use crate::spec::Deployment;
 use crate::stored::{count, time};
+use crate::target::{self, Bake, Fallback, Marks, Target};
 use crate::words;
 
 /// `observedGeneration` before anything was observed; generations start at 1.
@@ -90,8 +90,8 @@ pub struct DeploymentStatus {
     /// Ready pods out of desired pods, for the READY column. Example: 3/4.
     pub ready: Option<String>,
 
-    /// How the rollout stands, for the STATUS column: Complete, Rolling 3/4, Blocked: ImagePull, Queued, or
-    /// Paused.
+    /// How the rollout stands, for the STATUS column: Complete, Rolling 3/4, Blocked: ImagePull, Queued,
+    /// Pinned, Reverted, or Paused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
 
@@ -121,10 +121,22 @@ pub struct DeploymentStatus {
     #[serde(default, deserialize_with = "blocker::read")]
     pub blockers: Option<Vec<Blocker>>,
 
-    /// A reserved name, so that an older definition keeps what a newer operator writes there.
-    #[schemars(description = "")]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub target: Option<Open>,
+    /// What runs instead of the declared revision; absent while the declared one runs.
+    #[serde(default, deserialize_with = "target::read")]
+    pub target: Option<Target>,
+
+    /// Where a revert would go; present while a failure policy is set and an earlier revision is good.
+    #[serde(default, deserialize_with = "target::fallback")]
+    pub fallback: Option<Fallback>,
+
+    /// Since when the current revision, complete, has kept its minimum of available pods.
+    #[serde(default, deserialize_with = "target::bake")]
+    pub bake: Option<Bake>,
+
+    /// The most pods of the current revision that there ever were. The operator recognizes progress by it, under a
+    /// failure policy.
+    #[serde(default, deserialize_with = "target::marks")]
+    pub marks: Option<Marks>,
 
     /// The rollout that is running.
     #[serde(default, deserialize_with = "rollout::rollout")]
@@ -290,25 +302,6 @@ pub struct Collisions {
     /// Time of the last collision.
     #[serde(default, deserialize_with = "time")]
     pub time: Option<Time>,
-}
-
-/// An object with any fields, for a reserved name.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Open(pub BTreeMap<String, Value>);
-
-impl JsonSchema for Open {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Open".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true })
-    }
 }
 
 impl DeploymentStatus {

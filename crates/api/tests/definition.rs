@@ -28,11 +28,11 @@ fn before() -> Value {
     let mut definition: Value = serde_json::from_str(include_str!("before.json")).unwrap();
     // The API server fills it in: the kind and `List`.
     definition["spec"]["names"].as_object_mut().unwrap().remove("listKind").unwrap();
-    // Two names were set aside; nobody wrote them.
+    // Three names were set aside; nobody wrote them.
     let status =
         definition.pointer_mut("/spec/versions/0/schema/openAPIV3Schema/properties/status/properties");
     let status = status.and_then(Value::as_object_mut).unwrap();
-    for reserved in ["rollout", "history"] {
+    for reserved in ["rollout", "history", "target"] {
         status.remove(reserved).unwrap();
     }
     plain(&mut definition);

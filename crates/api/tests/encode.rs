@@ -38,12 +38,24 @@ fn what_is_gone_is_written_as_null_and_what_is_not_known_is_not_written() {
     let rollback = RollbackRecord { result: "Refused".to_owned(), ..RollbackRecord::default() };
     let ours = Ours { rollback: Some(rollback), ..Ours::default() };
     let written = encode::status(Flavour::Rollwright, &Status { ours, ..Status::default() });
-    for gone in ["terminatingReplicas", "collisionCount", "collisions", "revision", "blockers", "rollout"] {
+    let gone = [
+        "terminatingReplicas",
+        "collisionCount",
+        "collisions",
+        "revision",
+        "blockers",
+        "rollout",
+        "target",
+        "fallback",
+        "bake",
+        "marks",
+    ];
+    for gone in gone {
         assert_eq!(written.get(gone), Some(&Value::Null), "{gone}");
     }
     let rollback = json!({"requested": 0, "revision": 0, "result": "Refused", "message": null, "time": null, "recent": []});
     assert_eq!(written["rollback"], rollback);
-    for other in ["target", "history", "lastScale"] {
+    for other in ["history", "lastScale"] {
         assert_eq!(written.get(other), None, "{other}");
     }
 }
@@ -65,6 +77,10 @@ fn a_status_comes_back_as_it_was_written() {
                      "time": "2026-04-01T12:00:00Z",
                      "recent": [{"time": "2026-04-01T12:00:00Z", "from": "v1:1", "to": "v1:2"}]},
         "collisions": {"template": "v1:3", "count": 5, "time": "2026-04-01T12:00:00Z"},
+        "target": {"revision": 11, "hash": "5f8", "because": "Newer", "declaredRevision": 12},
+        "fallback": {"revision": 11, "hash": "5f8"},
+        "bake": {"revision": 12, "since": "2026-04-01T12:00:00Z"},
+        "marks": {"revision": 12, "replicas": 10, "updated": 4, "ready": 3, "available": 2},
         "blockers": [
             {"cause": "CrashLoop", "container": "main", "reason": "OOMKilled", "pods": 2, "of": 4, "message": "why",
              "since": "2026-04-01T12:00:00Z"},

@@ -10,6 +10,7 @@ use crate::state::States;
 mod connection;
 mod output;
 mod own;
+mod pin;
 mod pod;
 mod set;
 mod target;
@@ -18,6 +19,7 @@ mod time;
 pub(crate) use connection::Connection;
 pub(crate) use output::{Format, Output};
 pub(crate) use own::{Completing, OwnVerb};
+pub(crate) use pin::PinArguments;
 pub(crate) use pod::{ExecArguments, LogsArguments, PodVerb, PortForwardArguments};
 pub(crate) use set::{SetEnvArguments, SetField, SetImageArguments, SetResourcesArguments};
 pub(crate) use target::Target;
@@ -55,7 +57,20 @@ pub(crate) enum Verb {
     /// List Deployments of both APIs.
     List(ListArguments),
     #[command(flatten)]
+    Revision(RevisionVerb),
+    #[command(flatten)]
     Move(MoveVerb),
+    #[command(flatten)]
+    Spec(SpecVerb),
+    #[command(flatten)]
+    Pod(PodVerb),
+    #[command(flatten)]
+    Own(OwnVerb),
+}
+
+/// Verbs that change the size or the template.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SpecVerb {
     /// Set the number of pods.
     Scale(ScaleArguments),
     /// Change a field of the pod template.
@@ -63,10 +78,19 @@ pub(crate) enum Verb {
         #[command(subcommand)]
         field: SetField,
     },
-    #[command(flatten)]
-    Pod(PodVerb),
-    #[command(flatten)]
-    Own(OwnVerb),
+}
+
+/// Verbs about a revision that runs in the place of the declared one.
+#[derive(Debug, Subcommand)]
+pub(crate) enum RevisionVerb {
+    /// Show how the declared revision differs from the one that runs; exit code 0 if it does, too.
+    Diff(DiffArguments),
+    /// Remove spec.pin, so that the declared revision runs again.
+    Unpin(EditArguments),
+    /// Run the declared revision again after it failed.
+    Retry(EditArguments),
+    /// Give up the declared revision, so that the operator returns to a good one.
+    Abort(EditArguments),
 }
 
 /// Verbs that take pods from one controller to another.
@@ -121,6 +145,9 @@ pub(crate) enum Goal {
     Complete,
     /// The Deployment has its minimum of available pods, of any template.
     Available,
+    /// All pods are of the revision that is to run, pinned or declared, and are available.
+    #[value(skip)]
+    Running,
 }
 
 /// `get`.
@@ -168,18 +195,28 @@ pub(crate) struct HistoryArguments {
     pub(crate) output: Output,
 }
 
+/// `diff`.
+#[derive(Debug, Args)]
+pub(crate) struct DiffArguments {
+    #[command(flatten)]
+    pub(crate) target: Target,
+}
+
 /// `undo`.
 #[derive(Debug, Args)]
 pub(crate) struct UndoArguments {
     #[command(flatten)]
     pub(crate) target: Target,
-    /// Revision to roll back to; 0 is the one before the current one.
+    /// Revision to roll back to; 0 is the one before what runs, which may be pinned, or the one that runs if the
+    /// declared one failed.
     #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..))]
     pub(crate) to_revision: i64,
+    #[command(flatten)]
+    pub(crate) pin: PinArguments,
     /// Show what would change, without changing it.
     #[arg(long, value_name = "WHERE", default_value = "none")]
     pub(crate) dry_run: DryRun,
-    /// Wait until the rollback is rolled out; exit codes as for status.
+    /// Wait until the rollback is rolled out, or all pods are of the pinned revision; exit codes as for status.
     #[arg(long)]
     pub(crate) wait: bool,
     /// How long to wait.
@@ -198,7 +235,7 @@ pub(crate) enum DryRun {
     Server,
 }
 
-/// `pause`, `resume`, `restart`, `why`.
+/// `pause`, `resume`, `restart`, `unpin`, `retry`, `abort`, `why`.
 #[derive(Debug, Args)]
 pub(crate) struct EditArguments {
     #[command(flatten)]
@@ -244,5 +281,16 @@ mod tests {
     #[test]
     fn the_command_line_is_well_formed() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn a_reason_needs_a_pin_and_a_pin_excludes_its_opposite() {
+        let is_read = |words: &str| Arguments::try_parse_from(words.split(' ')).is_ok();
+        for words in ["", " --pin", " --no-pin", " --pin --reason=INC-4711 --until-next-template"] {
+            assert!(is_read(&format!("kubectl-rollwright undo web{words}")), "{words}");
+        }
+        for words in ["--pin --no-pin", "--reason=x", "--until-next-template", "--pin --reason="] {
+            assert!(!is_read(&format!("kubectl-rollwright undo web {words}")), "{words}");
+        }
     }
 }

@@ -127,7 +127,8 @@ mod tests {
     #[test]
     fn verbs_are_known_at_each_level() {
         let verbs = after("", "");
-        assert!(["status", "why", "set", "logs"].iter().all(|verb| names(&verbs).contains(verb)));
+        let known = ["status", "why", "set", "unpin", "retry", "abort"];
+        assert!(known.iter().all(|verb| names(&verbs).contains(verb)));
         assert!(!names(&verbs).contains(&"__complete"));
         assert_eq!(names(&after("set", "")), ["image", "env", "resources"]);
         assert!(names(&after("rollout", "un")).contains(&"undo"));
@@ -138,6 +139,7 @@ mod tests {
         for verb in ["status", "rollout undo", "set image", "logs -f", "port-forward", "-n prod why"] {
             assert_eq!(after(verb, "we"), Next::Deployment, "{verb}");
         }
+        assert_eq!(after("retry", "we"), Next::Deployment);
         assert_eq!(after("status web", ""), Next::Anything);
         assert_eq!(after("exec web --", ""), Next::Anything);
         assert_eq!(after("list", ""), Next::Anything);
@@ -149,6 +151,8 @@ mod tests {
         assert!(["--timeout", "--for", "--kubeconfig"].iter().all(|it| names(&options).contains(it)));
         assert_eq!(names(&after("status --for", "")), ["complete", "available"]);
         assert_eq!(names(&after("get -o", "")), ["json", "yaml", "name"]);
+        assert_eq!(names(&after("abort -o", "")), ["json", "yaml", "name"]);
+        assert!(names(&after("list", "--")).contains(&"--reverted"));
         assert_eq!(after("status --timeout", ""), Next::Anything);
         assert_eq!(after("status --watch", ""), Next::Deployment, "a switch has no value of its own");
         assert_eq!(names(&after("completion", "")).first(), Some(&"bash"));

@@ -11,16 +11,19 @@ use crate::cluster::Deployment;
 use crate::history::Revision;
 use crate::obstacle::{described, next, next_of_refusal};
 use crate::output::clean;
+use crate::pinned;
 use crate::reported;
 use crate::rollout::{self, Counts, Phase};
 use crate::unobserved::{QUEUED, Unobserved};
+
+mod failed;
 
 /// All that is looked at.
 pub(crate) struct Facts<'a> {
     pub(crate) deployment: &'a Deployment,
     /// Newest first.
     pub(crate) revisions: &'a [Revision],
-    /// Pods of the newest revision.
+    /// Pods of the revision that runs or is rolled out.
     pub(crate) new_pods: &'a [Value],
     /// Pods of the Deployment that are still there after their time to terminate.
     pub(crate) overdue: &'a [Value],
@@ -110,6 +113,9 @@ pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
     }
     let found = refused_set(facts)
         .or_else(|| unbegun(facts))
+        .or_else(|| failed::retried(facts))
+        .or_else(|| diverged(facts))
+        .or_else(|| failed::held(facts))
         .or_else(|| paused(facts))
         .or_else(|| refused_pod(facts))
         .or_else(|| unready(facts))
@@ -169,6 +175,51 @@ fn unbegun(facts: &Facts<'_>) -> Option<Diagnosis> {
     })
 }
 
+/// Another revision runs than the declared one, or the one that is pinned is gone. A pause comes first: it holds what
+/// runs.
+fn diverged(facts: &Facts<'_>) -> Option<Diagnosis> {
+    let deployment = facts.deployment;
+    let target = pinned::target(&deployment.body)?;
+    let runs_another = pinned::runs_another(&target);
+    if runs_another && deployment.is_paused() {
+        return None;
+    }
+    if pinned::is_reverted(&target) {
+        return Some(failed::reverted(facts, target));
+    }
+    let more = if runs_another { on_the_way(facts) } else { hashes(facts.revisions) };
+    Some(Diagnosis {
+        verdict: Verdict::Blocked,
+        cause: clean(pinned::because(&target)).into(),
+        text: format!("{}.{more}", pinned::sentence(&deployment.spec(), target)),
+        next: Some(rollwright(facts, "unpin")),
+    })
+}
+
+/// What the revision that runs instead waits for, after a blank; empty if it has all its pods.
+fn on_the_way(facts: &Facts<'_>) -> String {
+    if let Some(found) = refused_pod(facts).or_else(|| unready(facts)) {
+        return format!(" {}", found.text);
+    }
+    match facts.why.as_ref().map(Why::itself) {
+        Ok(Why::Converged) => String::new(),
+        Ok(why) => format!(" It is still being rolled out; the controller is {why}."),
+        Err(error) => format!(" {error}."),
+    }
+}
+
+/// What `spec.pin` may name, after a blank.
+fn hashes(revisions: &[Revision]) -> String {
+    let known = revisions.iter().filter_map(|one| Some(format!("{} (revision {})", one.hash()?, one.number)));
+    let known: Vec<String> = known.collect();
+    if known.is_empty() { String::new() } else { clean(&format!(" There are: {}.", known.join(", "))) }
+}
+
+/// The revision that runs or is rolled out.
+fn running<'a>(facts: &Facts<'a>) -> Option<&'a Revision> {
+    pinned::running(facts.deployment, facts.revisions)
+}
+
 fn paused(facts: &Facts<'_>) -> Option<Diagnosis> {
     facts.deployment.is_paused().then(|| Diagnosis {
         verdict: Verdict::Paused,
@@ -186,9 +237,9 @@ fn refused_set(facts: &Facts<'_>) -> Option<Diagnosis> {
     is_refused.then(|| refused(facts, "A ReplicaSet", condition.message.as_deref().unwrap_or_default()))
 }
 
-/// The server refuses pods of the newest ReplicaSet.
+/// The server refuses pods of the ReplicaSet that runs or is rolled out.
 fn refused_pod(facts: &Facts<'_>) -> Option<Diagnosis> {
-    let failure = facts.revisions.first()?.status().failure?;
+    let failure = running(facts)?.status().failure?;
     (failure.status == "True").then(|| refused(facts, "A pod", &failure.message))
 }
 
@@ -203,11 +254,11 @@ fn refused(facts: &Facts<'_>, what: &str, message: &str) -> Diagnosis {
     }
 }
 
-/// What the pods of the newest revision lack; the obstacle that most of them have.
+/// What the pods of the revision lack; the obstacle that most of them have.
 fn unready(facts: &Facts<'_>) -> Option<Diagnosis> {
     // The user can read the same events with kubectl. The log has the termination message.
     let worst = blockers(facts.new_pods, facts.events, Words::OfProbes).into_iter().next()?;
-    let set = facts.revisions.first().map(Revision::set_name).unwrap_or_default();
+    let set = running(facts).map(Revision::set_name).unwrap_or_default();
     let next = next(&worst, facts.deployment.namespace());
     Some(Diagnosis {
         verdict: Verdict::Blocked,

@@ -1,14 +1,20 @@
 //! What the verbs write: pure functions from what was read to a patch.
 
-use api::encode;
+use api::{Pin, encode};
 use kube::api::Patch;
-use plan::keys::{CHANGE_CAUSE, RESTARTED_AT, ROLLBACK_TO, is_never_copied};
+use plan::keys::{CHANGE_CAUSE, HASH_LABEL, RESTARTED_AT, ROLLBACK_TO, is_never_copied};
 use plan::{Flavour, equality};
 use serde_json::{Map, Value, json};
 
+use crate::args::PinArguments;
 use crate::cluster::Deployment;
 use crate::failure::Failure;
 use crate::history::Revision;
+use crate::pinned;
+
+/// Why there is nothing to do; the revision follows.
+const SAME_TEMPLATE: &str = "current template already matches";
+const SAME_PIN: &str = "spec.pin already names";
 
 /// Pauses.
 pub(crate) fn pause(deployment: &Deployment) -> Result<Patch<Value>, Failure> {
@@ -39,8 +45,8 @@ pub(crate) fn restart(deployment: &Deployment, now: jiff::Timestamp) -> Result<P
 /// What going back to a revision comes to.
 #[derive(Debug)]
 pub(crate) enum Undo {
-    /// The template is that of the revision already.
-    Nothing,
+    /// It is so already; the words end with the revision.
+    Nothing(&'static str),
     /// This patch.
     Patch(Patch<Value>),
 }
@@ -52,9 +58,16 @@ pub(crate) fn undo(deployment: &Deployment, revision: &Revision) -> Result<Undo,
         let name = deployment.full_name();
         return Err(Failure::Paused(format!("{name} is paused, so a rollback would wait; run resume first")));
     }
-    let current = deployment.body.pointer("/spec/template").unwrap_or(&Value::Null);
-    if equality::equal(current, &revision.template) {
-        return Ok(Undo::Nothing);
+    if let Some(pin) = pinned::in_force(deployment) {
+        let (name, namespace) = (deployment.full_name(), deployment.namespace());
+        return Err(Failure::Rollout(format!(
+            "{name} is pinned (spec.pin.hash {}), so the template of a rollback would not run; run kubectl \
+             rollwright unpin {name} -n {namespace} first, or pin another revision with --pin",
+            pin.hash
+        )));
+    }
+    if equality::equal(template(deployment), &revision.template) {
+        return Ok(Undo::Nothing(SAME_TEMPLATE));
     }
     if deployment.flavour == Flavour::Rollwright {
         return Ok(Undo::Patch(Patch::Merge(json!({"spec": encode::rollback_to(revision.number)}))));
@@ -62,6 +75,69 @@ pub(crate) fn undo(deployment: &Deployment, revision: &Revision) -> Result<Undo,
     let mut operations = vec![json!({"op": "replace", "path": "/spec/template", "value": revision.template})];
     operations.extend(annotations(deployment, revision));
     Ok(Undo::Patch(unless_changed(deployment, operations)?))
+}
+
+fn template(deployment: &Deployment) -> &Value {
+    deployment.body.pointer("/spec/template").unwrap_or(&Value::Null)
+}
+
+/// Goes back to a revision and leaves the template: `spec.pin` names the ReplicaSet that is to run.
+pub(crate) fn pin(
+    deployment: &Deployment,
+    revision: &Revision,
+    wish: &PinArguments,
+) -> Result<Undo, Failure> {
+    let Deployment { flavour, .. } = deployment;
+    if !flavour.has_status_extras() {
+        return Err(Failure::Usage(format!(
+            "{} cannot be pinned, since {} has no spec.pin; leave --pin out, or migrate it first: kubectl \
+             rollwright migrate deployment/{} -n {}",
+            deployment.full_name(),
+            flavour.api_version(),
+            deployment.name(),
+            deployment.namespace()
+        )));
+    }
+    if deployment.is_paused() {
+        let name = deployment.full_name();
+        return Err(Failure::Paused(format!("{name} is paused, so a rollback would wait; run resume first")));
+    }
+    let Some(hash) = revision.hash() else {
+        let set = revision.set_name();
+        return Err(Failure::Rollout(format!(
+            "replicaset.apps/{set} has no label {HASH_LABEL}, so spec.pin cannot name it"
+        )));
+    };
+    let template = template(deployment);
+    let known = pinned::in_force(deployment);
+    // Who asks for no pin gets one only where there is something to change.
+    match &known {
+        Some(known) if !wish.pin && known.hash == hash => return Ok(Undo::Nothing(SAME_PIN)),
+        None if !wish.pin && equality::equal(template, &revision.template) => {
+            return Ok(Undo::Nothing(SAME_TEMPLATE));
+        }
+        _ => {}
+    }
+    let while_template = wish.until_next_template.then(|| flavour.fingerprint(template).as_str().to_owned());
+    let pin = Pin { hash: hash.to_owned(), while_template, reason: wish.reason.clone() };
+    if deployment.spec().pin.as_ref() == Some(&pin) {
+        return Ok(Undo::Nothing(SAME_PIN));
+    }
+    Ok(Undo::Patch(Patch::Merge(json!({"spec": encode::pin(Some(&pin))}))))
+}
+
+/// Removes the pin.
+pub(crate) fn unpin(deployment: &Deployment) -> Result<Patch<Value>, Failure> {
+    if deployment.spec().pin.is_none() {
+        let (name, namespace) = (deployment.full_name(), deployment.namespace());
+        let reverted = pinned::target(&deployment.body).filter(pinned::is_reverted);
+        let more = reverted.map_or_else(String::new, |_| {
+            let retry = format!("kubectl rollwright retry {name} -n {namespace}");
+            format!("; its declared revision failed: {retry} runs it again")
+        });
+        return Err(Failure::Rollout(format!("{name} is not pinned{more}")));
+    }
+    Ok(Patch::Merge(json!({"spec": encode::pin(None)})))
 }
 
 /// Operations as a JSON patch (RFC 6902).
@@ -109,7 +185,9 @@ mod tests {
     use plan::keys::{LAST_APPLIED, REVISION};
 
     use super::*;
+    use crate::code::Code;
     use crate::history::revisions;
+    use crate::pinned::samples;
 
     fn deployment(flavour: Flavour, paused: bool) -> Deployment {
         let body = json!({
@@ -159,11 +237,70 @@ mod tests {
     #[test]
     fn nothing_is_done_twice() {
         for flavour in [Flavour::Rollwright, Flavour::AppsV1] {
-            assert!(matches!(undo(&deployment(flavour, false), &first("app:2")), Ok(Undo::Nothing)));
+            assert!(matches!(undo(&deployment(flavour, false), &first("app:2")), Ok(Undo::Nothing(_))));
             assert!(undo(&deployment(flavour, true), &first("app:1")).is_err(), "paused");
         }
         assert!(pause(&deployment(Flavour::AppsV1, true)).is_err());
         assert!(resume(&deployment(Flavour::AppsV1, false)).is_err());
         assert!(restart(&deployment(Flavour::AppsV1, true), jiff::Timestamp::UNIX_EPOCH).is_err());
+        assert!(unpin(&deployment(Flavour::Rollwright, false)).is_err());
+        let reverted = unpin(&samples::reverted()).err().map(|error| error.to_string()).unwrap_or_default();
+        let retry = "is not pinned; its declared revision failed: kubectl rollwright retry \
+                     deployment.rollwright.dev/web -n shop";
+        assert!(reverted.contains(retry), "{reverted}");
+    }
+
+    fn wish(reason: Option<&str>, until_next_template: bool) -> PinArguments {
+        PinArguments { pin: true, no_pin: false, reason: reason.map(str::to_owned), until_next_template }
+    }
+
+    #[test]
+    fn a_pin_names_the_set_and_leaves_the_template() {
+        let (pinned, revisions) = (samples::pinned(), samples::revisions());
+        let of = |number: i64, wish: &PinArguments| {
+            let revision = revisions.iter().find(|revision| revision.number == number).unwrap();
+            sent(pin(&pinned, revision, wish))
+        };
+        let members = json!({"hash": "h5", "whileTemplate": null, "reason": "INC-9"});
+        assert_eq!(of(5, &wish(Some("INC-9"), false)), json!({"spec": {"pin": members}}));
+        let patch = of(6, &wish(None, true));
+        let fingerprint = Flavour::Rollwright.fingerprint(&pinned.body["spec"]["template"]);
+        assert_eq!(patch["spec"]["pin"]["whileTemplate"], fingerprint.as_str());
+        // The same pin, and no other wish than that.
+        for same in [wish(Some(samples::REASON), false), PinArguments::default()] {
+            assert!(matches!(pin(&pinned, &revisions[1], &same), Ok(Undo::Nothing(SAME_PIN))));
+        }
+        assert_eq!(unpin(&pinned).ok(), Some(Patch::Merge(json!({"spec": {"pin": null}}))));
+    }
+
+    #[test]
+    fn a_pin_that_nobody_asked_for_is_no_pin_of_the_template() {
+        let (mut unpinned, revisions) = (samples::pinned(), samples::revisions());
+        unpinned.body["spec"]["pin"] = Value::Null;
+        let default = PinArguments::default();
+        assert!(matches!(pin(&unpinned, &revisions[0], &default), Ok(Undo::Nothing(SAME_TEMPLATE))));
+        assert_eq!(sent(pin(&unpinned, &revisions[1], &default))["spec"]["pin"]["hash"], "h6");
+        assert_eq!(sent(pin(&unpinned, &revisions[0], &wish(None, false)))["spec"]["pin"]["hash"], "h7");
+    }
+
+    #[test]
+    fn what_stands_in_the_way_of_a_pin_or_of_a_rollback_is_named() {
+        let (pinned, revisions) = (samples::pinned(), samples::revisions());
+        let refused = |undo: Result<Undo, Failure>| undo.err().map(|error| (error.code(), error.to_string()));
+        let (code, message) = refused(undo(&pinned, &revisions[2])).unwrap();
+        assert_eq!(code, Code::Failed);
+        assert!(message.contains("unpin deployment.rollwright.dev/web -n shop"), "{message}");
+        let apps = deployment(Flavour::AppsV1, false);
+        let (code, message) = refused(pin(&apps, &revisions[1], &wish(None, false))).unwrap();
+        assert_eq!(code, Code::Usage);
+        assert!(message.contains("kubectl rollwright migrate deployment/web"), "{message}");
+        let mut paused = pinned;
+        paused.body["spec"]["paused"] = json!(true);
+        let (code, _) = refused(pin(&paused, &revisions[2], &wish(None, false))).unwrap();
+        assert_eq!(code, Code::Paused);
+        // With another template, this pin is not in force, and does not hinder a rollback.
+        let mut over = samples::pinned();
+        over.body["spec"]["pin"]["whileTemplate"] = json!(format!("v1:{}", "0".repeat(64)));
+        assert_eq!(sent(undo(&over, &revisions[2])), json!({"spec": {"rollbackTo": {"revision": 5}}}));
     }
 }

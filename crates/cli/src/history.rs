@@ -67,7 +67,7 @@ impl Revision {
         self.annotations().find(|(key, _)| *key == wanted).map(|(_, value)| value)
     }
 
-    fn hash(&self) -> Option<&str> {
+    pub(crate) fn hash(&self) -> Option<&str> {
         self.set.pointer("/metadata/labels")?.get(HASH_LABEL)?.as_str()
     }
 

@@ -5,6 +5,8 @@ use plan::Flavour;
 use plan::keys::{condition, reason};
 use serde_json::Value;
 
+use crate::failed;
+use crate::pinned;
 use crate::read;
 use crate::unobserved::QUEUED;
 
@@ -17,7 +19,8 @@ pub enum Phase {
     Progressing,
     /// It waits for `spec.paused` to be taken back.
     Paused,
-    /// `spec.progressDeadlineSeconds` has passed without progress.
+    /// `spec.progressDeadlineSeconds` has passed without progress, or the declared revision failed in another way, or
+    /// another one runs.
     Failed,
 }
 
@@ -99,12 +102,29 @@ pub fn of_set(flavour: Flavour, name: &str, deployment: &Value, newest: Option<&
     let counts = Counts::read(&spec, &status);
     let (phase, message) = if let Some(place) = queued(&status) {
         (Phase::Progressing, format!("deployment \"{name}\" is {place}"))
+    } else if let Some(diverged) = diverged(name, &spec, &status).filter(|_| is_observed(deployment)) {
+        diverged
+    } else if let Some((_, words)) = failed::held(&status).filter(|_| is_observed(deployment)) {
+        (Phase::Failed, format!("deployment \"{name}\": {words}"))
     } else if is_observed(deployment) {
         stands(flavour, name, (&spec, &status), counts, newest)
     } else {
         (Phase::Progressing, "Waiting for deployment spec update to be observed...".to_owned())
     };
     Rollout { phase, message, counts }
+}
+
+/// Another revision runs than the declared one, or is to run: nothing more comes of the declared one.
+fn diverged(name: &str, spec: &DeploymentSpec, status: &DeploymentStatus) -> Option<(Phase, String)> {
+    let target = status.target.clone()?;
+    // A pause holds what runs, so the pin, or the way back, waits for its end.
+    let is_held = spec.paused == Some(true) && pinned::runs_another(&target);
+    let words = pinned::sentence(spec, target);
+    Some(if is_held {
+        (Phase::Paused, format!("deployment \"{name}\" is paused: {words}"))
+    } else {
+        (Phase::Failed, format!("deployment \"{name}\": {words}"))
+    })
 }
 
 fn stands(
@@ -195,6 +215,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::pinned::samples;
 
     /// Generation, observed generation, desired, current, updated, available.
     fn deployment(numbers: [i64; 6]) -> Value {
@@ -289,6 +310,39 @@ mod tests {
         // Without a deadline only this one is there.
         queued["status"]["conditions"][0]["type"] = json!("Reconciling");
         assert_eq!(phase(&queued), (Phase::Progressing, words.to_owned()));
+    }
+
+    #[test]
+    fn what_runs_instead_of_the_declared_revision_is_no_success() {
+        let mut pinned = samples::pinned().body;
+        let words = samples::WORDS;
+        assert_eq!(phase(&pinned), (Phase::Failed, format!("deployment \"web\": {words}")));
+        pinned["spec"]["paused"] = json!(true);
+        assert_eq!(phase(&pinned), (Phase::Paused, format!("deployment \"web\" is paused: {words}")));
+        let mut missing = samples::missing().body;
+        missing["spec"]["paused"] = json!(true);
+        let (failed, words) = phase(&missing);
+        assert_eq!(failed, Phase::Failed);
+        assert!(words.contains("spec.pin.hash h9 (INC-4711) is no pod-template-hash"), "{words}");
+        // A status of before the last change shows nothing.
+        missing["metadata"]["generation"] = json!(10);
+        assert_eq!(phase(&missing).0, Phase::Progressing);
+    }
+
+    #[test]
+    fn a_revision_that_failed_is_no_success() {
+        let mut reverted = samples::reverted().body;
+        let words = samples::REVERTED;
+        assert_eq!(phase(&reverted), (Phase::Failed, format!("deployment \"web\": {words}")));
+        reverted["spec"]["paused"] = json!(true);
+        assert_eq!(phase(&reverted), (Phase::Paused, format!("deployment \"web\" is paused: {words}")));
+        for reason in ["RolloutFailed", "NoGoodRevision"] {
+            let mut held = samples::held(reason).body;
+            let words = samples::HELD;
+            assert_eq!(phase(&held), (Phase::Failed, format!("deployment \"web\": {words}")));
+            held["metadata"]["generation"] = json!(10);
+            assert_eq!(phase(&held).0, Phase::Progressing, "the next template is another revision");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use api::{Author, DeploymentStatus, Rollout};
 use jiff::Timestamp;
+use plan::Trigger;
 
 use crate::output::clean;
 use crate::table::{NONE, age, line, table};
@@ -27,13 +28,22 @@ pub(crate) fn listing(rollouts: &[&Rollout], now: Timestamp) -> String {
         line([
             &rollout.id.to_string(),
             &revision,
-            &clean(rollout.trigger.as_deref().unwrap_or(NONE)),
+            &clean(&trigger(rollout)),
             &clean(&author(rollout.author.as_ref())),
             &took(rollout, now),
             &outcome(rollout),
         ])
     });
     table(&[heading].into_iter().chain(lines).collect::<Vec<_>>())
+}
+
+/// Why it began; of a pin with the reason that somebody gave.
+fn trigger(rollout: &Rollout) -> String {
+    let trigger = rollout.trigger.as_deref().unwrap_or(NONE);
+    match rollout.cause.as_deref().filter(|_| trigger == Trigger::Pin.as_str()) {
+        Some(reason) => format!("{trigger}: {reason}"),
+        None => trigger.to_owned(),
+    }
 }
 
 /// The person, if somebody noted one, and the program.
@@ -95,5 +105,18 @@ mod tests {
         assert_eq!(lines[3], ["3", "3", "Rollback", "<none>", "5s", "running"]);
         assert_eq!(lines.len(), 4);
         assert_eq!(listing(&[], now), "");
+    }
+
+    #[test]
+    fn a_pin_shows_its_reason() {
+        let of = |trigger: &str, cause: Option<&str>| Rollout {
+            trigger: Some(trigger.to_owned()),
+            cause: cause.map(str::to_owned),
+            ..Rollout::default()
+        };
+        assert_eq!(trigger(&of("Pin", Some("INC-4711"))), "Pin: INC-4711");
+        assert_eq!(trigger(&of("Pin", None)), "Pin");
+        assert_eq!(trigger(&of("Revert", None)), "Revert");
+        assert_eq!(trigger(&of("NewImage", Some("release 2"))), "NewImage");
     }
 }

@@ -6,6 +6,7 @@ use plan::Flavour;
 use plan::keys::{condition, reason};
 use serde_json::Value;
 
+use crate::pinned;
 use crate::read;
 use crate::reported;
 use crate::rollout::{self, Phase};
@@ -17,6 +18,8 @@ enum State {
     Rolling,
     Blocked,
     Queued,
+    Pinned,
+    Reverted,
     Paused,
 }
 
@@ -34,6 +37,12 @@ pub(crate) struct States {
     /// List Deployments with a rollout that waits for a rollout slot.
     #[arg(long)]
     queued: bool,
+    /// List Deployments that run the revision of spec.pin instead of the declared one.
+    #[arg(long)]
+    pinned: bool,
+    /// List Deployments that run an earlier revision because the declared one failed.
+    #[arg(long)]
+    reverted: bool,
     /// List paused Deployments.
     #[arg(long)]
     paused: bool,
@@ -42,14 +51,16 @@ pub(crate) struct States {
 impl States {
     /// Whether this Deployment is one of them.
     pub(crate) fn contain(self, flavour: Flavour, deployment: &Value) -> bool {
-        let Self { blocked, rolling, queued, paused } = self;
-        let is_any = !(blocked || rolling || queued || paused);
+        let Self { blocked, rolling, queued, pinned, reverted, paused } = self;
+        let is_any = !(blocked || rolling || queued || pinned || reverted || paused);
         is_any
             || match state(flavour, deployment) {
                 State::Complete => false,
                 State::Rolling => rolling,
                 State::Blocked => blocked,
                 State::Queued => queued,
+                State::Pinned => pinned,
+                State::Reverted => reverted,
                 State::Paused => paused,
             }
     }
@@ -61,6 +72,11 @@ fn state(flavour: Flavour, deployment: &Value) -> State {
     }
     if rollout::is_queued(deployment) {
         return State::Queued;
+    }
+    match pinned::target(deployment) {
+        Some(target) if pinned::is_pinned(&target) => return State::Pinned,
+        Some(target) if pinned::is_reverted(&target) => return State::Reverted,
+        _ => {}
     }
     if is_blocked(deployment) {
         return State::Blocked;
@@ -93,6 +109,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::pinned::samples;
 
     fn deployment(available: i64, conditions: &Value) -> Value {
         json!({
@@ -144,6 +161,32 @@ mod tests {
         let mut refused = deployment(2, &refused);
         refused["metadata"]["generation"] = json!(3);
         assert_eq!(of(&refused), State::Blocked);
+    }
+
+    #[test]
+    fn what_is_pinned_is_not_blocked_unless_its_set_is_gone() {
+        let mut pinned = samples::pinned().body;
+        assert_eq!(of(&pinned), State::Pinned);
+        let contain = |states: States| states.contain(Flavour::Rollwright, &pinned);
+        assert!(contain(States { pinned: true, ..States::default() }) && contain(States::default()));
+        assert!(!contain(States { blocked: true, paused: true, ..States::default() }));
+        pinned["spec"]["paused"] = json!(true);
+        assert_eq!(of(&pinned), State::Paused);
+        assert_eq!(of(&samples::missing().body), State::Blocked);
+    }
+
+    #[test]
+    fn what_was_reverted_is_not_blocked_and_what_waits_for_somebody_is() {
+        let mut reverted = samples::reverted().body;
+        assert_eq!(of(&reverted), State::Reverted);
+        let contain = |states: States| states.contain(Flavour::Rollwright, &reverted);
+        assert!(contain(States { reverted: true, ..States::default() }) && contain(States::default()));
+        assert!(!contain(States { blocked: true, pinned: true, ..States::default() }));
+        reverted["spec"]["paused"] = json!(true);
+        assert_eq!(of(&reverted), State::Paused);
+        for reason in ["RolloutFailed", "NoGoodRevision"] {
+            assert_eq!(of(&samples::held(reason).body), State::Blocked, "{reason}");
+        }
     }
 
     #[test]

@@ -2,20 +2,25 @@
 
 use std::collections::BTreeMap;
 
+use api::Target;
 use diagnosis::controller_of;
 use serde_json::{Value, json};
 
 use crate::cluster::Deployment;
+use crate::failed;
 use crate::history::{Revision, revisions};
 use crate::output::clean;
+use crate::pinned;
 use crate::pods::{self, Pod};
-use crate::rollout::{self, Rollout};
+use crate::rollout::{self, Phase, Rollout};
 use crate::table::{age, line, table};
 
 /// All that `get` shows.
 pub(crate) struct Tree {
     pub(crate) deployment: Deployment,
     pub(crate) rollout: Rollout,
+    /// What runs instead of the declared revision.
+    target: Option<Target>,
     /// Newest first, each with its pods.
     pub(crate) revisions: Vec<(Revision, Vec<Pod>)>,
     /// Older revisions that are not shown.
@@ -23,7 +28,7 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Puts together what was read; revisions that have pods are always shown.
+    /// Puts together what was read; revisions that have pods or are to have some are always shown.
     pub(crate) fn new(deployment: Deployment, sets: Vec<Value>, pods: &[Value], count: usize) -> Self {
         let mut by_owner: BTreeMap<&str, Vec<Pod>> = BTreeMap::new();
         for pod in pods {
@@ -37,6 +42,8 @@ impl Tree {
         let all = revisions(sets);
         let newest = all.first().map(Revision::set_name);
         let rollout = rollout::of_set(deployment.flavour, deployment.name(), &deployment.body, newest);
+        let rollout = failed::retried(&deployment, &all, rollout);
+        let target = pinned::target(&deployment.body);
         let total = all.len();
         let with_pods = all.into_iter().map(|revision| {
             let pods = by_owner.remove(revision.uid()).unwrap_or_default();
@@ -45,11 +52,54 @@ impl Tree {
         let shown: Vec<_> = with_pods
             .enumerate()
             .filter(|(position, (revision, pods))| {
-                *position < count || !pods.is_empty() || revision.desired() > 0
+                let is_wanted = revision.desired() > 0 || is_target(target.as_ref(), revision);
+                *position < count || !pods.is_empty() || is_wanted
             })
             .map(|(_, shown)| shown)
             .collect();
-        Self { left_out: total - shown.len(), deployment, rollout, revisions: shown }
+        Self { left_out: total - shown.len(), deployment, rollout, target, revisions: shown }
+    }
+
+    /// Whether pods of the revision that runs instead of the declared one are still to come, or others are to go.
+    pub(crate) fn is_on_the_way(&self) -> bool {
+        let target = self.target.as_ref().filter(|target| pinned::runs_another(target));
+        let Some(target) = target else { return false };
+        let shown = || self.revisions.iter().map(|(revision, _)| revision);
+        let all = shown().map(|revision| revision.status().replicas).sum();
+        pinned::left(self.rollout.counts, &pinned::pods(target, shown()), all).is_some()
+    }
+
+    /// The Deployment's own line.
+    fn head(&self, now: jiff::Timestamp) -> Vec<String> {
+        let (counts, phase) = (self.rollout.counts, self.rollout.phase);
+        let state = match &self.target {
+            Some(target) if phase == Phase::Failed => pinned::state(target),
+            _ => failed::state(&self.deployment.status(), phase),
+        };
+        let runs = self.target.as_ref().map(|target| pinned::short(&self.deployment.spec(), target));
+        line([
+            self.deployment.name(),
+            "Deployment",
+            &state,
+            &format!("{}/{}", counts.ready, counts.desired),
+            &age(self.deployment.text("/metadata/creationTimestamp"), now),
+            &runs.unwrap_or_default(),
+        ])
+    }
+
+    /// What a ReplicaSet is to the Deployment.
+    fn role(&self, position: usize, revision: &Revision) -> &'static str {
+        let is_newest = position == 0;
+        match &self.target {
+            Some(target) if is_target(Some(target), revision) && pinned::is_reverted(target) => "running",
+            Some(target) if is_target(Some(target), revision) => "pinned",
+            Some(target) if target.declared_revision == Some(revision.number) => {
+                if pinned::is_reverted(target) { "failed" } else { "declared" }
+            }
+            None if is_newest => "current",
+            _ if revision.desired() == 0 => "scaled down",
+            _ => "old",
+        }
     }
 
     /// For people.
@@ -67,17 +117,10 @@ impl Tree {
             counts.available,
         );
         let mut lines = vec![line(["NAME", "KIND", "STATUS", "READY", "AGE", "INFO"])];
-        lines.push(line([
-            self.deployment.name(),
-            "Deployment",
-            self.rollout.phase.word(),
-            &format!("{}/{}", counts.ready, counts.desired),
-            &age(self.deployment.text("/metadata/creationTimestamp"), now),
-            "",
-        ]));
+        lines.push(self.head(now));
         for (position, (revision, pods)) in self.revisions.iter().enumerate() {
             let is_last = position + 1 == self.revisions.len();
-            lines.extend(branch(revision, pods, position == 0, is_last, now));
+            lines.extend(branch(revision, pods, self.role(position, revision), is_last, now));
         }
         text.push_str(&table(&lines));
         if self.left_out > 0 {
@@ -103,8 +146,14 @@ impl Tree {
             "message": self.rollout.message,
             "replicas": counts_document(&self.rollout),
             "revisions": revisions,
+            "target": self.target,
         })
     }
+}
+
+/// Whether this revision is the one that runs instead of the declared one.
+fn is_target(target: Option<&Target>, revision: &Revision) -> bool {
+    target.is_some_and(|target| target.hash.is_some() && target.hash.as_deref() == revision.hash())
 }
 
 /// The numbers of a rollout for programs.
@@ -134,20 +183,15 @@ fn pod_document(pod: &Pod) -> Value {
 fn branch(
     revision: &Revision,
     pods: &[Pod],
-    is_current: bool,
+    role: &str,
     is_last: bool,
     now: jiff::Timestamp,
 ) -> Vec<Vec<String>> {
     let (knot, trunk) = if is_last { ("└─", "  ") } else { ("├─", "│ ") };
-    let status = match (is_current, revision.desired()) {
-        (true, _) => "current",
-        (false, 0) => "scaled down",
-        (false, _) => "old",
-    };
     let mut lines = vec![line([
         &format!("{knot} {}", revision.set_name()),
         "ReplicaSet",
-        status,
+        role,
         &format!("{}/{}", revision.ready(), revision.desired()),
         &age(revision.created(), now),
         &format!("revision {}, {}", revision.number, revision.images()),
@@ -173,6 +217,7 @@ mod tests {
     use plan::keys::REVISION;
 
     use super::*;
+    use crate::pinned::samples;
 
     fn set(number: i64, size: i64) -> Value {
         json!({
@@ -201,5 +246,57 @@ mod tests {
         let text = tree.text(jiff::Timestamp::UNIX_EPOCH);
         assert!(text.contains("└─ web-1"), "{text}");
         assert!(text.contains("2 older revisions"), "{text}");
+    }
+
+    fn cells<'a>(text: &'a str, name: &str) -> Vec<&'a str> {
+        let line = text.lines().find(|line| line.contains(name)).unwrap_or_default();
+        line.split("   ").map(str::trim).filter(|cell| !cell.is_empty()).collect()
+    }
+
+    #[test]
+    fn a_pin_is_named_first_and_its_set_is_marked() {
+        let tree = Tree::new(samples::pinned(), vec![samples::set(6, 3), samples::set(7, 0)], &[], 3);
+        let text = tree.text(jiff::Timestamp::UNIX_EPOCH);
+        assert!(text.lines().nth(1).is_some_and(|line| line.ends_with(samples::WORDS)), "{text}");
+        let head = cells(&text, "Deployment ");
+        assert_eq!(head.get(2), Some(&"Pinned"), "{text}");
+        assert_eq!(head.last(), Some(&"runs revision 6: Pinned (INC-4711)"), "{text}");
+        assert_eq!(cells(&text, "web-h6").get(2), Some(&"pinned"), "{text}");
+        assert_eq!(cells(&text, "web-h7").get(2), Some(&"declared"), "{text}");
+        let target = json!({"revision": 6, "hash": "h6", "because": "Pinned", "declaredRevision": 7});
+        assert_eq!(tree.document()["target"], target);
+    }
+
+    #[test]
+    fn a_revert_names_what_runs_and_what_failed() {
+        let reverted = |running: i64, failed: i64| {
+            Tree::new(samples::reverted(), vec![samples::set(6, running), samples::set(7, failed)], &[], 3)
+        };
+        let tree = reverted(3, 0);
+        let text = tree.text(jiff::Timestamp::UNIX_EPOCH);
+        assert!(text.lines().nth(1).is_some_and(|line| line.ends_with(samples::REVERTED)), "{text}");
+        let head = cells(&text, "Deployment ");
+        assert_eq!(head.get(2), Some(&"Reverted"), "{text}");
+        assert_eq!(head.last(), Some(&"runs revision 6: Reverted"), "{text}");
+        assert_eq!(cells(&text, "web-h6").get(2), Some(&"running"), "{text}");
+        assert_eq!(cells(&text, "web-h7").get(2), Some(&"failed"), "{text}");
+        assert!(!tree.is_on_the_way() && reverted(2, 1).is_on_the_way());
+        let held = Tree::new(samples::held("RolloutFailed"), vec![samples::set(7, 1)], &[], 3);
+        let text = held.text(jiff::Timestamp::UNIX_EPOCH);
+        assert_eq!(cells(&text, "Deployment ").get(2), Some(&"Blocked: RolloutFailed"), "{text}");
+        assert_eq!(cells(&text, "web-h7").get(2), Some(&"current"), "{text}");
+    }
+
+    #[test]
+    fn the_pinned_set_is_always_shown_and_its_pods_may_be_on_the_way() {
+        let tree = |pinned: i64, other: i64| {
+            Tree::new(samples::pinned(), vec![samples::set(6, pinned), samples::set(7, other)], &[], 0)
+        };
+        assert!(tree(0, 0).revisions.iter().any(|(revision, _)| revision.number == 6));
+        assert!(tree(1, 3).is_on_the_way() && tree(3, 1).is_on_the_way() && !tree(3, 0).is_on_the_way());
+        let missing = Tree::new(samples::missing(), vec![samples::set(7, 3)], &[], 3);
+        assert!(!missing.is_on_the_way());
+        let text = missing.text(jiff::Timestamp::UNIX_EPOCH);
+        assert_eq!(cells(&text, "Deployment ").last(), Some(&"PinTargetMissing h9 (INC-4711)"), "{text}");
     }
 }

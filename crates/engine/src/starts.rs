@@ -15,6 +15,8 @@ use std::ops::Bound;
 use std::time::{Duration, Instant};
 
 use plan::durations::{STILL_AFTER, STUCK_AFTER};
+use plan::keys::{REVISION, reason};
+use plan::revision::Revision;
 use plan::{ReplicaSet, Workload};
 
 use crate::index::Key;
@@ -77,8 +79,22 @@ pub fn is_start(workload: &Workload, sets: &[ReplicaSet]) -> bool {
         && !workload.deleting
         && !workload.paused
         && workload.rollback_to.is_none()
+        // The template gets no pods (FP-11); and a pin is for emergencies.
+        && workload.pin_in_force().is_none()
+        // Nor does one that was reverted (FP-10).
+        && !is_reverted(workload, sets)
         && sets.iter().any(ReplicaSet::is_active)
         && !sets.iter().any(|set| set.is_active() && set.carries(template))
+}
+
+/// Whether the declared revision was reverted, and is so still.
+fn is_reverted(workload: &Workload, sets: &[ReplicaSet]) -> bool {
+    let Some(target) = &workload.status.ours.target else { return false };
+    let revision =
+        |set: &ReplicaSet| Revision::read(set.annotations.get(REVISION).map(String::as_str)).number();
+    let template = &workload.template.fingerprint;
+    let is_declared = |set: &&ReplicaSet| set.carries(template) && revision(set) == target.declared_revision;
+    target.because == reason::REVERTED && sets.iter().any(|set| is_declared(&set))
 }
 
 impl Starts {

@@ -4,6 +4,7 @@
 
 use jiff::Timestamp;
 
+use crate::keys::reason;
 use crate::observed::{Strategy, Workload};
 use crate::selector::LabelSelector;
 use crate::sizes::Moves;
@@ -30,6 +31,12 @@ pub(crate) struct Aim {
     pub(crate) manner: Manner,
     /// Why all this.
     pub(crate) because: Because,
+    /// Indices of sets that do not grow, and of which pods that do not serve go first (FP-7, FP-10).
+    pub(crate) bad: Vec<usize>,
+    /// Index of the set that gets pods in the place of a bad one where no other has any (FP-10).
+    pub(crate) spare: Option<usize>,
+    /// Why `run` is not the declared set, if it is another one.
+    pub(crate) divergence: Option<Divergence>,
     /// The rule from which the choice of the situation deviates.
     pub(crate) deviation: Option<&'static str>,
 }
@@ -56,6 +63,36 @@ pub(crate) enum Manner {
     Whole,
 }
 
+/// Why the set that runs is not the declared one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Divergence {
+    /// `spec.pin` names another one.
+    Pinned,
+    /// `spec.pin` names one that is gone: nothing runs in its place.
+    PinTargetMissing,
+    /// The declared one failed (FP-6).
+    Reverted,
+}
+
+impl Divergence {
+    /// `status.target.because`.
+    pub(crate) fn because(self) -> &'static str {
+        match self {
+            Self::Pinned => reason::PINNED,
+            Self::Reverted => reason::REVERTED,
+            Self::PinTargetMissing => reason::PIN_TARGET_MISSING,
+        }
+    }
+
+    /// The reason of the conditions Progressing and Stalled.
+    pub(crate) fn reason(self) -> &'static str {
+        match self {
+            Self::Pinned | Self::Reverted => reason::ROLLED_BACK,
+            Self::PinTargetMissing => reason::PIN_TARGET_MISSING,
+        }
+    }
+}
+
 /// The situation that a reconcile found.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Because {
@@ -67,6 +104,8 @@ pub(crate) enum Because {
     Deleting,
     /// A newer operator left what this one does not know; the sentence says what (our kind).
     NewerSpec(String),
+    /// The set that is pinned is gone (FP-11, our kind).
+    PinTargetMissing,
     /// It is paused (S3.7).
     Paused,
     /// An earlier revision is asked for (S3.8); 0 is the previous one.
@@ -79,13 +118,20 @@ pub(crate) enum Because {
     OldPodsRun,
     /// The names for the declared set are taken; the last one is tried again at this time (NS-1).
     NamesTaken(Timestamp),
+    /// A verdict is written before anything moves (FP-2).
+    Judged,
+    /// The declared revision failed, and somebody has to act (FP-6).
+    Failed {
+        /// Whether it would be reverted, if there were a good revision.
+        lacks_good: bool,
+    },
     /// The template is rolled out (S3.10).
     RollingOut,
 }
 
 impl Aim {
     /// The aim of a rollout, from which each situation takes something away.
-    pub(crate) fn of(workload: &Workload, run: Option<usize>) -> Self {
+    pub(crate) fn of(workload: &Workload, (run, divergence): (Option<usize>, Option<Divergence>)) -> Self {
         let (strategy, replicas) = (&workload.strategy, workload.replicas);
         let manner = match strategy {
             Strategy::RollingUpdate { .. } => Manner::Rolling,
@@ -102,6 +148,9 @@ impl Aim {
             gate: Gate::Open,
             manner,
             because: Because::RollingOut,
+            bad: Vec::new(),
+            spare: None,
+            divergence,
             deviation: None,
         }
     }
@@ -135,8 +184,18 @@ impl Aim {
         )
     }
 
+    /// Whether the Deployment stays, and this operator knows all that is said of it.
+    pub(crate) fn is_known(&self) -> bool {
+        !matches!(self.because, Because::Deleting | Because::NewerSpec(_))
+    }
+
     pub(crate) fn shut(self, because: Because) -> Self {
         Self { gate: Gate::Shut, because, ..self }
+    }
+
+    /// Sizes follow R, or nothing moves.
+    pub(crate) fn frozen_if(self, follows: bool, because: Because, workload: &Workload) -> Self {
+        if follows { self.frozen(because, workload) } else { self.shut(because) }
     }
 
     /// Sizes follow R, under the limit of S6.3.

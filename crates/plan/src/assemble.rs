@@ -37,6 +37,8 @@ enum Row {
     Sizes,
     /// The running set, grown before the cuts and into the room that they make.
     GrowthIntoRoom,
+    /// A set that is created without pods while another one runs: a refusal holds nothing up (FP-11).
+    CreationBeside,
     /// All other deletions.
     Deletions,
     /// The fingerprint on the set whose template is put back.
@@ -144,7 +146,8 @@ fn actions(decisions: &mut Decisions<'_>, report: &mut Report) -> Vec<Planned> {
     if let Some(creation) = decisions.creation.take() {
         let set = creation.set;
         let event = (set.size > 0).then(|| scaled(&set.name, 0, set.size));
-        table.put(Row::Creation, Action::CreateReplicaSet(Box::new(set)), event.into_iter().collect());
+        let row = if decisions.aim.divergence.is_some() { Row::CreationBeside } else { Row::Creation };
+        table.put(row, Action::CreateReplicaSet(Box::new(set)), event.into_iter().collect());
     }
     if let Some(rollback) = decisions.rollback.take() {
         roll_back(&mut table, *rollback, decisions.sets, report);

@@ -10,11 +10,13 @@ use crate::why::Why;
 
 /// Whether nothing moves before pods come up, can be created, or are gone.
 pub(crate) fn waits_for_pods(decisions: &Decisions<'_>, why: &Why) -> bool {
-    matches!(decisions.aim.because, Because::RollingOut | Because::OldPodsRun)
-        && matches!(
-            why.itself(),
-            Why::WaitingForAvailable { .. } | Why::WaitingForTermination | Why::Blocked(_)
-        )
+    matches!(
+        decisions.aim.because,
+        Because::RollingOut | Because::OldPodsRun | Because::Judged | Because::Failed { .. }
+    ) && matches!(
+        why.itself(),
+        Why::WaitingForAvailable { .. } | Why::WaitingForTermination | Why::Blocked(_)
+    )
 }
 
 /// What the rollout waits for, if it does.
@@ -22,12 +24,12 @@ pub(crate) fn awaited(decisions: &Decisions<'_>, why: &Why) -> Option<Awaited> {
     if !waits_for_pods(decisions, why) {
         return None;
     }
-    let declared = decisions.sets.declared().filter(|_| *why != Why::WaitingForTermination);
+    let running = decisions.running().filter(|_| *why != Why::WaitingForTermination);
     let mut selector = decisions.observed.workload.selector.as_ref()?.to_string();
     let sum =
         |count: fn(&SetStatus) -> i64| decisions.sets.all.iter().map(|set| count(&set.status)).sum::<i64>();
     let all = sum(|status| status.replicas);
-    let Some(set) = declared else {
+    let Some(set) = running else {
         let others = all + sum(|status| status.terminating.unwrap_or(0));
         return Some(Awaited { selector, others, ..Awaited::default() });
     };

@@ -27,7 +27,7 @@ pub(crate) fn current(decisions: &Decisions<'_>, status: &Status, why: &Why) -> 
     let stored = &observed.workload.status.ours;
     let known = if stored.revision == status.ours.revision { stored.blockers.as_slice() } else { &[] };
     let findings = observed.answers.findings.as_ref();
-    let set = decisions.declared_name().filter(|_| *why.itself() != Why::WaitingForTermination);
+    let set = decisions.running_name().filter(|_| *why.itself() != Why::WaitingForTermination);
     let Some(found) = findings.filter(|found| found.set.as_deref() == set) else {
         return known.to_vec();
     };

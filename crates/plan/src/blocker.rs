@@ -1,4 +1,4 @@
-//! What blocks a rollout: found out by the engine, stored in the status, and read by no decision.
+//! What blocks a rollout: found out by the engine, and stored in the status. Only a failure policy decides by it.
 
 use jiff::Timestamp;
 

@@ -6,6 +6,7 @@
 
 use jiff::Timestamp;
 
+use crate::aim::Because;
 use crate::blocked;
 use crate::conditions::whole_seconds;
 use crate::decisions::Decisions;
@@ -13,7 +14,7 @@ use crate::keys::{CHANGE_CAUSE, CHANGED_BY, HASH_LABEL, condition, reason};
 use crate::observed::Workload;
 use crate::record::{Author, ID_MAX, LastScale, Outcome, RECORDS_MAX, Record, Scaler};
 use crate::revision::Revision;
-use crate::status::Status;
+use crate::status::{Ours, Status, TargetRecord};
 use crate::trigger::Trigger;
 use crate::why::Why;
 
@@ -30,14 +31,18 @@ pub(crate) fn note(decisions: &Decisions<'_>, why: &Why, status: &mut Status) ->
     let workload = &decisions.observed.workload;
     let now = whole_seconds(decisions.now);
     let mut ended = Vec::new();
-    let before = workload.status.ours.revision;
-    let opened = status.ours.revision.filter(|revision| before.is_none_or(|before| *revision > before));
+    let opened = opened(decisions, status);
     if let Some(revision) = opened {
         let next = opening(decisions, revision, status, now);
         if let Some(running) = status.ours.rollout.take() {
-            let is_rollback = next.trigger == Some(Trigger::Rollback);
-            let outcome = if is_rollback { Outcome::Cancelled } else { Outcome::Superseded };
-            ended.push(running.ended(now, outcome, None));
+            let is_back = matches!(next.trigger, Some(Trigger::Rollback | Trigger::Pin | Trigger::Revert));
+            let failed = failed(decisions, next.trigger);
+            let outcome = match &failed {
+                Some(_) => Outcome::Failed,
+                None if is_back => Outcome::Cancelled,
+                None => Outcome::Superseded,
+            };
+            ended.push(running.ended(now, outcome, failed));
         }
         status.ours.rollout = Some(Box::new(next));
     }
@@ -57,37 +62,86 @@ pub(crate) fn note(decisions: &Decisions<'_>, why: &Why, status: &mut Status) ->
     Noted { last_scale: scaled(workload, status, now), ended }
 }
 
+/// Why a rollout failed that is reverted before its deadline; one that somebody gives up has not failed.
+fn failed(decisions: &Decisions<'_>, trigger: Option<Trigger>) -> Option<(&'static str, String)> {
+    let stored = &decisions.observed.workload.status.ours;
+    let begins =
+        trigger == Some(Trigger::Revert) && decisions.aim.divergence.is_some() && stored.target.is_none();
+    let words = || blocked::words(&stored.blockers).unwrap_or_default();
+    (begins && !decisions.rulings.is_aborted).then(|| (reason::ROLLOUT_FAILED, words()))
+}
+
+/// The revision of a rollout that begins with this status: a new one that is declared, one that is pinned, or the
+/// declared one when the pin goes (FP-11).
+fn opened(decisions: &Decisions<'_>, status: &Status) -> Option<i64> {
+    let (stored, next) = (&decisions.observed.workload.status.ours, &status.ours);
+    let is_known = |target: &TargetRecord| {
+        let known = stored.target.as_ref();
+        known.is_some_and(|known| (&known.hash, &known.because) == (&target.hash, &target.because))
+    };
+    match &next.target {
+        Some(target) => target.revision.filter(|_| !is_known(target)),
+        None if stored.target.is_some() => {
+            let is_held = matches!(decisions.aim.because, Because::Failed { .. });
+            next.revision.filter(|_| !is_held && !decisions.is_complete(status))
+        }
+        None => next.revision.filter(|next| stored.revision.is_none_or(|stored| *next > stored)),
+    }
+}
+
+/// The revision that ran before.
+fn before(status: &Ours) -> Option<i64> {
+    status.target.as_ref().map_or(status.revision, |target| target.revision)
+}
+
 /// The record of a rollout that begins.
 fn opening(decisions: &Decisions<'_>, revision: i64, status: &Status, now: Timestamp) -> Record {
     let workload = &decisions.observed.workload;
-    let (history, running) = (&status.ours.history, status.ours.rollout.as_deref());
+    let (history, last) = (&status.ours.history, status.ours.rollout.as_deref());
     let trigger = trigger(decisions, status);
-    let author = if trigger == Trigger::Rollback {
-        status.ours.rollback.as_ref().and_then(|record| record.author.clone())
-    } else {
-        Author::with_user(workload.authors.template.clone(), workload.annotations.get(CHANGED_BY))
+    let author = match trigger {
+        Trigger::Rollback => status.ours.rollback.as_ref().and_then(|record| record.author.clone()),
+        Trigger::Pin => workload.authors.pin.clone(),
+        // Nobody asked for it.
+        Trigger::Revert => None,
+        _ => Author::with_user(workload.authors.template.clone(), workload.annotations.get(CHANGED_BY)),
     };
-    let declared = decisions.sets.declared().and_then(|set| set.labels.get(HASH_LABEL));
+    let running = decisions.running().and_then(|set| set.labels.get(HASH_LABEL));
     let created = decisions.creation.as_ref().map(|creation| &creation.set.hash);
-    let last = running.map_or(0, |record| record.id).max(history.id).min(ID_MAX - 1);
+    let id = last.map_or(0, |record| record.id).max(history.id).min(ID_MAX - 1) + 1;
+    let template = &workload.template;
+    // The template of a set that is pinned is not at hand; the next trigger is found by the declared one.
+    let (cause, outline, containers, images) = if status.ours.target.is_some() {
+        let outline = last.map_or(history.outline, |record| record.outline);
+        (workload.pin_in_force().and_then(|pin| pin.reason.clone()), outline, "", "")
+    } else {
+        let cause = workload.annotations.get(CHANGE_CAUSE).cloned();
+        (cause, Some(template.outline), &*template.containers, &*template.images)
+    };
     let record = Record {
-        id: last + 1,
+        id,
         revision,
-        hash: declared.or(created).cloned().unwrap_or_default(),
-        from: workload.status.ours.revision,
+        hash: running.or(created).cloned().unwrap_or_default(),
+        from: before(&workload.status.ours),
         trigger: Some(trigger),
         author,
-        cause: workload.annotations.get(CHANGE_CAUSE).cloned(),
+        cause,
         started: Some(now),
         lowest_available: status.available_replicas,
         highest_pods: status.replicas,
-        outline: Some(workload.template.outline),
+        outline,
         ..Record::default()
     };
-    record.with_images(&workload.template.containers, &workload.template.images).bounded()
+    record.with_images(containers, images).bounded()
 }
 
 fn trigger(decisions: &Decisions<'_>, status: &Status) -> Trigger {
+    let stored = &decisions.observed.workload.status.ours;
+    let is_released = stored.target.is_some() && stored.revision == status.ours.revision;
+    let changed = status.ours.target.as_ref().or(stored.target.as_ref().filter(|_| is_released));
+    if let Some(target) = changed {
+        return if target.because == reason::REVERTED { Trigger::Revert } else { Trigger::Pin };
+    }
     let (history, running) = (&status.ours.history, status.ours.rollout.as_deref());
     let last_start = running.map_or(history.started, |record| record.started);
     if is_rollback(decisions, status, last_start) {
@@ -113,6 +167,9 @@ fn is_rollback(decisions: &Decisions<'_>, status: &Status, last_start: Option<Ti
 /// How the running rollout ends with this status, if it does.
 fn outcome(decisions: &Decisions<'_>, status: &Status, is_new: bool) -> Option<Outcome> {
     status.ours.rollout.as_ref()?;
+    if decisions.aim.divergence.is_some() {
+        return decisions.is_complete(status).then_some(Outcome::Succeeded);
+    }
     let Workload { replicas, generation, .. } = decisions.observed.workload;
     // The status is about the declared ReplicaSet. That may have a lower revision than what began, if somebody
     // deleted one.
@@ -121,8 +178,9 @@ fn outcome(decisions: &Decisions<'_>, status: &Status, is_new: bool) -> Option<O
         return Some(Outcome::Succeeded);
     }
     let progressing = status.condition(condition::PROGRESSING);
-    let is_late = progressing.is_some_and(|known| known.reason == reason::PROGRESS_DEADLINE_EXCEEDED);
-    (is_late && !is_new).then_some(Outcome::Failed)
+    let failed = [reason::PROGRESS_DEADLINE_EXCEEDED, reason::ROLLOUT_FAILED, reason::NO_GOOD_REVISION];
+    let has_failed = progressing.is_some_and(|known| failed.contains(&known.reason.as_str()));
+    (has_failed && !is_new).then_some(Outcome::Failed)
 }
 
 /// What is kept of the history, once these are added.

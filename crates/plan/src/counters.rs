@@ -5,13 +5,14 @@ use std::fmt::{self, Write as _};
 use jiff::Timestamp;
 
 use crate::conditions::{Condition, Edit, refresh_available};
+use crate::judge::{Rulings, fallback};
 use crate::keys::condition;
 use crate::observed::{Observed, SetStatus};
 use crate::sets::Sets;
-use crate::status::{Counts, InHand};
+use crate::status::{Counts, InHand, Marks, TargetRecord};
 
 /// What the counters are computed from, beside the sets.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Tally<'a> {
     pub(crate) observed: &'a Observed,
     pub(crate) sets: &'a Sets<'a>,
@@ -19,6 +20,9 @@ pub(crate) struct Tally<'a> {
     pub(crate) total: i64,
     /// The revision of the declared set, there or to be created.
     pub(crate) revision: Option<i64>,
+    /// What runs instead of that set.
+    pub(crate) target: Option<TargetRecord>,
+    pub(crate) rulings: &'a Rulings,
     /// How many pods have to be available (S9.8).
     pub(crate) floor: i64,
     pub(crate) now: Timestamp,
@@ -27,7 +31,7 @@ pub(crate) struct Tally<'a> {
 /// Counters and the condition Available, computed from the sets (S9.1–S9.8).
 ///
 /// The status in hand is copied only if something of it changes.
-pub(crate) fn calculate<'a>(tally: Tally<'_>, in_hand: &InHand<'a>) -> InHand<'a> {
+pub(crate) fn calculate<'a>(tally: &Tally<'_>, in_hand: &InHand<'a>) -> InHand<'a> {
     let mut status = in_hand.clone();
     let counts = counts(tally);
     if status.counts() != counts {
@@ -40,7 +44,7 @@ pub(crate) fn calculate<'a>(tally: Tally<'_>, in_hand: &InHand<'a>) -> InHand<'a
     status
 }
 
-fn counts(tally: Tally<'_>) -> Counts {
+fn counts(tally: &Tally<'_>) -> Counts {
     let all = &tally.sets.all;
     let sum = |field: fn(&SetStatus) -> i64| -> i64 { all.iter().map(|set| field(&set.status)).sum() };
     let available = sum(|status| status.available);
@@ -57,7 +61,7 @@ fn counts(tally: Tally<'_>) -> Counts {
 }
 
 /// S9.4: absent when a set that was ever synced does not report its count.
-fn terminating(tally: Tally<'_>) -> Option<i64> {
+fn terminating(tally: &Tally<'_>) -> Option<i64> {
     if !tally.observed.options.terminating_replicas {
         return None;
     }
@@ -73,7 +77,7 @@ fn terminating(tally: Tally<'_>) -> Option<i64> {
 }
 
 /// The status fields of our kind. Texts are compared before they are made: mostly they stand there.
-fn tell_ours(tally: Tally<'_>, counts: Counts, status: &mut InHand<'_>) {
+fn tell_ours(tally: &Tally<'_>, counts: Counts, status: &mut InHand<'_>) {
     let workload = &tally.observed.workload;
     let (containers, images) = (&workload.template.containers, &workload.template.images);
     let ready = format_args!("{}/{}", counts.ready_replicas, workload.replicas);
@@ -83,6 +87,10 @@ fn tell_ours(tally: Tally<'_>, counts: Counts, status: &mut InHand<'_>) {
     if known.revision != revision || known.scale_replicas != scale_replicas {
         let ours = &mut status.edit().ours;
         (ours.revision, ours.scale_replicas) = (revision, scale_replicas);
+    }
+    tell_of_policy(tally, status);
+    if status.ours.target != tally.target {
+        status.edit().ours.target.clone_from(&tally.target);
     }
     if !status.ours.ready.as_ref().is_some_and(|known| reads(known, &ready)) {
         status.edit().ours.ready = Some(ready.to_string());
@@ -100,6 +108,29 @@ fn tell_ours(tally: Tally<'_>, counts: Counts, status: &mut InHand<'_>) {
     }
     if status.ours.images.as_ref() != Some(images) {
         status.edit().ours.images = Some(images.clone());
+    }
+}
+
+/// What a failure policy adds; nothing without one.
+fn tell_of_policy(tally: &Tally<'_>, status: &mut InHand<'_>) {
+    let Tally { observed, sets, rulings, .. } = tally;
+    let fallback = fallback(sets, rulings);
+    if status.ours.fallback != fallback {
+        status.edit().ours.fallback = fallback;
+    }
+    if status.ours.bake != rulings.bake {
+        status.edit().ours.bake.clone_from(&rulings.bake);
+    }
+    // What runs again after another one begins anew.
+    let has_marks = observed.workload.failure_policy.is_some() && tally.target.is_none();
+    let revision = tally.revision.filter(|_| has_marks);
+    let marks = sets.declared().zip(revision).map(|(set, revision)| {
+        Marks::raised(status.ours.marks.as_ref(), set, (revision, observed.workload.replicas))
+    });
+    // A set that is created has none yet.
+    let marks = marks.or(status.ours.marks.filter(|_| has_marks));
+    if status.ours.marks != marks {
+        status.edit().ours.marks = marks;
     }
 }
 

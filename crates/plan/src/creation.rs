@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use crate::action::{Ask, NewReplicaSet};
+use crate::aim::Aim;
 use crate::collision::{self, Names};
 use crate::keys::{DESIRED_REPLICAS, FINGERPRINTS, HASH_LABEL, MAX_REPLICAS, Map, REVISION};
 use crate::observed::{Observed, Workload};
@@ -21,17 +22,20 @@ pub(crate) struct Creation {
     pub(crate) deviation: Option<&'static str>,
 }
 
-/// The set that is created: where the moves want one, and there is a name for it (S4.6, NS-1).
+/// The set that is created: where the moves want one, and there is a name for it (S4.6, NS-1). While another set
+/// runs, it is created without pods, so that the template has its revision (FP-11).
 ///
 /// # Errors
 /// With the question for the template.
 pub(crate) fn creation(
     observed: &Observed,
     sets: &Sets<'_>,
+    aim: &Aim,
     moves: &Moves,
     now: Timestamp,
 ) -> Result<Option<Box<Creation>>, Ask> {
-    let Some(size) = moves.created.filter(|_| sets.declared.is_none()) else { return Ok(None) };
+    let beside = (aim.divergence.is_some() && aim.needs_declared(moves)).then_some(0);
+    let Some(size) = moves.created.or(beside).filter(|_| sets.declared.is_none()) else { return Ok(None) };
     if matches!(collision::names(observed, now), Names::Held(_)) {
         return Ok(None);
     }

@@ -5,11 +5,13 @@ use jiff::Timestamp;
 use crate::aim::Aim;
 use crate::creation::{self, Creation};
 use crate::history::History;
-use crate::observed::Observed;
+use crate::judge::Rulings;
+use crate::observed::{Observed, ReplicaSet, Workload};
 use crate::revision::Revision;
 use crate::rollback::Rollback;
 use crate::sets::{Sets, total};
 use crate::sizes::{Moves, Resize};
+use crate::status::Status;
 use crate::upkeep::Upkeep;
 use crate::writes::SetWrite;
 
@@ -19,6 +21,7 @@ pub(crate) struct Decisions<'a> {
     pub(crate) observed: &'a Observed,
     pub(crate) now: Timestamp,
     pub(crate) sets: &'a Sets<'a>,
+    pub(crate) rulings: &'a Rulings,
     pub(crate) aim: &'a Aim,
     pub(crate) upkeep: &'a Upkeep,
     pub(crate) moves: &'a Moves,
@@ -39,6 +42,31 @@ impl Decisions<'_> {
     pub(crate) fn declared_name(&self) -> Option<&str> {
         let found = self.sets.declared().map(|set| set.name.as_str());
         found.or_else(|| self.creation.as_ref().map(|creation| creation.set.name.as_str()))
+    }
+
+    /// The set that runs, if it is there.
+    pub(crate) fn running(&self) -> Option<&ReplicaSet> {
+        self.aim.run.and_then(|run| self.sets.get(run))
+    }
+
+    /// The name of the set that runs, there or to be created.
+    pub(crate) fn running_name(&self) -> Option<&str> {
+        match self.aim.divergence {
+            None => self.declared_name(),
+            Some(_) => self.running().map(|set| set.name.as_str()),
+        }
+    }
+
+    /// Whether what runs is all there with this status, and nothing else (S9.10).
+    pub(crate) fn is_complete(&self, status: &Status) -> bool {
+        let Workload { replicas, generation, .. } = self.observed.workload;
+        match self.aim.divergence {
+            None => status.is_complete(replicas, generation),
+            Some(_) => {
+                let has_all = self.running().is_some_and(|set| set.status.replicas == replicas);
+                has_all && status.is_filled(replicas, generation)
+            }
+        }
     }
 
     /// Its revision.

@@ -50,6 +50,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) creation: Option<&'a Creation>,
     /// Writes that come before.
     pub(crate) writes: &'a [SetWrite],
+    /// Index of the fallback.
+    pub(crate) kept: Option<usize>,
 }
 
 /// The sets that go: to make room for a new one, because a rollout is complete, and because there are
@@ -81,11 +83,12 @@ fn is_over(workload: &Workload, aim: &Aim, moves: &Moves) -> bool {
 
 /// Idle old sets beyond the limit, the lowest revisions first (S11.2–S11.6).
 fn clean_up(scene: &Scene<'_>, gone: &[usize]) -> Deletions {
-    let surplus = surplus(&scene.observed.workload, scene.sets, gone);
+    let surplus = surplus((&scene.observed.workload, scene.kept), scene.sets, gone);
     if surplus == 0 {
         return Deletions::default();
     }
-    let (candidates, mut deviations) = sorted(candidates(scene.sets, gone));
+    let (candidates, mut deviations) =
+        sorted(candidates((&scene.observed.workload, scene.kept), scene.sets, gone));
     let mut deleted = Vec::new();
     // S11.5: what may not go is skipped, and nothing goes in its place.
     for (index, _) in candidates.into_iter().take(surplus).filter(|(_, set)| is_idle(set)) {
@@ -117,7 +120,8 @@ fn make_room(scene: &Scene<'_>, gone: &[usize]) -> Option<Deletions> {
     let may_go = |(index, set): &(usize, &ReplicaSet)| {
         is_idle(set) && !scene.writes_to(*index) && pin.is_none_or(|pin| revision::of(set).or_zero() != pin)
     };
-    let (spare, mut deviations) = sorted(candidates(scene.sets, gone).filter(may_go));
+    let (spare, mut deviations) =
+        sorted(candidates((&scene.observed.workload, scene.kept), scene.sets, gone).filter(may_go));
     deviations.extend(pinned.and_then(|wanted| wanted.deviation));
     let is_short = spare.len() < excess;
     let sets = spare.into_iter().take(excess).map(|(index, _)| index).collect();
@@ -133,7 +137,7 @@ impl<'a> Scene<'a> {
         writes: &'a [SetWrite],
     ) -> Self {
         let created = creation.map(|creation| creation.set.size);
-        Self { observed, sets, created, upkeep, creation, writes }
+        Self { observed, sets, created, upkeep, creation, writes, kept: None }
     }
 
     /// By how many the sets without a size exceed the cap of NS-2, one that is created included.
@@ -175,20 +179,28 @@ impl Deletions {
 }
 
 /// Whether a complete rollout has sets beyond the limit.
-pub(crate) fn has_surplus(workload: &Workload, sets: &Sets<'_>) -> bool {
-    surplus(workload, sets, &[]) > 0
+pub(crate) fn has_surplus(workload: &Workload, sets: &Sets<'_>, kept: Option<usize>) -> bool {
+    surplus((workload, kept), sets, &[]) > 0
 }
 
 /// S11.2, S11.3.
-fn surplus(workload: &Workload, sets: &Sets<'_>, gone: &[usize]) -> usize {
-    let count = i64::try_from(candidates(sets, gone).count()).unwrap_or(i64::MAX);
+fn surplus((workload, kept): (&Workload, Option<usize>), sets: &Sets<'_>, gone: &[usize]) -> usize {
+    let count = i64::try_from(candidates((workload, kept), sets, gone).count()).unwrap_or(i64::MAX);
     let limit = workload.revision_history_limit;
     limit.and_then(|limit| usize::try_from(count.saturating_sub(limit)).ok()).unwrap_or(0)
 }
 
-/// Old sets that nobody deletes yet, oldest first (S11.3).
-fn candidates<'a>(sets: &Sets<'a>, gone: &[usize]) -> impl Iterator<Item = (usize, &'a ReplicaSet)> {
-    sets.olds().filter(|(index, set)| !set.deleting && !gone.contains(index))
+/// Old sets that nobody deletes yet, oldest first (S11.3), without the fallback and the one that a pin names (FP-9).
+fn candidates<'a>(
+    (workload, kept): (&Workload, Option<usize>),
+    sets: &Sets<'a>,
+    gone: &[usize],
+) -> impl Iterator<Item = (usize, &'a ReplicaSet)> {
+    let pinned = workload.pin.as_ref().and_then(|pin| sets.with_hash(&pin.hash));
+    let may_go = move |index: usize, set: &ReplicaSet| {
+        !set.deleting && !gone.contains(&index) && ![pinned, kept].contains(&Some(index))
+    };
+    sets.olds().filter(move |(index, set)| may_go(*index, set))
 }
 
 /// As it was seen: a set that this reconcile takes down to 0 still has its pods (S11.5).

@@ -18,6 +18,10 @@ pub const FINGERPRINTS: &str = "rollwright.dev/fingerprints";
 pub const CHANGED_BY: &str = "rollwright.dev/changed-by";
 /// What the operator remembers of a ReplicaSet's rollouts, as versioned JSON (our kind only).
 pub const ROLLOUT: &str = "rollwright.dev/rollout";
+/// The revision that somebody asks to retry after it failed (our kind, FP-9).
+pub const RETRY: &str = "rollwright.dev/retry";
+/// The revision that somebody asks to give up (our kind, FP-9).
+pub const ABORT: &str = "rollwright.dev/abort";
 /// Prefix of all annotations of ours; only [`CHANGED_BY`] is ever copied to a ReplicaSet (S4.13).
 pub const OUR_PREFIX: &str = "rollwright.dev/";
 /// Revision of a ReplicaSet, and on apps/v1 of the Deployment (S5.1).
@@ -118,6 +122,24 @@ pub mod reason {
     pub const ROLLOUT_BLOCKED: &str = "RolloutBlocked";
     /// A field of the spec, or an annotation of a ReplicaSet, is newer than this operator (our kind).
     pub const NEWER_SPEC: &str = "NewerSpec";
+    /// An earlier revision runs instead of the declared one (our kind, FP-12).
+    pub const ROLLED_BACK: &str = "RolledBack";
+    /// A revision failed, and there is no good one to go back to (our kind, FP-6).
+    pub const NO_GOOD_REVISION: &str = "NoGoodRevision";
+    /// A revision failed, and nothing is rolled out before somebody acts (our kind, FP-6).
+    pub const ROLLOUT_FAILED: &str = "RolloutFailed";
+    /// The declared revision failed (our kind, FP-6).
+    pub const REVERTED: &str = "Reverted";
+    /// The way back is not complete within the deadline, and goes on (our kind, FP-8).
+    pub const REVERT_FAILED: &str = "RevertFailed";
+    /// `spec.pin` is why (our kind, FP-11).
+    pub const PINNED: &str = "Pinned";
+    /// The declared revision runs again (our kind, FP-9).
+    pub const REVERT_ENDED: &str = "RevertEnded";
+    /// The declared revision runs again (our kind, FP-11).
+    pub const PIN_RELEASED: &str = "PinReleased";
+    /// `spec.pin` names no ReplicaSet of the Deployment (our kind, FP-11).
+    pub const PIN_TARGET_MISSING: &str = "PinTargetMissing";
     /// No old ReplicaSet is without pods (our kind).
     pub const NO_IDLE_REPLICA_SET: &str = "NoIdleReplicaSet";
 }

@@ -9,6 +9,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 
+use crate::aim::Divergence;
 use crate::conditions::{Condition, drop_condition, says};
 use crate::keys::{condition, reason};
 use crate::observed::Workload;
@@ -91,6 +92,22 @@ impl<'a> Standing<'a> {
     /// Nothing is done about a Deployment without a selector.
     pub(crate) fn selecting_all(why: &'a dyn fmt::Display) -> Self {
         Self::stalled(reason::SELECTING_ALL, Message::Of(why))
+    }
+
+    /// Another revision runs than the declared one (FP-12).
+    pub(crate) fn diverged(divergence: Divergence, is_paused: bool, why: &'a dyn fmt::Display) -> Self {
+        match divergence {
+            Divergence::Pinned | Divergence::Reverted if is_paused => {
+                Self::reconciling(reason::DEPLOYMENT_PAUSED, why)
+            }
+            _ => Self::stalled(divergence.reason(), Message::Of(why)),
+        }
+    }
+
+    /// The declared revision failed, and somebody has to act (FP-6).
+    pub(crate) fn failed(lacks_good: bool, why: &'a dyn fmt::Display) -> Self {
+        let reason = if lacks_good { reason::NO_GOOD_REVISION } else { reason::ROLLOUT_FAILED };
+        Self::stalled(reason, Message::Of(why))
     }
 
     /// A newer operator decided what runs.

@@ -22,6 +22,7 @@ mod creation;
 mod decisions;
 pub mod durations;
 pub mod equality;
+mod explain;
 mod fenceposts;
 mod flavour;
 mod history;
@@ -30,6 +31,7 @@ pub mod intstr;
 mod judge;
 pub mod keys;
 mod kstatus;
+mod marks;
 mod memory;
 mod moves;
 mod observed;
@@ -51,6 +53,7 @@ pub mod selector;
 mod sets;
 mod sizes;
 mod status;
+mod target;
 pub mod template;
 mod trigger;
 mod upkeep;
@@ -68,8 +71,8 @@ pub use flavour::Flavour;
 pub use keys::Map;
 pub use moves::grown;
 pub use observed::{
-    Answers, DryRun, Observed, Options, Pace, Pod, ReplicaSet, SetFailure, SetStatus, Strategy,
-    TemplateSummary, Workload,
+    Answers, DryRun, FailureAction, FailurePolicy, Observed, Options, Pace, Pin, Pod, ReplicaSet, SetFailure,
+    SetStatus, Strategy, TemplateSummary, Workload,
 };
 pub use outcome::{Aftermath, Failure, Verdict, after_failure};
 pub use record::{
@@ -79,20 +82,23 @@ pub use record::{
 pub use rollout::{Transition, transitions};
 pub use scale::{fraction, proportion};
 pub use sets::{replica_count, scaled_under};
-pub use status::{CollisionRecord, Ours, RecentRollback, RollbackRecord, Status};
+pub use status::{
+    BakeRecord, CollisionRecord, FallbackRecord, Marks, Ours, RecentRollback, RollbackRecord, Status,
+    TargetRecord,
+};
 pub use trigger::{Outline, Trigger};
 pub use why::Why;
 
 use jiff::Timestamp;
 
-use aim::{Aim, Because, Gate};
+use aim::{Aim, Because, Divergence, Gate};
 use assemble::assemble;
 use collision::Names;
 use creation::creation;
 use decisions::Decisions;
 use history::{Scene, history};
 use identify::identify;
-use judge::{Proof, judge};
+use judge::{Proof, Rulings, judge};
 use memory::newer;
 use moves::moves;
 use pace::paced;
@@ -121,22 +127,25 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Step {
 /// With the changes of owner or the question that come first.
 fn decide(observed: &Observed, now: Timestamp) -> Result<Box<Plan>, Step> {
     let sets = identify(observed)?;
-    let rulings = judge(&sets);
+    let rulings = judge(observed, &sets, now);
     let request = request(observed, &sets, now);
     let aim = aim(observed, &sets, &rulings, &request, now)?;
     let upkeep = upkeep(observed, &sets, &aim);
-    let opening = opening(observed, &sets, &aim, &upkeep, request, now);
+    let opening = opening((observed, &sets, &rulings), &aim, &upkeep, request, now);
     let moves = moves(&sets.counted, &aim);
     // What is to be told of a set first, by a write of its own, leaves its second growth to the next reconcile.
     let moves = if opening.is_early || upkeep.is_needed() { moves.up_to_the_cuts() } else { moves };
-    let creation = creation(observed, &sets, &moves, now)?;
+    let creation = creation(observed, &sets, &aim, &moves, now)?;
     let revision = || creation::revision(&sets, &upkeep, creation.as_deref());
     let rollback = rollback(observed, &sets, &aim, revision, now)?;
-    let writes = writes(observed, &sets, &upkeep, &moves);
-    let history = history(&Scene::new(observed, &sets, &upkeep, creation.as_deref(), &writes), &aim, &moves);
-    let (sets, aim, upkeep, moves, history) = (&sets, &aim, &upkeep, &moves, &history);
+    let notes = if aim.is_known() { rulings.notes.as_slice() } else { &[] };
+    let writes = writes(observed, &sets, &upkeep, &moves, notes);
+    let kept = rulings.fallback;
+    let scene = Scene { kept, ..Scene::new(observed, &sets, &upkeep, creation.as_deref(), &writes) };
+    let history = history(&scene, &aim, &moves);
+    let (sets, rulings, aim, upkeep, moves, history) = (&sets, &rulings, &aim, &upkeep, &moves, &history);
     let decisions =
-        Decisions { observed, now, sets, aim, upkeep, moves, creation, rollback, writes, history };
+        Decisions { observed, now, sets, rulings, aim, upkeep, moves, creation, rollback, writes, history };
     let report = paced(report(&decisions, opening), &decisions);
     Ok(assemble(decisions, report))
 }
@@ -148,12 +157,12 @@ fn decide(observed: &Observed, now: Timestamp) -> Result<Box<Plan>, Step> {
 fn aim(
     observed: &Observed,
     sets: &Sets<'_>,
-    rulings: &[Proof],
+    rulings: &Rulings,
     request: &Request,
     now: Timestamp,
 ) -> Result<Aim, Ask> {
     let workload = &observed.workload;
-    let aim = Aim::of(workload, run(sets, rulings));
+    let aim = start(workload, sets, rulings);
     // S3.2, S1.2
     if workload.selector.as_ref().is_none_or(LabelSelector::is_empty) {
         return Ok(aim.shut(without_selector(observed)));
@@ -164,9 +173,11 @@ fn aim(
     }
     // A newer operator decided what runs. This one changes sizes only when R does.
     if let Some(newer) = newer(observed, sets) {
-        let because = Because::NewerSpec(newer);
-        let is_scaled = sets.counted.iter().any(|set| set.is_stale(aim.total));
-        return Ok(if is_scaled { aim.frozen(because, workload) } else { aim.shut(because) });
+        return Ok(aim.frozen_if(sets.is_any_stale(workload.replicas), Because::NewerSpec(newer), workload));
+    }
+    if aim.divergence == Some(Divergence::PinTargetMissing) {
+        // Nothing is started in the place of a set that is gone.
+        return Ok(aim.frozen_if(sets.is_any_active(), Because::PinTargetMissing, workload));
     }
     // S3.7, S13.2: a rollback waits, sizes follow R (S3.11). Resuming goes on from what is there (S13.5).
     if workload.paused {
@@ -174,13 +185,15 @@ fn aim(
     }
     // S3.8
     if let Request::Granted(revision) = *request {
-        // S10.9: on our kind a rollback makes no pods (AV-4).
-        let ceiling = if observed.flavour.has_safeguards() { 0 } else { aim.ceiling };
-        return Ok(Aim { ceiling, ..aim.shut(Because::RollingBack(revision)) });
+        return Ok(rolling_back(observed, aim, revision));
+    }
+    if let Some(held) = held(sets, rulings, &aim, workload) {
+        return Ok(held);
     }
     // S3.9, S3.12: a new template waits until the old sets follow R.
     let scaling = scale::event(&sets.counted, &aim);
-    if scaling.is_event {
+    // FP-10: on the way back, the rolling update follows R, and no bad set grows.
+    if scaling.is_event && aim.bad.is_empty() {
         return Ok(aim.frozen(Because::Scaling, workload));
     }
     let aim = Aim { deviation: scaling.deviation, ..aim };
@@ -188,18 +201,75 @@ fn aim(
     match &workload.strategy {
         Strategy::RollingUpdate { .. } => Ok(rolling(observed, sets, aim, now)),
         Strategy::Recreate => recreating(observed, sets, aim, now),
-        Strategy::Unknown(kind) => {
-            Ok(aim.shut(Because::Unfit(format!("unexpected deployment strategy type: {kind}"))))
-        }
+        Strategy::Unknown(kind) => Ok(aim.shut(unknown(kind))),
     }
 }
 
-/// The set that runs: the declared one, unless it is shown to be bad.
-fn run(sets: &Sets<'_>, rulings: &[Proof]) -> Option<usize> {
-    let declared = sets.declared?;
-    match rulings.get(declared)? {
-        Proof::Unproven => Some(declared),
+fn unknown(strategy: &str) -> Because {
+    Because::Unfit(format!("unexpected deployment strategy type: {strategy}"))
+}
+
+/// The set that runs: the declared one, unless it failed (FP-6), or another one is pinned (FP-11).
+fn run(workload: &Workload, sets: &Sets<'_>, rulings: &Rulings) -> (Option<usize>, Option<Divergence>) {
+    if let Some(pin) = workload.pin_in_force() {
+        match sets.with_hash(&pin.hash) {
+            None => return (None, Some(Divergence::PinTargetMissing)),
+            pinned if pinned != sets.declared => return (pinned, Some(Divergence::Pinned)),
+            _ => return (sets.declared, None),
+        }
     }
+    let Some(declared) = sets.declared else { return (None, None) };
+    match rulings.of(declared) {
+        Proof::Failed if reverts(workload, rulings) && rulings.fallback.is_some() => {
+            (rulings.fallback, Some(Divergence::Reverted))
+        }
+        Proof::Failed | Proof::Good | Proof::Unproven => (Some(declared), None),
+    }
+}
+
+/// The aim of a rollout of what is to run.
+fn start(workload: &Workload, sets: &Sets<'_>, rulings: &Rulings) -> Aim {
+    let aim = Aim::of(workload, run(workload, sets, rulings));
+    let bad = match aim.divergence {
+        // On the way back, all that is not known to be good (FP-7).
+        Some(Divergence::Reverted) => {
+            let is_bad = |index: &usize| rulings.of(*index) != Proof::Good && Some(*index) != aim.run;
+            (0..sets.all.len()).filter(is_bad).collect()
+        }
+        None if is_held(workload, sets, rulings) => sets.declared.into_iter().collect(),
+        _ => Vec::new(),
+    };
+    Aim { bad, spare: rulings.fallback, ..aim }
+}
+
+/// Whether the declared revision failed, and somebody has to act (FP-6). A pinned one is not judged.
+fn is_held(workload: &Workload, sets: &Sets<'_>, rulings: &Rulings) -> bool {
+    let pauses = workload.failure_policy.as_ref().is_some_and(|policy| policy.action == FailureAction::Pause);
+    let has_failed = sets.declared.is_some_and(|declared| rulings.of(declared) == Proof::Failed);
+    let is_stuck = reverts(workload, rulings) && rulings.fallback.is_none();
+    has_failed && workload.pin_in_force().is_none() && (pauses && !rulings.is_aborted || is_stuck)
+}
+
+/// S10.9: on our kind a rollback makes no pods (AV-4).
+fn rolling_back(observed: &Observed, aim: Aim, revision: i64) -> Aim {
+    let ceiling = if observed.flavour.has_safeguards() { 0 } else { aim.ceiling };
+    Aim { ceiling, ..aim.shut(Because::RollingBack(revision)) }
+}
+
+/// Whether the declared revision, which failed, is to be reverted.
+fn reverts(workload: &Workload, rulings: &Rulings) -> bool {
+    rulings.is_aborted
+        || workload.failure_policy.as_ref().is_some_and(|policy| policy.action == FailureAction::Revert)
+}
+
+/// Nothing moves before a verdict is stored (FP-2), or after one where somebody has to act (FP-6).
+fn held(sets: &Sets<'_>, rulings: &Rulings, aim: &Aim, workload: &Workload) -> Option<Aim> {
+    if rulings.is_new_failure() && workload.pin_in_force().is_none() {
+        return Some(aim.clone().shut(Because::Judged));
+    }
+    let lacks_good = reverts(workload, rulings);
+    let is_held = is_held(workload, sets, rulings);
+    is_held.then(|| aim.clone().frozen(Because::Failed { lacks_good }, workload))
 }
 
 /// Without a selector nothing is touched (S2.10). On our kind it is taken from the template.
@@ -244,7 +314,10 @@ fn recreating(observed: &Observed, sets: &Sets<'_>, aim: Aim, now: Timestamp) ->
 /// Without a name for the declared set nothing moves (NS-1).
 fn named(observed: &Observed, sets: &Sets<'_>, aim: Aim, now: Timestamp) -> Aim {
     match collision::names(observed, now) {
-        Names::Held(until) if sets.declared.is_none() => aim.shut(Because::NamesTaken(until)),
+        // A set that is pinned has its name.
+        Names::Held(until) if sets.declared.is_none() && aim.divergence.is_none() => {
+            aim.shut(Because::NamesTaken(until))
+        }
         _ => aim,
     }
 }

@@ -97,29 +97,49 @@ fn step_down(sets: &[Counted], aim: &Aim, run: Running) -> Cuts {
     if olds.is_empty() || aim.gate == Gate::Growth {
         return Cuts::default();
     }
+    let mut dead = cut_dead(&olds, &aim.bad);
+    follow(&mut olds, &dead);
+    let total = run.total + dead.iter().map(|cut| cut.difference()).sum::<i64>();
     // S6.9: the running set's share may be negative while its status lags; it is not clamped.
-    let max_down = run.total - aim.floor - (run.size - run.available);
+    let max_down = total - aim.floor - (run.size - run.available);
     if max_down <= 0 {
-        return Cuts::default();
+        return Cuts { cuts: dead, lags: false };
     }
     let mut unhealthy = cut_unhealthy(&olds, max_down);
+    dead.append(&mut unhealthy.cuts);
+    unhealthy.cuts = dead;
     if unhealthy.lags {
         return unhealthy;
     }
-    for cut in &unhealthy.cuts {
-        olds.iter_mut().filter(|old| old.set == cut.set).for_each(|old| old.size = cut.to);
-    }
+    follow(&mut olds, &unhealthy.cuts);
     // S6.11, S6.12: pods cut above were not available, so the budget is what it was.
     let available = olds.iter().map(|old| old.available).sum::<i64>() + run.available;
     unhealthy.cuts.extend(cut_available(&olds, available - aim.floor));
     unhealthy
 }
 
-/// Old sets with pods, oldest first.
+/// FP-7: pods of bad sets that do not serve cost nothing, so they make room at once.
+fn cut_dead(olds: &[Old], bad: &[usize]) -> Vec<Resize> {
+    let of_bad = olds.iter().filter(|old| bad.contains(&old.set));
+    of_bad.filter_map(|old| Resize::needed(old.set, old.size, old.available.clamp(0, old.size))).collect()
+}
+
+/// The sizes after some cuts.
+fn follow(olds: &mut [Old], cuts: &[Resize]) {
+    for cut in cuts {
+        olds.iter_mut().filter(|old| old.set == cut.set).for_each(|old| old.size = cut.to);
+    }
+}
+
+/// Old sets with pods, oldest first; bad ones before all others (FP-7).
 fn olds(sets: &[Counted], aim: &Aim) -> Vec<Old> {
     let others = sets.iter().enumerate().filter(|(index, set)| Some(*index) != aim.run && set.is_active());
     let kept = |set| (aim.keep == Some(set)).then(|| aim.total - aim.ceiling);
-    others.map(|(set, it)| Old { set, size: it.size, available: it.available, kept: kept(set) }).collect()
+    let old =
+        |(set, it): (usize, &Counted)| Old { set, size: it.size, available: it.available, kept: kept(set) };
+    let mut olds: Vec<Old> = others.map(old).collect();
+    olds.sort_by_key(|old| !aim.bad.contains(&old.set));
+    olds
 }
 
 impl Old {

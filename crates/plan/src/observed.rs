@@ -138,6 +138,10 @@ pub struct Workload {
     pub paused: bool,
     /// The revision to roll back to; 0 or less than 0 as the user wrote it (S10.2).
     pub rollback_to: Option<i64>,
+    /// `spec.pin` (our kind).
+    pub pin: Option<Pin>,
+    /// `spec.failurePolicy` (our kind).
+    pub failure_policy: Option<FailurePolicy>,
     /// The path of the first field of `spec`, outside the template, that this program does not know (our
     /// kind).
     pub unknown_field: Option<String>,
@@ -154,6 +158,57 @@ impl Workload {
     pub(crate) fn is_stored_complete(&self) -> bool {
         self.status.is_complete(self.replicas, self.generation)
     }
+
+    /// The pin, unless it was made for another template (FP-11).
+    #[must_use]
+    pub fn pin_in_force(&self) -> Option<&Pin> {
+        // There is one canonical form of templates so far. A second one is compared here, too.
+        let holds = |template: &String| template == self.template.fingerprint.as_str();
+        self.pin.as_ref().filter(|pin| pin.while_template.as_ref().is_none_or(holds))
+    }
+}
+
+/// `spec.pin`: the ReplicaSet that runs, whatever the template says (FP-11).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pin {
+    /// Its label `pod-template-hash`.
+    pub hash: String,
+    /// The fingerprint of the template that the pin is for; `None` if it is for any.
+    pub while_template: Option<String>,
+    /// Why, in the words of who made it.
+    pub reason: Option<String>,
+}
+
+/// `spec.failurePolicy`: when a rollout fails, and what follows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailurePolicy {
+    /// What follows.
+    pub action: FailureAction,
+    /// Whether it fails when its progress deadline passes.
+    pub deadline: bool,
+    /// For how many seconds pods must be stuck before it fails; `None`: it does not fail by that.
+    pub stuck_seconds: Option<i64>,
+    /// How many of its pods must be stuck: a number, or a percentage of them, rounded up.
+    pub min_pods: IntOrPercent,
+    /// For how long a revision must serve, once it is complete, to be good.
+    pub bake_seconds: i64,
+}
+
+/// What follows when a rollout fails (FP-6).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FailureAction {
+    /// Nothing, as on apps/v1.
+    #[default]
+    Stay,
+    /// Nothing is rolled out before somebody acts.
+    Pause,
+    /// The newest good revision runs.
+    Revert,
+}
+
+impl FailureAction {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Stay, Self::Pause, Self::Revert];
 }
 
 /// What of the pod template is kept when the template itself is not.

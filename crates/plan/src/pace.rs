@@ -117,6 +117,8 @@ fn may_wait(write: &StatusWrite, observed: &Observed) -> bool {
         && keeps_completeness(write, observed)
         && statuses(next) == statuses(&workload.status)
         && next.ours.revision == workload.status.ours.revision
+        && next.ours.target == workload.status.ours.target
+        && next.ours.bake == workload.status.ours.bake
 }
 
 /// Whether the rollout is as complete as it was told to be.

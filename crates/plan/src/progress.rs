@@ -5,6 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::action::Requeue;
 use crate::conditions::{Condition, Edit};
 use crate::durations::DEADLINE_MARGIN;
+use crate::judge::{Rulings, is_before};
 use crate::keys::{condition, reason};
 use crate::observed::Workload;
 use crate::status::Status;
@@ -45,7 +46,7 @@ fn estimate(
     if new.is_complete(workload.replicas, workload.generation) {
         let reason = reason::NEW_REPLICA_SET_AVAILABLE;
         Some(Edit::Set(condition("True", reason, "has successfully progressed.")))
-    } else if new.is_better_than(old) {
+    } else if is_progress(workload, old, new) {
         let mut moving = condition("True", reason::REPLICA_SET_UPDATED, "is progressing.");
         // S9.11b: replaced even when the reason is the same, so that its time moves on.
         if let Some(known) = known.filter(|known| known.status == "True") {
@@ -60,12 +61,32 @@ fn estimate(
     }
 }
 
+/// FP-9: the deadline of a revision that is retried begins anew.
+pub(crate) fn retried(status: &Status, rulings: &Rulings) -> Option<Edit> {
+    let known = status.condition(condition::PROGRESSING)?;
+    let is_late = known.reason == reason::PROGRESS_DEADLINE_EXCEEDED;
+    (is_late && is_before(known, rulings.retried)).then_some(Edit::Drop(condition::PROGRESSING))
+}
+
+/// S9.11b; under a failure policy, only what there never was before is progress (FP-3).
+fn is_progress(workload: &Workload, old: &Status, new: &Status) -> bool {
+    match (&new.ours.marks, &old.ours.marks) {
+        (Some(marks), Some(known)) if workload.failure_policy.is_some() => marks.improve(Some(known)),
+        _ => new.is_better_than(old),
+    }
+}
+
 impl Condition {
     /// Whether the deadline has passed without progress, this being Progressing (S9.12).
     #[must_use]
     pub fn is_timed_out(&self, deadline: i64, now: Timestamp) -> bool {
         match self.reason.as_str() {
-            reason::NEW_REPLICA_SET_AVAILABLE => false,
+            reason::NEW_REPLICA_SET_AVAILABLE
+            | reason::ROLLED_BACK
+            | reason::REVERT_FAILED
+            | reason::ROLLOUT_FAILED
+            | reason::NO_GOOD_REVISION
+            | reason::PIN_TARGET_MISSING => false,
             reason::PROGRESS_DEADLINE_EXCEEDED => true,
             _ => after_deadline(self, deadline).is_some_and(|end| end < now),
         }

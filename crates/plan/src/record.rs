@@ -93,6 +93,8 @@ pub struct Authors {
     pub template: Option<Author>,
     /// Of `spec.rollbackTo`.
     pub rollback: Option<Author>,
+    /// Of `spec.pin`.
+    pub pin: Option<Author>,
     /// Of `spec.replicas`; `None` once the status reports them.
     pub replicas: Option<Scaler>,
 }

@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 
 use crate::action::{Awaited, Event, Requeue, StatusWrite};
-use crate::aim::{Aim, Because, Manner};
+use crate::aim::{Aim, Because};
 use crate::announce::{self, Announcement};
 use crate::assemble::is_followed;
 use crate::awaited::awaited;
@@ -14,7 +14,9 @@ use crate::collision::{self, Names};
 use crate::conditions::{Edit, says};
 use crate::counters::{self, Tally};
 use crate::decisions::Decisions;
+use crate::explain::{self, explained};
 use crate::history::Deletions;
+use crate::judge::Rulings;
 use crate::keys::{condition, reason};
 use crate::kstatus::Standing;
 use crate::observed::Observed;
@@ -25,7 +27,7 @@ use crate::sets::{Sets, total};
 use crate::status::{InHand, Status};
 use crate::upkeep::Upkeep;
 use crate::why::Why;
-use crate::{pause, progress, queued};
+use crate::{pause, progress, queued, target};
 
 /// What a reconcile reports.
 #[derive(Debug, Default)]
@@ -66,8 +68,7 @@ pub(crate) enum Due {
     Last,
 }
 
-/// What a reconcile says before it decides about sizes: the status in hand, which is the stored one with a few
-/// conditions edited.
+/// What a reconcile says before it decides about sizes: the stored status with a few conditions edited.
 #[derive(Debug)]
 pub(crate) struct Opening<'a> {
     status: InHand<'a>,
@@ -82,8 +83,7 @@ pub(crate) struct Opening<'a> {
 
 /// The end of a wait, pause (S13.1), refused rollback, and the declared set (S4.4), in this order.
 pub(crate) fn opening<'a>(
-    observed: &'a Observed,
-    sets: &Sets<'_>,
+    (observed, sets, rulings): (&'a Observed, &Sets<'_>, &Rulings),
     aim: &Aim,
     upkeep: &Upkeep,
     request: Request,
@@ -92,9 +92,15 @@ pub(crate) fn opening<'a>(
     let mut status = InHand::new(&observed.workload.status);
     let mut events = Vec::new();
     fold(&mut status, queued::over(&observed.workload.status));
+    fold(&mut status, target::over(&observed.workload.status, aim));
+    fold(&mut status, progress::retried(&observed.workload.status, rulings));
     let is_newer = matches!(aim.because, Because::NewerSpec(_));
     let pause = match aim.because {
-        Because::LacksSelector(_) | Because::SelectsAll | Because::Deleting | Because::NewerSpec(_) => None,
+        Because::LacksSelector(_)
+        | Because::SelectsAll
+        | Because::Deleting
+        | Because::PinTargetMissing
+        | Because::NewerSpec(_) => None,
         _ => pause::noted(&observed.workload, now),
     };
     // S4.5: elsewhere upstream's reconcile conflicts with itself over a set that is out of step, and the next
@@ -131,13 +137,23 @@ pub(crate) fn report(decisions: &Decisions<'_>, opening: Opening<'_>) -> Report 
             Report { why, error, events, ..Report::default() }
         }
         Because::RollingBack(_) => rolled_back(decisions, told(decisions, opening)),
-        Because::Deleting => counted(decisions, told(decisions, opening), Why::Deleting),
-        Because::NewerSpec(newer) => {
-            counted(decisions, told(decisions, opening), Why::Blocked(newer.clone()))
+        Because::Deleting => counted(decisions, told(decisions, opening), Why::Deleting, None),
+        Because::NewerSpec(words) => {
+            counted(decisions, told(decisions, opening), Why::Blocked(words.clone()), None)
         }
-        Because::Paused => counted(decisions, told(decisions, opening), Why::Paused),
-        Because::Scaling => counted(decisions, told(decisions, opening), Why::Stepping),
-        Because::OldPodsRun | Because::NamesTaken(_) | Because::RollingOut => {
+        Because::PinTargetMissing => {
+            let why = target::words(decisions).map_or_else(Why::default, Why::Blocked);
+            let progressing = target::progressing(decisions, &opening.status);
+            counted(decisions, told(decisions, opening), why, progressing)
+        }
+        Because::Failed { lacks_good } => {
+            let words = explain::failed(decisions, *lacks_good);
+            let progressing = explain::stands_still(decisions, *lacks_good, &words);
+            counted(decisions, told(decisions, opening), Why::Blocked(words), progressing)
+        }
+        Because::Paused => counted(decisions, told(decisions, opening), Why::Paused, None),
+        Because::Scaling => counted(decisions, told(decisions, opening), Why::Stepping, None),
+        Because::OldPodsRun | Because::NamesTaken(_) | Because::Judged | Because::RollingOut => {
             rolling_out(decisions, told(decisions, opening))
         }
     }
@@ -172,10 +188,12 @@ fn told<'a>(decisions: &Decisions<'_>, opening: Opening<'a>) -> Told<'a> {
         if observed.flavour.has_safeguards() {
             fold(&mut status, [names_are_over]);
         }
-        let created = announce::created(observed, &status, creation, *now);
-        fold(&mut status, created.edit);
-        revision = created.revision;
-        is_early |= created.is_early;
+        if decisions.aim.divergence.is_none() {
+            let created = announce::created(observed, &status, creation, *now);
+            fold(&mut status, created.edit);
+            revision = created.revision;
+            is_early |= created.is_early;
+        }
         // Upstream's second status write of the reconcile conflicts with its first.
         deviation = is_pause_reported.then_some("S4.5");
     }
@@ -191,8 +209,9 @@ fn refused(decisions: &Decisions<'_>, in_hand: &InHand<'_>) -> Box<Status> {
     if !decisions.observed.flavour.has_status_extras() {
         return in_hand.clone().into_box();
     }
-    let tally = Tally { total: total(&decisions.sets.counted), revision: None, ..tally(decisions) };
-    let mut status = counters::calculate(tally, in_hand);
+    let (total, target) = (total(&decisions.sets.counted), in_hand.ours.target.clone());
+    let tally = Tally { total, revision: None, target, ..tally(decisions) };
+    let mut status = counters::calculate(&tally, in_hand);
     // They were about the rollout before.
     blocked::note(&mut status, &[]);
     status.into_box()
@@ -206,6 +225,8 @@ fn tally<'a>(decisions: &'a Decisions<'_>) -> Tally<'a> {
         sets: decisions.sets,
         total: decisions.total_told(),
         revision: if extras { decisions.revision().and_then(Revision::number) } else { None },
+        target: target::record(decisions),
+        rulings: decisions.rulings,
         floor: decisions.aim.floor,
         now: decisions.now,
     }
@@ -245,8 +266,9 @@ fn rolled_back(decisions: &Decisions<'_>, told: Told<'_>) -> Report {
 }
 
 /// Counters and Available only (S9.16, S3.11): neither an estimate nor ReplicaFailure (S13.2).
-fn counted(decisions: &Decisions<'_>, told: Told<'_>, why: Why) -> Report {
-    let computed = counters::calculate(tally(decisions), &told.status);
+fn counted(decisions: &Decisions<'_>, told: Told<'_>, why: Why, progressing: Option<Edit>) -> Report {
+    let mut computed = counters::calculate(&tally(decisions), &told.status);
+    fold(&mut computed, progressing);
     finished(decisions, told, computed, (why, Requeue::OnChange))
 }
 
@@ -254,52 +276,29 @@ fn counted(decisions: &Decisions<'_>, told: Told<'_>, why: Why) -> Report {
 fn rolling_out(decisions: &Decisions<'_>, told: Told<'_>) -> Report {
     let Decisions { observed, now, .. } = decisions;
     let workload = &observed.workload;
-    let mut computed = counters::calculate(tally(decisions), &told.status);
+    let mut computed = counters::calculate(&tally(decisions), &told.status);
     let subject = || match decisions.declared_name() {
         Some(set) => format!("ReplicaSet \"{set}\""),
         None => format!("Deployment \"{}\"", workload.name),
     };
-    let progressing = progress::estimated(workload, &told.status, &computed, subject, *now);
+    let progressing = match decisions.aim.divergence {
+        None => progress::estimated(workload, &told.status, &computed, subject, *now),
+        Some(_) => target::progressing(decisions, &computed),
+    };
     fold(&mut computed, progressing);
     fold(&mut computed, [counters::replica_failure(decisions.sets)]);
     let why = explained(decisions, &computed);
     let awaited = awaited(decisions, &why).map(Box::new);
     let blockers = blocked::current(decisions, &computed, &why);
     blocked::note(&mut computed, &blockers);
-    let why = why.blocked_by(blocked::words(&blockers));
-    let requeue = workload.progress_deadline_seconds.map_or(Requeue::OnChange, |deadline| {
+    let why = why.blocked_by(blocked::words(&blockers)).instead(target::words(decisions));
+    // FP-11: what is pinned is not judged.
+    let deadline = workload.progress_deadline_seconds.filter(|_| decisions.aim.divergence.is_none());
+    let requeue = deadline.map_or(Requeue::OnChange, |deadline| {
         computed.requeue_after((workload.replicas, workload.generation), deadline, *now)
     });
+    let requeue = requeue.or(target::requeue(decisions, &computed));
     Report { awaited, ..finished(decisions, told, computed, (why, requeue)) }
-}
-
-/// Why the rollout is where it is.
-fn explained(decisions: &Decisions<'_>, status: &Status) -> Why {
-    let Decisions { observed, aim, moves, .. } = decisions;
-    let desired = observed.workload.replicas;
-    match aim.because {
-        Because::OldPodsRun => return Why::WaitingForTermination,
-        Because::NamesTaken(_) => {
-            return Why::Blocked("the names for the new ReplicaSet are taken by others".to_owned());
-        }
-        _ if !moves.shares.is_empty() => return Why::Stepping,
-        _ if aim.manner == Manner::Rolling && (moves.is_up() || moves.is_down()) => return Why::Stepping,
-        _ => {}
-    }
-    let available = decisions.sets.declared().map_or(0, |set| set.status.available);
-    let failure = status.condition(condition::REPLICA_FAILURE).filter(|failure| failure.status == "True");
-    if status.is_complete(desired, observed.workload.generation) {
-        Why::Converged
-    } else if let Some(failure) = failure {
-        Why::Blocked(format!("{}: {}", failure.reason, failure.message))
-    } else if decisions.creation.is_some() {
-        Why::Stepping
-    } else if status.replicas > status.updated_replicas && available >= desired {
-        Why::WaitingForOldPods { old: status.replicas - status.updated_replicas }
-    } else {
-        let set = decisions.declared_name().unwrap_or("the new ReplicaSet").to_owned();
-        Why::WaitingForAvailable { set, available, desired }
-    }
 }
 
 /// The one status write: of what was computed, or of what is to be told before sets are changed.
@@ -317,12 +316,14 @@ fn finished(
     let is_counted = !is_deferred(decisions, early) || !keeps_counters(decisions.observed, &status);
     let chosen = if is_counted { computed } else { status };
     let moves = &decisions.moves;
-    let is_between = moves.is_up() && moves.is_down() && moves.up_again.is_none();
     // A cut may be refused; what is true of the growth is told first.
+    let is_between = moves.is_up() && moves.is_down() && moves.up_again.is_none();
     let due = early.unwrap_or(if is_between { Due::BeforeCuts } else { Due::Last });
     let (write, news) = written(decisions, chosen, revision, &why);
     // S9.15: a write requeues by itself.
     let requeue = if write.is_some() { Requeue::OnChange } else { requeue };
+    let judged = decisions.rulings.due.filter(|_| write.is_none());
+    let requeue = requeue.or(judged.map_or(Requeue::OnChange, Requeue::Deadline));
     let requeue = if let Because::NamesTaken(until) = decisions.aim.because {
         requeue.or(Requeue::NamesTaken(until))
     } else {
@@ -345,9 +346,8 @@ fn is_deferred(decisions: &Decisions<'_>, early: Option<Due>) -> bool {
     (is_early && (scales || syncs || deletes)) || ((is_early || is_between) && makes_room)
 }
 
-/// Whether a status of before may keep its counters. On our kind, never those of this very generation: the
-/// sets that they were counted from may be gone, and who waits for the rollout would take them for
-/// those of now.
+/// Whether a status of before may keep its counters: on our kind, never those of this very generation, since the sets
+/// that they were counted from may be gone.
 fn keeps_counters(observed: &Observed, in_hand: &Status) -> bool {
     let is_of_before = in_hand.observed_generation < observed.workload.generation;
     is_of_before || !observed.flavour.has_status_extras()
@@ -362,9 +362,11 @@ fn written(
 ) -> (Option<Box<StatusWrite>>, Vec<Event>) {
     let workload = &decisions.observed.workload;
     let has_extras = decisions.observed.flavour.has_status_extras();
-    let standing = has_extras.then(|| match decisions.aim.because {
-        Because::SelectsAll => Standing::selecting_all(why),
-        Because::NewerSpec(_) => Standing::newer_spec(why),
+    let standing = has_extras.then(|| match (&decisions.aim.because, decisions.aim.divergence) {
+        (Because::SelectsAll, _) => Standing::selecting_all(why),
+        (Because::NewerSpec(_), _) => Standing::newer_spec(why),
+        (Because::Failed { lacks_good }, _) => Standing::failed(*lacks_good, why),
+        (_, Some(divergence)) => Standing::diverged(divergence, workload.paused, why),
         _ => Standing::of(&status, workload, decisions.has_declared(), why),
     });
     if let Some(standing) = &standing {
@@ -382,10 +384,12 @@ fn written(
     let Noted { ended, last_scale } =
         if has_extras { chronicle::note(decisions, why, &mut status) } else { Noted::default() };
     let write = StatusWrite { status: *status, revision_annotation: revision, ended, last_scale };
-    let name = decisions.declared_name();
-    let mut news = if has_extras { rollout::events(workload, &write, name, why) } else { Vec::new() };
+    let mut news = Vec::new();
     if has_extras {
-        news.extend(blocked::event(&workload.status, &write.status));
+        let (before, after) = (&workload.status, &write.status);
+        news = rollout::events(workload, &write, decisions.declared_name(), why);
+        news.extend(blocked::event(before, after));
+        news.extend(target::event(workload, after).or_else(|| explain::event(before, after)));
     }
     if let Because::NewerSpec(newer) = &decisions.aim.because
         && !says(&workload.status.conditions, condition::STALLED, "True", reason::NEWER_SPEC)

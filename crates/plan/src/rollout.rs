@@ -56,6 +56,8 @@ impl Transition {
 pub fn transitions(workload: &Workload, action: &Action) -> Vec<Transition> {
     let mut transitions = Vec::new();
     match action {
+        // It has no pods while another set runs (FP-11).
+        Action::CreateReplicaSet(_) if workload.pin_in_force().is_some() => {}
         Action::CreateReplicaSet(_) => {
             transitions.push(Transition::Started);
             if is_under_way(&workload.status) {
@@ -68,7 +70,13 @@ pub fn transitions(workload: &Workload, action: &Action) -> Vec<Transition> {
                 transitions.push(Transition::Cancelled);
             }
             // Late is late already: no rollout fails twice.
-            if reason_of(&workload.status) != Some(reason::PROGRESS_DEADLINE_EXCEEDED) {
+            let failed = [
+                reason::PROGRESS_DEADLINE_EXCEEDED,
+                reason::ROLLED_BACK,
+                reason::REVERT_FAILED,
+                reason::ROLLOUT_FAILED,
+            ];
+            if !reason_of(&workload.status).is_some_and(|reason| failed.contains(&reason)) {
                 transitions.push(Transition::RolledBack);
             }
         }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::aim::{Aim, Because, Manner};
-use crate::sets::Counted;
+use crate::sets::{Counted, total};
 use crate::sizes::{Moves, Resize};
 
 /// Whether `spec.replicas` changed since the sets were last scaled.
@@ -28,6 +28,9 @@ pub(crate) fn event(sets: &[Counted], aim: &Aim) -> Event {
 
 /// Sizes follow R without anything being rolled out: on a scaling event, and while paused (S8.3–S8.8).
 pub(crate) fn scale(sets: &[Counted], aim: &Aim) -> Moves {
+    if let Some(heir) = heir(sets, aim) {
+        return without_bad(sets, aim, heir);
+    }
     let active: Vec<_> =
         (0..sets.len()).filter(|index| sets.get(*index).is_some_and(Counted::is_active)).collect();
     let size = |index: usize| sets.get(index).map_or(0, |set| set.size);
@@ -54,6 +57,45 @@ pub(crate) fn scale(sets: &[Counted], aim: &Aim) -> Moves {
         _ if aim.manner == Manner::Rolling => share_out(sets, aim, active),
         _ => Moves::default(),
     }
+}
+
+/// The set that follows R in the place of bad ones: what runs, or the largest of the others with pods (FP-10).
+fn heir(sets: &[Counted], aim: &Aim) -> Option<usize> {
+    if aim.bad.is_empty() {
+        return None;
+    }
+    let is_good = |index: &usize| !aim.bad.contains(index);
+    let size = |index: &usize| sets.get(*index).map_or(0, |set| set.size);
+    let largest = || (0..sets.len()).filter(|index| is_good(index) && size(index) > 0).max_by_key(size);
+    aim.run.filter(is_good).or_else(largest).or(aim.spare)
+}
+
+/// FP-10: the heir takes what R gains; bad sets lose first what R loses.
+fn without_bad(sets: &[Counted], aim: &Aim, heir: usize) -> Moves {
+    let before = sets.iter().filter(|set| set.is_active()).find_map(|set| set.desired);
+    let change = aim.total - before.unwrap_or(aim.total);
+    let sum = total(sets);
+    // What an earlier reconcile has cut already is not cut again.
+    let mut left = (-change).min(sum - aim.total).max(0);
+    let growth = change.min(aim.cap.saturating_sub(sum)).max(0);
+    let mut order: Vec<usize> = (0..sets.len()).collect();
+    order.sort_by_key(|index| (!aim.bad.contains(index), *index == heir));
+    let is_alone = |index: &usize| *index == heir || !sets.get(*index).is_some_and(Counted::is_active);
+    if order.iter().all(is_alone) {
+        let size = sets.get(heir).map_or(0, |set| set.size);
+        return Moves { shares: vec![Resize::new(heir, size, aim.total)], ..Moves::default() };
+    }
+    let mut shares = Vec::new();
+    for index in order {
+        let Some(set) = sets.get(index).filter(|set| set.is_active() || index == heir && growth > 0) else {
+            continue;
+        };
+        let cut = set.size.min(left);
+        left -= cut;
+        let gain = if index == heir { growth } else { 0 };
+        shares.push(Resize::new(index, set.size, set.size - cut + gain));
+    }
+    Moves { shares, ..Moves::default() }
 }
 
 /// Whether the running set is as large as it gets and fully available (S8.4).

@@ -1,7 +1,7 @@
 //! The owned ReplicaSets, oldest first, and the one that the template declares (S4.1, S4.2).
 
 use crate::intstr::signed_decimal;
-use crate::keys::{DESIRED_REPLICAS, MAX_REPLICAS};
+use crate::keys::{DESIRED_REPLICAS, HASH_LABEL, MAX_REPLICAS};
 use crate::observed::{ReplicaSet, Workload};
 
 /// The owned sets. One that is being deleted is still among them (S4.16).
@@ -47,6 +47,21 @@ impl<'a> Sets<'a> {
 
     pub(crate) fn get(&self, index: usize) -> Option<&'a ReplicaSet> {
         self.all.get(index).copied()
+    }
+
+    /// The oldest set with this label `pod-template-hash`.
+    pub(crate) fn with_hash(&self, hash: &str) -> Option<usize> {
+        self.all.iter().position(|set| set.labels.get(HASH_LABEL).is_some_and(|label| label == hash))
+    }
+
+    /// Whether one was last scaled for another number of pods (S8.1).
+    pub(crate) fn is_any_stale(&self, replicas: i64) -> bool {
+        self.counted.iter().any(|set| set.is_stale(replicas))
+    }
+
+    /// Whether one should have pods.
+    pub(crate) fn is_any_active(&self) -> bool {
+        self.counted.iter().any(Counted::is_active)
     }
 
     /// The declared set, if it is there.

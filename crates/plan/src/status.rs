@@ -2,6 +2,8 @@
 
 use std::ops::Deref;
 
+use jiff::Timestamp;
+
 use crate::blocker::Blocker;
 use crate::conditions::Condition;
 use crate::record::{Author, HistoryHead, Record};
@@ -62,12 +64,66 @@ pub struct Ours {
     pub rollback: Option<RollbackRecord>,
     /// The names that were taken when a set of the current template was to be created.
     pub collisions: Option<CollisionRecord>,
+    /// What runs instead of the declared revision.
+    pub target: Option<TargetRecord>,
+    /// Where a revert would go.
+    pub fallback: Option<FallbackRecord>,
+    /// Since when the declared revision bakes.
+    pub bake: Option<BakeRecord>,
+    /// How far the declared revision ever was, under a failure policy.
+    pub marks: Option<Marks>,
     /// What blocks the rollout, heaviest first.
     pub blockers: Vec<Blocker>,
     /// The rollout that is running.
     pub rollout: Option<Box<Record>>,
     /// What is kept of the history.
     pub history: HistoryHead,
+}
+
+/// `status.target`: the ReplicaSet that runs instead of the declared one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TargetRecord {
+    /// Its revision; `None` if it is gone, or has none.
+    pub revision: Option<i64>,
+    /// Its label `pod-template-hash`.
+    pub hash: String,
+    /// Why: `Pinned` or `PinTargetMissing`.
+    pub because: String,
+    /// The revision of the declared ReplicaSet, if that is there.
+    pub declared_revision: Option<i64>,
+}
+
+/// `status.fallback`: the revision that a revert runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FallbackRecord {
+    /// The revision.
+    pub revision: Option<i64>,
+    /// Its label `pod-template-hash`.
+    pub hash: String,
+}
+
+/// `status.bake`: since when a revision that is complete has served without a break (FP-1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BakeRecord {
+    /// The revision.
+    pub revision: i64,
+    /// When it was complete, in whole seconds.
+    pub since: Timestamp,
+}
+
+/// High-water marks of one revision at one number of replicas; all of them pods.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    /// The revision.
+    pub revision: i64,
+    /// `spec.replicas`.
+    pub replicas: i64,
+    /// Pods.
+    pub updated: i64,
+    /// Ready ones.
+    pub ready: i64,
+    /// Available ones.
+    pub available: i64,
 }
 
 /// `status.collisions`: how often the name of a template's set was taken (NS-1).
@@ -178,8 +234,12 @@ impl Status {
     /// Whether all pods are new and available and the rest is up to date (S9.10).
     #[must_use]
     pub fn is_complete(&self, replicas: i64, generation: i64) -> bool {
-        self.updated_replicas == replicas
-            && self.replicas == replicas
+        self.updated_replicas == replicas && self.is_filled(replicas, generation)
+    }
+
+    /// Whether there are as many pods as asked for, all of them available, of whatever template.
+    pub(crate) fn is_filled(&self, replicas: i64, generation: i64) -> bool {
+        self.replicas == replicas
             && self.available_replicas == replicas
             && self.observed_generation >= generation
     }

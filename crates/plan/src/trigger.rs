@@ -20,13 +20,18 @@ pub enum Trigger {
     Restart,
     /// A rollback put an earlier template back.
     Rollback,
+    /// `spec.pin` was set, changed, or removed (FP-11).
+    Pin,
+    /// The declared revision failed, and an earlier one took over, or that has ended (FP-6).
+    Revert,
     /// Anything else; also the first rollout of a Deployment.
     TemplateChanged,
 }
 
 impl Trigger {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::NewImage, Self::Restart, Self::Rollback, Self::TemplateChanged];
+    pub const ALL: [Self; 6] =
+        [Self::NewImage, Self::Restart, Self::Rollback, Self::Pin, Self::Revert, Self::TemplateChanged];
 
     /// The word for it in the status and in metrics.
     #[must_use]
@@ -35,6 +40,8 @@ impl Trigger {
             Self::NewImage => "NewImage",
             Self::Restart => "Restart",
             Self::Rollback => "Rollback",
+            Self::Pin => "Pin",
+            Self::Revert => "Revert",
             Self::TemplateChanged => "TemplateChanged",
         }
     }

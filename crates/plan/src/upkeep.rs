@@ -3,7 +3,8 @@
 
 use crate::aim::{Aim, Because};
 use crate::flavour::Flavour;
-use crate::keys::{CHANGED_BY, FINGERPRINTS, Map, REVISION, REVISION_HISTORY, is_never_copied};
+use crate::keys::{CHANGED_BY, FINGERPRINTS, Map, REVISION, REVISION_HISTORY, ROLLOUT, is_never_copied};
+use crate::memory::Memory;
 use crate::observed::{Observed, ReplicaSet, Workload};
 use crate::revision::{self, HISTORY_LENGTH_MAX, Next, Revision, with_history_entry};
 use crate::sets::Sets;
@@ -21,6 +22,8 @@ pub(crate) struct Upkeep {
     pub(crate) annotations: Map,
     /// `minReadySeconds` from and to.
     pub(crate) min_ready_seconds: Option<(i64, i64)>,
+    /// Index of the set that runs in the place of the declared one, and its `minReadySeconds` from and to (FP-11).
+    pub(crate) instead: Option<(usize, (i64, i64))>,
     /// Rules from which it deviates on purpose.
     pub(crate) deviations: Vec<&'static str>,
 }
@@ -44,6 +47,19 @@ impl Upkeep {
 
 /// S4.3: nothing, if the declared set is not there.
 pub(crate) fn upkeep(observed: &Observed, sets: &Sets<'_>, aim: &Aim) -> Upkeep {
+    let instead = instead(observed, sets, aim);
+    Upkeep { instead, ..of_declared(observed, sets, aim) }
+}
+
+/// Pods of the set that runs become available as the Deployment says, whichever set that is (FP-11).
+fn instead(observed: &Observed, sets: &Sets<'_>, aim: &Aim) -> Option<(usize, (i64, i64))> {
+    let is_any = aim.divergence.is_some() && aim.is_known();
+    let index = aim.run.filter(|_| is_any)?;
+    let (from, to) = (sets.get(index)?.min_ready_seconds, observed.workload.min_ready_seconds);
+    (from != to).then_some((index, (from, to)))
+}
+
+fn of_declared(observed: &Observed, sets: &Sets<'_>, aim: &Aim) -> Upkeep {
     let Some(set) = sets.declared().filter(|_| !matches!(aim.because, Because::NewerSpec(_))) else {
         return Upkeep::default();
     };
@@ -75,6 +91,10 @@ fn annotations(observed: &Observed, sets: &Sets<'_>, set: &ReplicaSet) -> Upkeep
         let known = annotation(REVISION_HISTORY);
         let history = earlier.and_then(|entry| with_history_entry(HISTORY_LENGTH_MAX, known, entry));
         wanted.extend(history.map(|history| (REVISION_HISTORY.to_owned(), history)));
+        // FP-1: renumbering and fresh memory are one write.
+        let memory = Memory::of(set).filter(|_| observed.flavour.has_safeguards());
+        let memory = memory.map(|memory| memory.renumbered(parsed.or_zero(), next).text());
+        wanted.extend(memory.map(|memory| (ROLLOUT.to_owned(), memory)));
     }
     let fingerprint = &observed.workload.template.fingerprint;
     if observed.flavour.marks_sets() && !set.carries(fingerprint) {
@@ -84,7 +104,7 @@ fn annotations(observed: &Observed, sets: &Sets<'_>, set: &ReplicaSet) -> Upkeep
     // Upstream stops over a revision that is no number.
     let garbage = (parsed == Revision::Garbage).then_some("S5.3");
     let deviations = deviation.into_iter().chain(garbage).collect();
-    Upkeep { annotations: wanted, min_ready_seconds: None, deviations }
+    Upkeep { annotations: wanted, deviations, ..Upkeep::default() }
 }
 
 /// What of the Deployment's annotations its set gets, beside those that it has (S4.13), without

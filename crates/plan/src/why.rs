@@ -44,6 +44,13 @@ pub enum Why {
         /// What the pods do.
         words: String,
     },
+    /// Any of these, and what runs instead of the declared revision (FP-12).
+    Instead {
+        /// The reason itself.
+        why: Box<Why>,
+        /// What runs, and why.
+        words: String,
+    },
     /// Any of the others, with ReplicaSets near by that nobody handed over.
     Beside {
         /// The reason itself.
@@ -60,7 +67,9 @@ impl Why {
     #[must_use]
     pub fn itself(&self) -> &Self {
         match self {
-            Self::Beside { why, .. } | Self::BlockedBy { why, .. } => why.itself(),
+            Self::Beside { why, .. } | Self::BlockedBy { why, .. } | Self::Instead { why, .. } => {
+                why.itself()
+            }
             other => other,
         }
     }
@@ -70,8 +79,11 @@ impl Why {
     pub fn unblocked(&self) -> Cow<'_, Self> {
         match self {
             Self::BlockedBy { why, .. } => Cow::Borrowed(why),
-            Self::Beside { why, namespace, orphans } if matches!(**why, Self::BlockedBy { .. }) => {
+            Self::Beside { why, namespace, orphans } => {
                 Cow::Owned(why.unblocked().into_owned().beside(namespace, orphans))
+            }
+            Self::Instead { why, words } => {
+                Cow::Owned(why.unblocked().into_owned().instead(Some(words.clone())))
             }
             other => Cow::Borrowed(other),
         }
@@ -81,6 +93,14 @@ impl Why {
     pub(crate) fn blocked_by(self, words: Option<String>) -> Self {
         match words.filter(|_| !matches!(self, Self::Blocked(_))) {
             Some(words) => Self::BlockedBy { why: Box::new(self), words },
+            None => self,
+        }
+    }
+
+    /// Adds what runs instead of the declared revision, if anything does.
+    pub(crate) fn instead(self, words: Option<String>) -> Self {
+        match words {
+            Some(words) => Self::Instead { why: Box::new(self), words },
             None => self,
         }
     }
@@ -108,6 +128,8 @@ impl fmt::Display for Why {
             Self::WaitingForTermination => f.write_str("waiting for old pods to terminate"),
             Self::WaitingForOldPods { old } => write!(f, "waiting for old pods to go: {old} left"),
             Self::BlockedBy { why, words } => write!(f, "{why}; {words}"),
+            Self::Instead { why, words } if **why == Self::Converged => f.write_str(words),
+            Self::Instead { why, words } => write!(f, "{words}; {why}"),
             Self::Blocked(reason) => write!(f, "blocked: {reason}"),
             Self::Beside { why, namespace, orphans } => {
                 let orphans = orphans.join(" ");

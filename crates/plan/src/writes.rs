@@ -3,7 +3,8 @@
 use crate::action::{Event, Purpose, Target, UpdateReplicaSet};
 use crate::counters::reads;
 use crate::creation::counts;
-use crate::keys::{Map, reason};
+use crate::judge::Note;
+use crate::keys::{Map, ROLLOUT, reason};
 use crate::observed::{Observed, ReplicaSet};
 use crate::sets::Sets;
 use crate::sizes::{Moves, Resize};
@@ -21,7 +22,28 @@ pub(crate) struct SetWrite {
 }
 
 /// The writes in the order in which upkeep and moves first come to the sets.
-pub(crate) fn writes(observed: &Observed, sets: &Sets<'_>, upkeep: &Upkeep, moves: &Moves) -> Vec<SetWrite> {
+pub(crate) fn writes(
+    observed: &Observed,
+    sets: &Sets<'_>,
+    upkeep: &Upkeep,
+    moves: &Moves,
+    notes: &[Note],
+) -> Vec<SetWrite> {
+    let mut writes = sized(observed, sets, upkeep, moves);
+    for Note { set: index, memory } in notes {
+        let annotation = (ROLLOUT.to_owned(), memory.text());
+        if let Some(write) = writes.iter_mut().find(|write| write.set == *index) {
+            write.update.annotations.extend([annotation]);
+        } else if let Some(set) = sets.get(*index) {
+            let update = update(set, Map::from([annotation]));
+            writes.push(SetWrite { set: *index, update, is_scaled: false, events: Vec::new() });
+        }
+    }
+    writes
+}
+
+/// What upkeep and moves write.
+fn sized(observed: &Observed, sets: &Sets<'_>, upkeep: &Upkeep, moves: &Moves) -> Vec<SetWrite> {
     let mut writes = Vec::new();
     if upkeep.is_needed()
         && let (Some(index), Some(set)) = (sets.declared, sets.declared())
@@ -30,6 +52,13 @@ pub(crate) fn writes(observed: &Observed, sets: &Sets<'_>, upkeep: &Upkeep, move
             min_ready_seconds: upkeep.min_ready_seconds,
             ..update(set, upkeep.annotations.clone())
         };
+        writes.push(SetWrite { set: index, update, is_scaled: false, events: Vec::new() });
+    }
+    if let Some((index, min_ready_seconds)) = upkeep.instead
+        && let Some(set) = sets.get(index)
+    {
+        let update =
+            UpdateReplicaSet { min_ready_seconds: Some(min_ready_seconds), ..update(set, Map::new()) };
         writes.push(SetWrite { set: index, update, is_scaled: false, events: Vec::new() });
     }
     if moves.is_empty() {

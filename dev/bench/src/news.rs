@@ -103,8 +103,8 @@ impl News {
     pub(crate) fn report(&self) -> String {
         let mut text = format!(
             "### `{NAME}`\n\n{DELETED} of {REPLICAS} pods of a complete Deployment are deleted at once, {TIMES} times a \
-             round while idle and as often right after a completion: milliseconds from the first ReplicaSet status with \
-             fewer ready pods to the Deployment's.\n\n\
+             round while idle and as often right after a completion. The figures are milliseconds from the first \
+             ReplicaSet status with fewer ready pods to the Deployment's.\n\n\
              | | Kubernetes | Rollwright | on apps/v1 |\n|---|---|---|---|\n"
         );
         let rows: [(&str, Times); 2] = [

@@ -69,7 +69,7 @@ pub(crate) async fn measure() -> Result<String, Failure> {
     let mut text = format!(
         "### `{NAME}`\n\nMilliseconds of kube-apiserver's CPU for a request, and until its answer; {PARALLEL} at a time, \
          medians of {ROUNDS} rounds.\n\n\
-         | request | apps/v1: CPU | answer | our kind: CPU | answer | CPU, ratio |\n|---|---|---|---|---|---|\n"
+         | request | apps/v1: CPU | answer | rollwright.dev: CPU | answer | CPU, ratio |\n|---|---|---|---|---|---|\n"
     );
     for sort in Sort::ALL {
         let mut costs = [const { Vec::new() }; 2];

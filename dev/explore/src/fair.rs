@@ -100,18 +100,28 @@ fn rank(step: Step, schedule: Schedule) -> u8 {
     }
 }
 
-/// LV-1: all pods are of the present template, as many as wanted, and the status says so.
+/// LV-1: all pods are of the present template, or of the one that is pinned (FP-11), as many as wanted, and the
+/// status says so.
 fn right(model: &Model, state: &State) -> Result<(), String> {
     let wanted = &state.deployment;
     let replicas = wanted.replicas;
     let count = i64::from(replicas);
-    let sizes_are_right =
-        state.sets.iter().all(|set| set.size == if set.template == wanted.template { replicas } else { 0 });
-    let has_new = state.sets.iter().any(|set| set.template == wanted.template);
     let status = model.reconciles.statuses.get(wanted.status);
+    let told = status.ours.target.as_ref().map(|target| target.because.as_str());
+    let has = |template: u8| state.sets.iter().any(|set| set.template == template);
+    let runs = wanted.pin.unwrap_or(wanted.template);
+    if wanted.pin.is_some() && !has(runs) {
+        let is_told = told == Some("PinTargetMissing");
+        return if is_told { Ok(()) } else { Err(format!("FP-11: {told:?} of a pin without a set")) };
+    }
+    let sizes_are_right =
+        state.sets.iter().all(|set| set.size == if set.template == runs { replicas } else { 0 });
+    let has_new = has(wanted.template);
+    let is_new = runs == wanted.template;
     let is_told = status.observed_generation == i64::from(wanted.generation)
-        && [status.replicas, status.updated_replicas, status.ready_replicas, status.available_replicas]
-            == [count; 4];
+        && told == if is_new { None } else { Some("Pinned") }
+        && status.updated_replicas == if is_new { count } else { 0 }
+        && [status.replicas, status.ready_replicas, status.available_replicas] == [count; 3];
     if sizes_are_right && has_new && is_told && state.available() == replicas {
         Ok(())
     } else {

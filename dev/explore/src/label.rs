@@ -73,6 +73,8 @@ pub(crate) fn line(model: &Model, step: Step, to: &State, write: Option<&(Action
         Step::EditReplicas(replicas) => format!("user      wants {replicas} replicas"),
         Step::EditPause if to.deployment.paused => "user      pauses".to_owned(),
         Step::EditPause => "user      resumes".to_owned(),
+        Step::EditPin(Some(template)) => format!("user      pins {}", letter(template)),
+        Step::EditPin(None) => "user      removes the pin".to_owned(),
         Step::ScaleSet(uid, size) => format!("somebody  scales {} to {size}", name(uid)),
     };
     let mut lines = vec![text];

@@ -17,6 +17,7 @@ Visits every state of a small Deployment, and checks each. Without flags: the wo
 --crashes N      how often the operator crashes (0)
 --scales N       how often somebody else scales a ReplicaSet (0)
 --failures N     how many pods fail (0)
+--pins           an edit may also pin a template's ReplicaSet
 --strict         AV-2 where a cut counts on a report of an earlier size, too
 --break RULE     breaks floor, surge, pause, preconditions or ledger, to see that it is found
 --states-max N   gives up after so many states (20000000)";
@@ -39,6 +40,7 @@ impl Arguments {
             let scope = arguments.scope.get_or_insert_with(Scope::small);
             match flag.as_str() {
                 "--recreate" => scope.strategy = Strategy::Recreate,
+                "--pins" => scope.pins = true,
                 "--strict" => scope.is_strict = true,
                 "--break" => scope.breakage = breakage(words.next().as_deref())?,
                 _ => count(scope, &flag, number(&flag, words.next())?)?,
@@ -88,10 +90,11 @@ fn breakage(word: Option<&str>) -> Result<Breakage, String> {
 }
 
 fn explore(scope: Scope, states_max: usize) -> bool {
-    let Scope { replicas, templates, strategy, history, edits, crashes, scales, failures, .. } = scope;
+    let Scope { replicas, templates, strategy, history, edits, crashes, scales, failures, pins, .. } = scope;
     println!(
         "{replicas} replicas, {templates} templates, {strategy:?}, history {history}; \
-         at most {edits} edits, {crashes} crashes, {scales} foreign scales, {failures} failed pods"
+         at most {edits} edits, {crashes} crashes, {scales} foreign scales, {failures} failed pods{}",
+        if pins { ", with pins" } else { "" }
     );
     let report = Search::new(scope, states_max).run();
     print(&report);

@@ -80,6 +80,8 @@ impl Write<'_> {
         let paused = self.view.deployment.paused;
         let own = match action {
             Action::CreateReplicaSet(_) if paused => Some("PA-1: a set is created while paused".to_owned()),
+            // One without pods, beside the pinned one, disturbs nobody.
+            Action::CreateReplicaSet(new) if new.size == 0 => None,
             Action::CreateReplicaSet(_) => self.overlap(),
             Action::UpdateReplicaSet(update) if update.purpose == Purpose::ScaleDownOld && paused => {
                 Some("PA-1: an old set is cut while paused".to_owned())
@@ -133,7 +135,8 @@ impl Write<'_> {
         let stored = self.before.set(seen.uid)?;
         let is_idle = stored.size == 0 && stored.pods() == 0 && stored.reported == stored.true_report();
         let is_new = seen.template == self.view.deployment.template;
-        (!is_idle || is_new).then(|| format!("HC-1: {stored:?} is deleted"))
+        let is_pinned = self.view.deployment.pin == Some(seen.template);
+        (!is_idle || is_new || is_pinned).then(|| format!("HC-1, FP-9: {stored:?} is deleted"))
     }
 
     fn status(&self, status: &Status) -> Option<String> {

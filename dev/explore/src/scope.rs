@@ -53,6 +53,8 @@ pub struct Scope {
     pub scales: u8,
     /// Pods that fail.
     pub failures: u8,
+    /// Whether an edit may also pin the ReplicaSet of a template, or take the pin back.
+    pub pins: bool,
     /// Whether AV-2 must hold where a cut counts on a report of an earlier size, too. It does not.
     pub is_strict: bool,
     /// What is broken.
@@ -72,6 +74,7 @@ impl Scope {
             crashes: 0,
             scales: 0,
             failures: 0,
+            pins: false,
             is_strict: false,
             breakage: Breakage::None,
         }
@@ -92,6 +95,9 @@ impl Scope {
             worlds.push(Self { edits: 2, ..few(strategy) });
         }
         worlds.push(Self { scales: 1, ..few(rolling(1, 0)) });
+        for strategy in [rolling(1, 0), Strategy::Recreate] {
+            worlds.push(Self { pins: true, edits: 2, crashes: 1, ..few(strategy) });
+        }
         worlds
     }
 

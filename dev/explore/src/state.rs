@@ -60,6 +60,8 @@ pub(crate) struct Deployment {
     pub(crate) template: u8,
     pub(crate) replicas: u8,
     pub(crate) paused: bool,
+    /// The template of which the ReplicaSet is pinned.
+    pub(crate) pin: Option<u8>,
     pub(crate) generation: u8,
     /// Number of a stored status, see [`Statuses`].
     pub(crate) status: u16,
@@ -142,7 +144,14 @@ impl State {
         };
         let Scope { edits, crashes, scales, failures, .. } = *scope;
         Self {
-            deployment: Deployment { template: 0, replicas: pods, paused: false, generation: 1, status: 0 },
+            deployment: Deployment {
+                template: 0,
+                replicas: pods,
+                paused: false,
+                pin: None,
+                generation: 1,
+                status: 0,
+            },
             sets: vec![set],
             created: 1,
             deployment_lag: None,

@@ -29,6 +29,7 @@ pub(crate) enum Step {
     EditTemplate(u8),
     EditReplicas(u8),
     EditPause,
+    EditPin(Option<u8>),
     ScaleSet(u8, u8),
 }
 
@@ -99,6 +100,9 @@ impl Model {
             let counts = (0..=self.scope.replicas).filter(|count| *count != deployment.replicas);
             steps.extend(counts.map(Step::EditReplicas));
             steps.push(Step::EditPause);
+            let pins = (0..self.scope.templates).map(Some).chain([None]);
+            let pins = pins.filter(|pin| self.scope.pins && *pin != deployment.pin);
+            steps.extend(pins.map(Step::EditPin));
         }
         if budget.scales > 0 {
             for set in &state.sets {
@@ -154,6 +158,7 @@ impl Model {
                 rules::lower_floor(&mut state, &self.strategy);
             }
             Step::EditPause => edit(&mut state, |it| it.paused = !it.paused),
+            Step::EditPin(pin) => edit(&mut state, |it| it.pin = pin),
             Step::ScaleSet(uid, size) => scale_set(&mut state, uid, size),
         }
         let broken = broken.or_else(|| rules::broken(&state));

@@ -7,7 +7,7 @@ use plan::keys::{
 use plan::selector::LabelSelector;
 use plan::template::{Fingerprint, digest, pod_template_hash};
 use plan::{
-    Answers, Authors, Flavour, Map, Observed, Options, Outline, Pace, Pod, ReplicaSet, SetStatus,
+    Answers, Authors, Flavour, Map, Observed, Options, Outline, Pace, Pin, Pod, ReplicaSet, SetStatus,
     TemplateSummary, Workload,
 };
 use serde_json::{Value, json};
@@ -50,6 +50,10 @@ pub(crate) fn template_number(template: &Value) -> u8 {
 pub(crate) fn set_name(number: u8, collisions: u8) -> String {
     let count = (collisions > 0).then_some(i32::from(collisions));
     plan::set_name(NAME, &pod_template_hash(&template(number), count))
+}
+
+fn hash(number: u8) -> String {
+    pod_template_hash(&template(number), None)
 }
 
 pub(crate) fn uid_text(uid: u8) -> String {
@@ -95,6 +99,8 @@ fn workload(deployment: &Deployment, scope: &Scope, statuses: &Statuses) -> Work
         progress_deadline_seconds: None,
         paused: deployment.paused && scope.breakage != Breakage::Pause,
         rollback_to: None,
+        failure_policy: None,
+        pin: deployment.pin.map(|number| Pin { hash: hash(number), ..Pin::default() }),
         unknown_field: None,
         authors: Authors::default(),
         template: TemplateSummary {
@@ -113,7 +119,7 @@ pub(crate) fn replica_set(set: &Set) -> ReplicaSet {
     let template = template(set.template);
     let fingerprint = Fingerprint::of(&template);
     let mut labels = labels();
-    labels.insert(HASH_LABEL.to_owned(), pod_template_hash(&template, None));
+    labels.insert(HASH_LABEL.to_owned(), hash(set.template));
     labels.insert(MANAGED_LABEL.to_owned(), MANAGED_VALUE.to_owned());
     let mut annotations = Map::from([
         (REVISION.to_owned(), set.revision.to_string()),

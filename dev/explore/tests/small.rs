@@ -70,3 +70,13 @@ fn a_cut_may_count_on_a_report_of_an_earlier_size() {
     let (rule, _) = found(scope);
     assert!(rule.starts_with("AV-2"), "{rule}");
 }
+
+#[test]
+fn every_state_of_a_pin_with_a_crash_is_right() {
+    for strategy in [rolling(1, 0), Strategy::Recreate] {
+        let scope = Scope { strategy, pins: true, edits: 2, replicas: 1, ..Scope::small() };
+        let report = explore(scope);
+        assert!(report.violation.is_none(), "{strategy:?}: {:#?}", report.violation);
+        assert!(report.counts.is_complete, "{strategy:?}: {:?}", report.counts);
+    }
+}

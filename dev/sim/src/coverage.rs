@@ -1,7 +1,7 @@
 //! What has to happen in a full run, so that its silence means something.
 
 /// Everything of which at least one is wanted in a full run.
-pub const WANTED: [&str; 76] = [
+pub const WANTED: [&str; 91] = [
     "Available MinimumReplicasAvailable",
     "Available MinimumReplicasUnavailable",
     "Progressing NewReplicaSetCreated",
@@ -78,14 +78,39 @@ pub const WANTED: [&str; 76] = [
     "act orphan",
     "act foreign size",
     "act garbage",
+    "act pin",
+    "act unpin",
+    "Progressing RolledBack",
+    "another revision at rest",
+    "scaled while pinned",
+    "template while pinned",
+    "act policy",
+    "act retry",
+    "act abort",
+    "scaled while reverted",
+    "template while reverted",
+    "Stalled RolloutFailed",
+    "Stalled NoGoodRevision",
+    "Progressing RevertFailed",
+    "a revert at rest",
 ];
 
 /// What has to happen in at least one seed of a hundred.
 pub const OFTEN: [&str; 5] = ["queued", "slot given back", "rival", "retry after", "takeover while queued"];
 
 /// How rollouts begin and end, as the records in the status name it.
-pub const RECORDED: [&str; 8] =
-    ["Succeeded", "Failed", "Superseded", "Cancelled", "NewImage", "Restart", "Rollback", "TemplateChanged"];
+pub const RECORDED: [&str; 10] = [
+    "Succeeded",
+    "Failed",
+    "Superseded",
+    "Cancelled",
+    "NewImage",
+    "Restart",
+    "Rollback",
+    "Pin",
+    "Revert",
+    "TemplateChanged",
+];
 
 /// Each of [`RECORDED`] has to happen at least once in this many rollouts: 1,000 times in a full run.
 pub const RECORDED_ONCE_IN: u64 = 200;

@@ -59,6 +59,7 @@ impl Scenario {
     #[must_use]
     pub fn drawn(seed: u64) -> Self {
         let mut scenario = Self::of(seed);
+        crate::themes::other_revisions(seed, &mut scenario);
         let mut dice = Dice::new(seed, 11);
         let count = count(&mut dice);
         let namespaces = dice.between(1, 4);

@@ -27,6 +27,7 @@ pub mod themes;
 mod troubles;
 mod truth;
 mod users;
+mod verdict;
 mod view;
 
 use engine::{Engine, Event, MILLISECOND, SECOND, Time};
@@ -172,6 +173,13 @@ fn has_come_right(engine: &mut Engine<'_>, which: usize) -> bool {
         engine.coverage.hit("gave up on names");
         engine.checks.fail("NS-1", checks::identity::gave_up_late(subject.marks.taken.len()));
         return false;
+    }
+    if status.is_some_and(|status| status.ours.target.is_some()) {
+        engine.coverage.hit("another revision at rest");
+        if status.is_some_and(|status| status.ours.target.as_ref().is_some_and(|it| it.because == "Reverted"))
+        {
+            engine.coverage.hit("a revert at rest");
+        }
     }
     engine.checks.fail("LV-1", checks::liveness::converged(&subject.truth));
     let workload = subject.truth.workload.as_deref();

@@ -57,6 +57,19 @@ pub enum Rollout {
     Recreate,
 }
 
+/// `spec.failurePolicy.action`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Failing {
+    /// There is no policy.
+    None,
+    /// Nothing follows.
+    Stay,
+    /// Nothing is rolled out.
+    Pause,
+    /// The newest good revision runs.
+    Revert,
+}
+
 /// A number of pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Share {
@@ -130,6 +143,16 @@ pub enum Act {
     TakeName(u8, u8),
     /// A container restarts.
     Restart(u8),
+    /// `spec.pin` names a set: which, and whether for the current template only.
+    Pin(u8, bool),
+    /// `spec.pin` goes.
+    Unpin,
+    /// `spec.failurePolicy`: what follows a failure, and for how long a revision bakes.
+    Policy(Failing, i64),
+    /// The declared revision is to be retried; the number makes it another request.
+    Retry(u8),
+    /// The declared revision is to be given up.
+    Abort(u8),
 }
 
 /// Something that goes wrong.

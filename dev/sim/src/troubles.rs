@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use plan::Flavour;
-use plan::keys::ROLLBACK_TO;
+use plan::keys::{HASH_LABEL, ROLLBACK_TO};
 use serde_json::json;
 use world::{Object, Resource};
 
@@ -202,8 +202,21 @@ impl Engine<'_> {
             workload.spec.pointer("/template/spec/containers/0/image").and_then(|image| image.as_str());
         let bad: Vec<String> = (BAD_IMAGE..BAD_IMAGE + 8).map(crate::nature::image).collect();
         let mut spec = json!({ "paused": false });
-        if bad.iter().any(|bad| Some(bad.as_str()) == image) {
+        // What was reverted stays so.
+        let because = workload.status.get("target").and_then(|target| target.get("because"));
+        let is_reverted = because.and_then(serde_json::Value::as_str) == Some("Reverted");
+        if !is_reverted && bad.iter().any(|bad| Some(bad.as_str()) == image) {
             spec = json!({ "paused": false, "template": { "spec": { "containers": [{ "name": "app", "image": "app:9" }] } } });
+        }
+        let pinned = workload.spec.pointer("/pin/hash").and_then(serde_json::Value::as_str);
+        let is_bad = |set: &Object| bad.iter().any(|bad| set.spec.to_string().contains(bad.as_str()));
+        let is_pinned = |set: &Object| pinned.is_some() && set.label(HASH_LABEL) == pinned;
+        let runs_bad = self
+            .store
+            .list(Resource::ReplicaSets, Some(&key.namespace))
+            .any(|set| is_pinned(set) && is_bad(set));
+        if let Some(members) = spec.as_object_mut().filter(|_| runs_bad) {
+            members.insert("pin".to_owned(), serde_json::Value::Null);
         }
         // An edit is an event, and would tell an operator that has forgotten the Deployment.
         let is_paused = workload.spec.get("paused").and_then(serde_json::Value::as_bool) == Some(true);
@@ -219,7 +232,7 @@ impl Engine<'_> {
             self.edit(&key, json!({ "metadata": { "annotations": { ROLLBACK_TO: null } } }));
         }
         let Some(workload) = self.store.get(&key) else { return };
-        if !workload.is_deleting() && (is_paused || request || spec.get("template").is_some()) {
+        if !workload.is_deleting() && (is_paused || request || runs_bad || spec.get("template").is_some()) {
             self.edit(&key, json!({ "spec": spec }));
         }
     }

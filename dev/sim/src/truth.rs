@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
+use plan::keys::HASH_LABEL;
 use plan::{ReplicaSet, Workload};
 use world::{Change, ChangeKind, Object};
 
@@ -75,6 +76,12 @@ impl Truth {
     pub(crate) fn new_set(&self) -> Option<&SetTruth> {
         let fingerprint = &self.workload.as_ref()?.template.fingerprint;
         self.owned().filter(|truth| truth.set.carries(fingerprint)).min_by(|a, b| a.set.age_order(&b.set))
+    }
+
+    /// The set that is pinned, if one is; `None` inside if it is gone.
+    pub(crate) fn pinned(&self) -> Option<Option<&SetTruth>> {
+        let pin = self.workload.as_ref()?.pin_in_force()?;
+        Some(self.owned().find(|truth| truth.set.labels.get(HASH_LABEL) == Some(&pin.hash)))
     }
 
     /// Available pods of the Deployment.

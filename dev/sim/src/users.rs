@@ -1,6 +1,8 @@
 //! What others do: users, autoscalers, people who edit what they should not.
 
-use plan::keys::{FINGERPRINTS, HASH_LABEL, MANAGED_LABEL, RESTARTED_AT, REVISION, ROLLBACK_TO};
+use plan::keys::{
+    ABORT, FINGERPRINTS, HASH_LABEL, MANAGED_LABEL, RESTARTED_AT, RETRY, REVISION, ROLLBACK_TO,
+};
 use plan::{Flavour, set_name};
 use serde_json::{Value, json};
 use world::{Deletion, Key, Mode, Object, Propagation, Resource};
@@ -8,7 +10,7 @@ use world::{Deletion, Key, Mode, Object, Propagation, Resource};
 use crate::actor::Actor;
 use crate::engine::{Engine, Event, SECOND};
 use crate::nature::image;
-use crate::scenario::{Act, Rollout, Share};
+use crate::scenario::{Act, Failing, Rollout, Share};
 use crate::subject::Which;
 
 /// Values that nobody should write into an annotation.
@@ -31,6 +33,13 @@ fn share(share: Share) -> Value {
     match share {
         Share::Pods(pods) => json!(pods),
         Share::Percent(percent) => json!(format!("{percent}%")),
+    }
+}
+
+fn policy(action: Failing, bake: i64) -> Value {
+    match action {
+        Failing::None => Value::Null,
+        _ => json!({ "action": format!("{action:?}"), "bakeSeconds": bake }),
     }
 }
 
@@ -90,6 +99,22 @@ impl Engine<'_> {
         let now = self.now / crate::engine::MILLISECOND;
         self.trace.say(|| format!("{now:>8} ms step {index} of {which}: {act:?}"));
         self.coverage.hit(name(&act));
+        let target =
+            self.subjects.get(which).and_then(|it| it.truth.workload.as_ref()?.status.ours.target.clone());
+        if target.is_some_and(|target| target.because == "Reverted") {
+            self.coverage.hit(match act {
+                Act::Scale(_) => "scaled while reverted",
+                Act::Template(_) => "template while reverted",
+                _ => "another act while reverted",
+            });
+        }
+        if self.subjects.get(which).is_some_and(|subject| subject.truth.pinned().is_some()) {
+            match act {
+                Act::Scale(_) => self.coverage.hit("scaled while pinned"),
+                Act::Template(_) => self.coverage.hit("template while pinned"),
+                _ => {}
+            }
+        }
         match act {
             Act::Template(number) => self.edit_spec(which, &json!({ "template": template(number) })),
             Act::Scale(size) => self.edit_spec(which, &json!({ "replicas": size })),
@@ -107,6 +132,13 @@ impl Engine<'_> {
                 let key = self.workload_key(which);
                 self.edit(&key, json!({ "metadata": { "annotations": { "team": value.to_string() } } }));
             }
+            Act::Pin(set, is_while) => self.pin(which, set, is_while),
+            Act::Policy(action, bake) => {
+                self.edit_spec(which, &json!({ "failurePolicy": policy(action, bake) }));
+            }
+            Act::Retry(number) => self.ask_about_revision(which, RETRY, number),
+            Act::Abort(number) => self.ask_about_revision(which, ABORT, number),
+            Act::Unpin => self.edit_spec(which, &json!({ "pin": null })),
             Act::OrphanAndReturn => self.orphan(which),
             other => self.meddle(which, &other),
         }
@@ -135,6 +167,26 @@ impl Engine<'_> {
                 self.edit(&key, json!({ "metadata": { "annotations": annotations } }));
             }
         }
+    }
+
+    fn ask_about_revision(&mut self, which: Which, annotation: &str, number: u8) {
+        let key = self.workload_key(which);
+        let Some(revision) = self.store.get(&key).and_then(|it| it.status_number("revision")) else { return };
+        let text = format!("{revision}/{number}");
+        self.edit(&key, json!({ "metadata": { "annotations": { annotation: text } } }));
+    }
+
+    fn pin(&mut self, which: Which, set: u8, is_while: bool) {
+        let set = self.pick(which, Resource::ReplicaSets, set).and_then(|key| self.store.get(&key));
+        let hash = set.and_then(|set| set.label(HASH_LABEL)).map(str::to_owned);
+        let workload = self.store.get(&self.workload_key(which));
+        let template = workload.and_then(|workload| workload.spec.get("template"));
+        let fingerprint = template.map(|template| self.flavour.fingerprint(template).as_str().to_owned());
+        let Some(hash) = hash else { return };
+        self.edit_spec(
+            which,
+            &json!({ "pin": { "hash": hash, "whileTemplate": fingerprint.filter(|_| is_while) } }),
+        );
     }
 
     fn orphan(&mut self, which: Which) {
@@ -303,5 +355,10 @@ fn name(act: &Act) -> &'static str {
         Act::DeletePod(_) => "act delete pod",
         Act::TakeName(..) => "act take name",
         Act::Restart(_) => "act restart",
+        Act::Pin(..) => "act pin",
+        Act::Unpin => "act unpin",
+        Act::Policy(..) => "act policy",
+        Act::Retry(_) => "act retry",
+        Act::Abort(_) => "act abort",
     }
 }

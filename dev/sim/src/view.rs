@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use plan::intstr::IntOrPercent;
-use plan::keys::{DESIRED_REPLICAS, MAX_REPLICAS};
+use plan::keys::{DESIRED_REPLICAS, HASH_LABEL, MAX_REPLICAS};
 use plan::template::Digest;
 use plan::{Action, OwnerChange, ReplicaSet, Strategy, Workload, replica_count};
 
 use crate::truth::owns;
+use crate::verdict::{Running, running};
 
 /// A ReplicaSet as a reconcile sees it.
 #[derive(Clone, Debug)]
@@ -76,6 +77,32 @@ impl View {
         oldest(&|set| set.carries(fingerprint)).or_else(|| oldest(&stored))
     }
 
+    /// The set that is to run.
+    pub(crate) fn running_set(&self) -> Option<&SetView> {
+        let Some(new) = self.new_set() else {
+            let pin = self.workload.pin_in_force()?;
+            return self.owned().find(|view| view.set.labels.get(HASH_LABEL) == Some(&pin.hash));
+        };
+        match running(&self.workload, self.owned().map(|view| &*view.set), &new.set) {
+            Running::Set(set) => self.find(&set.uid),
+            Running::Missing | Running::Held => Some(new),
+        }
+    }
+
+    /// Whether an earlier revision runs because the declared one failed.
+    pub(crate) fn is_reverted(&self) -> bool {
+        let (new, running) = (self.new_set(), self.running_set());
+        self.workload.pin_in_force().is_none() && new.map(|it| &it.set.uid) != running.map(|it| &it.set.uid)
+    }
+
+    /// Whether the declared revision failed, and somebody has to act.
+    pub(crate) fn is_held(&self) -> bool {
+        self.new_set().is_some_and(|new| {
+            let sets = self.owned().map(|view| &*view.set);
+            matches!(running(&self.workload, sets, &new.set), Running::Held)
+        })
+    }
+
     pub(crate) fn total(&self) -> i64 {
         self.owned().map(|view| view.size).sum()
     }
@@ -116,9 +143,9 @@ impl View {
             .all(|view| valid(view, DESIRED_REPLICAS) && valid(view, MAX_REPLICAS))
     }
 
-    /// Whether the new set is as large as it gets and available.
+    /// Whether the set that runs is as large as it gets and available.
     pub(crate) fn is_saturated(&self) -> bool {
-        self.new_set().is_some_and(|view| {
+        self.running_set().is_some_and(|view| {
             let desired =
                 view.set.annotations.get(DESIRED_REPLICAS).and_then(|text| text.parse::<i64>().ok());
             let replicas = self.workload.replicas;
@@ -133,7 +160,7 @@ impl View {
 
     /// Pods of old sets that may have been available, and that the sizes have no room for now.
     pub(crate) fn lost(&self) -> i64 {
-        let new = self.new_set().map(|view| view.set.uid.clone());
+        let new = self.running_set().map(|view| view.set.uid.clone());
         let olds = self.owned().filter(|view| Some(&view.set.uid) != new.as_ref());
         olds.map(|view| (view.set.status.available.min(view.set.size) - view.size).max(0)).sum()
     }

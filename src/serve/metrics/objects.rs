@@ -163,6 +163,7 @@ fn render(shown: &[Shown], out: &mut Vec<u8>) {
     for (api, workload) in each(shown) {
         conditions(out, api, &workload);
     }
+    diverged(out, shown);
     blocked(out, shown);
     head(
         out,
@@ -176,6 +177,22 @@ fn render(shown: &[Shown], out: &mut Vec<u8>) {
 
 fn each(shown: &[Shown]) -> impl Iterator<Item = (&'static str, Workload)> {
     shown.iter().flat_map(|shown| shown.workloads.iter().map(|workload| (shown.api, workload.unpack())))
+}
+
+/// A reason that is no word was not written by us.
+fn diverged(out: &mut Vec<u8>, shown: &[Shown]) {
+    let help = "1 while another revision runs than the declared one, by the reason for it.";
+    head(out, "rollwright_deployment_diverged", help);
+    for (api, workload) in each(shown) {
+        let (namespace, deployment) = (&workload.namespace, &workload.name);
+        let because = workload.status.ours.target.as_ref().map_or("", |target| target.because.as_str());
+        if !because.is_empty() && is_word(because) {
+            let _ = writeln!(
+                out,
+                "rollwright_deployment_diverged{{api=\"{api}\",namespace=\"{namespace}\",deployment=\"{deployment}\",because=\"{because}\"}} 1",
+            );
+        }
+    }
 }
 
 fn blocked(out: &mut Vec<u8>, shown: &[Shown]) {

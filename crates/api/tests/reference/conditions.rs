@@ -21,6 +21,10 @@ pub(crate) const OF_EVENTS: &[&str] = &[
     reason::ROLLBACK_TEMPLATE_UNCHANGED,
     reason::ROLLBACK_INVALID,
     reason::ROLLOUT_BLOCKED,
+    reason::PINNED,
+    reason::PIN_RELEASED,
+    reason::REVERTED,
+    reason::REVERT_ENDED,
 ];
 
 const fn both(
@@ -70,6 +74,10 @@ pub(crate) const ENTRIES: &[Entry] = &[
             reason::ROLLBACK_REPEATED,
             reason::SELECTING_ALL,
             reason::NEWER_SPEC,
+            reason::ROLLED_BACK,
+            reason::PIN_TARGET_MISSING,
+            reason::ROLLOUT_FAILED,
+            reason::NO_GOOD_REVISION,
         ],
         "a user has to act; see [ecosystem.md](../how-to/ecosystem.md#wait-for-a-rollout-helm-flux-kpt-kubectl)",
     ),
@@ -117,7 +125,29 @@ pub(crate) const ENTRIES: &[Entry] = &[
         condition::PROGRESSING,
         "False",
         &[reason::PROGRESS_DEADLINE_EXCEEDED],
-        "nothing moved for `progressDeadlineSeconds`; the rollout continues all the same",
+        "nothing moved for `progressDeadlineSeconds`; the rollout continues all the same, unless a \
+         [failure policy](../concepts/failure-policy.md) stops it",
+    ),
+    ours(
+        condition::PROGRESSING,
+        "False",
+        &[reason::ROLLED_BACK],
+        "another revision runs than that of the template, by [`spec.pin`](../concepts/pin.md) or because that of the \
+         template [failed](../concepts/failure-policy.md)",
+    ),
+    ours(
+        condition::PROGRESSING,
+        "False",
+        &[reason::REVERT_FAILED],
+        "the same, and `progressDeadlineSeconds` have passed since the revision of the template failed; not all pods \
+         of the revision that runs are available",
+    ),
+    ours(
+        condition::PROGRESSING,
+        "False",
+        &[reason::PIN_TARGET_MISSING],
+        "`spec.pin` names no ReplicaSet of this Deployment, and nothing is started in its place; correct or remove \
+         it",
     ),
     both(
         condition::REPLICA_FAILURE,

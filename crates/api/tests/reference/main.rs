@@ -118,7 +118,7 @@ fn page() -> String {
         status["default"],
     );
     page.push_str(&fields::table(status, false));
-    page.push_str("\n`target` is a reserved name; the operator does not write it yet.\n\n");
+    page.push('\n');
     page.push_str(&conditions());
     page.push_str(&columns(version));
     page.push_str(&scale(version));

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::history::revisions;
+use crate::pinned::samples;
 
 /// A rollout of two pods, one of which is not there yet.
 fn deployment() -> Value {
@@ -306,6 +307,62 @@ fn a_budget_is_named_beside_the_cause() {
                         "status": {"disruptionsAllowed": 0}});
     let found = Case { budgets: vec![budget], ..Case::default() }.diagnosed();
     is(&found, Verdict::Waiting, "Progressing", "PodDisruptionBudget web-pdb allows no eviction", "status");
+}
+
+/// A Deployment that is pinned, or whose pin names nothing, with such a reason of the planner.
+fn diverged_by(deployment: &Deployment, why: Why, new_pods: &[Value]) -> Diagnosis {
+    diagnose(&Facts {
+        deployment,
+        revisions: &samples::revisions(),
+        new_pods,
+        overdue: &[],
+        events: &[],
+        unread: Unread::default(),
+        budgets: &[],
+        unobserved: None,
+        why: Ok(why),
+    })
+}
+
+fn instead(why: Why) -> Why {
+    Why::Instead { why: Box::new(why), words: "revision 6 runs".to_owned() }
+}
+
+#[test]
+fn a_pin_is_the_cause_whatever_its_revision_waits_for() {
+    let words = format!("{}.", samples::WORDS);
+    let next = "kubectl rollwright unpin deployment.rollwright.dev/web -n shop";
+    let found = diverged_by(&samples::pinned(), instead(Why::Converged), &[]);
+    is(&found, Verdict::Blocked, "Pinned", &words, next);
+    assert_eq!(found.text, words);
+    let waiting = Why::WaitingForAvailable { set: "web-h6".to_owned(), available: 1, desired: 3 };
+    let found = diverged_by(&samples::pinned(), instead(waiting), &[]);
+    is(&found, Verdict::Blocked, "Pinned", "rolled out; the controller is waiting for pods", next);
+    assert!(found.text.starts_with(&words), "{}", found.text);
+    let state = json!({"state": {"waiting": {"reason": "ImagePullBackOff", "message": "not found"}}});
+    let found = diverged_by(&samples::pinned(), instead(Why::Stepping), &[pod(&container(&state))]);
+    is(&found, Verdict::Blocked, "Pinned", "1 pod of web-h6 cannot pull the image app:9", next);
+}
+
+#[test]
+fn a_pin_of_nothing_names_what_there_is() {
+    let blocked = Why::Blocked("spec.pin.hash h9 is no pod-template-hash".to_owned());
+    let mut deployment = samples::missing();
+    for paused in [false, true] {
+        deployment.body["spec"]["paused"] = json!(paused);
+        let found = diverged_by(&deployment, blocked.clone(), &[]);
+        is(&found, Verdict::Blocked, "PinTargetMissing", "spec.pin.hash h9 (INC-4711) is no", "unpin");
+        let known = "There are: h7 (revision 7), h6 (revision 6), h5 (revision 5).";
+        assert!(found.text.ends_with(known), "{}", found.text);
+    }
+}
+
+#[test]
+fn a_pause_comes_before_a_pin() {
+    let mut deployment = samples::pinned();
+    deployment.body["spec"]["paused"] = json!(true);
+    let found = diverged_by(&deployment, Why::Paused, &[]);
+    is(&found, Verdict::Paused, "Paused", "until someone resumes it", "resume");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::cluster::Deployment;
 use crate::migrate::facts::{Facts, Holder, entry, is_deleting, mark, name};
-use crate::migrate::step::{undecided, unsettled};
+use crate::migrate::step::{diverged, undecided, unsettled};
 use diagnosis::{controller_of, list, text};
 
 /// The neighbourhood of a Deployment.
@@ -108,6 +108,9 @@ fn state(facts: &Facts, source: &Deployment, current: Option<&Value>) -> Option<
     if source.is_paused() && mark(source).is_none() {
         return Some(format!("{full_name} is paused: kubectl rollwright resume {full_name} -n {namespace}"));
     }
+    if let Some(diverged) = diverged(facts, source) {
+        return (!facts.accepts_declared).then_some(diverged);
+    }
     let rolling = match current {
         None => Some("no ReplicaSet has its template".to_owned()),
         Some(current) => unsettled(facts, source, current).map(|what| format!("it waits for {what}")),
@@ -185,11 +188,26 @@ pub(crate) fn warnings(facts: &Facts, neighbours: &Neighbours) -> Vec<String> {
             source.full_name()
         )
     }));
+    warnings.extend(lost(facts, source));
     if let Some(set) = foreign(facts) {
         warnings
             .push(format!("replicaset.apps/{} matches the selector and belongs to another owner", name(set)));
     }
     warnings
+}
+
+/// What decides nothing now, and goes: a pin, and a failure policy.
+fn lost(facts: &Facts, source: &Deployment) -> Vec<String> {
+    if diverged(facts, source).is_some() {
+        return Vec::new();
+    }
+    let spec = source.spec();
+    let (name, version) = (source.full_name(), facts.to.api_version());
+    let pin = spec.pin.map(|_| format!("spec.pin of {name} is left out, since {version} has no pin"));
+    let policy = spec
+        .failure_policy
+        .map(|_| format!("spec.failurePolicy of {name} is left out, since {version} has no failure policy"));
+    pin.into_iter().chain(policy).collect()
 }
 
 /// A ReplicaSet that the selector finds and that neither of the two nor a sibling controls.

@@ -38,6 +38,8 @@ pub(crate) struct Facts {
     /// HorizontalPodAutoscalers of the namespace.
     pub(crate) scalers: Vec<Value>,
     pub(crate) hpa: Option<HpaChoice>,
+    /// Whether what runs another revision may go, and the declared one run: a pin, or a failure policy.
+    pub(crate) accepts_declared: bool,
     /// What the server would store as the target, or why it would not; asked while there is none.
     pub(crate) dry_run: Option<Result<Value, String>>,
 }

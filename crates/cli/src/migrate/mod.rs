@@ -47,6 +47,10 @@ pub(crate) struct MigrateArguments {
     /// What to do with HorizontalPodAutoscalers that scale it.
     #[arg(long, value_name = "WHAT")]
     hpa: Option<HpaChoice>,
+    /// With --back: remove spec.pin or spec.failurePolicy first, since apps/v1 has neither, and let the declared
+    /// revision roll out.
+    #[arg(long, requires = "back")]
+    accept_declared: bool,
     /// Total time to wait for controllers, for example 90s or 5m; 0 for no limit.
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "5m")]
     timeout: Duration,
@@ -179,6 +183,7 @@ impl Migration<'_> {
             sets: Vec::new(),
             scalers: Vec::new(),
             hpa: self.arguments.hpa,
+            accepts_declared: self.arguments.accept_declared,
             dry_run: None,
         };
         facts.source = cluster.look(facts.from(), &self.name).await?;
@@ -239,6 +244,9 @@ impl Migration<'_> {
         if facts.hpa == Some(HpaChoice::Retarget) && facts.scalers_of_source().next().is_some() {
             needed.push(("patch", "autoscaling", "horizontalpodautoscalers"));
         }
+        if facts.accepts_declared {
+            needed.push(("patch", group(facts.from()), "deployments"));
+        }
         let missing = self.missing(&needed).await?;
         Ok(missing.into_iter().map(|(verb, kind)| format!("{verb} {kind}")).collect())
     }
@@ -273,6 +281,11 @@ impl Migration<'_> {
             Change::PatchTarget(patch) => {
                 let patch = Patch::Merge(patch);
                 cluster.deployments(self.to).patch(&self.name, &params, &patch).await.map(drop)
+            }
+            Change::PatchSource(patch) => {
+                let from = Facts::other(self.to);
+                let patch = Patch::Merge(patch);
+                cluster.deployments(from).patch(&self.name, &params, &patch).await.map(drop)
             }
             Change::PatchSet { name, patch } => {
                 cluster.sets().patch(name, &params, &Patch::Merge(patch)).await.map(drop)

@@ -77,6 +77,7 @@ pub(crate) fn apply(facts: &mut Facts, write: &Write) -> Result<(), String> {
             merge(&mut target.body, patch);
             raise(&mut target.body);
         }
+        Change::PatchSource(patch) => roll_out(facts, patch)?,
         Change::PatchSet { name, patch } => merge(find(&mut facts.sets, name)?, patch),
         Change::PatchScaler { name, patch } => merge(find(&mut facts.scalers, name)?, patch),
         Change::DeleteSource { uid, .. } => {
@@ -87,6 +88,22 @@ pub(crate) fn apply(facts: &mut Facts, write: &Write) -> Result<(), String> {
                 }
             }
         }
+    }
+    Ok(())
+}
+
+/// All pods of the source are of its template as soon as it is patched.
+fn roll_out(facts: &mut Facts, patch: &Value) -> Result<(), String> {
+    let source = facts.source.as_mut().ok_or("there is nothing to patch")?;
+    merge(&mut source.body, patch);
+    merge(&mut source.body, &json!({"status": {"target": null}}));
+    raise(&mut source.body);
+    let owner = uid(source).to_owned();
+    let wants = source.spec().replicas.map_or(1, i64::from);
+    let declared = facts.current().map(|(set, _)| name(set).to_owned());
+    for set in facts.sets.iter_mut().filter(|set| controller_of(set) == Some(owner.as_str())) {
+        let size = if declared.as_deref() == Some(name(set)) { wants } else { 0 };
+        merge(set, &json!({"spec": {"replicas": size}, "status": {"replicas": size}}));
     }
     Ok(())
 }

@@ -8,15 +8,16 @@
 //!   its whole size to the newest ReplicaSet that it has, if none of them has pods (S8.3).
 
 use plan::Flavour;
-use plan::keys::ROLLBACK_TO;
+use plan::keys::{HASH_LABEL, ROLLBACK_TO};
 use serde_json::Value;
 
 use crate::cluster::Deployment;
 use crate::migrate::facts::{
-    Facts, Holder, HpaChoice, fingerprint, fingerprints, is_deleting, is_managed, is_of_template, mark,
-    mark_from, marks, name, size, uid,
+    Facts, Holder, HpaChoice, entry, fingerprint, fingerprints, is_deleting, is_managed, is_of_template,
+    mark, mark_from, marks, name, size, uid,
 };
 use crate::migrate::write::{self, Change};
+use crate::pinned;
 use crate::rollout::is_observed;
 use crate::stepwise;
 
@@ -48,6 +49,9 @@ fn no_current(facts: &Facts, deployment: &Deployment) -> Next {
 fn begin(facts: &Facts, source: &Deployment) -> Next {
     if is_deleting(&source.body) {
         return Next::Stuck(format!("{} is being deleted", facts.source_name()));
+    }
+    if let Some(next) = undiverged(facts, source) {
+        return next;
     }
     let Some((current, _)) = facts.current() else { return no_current(facts, source) };
     // Released by a migration that was called off, and not adopted yet.
@@ -97,6 +101,9 @@ fn hand_over(facts: &Facts, source: &Deployment, target: &Deployment, current: &
             facts.target_name()
         ));
     }
+    if let Some(next) = undiverged(facts, source) {
+        return next;
+    }
     if !is_of_template(source, current) {
         return Next::Wait(format!("a ReplicaSet of its template in {}", facts.source_name()));
     }
@@ -120,6 +127,39 @@ fn hand_over(facts: &Facts, source: &Deployment, target: &Deployment, current: &
     write::delete(facts, source).into()
 }
 
+/// Neither a pin nor a failure policy has a place in the target, so the declared revision has to run first.
+fn undiverged(facts: &Facts, source: &Deployment) -> Option<Next> {
+    let reason = diverged(facts, source)?;
+    if !facts.accepts_declared {
+        return Some(Next::Stuck(reason));
+    }
+    if pinned::in_force(source).is_some() {
+        return Some(write::unpin(facts, source).into());
+    }
+    let wait = || Next::Wait(format!("the operator to run the declared revision of {}", facts.source_name()));
+    Some(write::unjudge(facts, source).map_or_else(wait, Into::into))
+}
+
+/// That another ReplicaSet runs than the declared one: by a pin, or because that failed. The target can have neither.
+pub(crate) fn diverged(facts: &Facts, source: &Deployment) -> Option<String> {
+    let (name, version) = (source.full_name(), facts.to.api_version());
+    let consent = "so the declared revision would be rolled out: add --accept-declared to let it, before the \
+                   migration";
+    let Some(pin) = pinned::in_force(source) else {
+        let target = pinned::target(&source.body).filter(pinned::is_reverted)?;
+        let words = pinned::sentence(&source.spec(), target);
+        return Some(format!("{name} is reverted: {words}. {version} has no failure policy, {consent}"));
+    };
+    let declared = facts.current().and_then(|(set, _)| entry(set, "labels", HASH_LABEL));
+    (declared != Some(&*pin.hash)).then(|| {
+        format!(
+            "{name} runs what spec.pin names ({HASH_LABEL} {}) instead of its declared revision. {version} has no \
+             pin, {consent}",
+            pin.hash
+        )
+    })
+}
+
 fn is_handed_over(target: &Deployment, current: &Value) -> bool {
     is_managed(current) && fingerprints(current).contains(&fingerprint(target))
 }
@@ -129,8 +169,7 @@ pub(crate) fn unsettled(facts: &Facts, source: &Deployment, current: &Value) -> 
     let spec = source.spec();
     let wants = spec.replicas.map_or(1, i64::from);
     let asked = spec.rollback_to.is_some()
-        || (source.flavour == Flavour::AppsV1
-            && crate::migrate::facts::entry(&source.body, "annotations", ROLLBACK_TO).is_some());
+        || (source.flavour == Flavour::AppsV1 && entry(&source.body, "annotations", ROLLBACK_TO).is_some());
     if asked {
         return Some("the rollback that was asked for to be carried out".to_owned());
     }

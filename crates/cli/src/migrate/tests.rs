@@ -11,6 +11,9 @@ use super::step::{Next, next};
 use super::*;
 use crate::cluster::Deployment;
 
+mod pinned;
+mod reverted;
+
 fn template(image: &str) -> Value {
     json!({
         "metadata": {"labels": {"app": "web"}},
@@ -70,6 +73,7 @@ fn facts() -> Facts {
         sets: vec![set(1, 0), set(2, 0), set(3, 3)],
         scalers: vec![scaler()],
         hpa: Some(HpaChoice::Retarget),
+        accepts_declared: false,
         dry_run: None,
     }
 }

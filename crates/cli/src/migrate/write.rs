@@ -2,13 +2,13 @@
 //! has changed since, the server refuses the write, and the command reads the state again.
 
 use api::encode;
-use plan::keys::{FINGERPRINTS, MANAGED_LABEL, MANAGED_VALUE, OUR_PREFIX, is_never_copied};
+use plan::keys::{ABORT, FINGERPRINTS, MANAGED_LABEL, MANAGED_VALUE, OUR_PREFIX, is_never_copied};
 use plan::{Flavour, equality, template::without_hash_label};
 use serde_json::{Map, Value, json};
 
 use crate::cluster::Deployment;
 use crate::migrate::facts::{
-    Facts, MIGRATED_FROM, fingerprint, fingerprints, mark_from, marks, name, other_owners, template,
+    Facts, MIGRATED_FROM, entry, fingerprint, fingerprints, mark_from, marks, name, other_owners, template,
 };
 use crate::stepwise;
 use diagnosis::text;
@@ -25,6 +25,8 @@ pub(crate) enum Change {
     Replace(Value),
     /// A merge patch of the target.
     PatchTarget(Value),
+    /// A merge patch of the source, whose declared revision is rolled out then.
+    PatchSource(Value),
     /// A merge patch of a ReplicaSet.
     PatchSet { name: String, patch: Value },
     /// A merge patch of a HorizontalPodAutoscaler.
@@ -144,6 +146,35 @@ pub(crate) fn attach(facts: &Facts, set: &Value, onto: &Value) -> Write {
         more.push(("labels", json!({MANAGED_LABEL: MANAGED_VALUE})));
     }
     patch_set(says, set, &more)
+}
+
+/// Lets the declared revision of the source run, which the target is to have: without its pin.
+pub(crate) fn unpin(facts: &Facts, source: &Deployment) -> Write {
+    let patch = json!({"metadata": metadata(&source.body, &[]), "spec": encode::pin(None)});
+    declared(facts, "spec.pin", patch)
+}
+
+/// The same after it failed: without the failure policy, and without the request to abort it, which counts without a
+/// policy, too. Nothing if both are gone.
+pub(crate) fn unjudge(facts: &Facts, source: &Deployment) -> Option<Write> {
+    let has_policy = source.spec().failure_policy.is_some();
+    let is_aborted = entry(&source.body, "annotations", ABORT).is_some();
+    let what = match (has_policy, is_aborted) {
+        (true, true) => format!("spec.failurePolicy and the annotation {ABORT}"),
+        (true, false) => "the field spec.failurePolicy".to_owned(),
+        (false, true) => format!("the annotation {ABORT}"),
+        (false, false) => return None,
+    };
+    let annotations = is_aborted.then(|| ("annotations", json!({ABORT: null})));
+    let metadata = metadata(&source.body, annotations.as_slice());
+    let spec = if has_policy { encode::without_failure_policy() } else { json!({}) };
+    Some(declared(facts, &what, json!({"metadata": metadata, "spec": spec})))
+}
+
+fn declared(facts: &Facts, what: &str, patch: Value) -> Write {
+    let name = facts.source_name();
+    let says = format!("remove {what} from {name}, so that its declared revision rolls out");
+    Write { says, change: Change::PatchSource(patch) }
 }
 
 /// Makes the current ReplicaSet one that our operator sees, and knows for that of this template.

@@ -74,6 +74,19 @@ fn a_paused_one_stands_still() {
 }
 
 #[test]
+fn a_pinned_revision_gets_the_pods_and_the_declared_one_a_set_without_any() {
+    let mut pinned = deployment(Flavour::Rollwright, 4, &rolling(1, 0));
+    pinned.body["spec"]["pin"] = json!({"hash": "1"});
+    let projection = project(&pinned, &[old_set(0)], jiff::Timestamp::UNIX_EPOCH);
+    let projection = projection.unwrap_or_else(|error| unreachable!("{error}"));
+    let last = projection.rows.last().map(|row| row.sizes.iter().map(|size| size.2).collect());
+    assert_eq!(last, Some(vec![4, 0]), "{projection:?}");
+    assert_eq!(projection.end.itself(), &Why::Converged);
+    let words = "revision 1 runs instead of the declared revision 2";
+    assert!(projection.end.to_string().starts_with(words), "{}", projection.end);
+}
+
+#[test]
 fn the_first_rollout_begins_with_nothing() {
     let fresh = deployment(Flavour::AppsV1, 3, &rolling(1, 1));
     let projection = project(&fresh, &[], jiff::Timestamp::UNIX_EPOCH);

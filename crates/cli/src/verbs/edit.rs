@@ -1,4 +1,4 @@
-//! `pause`, `resume`, `restart`, `scale`.
+//! `pause`, `resume`, `restart`, `unpin`, `retry`, `abort`, `scale`.
 
 use kube::api::Patch;
 use serde_json::{Value, json};
@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 use crate::args::{EditArguments, Output, ScaleArguments};
 use crate::cluster::Deployment;
 use crate::code::Code;
-use crate::edits;
 use crate::failure::Failure;
+use crate::history::revisions;
 use crate::output::{document, print};
 use crate::verbs::subject::Subject;
+use crate::{edits, failed, pinned};
 
 /// Says what was done, or prints the object as it is now.
 pub(crate) fn report(deployment: &Deployment, done: &str, output: &Output) -> Result<Code, Failure> {
@@ -32,6 +33,20 @@ pub(crate) async fn apply(
     report(&patched, done, output)
 }
 
+/// The same with a patch of the template. Warns if the new template does not run.
+pub(crate) async fn apply_to_template(
+    subject: &Subject,
+    patch: &Patch<Value>,
+    done: &str,
+    output: &Output,
+) -> Result<Code, Failure> {
+    let code = apply(subject, patch, done, output).await?;
+    if let Some(kept) = pinned::kept(&subject.deployment) {
+        eprintln!("warning: {kept}");
+    }
+    Ok(code)
+}
+
 /// `pause`.
 pub(crate) async fn pause(subject: &Subject, arguments: &EditArguments) -> Result<Code, Failure> {
     apply(subject, &edits::pause(&subject.deployment)?, "paused", &arguments.output).await
@@ -45,7 +60,28 @@ pub(crate) async fn resume(subject: &Subject, arguments: &EditArguments) -> Resu
 /// `restart`.
 pub(crate) async fn restart(subject: &Subject, arguments: &EditArguments) -> Result<Code, Failure> {
     let patch = edits::restart(&subject.deployment, jiff::Timestamp::now())?;
-    apply(subject, &patch, "restarted", &arguments.output).await
+    apply_to_template(subject, &patch, "restarted", &arguments.output).await
+}
+
+/// `unpin`.
+pub(crate) async fn unpin(subject: &Subject, arguments: &EditArguments) -> Result<Code, Failure> {
+    apply(subject, &edits::unpin(&subject.deployment)?, "unpinned", &arguments.output).await
+}
+
+/// `retry`.
+pub(crate) async fn retry(subject: &Subject, arguments: &EditArguments) -> Result<Code, Failure> {
+    let Subject { cluster, deployment } = subject;
+    let all = revisions(cluster.sets_of(deployment).await?);
+    let (number, patch) = failed::retry(deployment, &all, jiff::Timestamp::now())?;
+    apply(subject, &patch, &format!("retried revision {number}"), &arguments.output).await
+}
+
+/// `abort`.
+pub(crate) async fn abort(subject: &Subject, arguments: &EditArguments) -> Result<Code, Failure> {
+    let Subject { cluster, deployment } = subject;
+    let all = revisions(cluster.sets_of(deployment).await?);
+    let (number, patch) = failed::abort(deployment, &all, jiff::Timestamp::now())?;
+    apply(subject, &patch, &format!("aborted revision {number}"), &arguments.output).await
 }
 
 /// `scale`, through `spec.replicas`: who may edit the Deployment needs no other right.

@@ -79,9 +79,10 @@ async fn follow(cluster: &Cluster, mut tree: Tree, arguments: &GetArguments) -> 
         last.clone_from(&tree.rollout.message);
         match tree.rollout.phase {
             Phase::Complete => return Ok(Code::Done),
-            Phase::Failed => return Ok(Code::Failed),
+            // Who has just pinned a revision wants to see its pods come.
+            Phase::Failed if !tree.is_on_the_way() => return Ok(Code::Failed),
             Phase::Paused => return Ok(Code::Paused),
-            Phase::Progressing => {}
+            Phase::Failed | Phase::Progressing => {}
         }
         tokio::time::sleep(GATHER).await;
         // While nobody looks at the Deployment, its controller may end, or begin to run.

@@ -6,9 +6,11 @@ use serde_json::{Value, json};
 use crate::args::{Connection, ListArguments};
 use crate::cluster::{Cluster, Deployment};
 use crate::code::Code;
+use crate::failed;
 use crate::failure::Failure;
 use crate::images;
 use crate::output::{clean, document, print};
+use crate::pinned;
 use crate::reported;
 use crate::rollout::{self, Phase};
 use crate::table::{age, line, table};
@@ -52,13 +54,16 @@ fn template(deployment: &Deployment) -> &Value {
     deployment.body.pointer("/spec/template").unwrap_or(&Value::Null)
 }
 
-/// The phase, or the cause that the operator reports.
+/// What runs instead of the declared revision, or the cause that the operator reports, or the phase.
 fn state(deployment: &Deployment, phase: Phase) -> String {
+    if let Some(target) = pinned::target(&deployment.body).filter(|_| phase == Phase::Failed) {
+        return pinned::state(&target);
+    }
     match reported::blockers(&deployment.body).first() {
         Some(first) if matches!(phase, Phase::Progressing | Phase::Failed) => {
             format!("Blocked: {}", clean(&first.cause))
         }
-        _ => phase.word().to_owned(),
+        _ => failed::state(&deployment.status(), phase),
     }
 }
 
@@ -86,5 +91,37 @@ fn item(deployment: &Deployment) -> Value {
         "message": rollout.message,
         "replicas": counts_document(&rollout),
         "images": images::of(template(deployment)),
+        "target": pinned::target(&deployment.body),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pinned::samples;
+
+    #[test]
+    fn a_pin_is_a_state_of_its_own() {
+        let status = |deployment: &Deployment| row(deployment, jiff::Timestamp::UNIX_EPOCH)[2].clone();
+        assert_eq!(status(&samples::pinned()), "Pinned");
+        assert_eq!(status(&samples::missing()), "Blocked: PinTargetMissing");
+        assert_eq!(item(&samples::pinned())["target"]["revision"], 6);
+        let mut paused = samples::pinned();
+        paused.body["spec"]["paused"] = json!(true);
+        assert_eq!(status(&paused), "Paused");
+    }
+
+    #[test]
+    fn a_failure_has_the_words_of_the_column_status() {
+        let status = |deployment: &Deployment| row(deployment, jiff::Timestamp::UNIX_EPOCH)[2].clone();
+        assert_eq!(status(&samples::reverted()), "Reverted");
+        assert_eq!(item(&samples::reverted())["target"]["because"], "Reverted");
+        for reason in ["RolloutFailed", "NoGoodRevision"] {
+            let mut held = samples::held(reason);
+            assert_eq!(status(&held), format!("Blocked: {reason}"));
+            assert_eq!(item(&held)["phase"], "Failed");
+            held.body["status"]["blockers"] = json!([{"cause": "ImagePull"}]);
+            assert_eq!(status(&held), "Blocked: ImagePull");
+        }
+    }
 }

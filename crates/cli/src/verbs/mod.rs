@@ -1,5 +1,6 @@
 //! One verb each: read, decide, print or patch.
 
+mod diff;
 mod edit;
 mod get;
 mod history;
@@ -13,7 +14,7 @@ mod subject;
 mod undo;
 mod why;
 
-use crate::args::{Arguments, Connection, MoveVerb, RolloutVerb, Verb};
+use crate::args::{Arguments, Connection, MoveVerb, RevisionVerb, RolloutVerb, SpecVerb, Verb};
 use crate::code::Code;
 use crate::failure::Failure;
 use crate::{migrate, rolling_update};
@@ -28,11 +29,35 @@ pub(crate) async fn carry_out(arguments: &Arguments) -> Result<Code, Failure> {
         Verb::Why(arguments) => why::why(&open(connection, &arguments.target).await?, arguments).await,
         Verb::Plan(arguments) => plan::plan(connection, arguments).await,
         Verb::List(arguments) => list::list(connection, arguments).await,
+        Verb::Revision(verb) => revision(connection, verb).await,
         Verb::Move(verb) => take_over(connection, verb).await,
-        Verb::Scale(arguments) => edit::scale(&open(connection, &arguments.target).await?, arguments).await,
-        Verb::Set { field } => set::set(connection, field).await,
+        Verb::Spec(verb) => change(connection, verb).await,
         Verb::Pod(verb) => pod::carry_out(connection, verb).await,
         Verb::Own(verb) => own::carry_out(verb).await,
+    }
+}
+
+async fn change(connection: &Connection, verb: &SpecVerb) -> Result<Code, Failure> {
+    match verb {
+        SpecVerb::Scale(arguments) => {
+            edit::scale(&open(connection, &arguments.target).await?, arguments).await
+        }
+        SpecVerb::Set { field } => set::set(connection, field).await,
+    }
+}
+
+async fn revision(connection: &Connection, verb: &RevisionVerb) -> Result<Code, Failure> {
+    match verb {
+        RevisionVerb::Diff(arguments) => diff::diff(&open(connection, &arguments.target).await?).await,
+        RevisionVerb::Unpin(arguments) => {
+            edit::unpin(&open(connection, &arguments.target).await?, arguments).await
+        }
+        RevisionVerb::Retry(arguments) => {
+            edit::retry(&open(connection, &arguments.target).await?, arguments).await
+        }
+        RevisionVerb::Abort(arguments) => {
+            edit::abort(&open(connection, &arguments.target).await?, arguments).await
+        }
     }
 }
 

@@ -40,8 +40,8 @@ async fn image(connection: &Connection, arguments: &SetImageArguments) -> Result
     if operations.is_empty() {
         return edit::report(&subject.deployment, "has these images already", &arguments.output);
     }
-    edit::apply(&subject, &edits::json_patch(Value::from(operations))?, "image updated", &arguments.output)
-        .await
+    let patch = edits::json_patch(Value::from(operations))?;
+    edit::apply_to_template(&subject, &patch, "image updated", &arguments.output).await
 }
 
 async fn env(connection: &Connection, arguments: &SetEnvArguments) -> Result<Code, Failure> {
@@ -71,7 +71,7 @@ async fn env(connection: &Connection, arguments: &SetEnvArguments) -> Result<Cod
         return edit::report(deployment, "has these variables already", &arguments.output);
     }
     let patch = edits::unless_changed(&subject.deployment, operations)?;
-    edit::apply(&subject, &patch, "env updated", &arguments.output).await
+    edit::apply_to_template(&subject, &patch, "env updated", &arguments.output).await
 }
 
 async fn resources(connection: &Connection, arguments: &SetResourcesArguments) -> Result<Code, Failure> {
@@ -87,5 +87,5 @@ async fn resources(connection: &Connection, arguments: &SetResourcesArguments) -
         return edit::report(&subject.deployment, "has these resources already", &arguments.output);
     }
     let patch = edits::unless_changed(&subject.deployment, operations)?;
-    edit::apply(&subject, &patch, "resource requirements updated", &arguments.output).await
+    edit::apply_to_template(&subject, &patch, "resource requirements updated", &arguments.output).await
 }

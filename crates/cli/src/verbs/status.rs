@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::time::Duration;
 
-use api::ConditionStatus;
+use api::{ConditionStatus, Target};
 use futures::StreamExt as _;
 use kube::api::DynamicObject;
 use kube::runtime::watcher::{self, Event};
@@ -14,9 +14,11 @@ use serde_json::{Value, json};
 use crate::args::{Format, Goal, StatusArguments, limit};
 use crate::cluster::{Cluster, Deployment, body};
 use crate::code::Code;
+use crate::failed;
 use crate::failure::{Failure, explain};
 use crate::history::{Revision, revisions};
 use crate::output::{document, is_lively, print};
+use crate::pinned;
 use crate::reported;
 use crate::rollout::{self, Phase, Rollout};
 use crate::signs::{self, LOOK_AGAIN};
@@ -55,7 +57,18 @@ impl Stand {
     /// Reads it from the Deployment; asks for the ReplicaSets only where it seems to have failed, and for
     /// the controller only where it has not begun.
     async fn find(cluster: &Cluster, deployment: &Deployment, goal: Goal) -> Result<Self, Failure> {
-        let mut stand = Self::of(deployment, goal, None);
+        let mut stand = Self::of(deployment, goal, &[]);
+        if goal == Goal::Running
+            && stand.end == Some(Code::Failed)
+            && let Some(target) = by_pin(deployment)
+        {
+            let revisions = revisions(cluster.sets_of(deployment).await?);
+            stand = Self::towards_pin(deployment, &target, &revisions);
+            if stand.end.is_none() {
+                stand.message = reported::added_to(&stand.message, &deployment.body);
+            }
+            return Ok(stand);
+        }
         if stand.end.is_none()
             && let Some(words) = signs::words(cluster, deployment).await
         {
@@ -63,7 +76,7 @@ impl Stand {
         }
         if stand.end == Some(Code::Failed) {
             let revisions = revisions(cluster.sets_of(deployment).await?);
-            stand = Self::of(deployment, goal, revisions.first().map(Revision::set_name));
+            stand = Self::of(deployment, goal, &revisions);
         }
         if matches!(stand.end, None | Some(Code::Failed)) {
             stand.message = reported::added_to(&stand.message, &deployment.body);
@@ -71,9 +84,10 @@ impl Stand {
         Ok(stand)
     }
 
-    fn of(deployment: &Deployment, goal: Goal, newest: Option<&str>) -> Self {
-        let name = deployment.name();
-        let rollout = rollout::of_set(deployment.flavour, name, &deployment.body, newest);
+    fn of(deployment: &Deployment, goal: Goal, newest_first: &[Revision]) -> Self {
+        let newest = newest_first.first().map(Revision::set_name);
+        let rollout = rollout::of_set(deployment.flavour, deployment.name(), &deployment.body, newest);
+        let rollout = failed::retried(deployment, newest_first, rollout);
         if goal == Goal::Available {
             return Self::towards_availability(deployment, rollout);
         }
@@ -100,9 +114,42 @@ impl Stand {
             "Waiting for deployment \"{name}\" to be available: {} of {} replicas are available...",
             counts.available, counts.desired
         );
-        let end = (rollout.phase == Phase::Failed).then_some(Code::Failed);
-        Self { rollout, message, end }
+        // Pods of the revision that runs instead become available like any others.
+        let has_failed = rollout.phase == Phase::Failed && instead(deployment).is_none();
+        Self { rollout, message, end: has_failed.then_some(Code::Failed) }
     }
+
+    /// The declared revision does not run, and that is what was asked for.
+    fn towards_pin(deployment: &Deployment, target: &Target, all: &[Revision]) -> Self {
+        let name = deployment.name();
+        let mut rollout = rollout::of(deployment.flavour, name, &deployment.body);
+        let pods = pinned::pods(target, all.iter());
+        let replicas = all.iter().map(|revision| revision.status().replicas).sum();
+        let left = pinned::left(rollout.counts, &pods, replicas);
+        // The bar shows what is waited for.
+        rollout.counts.updated = pods.available;
+        let runs = target.revision.map_or_else(String::new, |number| format!(" {number}"));
+        match left {
+            Some(left) => {
+                let message = format!("Waiting for deployment \"{name}\" rollout to finish: {left}...");
+                Self { rollout, message, end: None }
+            }
+            None => {
+                let message = format!("deployment \"{name}\" runs the pinned revision{runs}");
+                Self { rollout, message, end: Some(Code::Done) }
+            }
+        }
+    }
+}
+
+/// What runs by a pin instead of the declared revision.
+fn by_pin(deployment: &Deployment) -> Option<Target> {
+    instead(deployment).filter(pinned::is_pinned)
+}
+
+/// What runs instead of the declared revision.
+fn instead(deployment: &Deployment) -> Option<Target> {
+    pinned::target(&deployment.body).filter(pinned::runs_another)
 }
 
 /// Waits for the end of a rollout, and says on the way how it goes.
@@ -269,4 +316,62 @@ fn bar(rollout: &Rollout) -> String {
     let all = usize::try_from(counts.desired.max(1)).unwrap_or(1);
     let full = (BAR * done.min(all)) / all;
     format!("[{}{}] {done}/{}", "■".repeat(full), "·".repeat(BAR - full), counts.desired)
+}
+
+#[cfg(test)]
+mod tests {
+    use plan::keys::RETRY;
+
+    use super::*;
+    use crate::pinned::samples;
+
+    #[test]
+    fn a_pin_is_a_failure_of_the_declared_revision_only() {
+        let deployment = samples::pinned();
+        assert_eq!(Stand::of(&deployment, Goal::Complete, &[]).end, Some(Code::Failed));
+        let mut waiting = deployment;
+        let available = Stand::of(&waiting, Goal::Available, &[]);
+        assert_eq!(available.end, None, "{}", available.message);
+        waiting.body["status"]["conditions"] = json!([{"type": "Available", "status": "True"}]);
+        assert_eq!(Stand::of(&waiting, Goal::Available, &[]).end, Some(Code::Done));
+        assert_eq!(Stand::of(&samples::missing(), Goal::Available, &[]).end, Some(Code::Failed));
+    }
+
+    #[test]
+    fn a_revert_is_a_failure_until_somebody_asks_for_a_retry() {
+        let (mut deployment, all) = (samples::reverted(), samples::revisions());
+        let stand = Stand::of(&deployment, Goal::Complete, &all);
+        assert_eq!(stand.end, Some(Code::Failed));
+        assert!(stand.message.ends_with(samples::REVERTED), "{}", stand.message);
+        assert_eq!(Stand::of(&deployment, Goal::Available, &all).end, None);
+        let held = samples::held("NoGoodRevision");
+        for goal in [Goal::Complete, Goal::Available] {
+            assert_eq!(Stand::of(&held, goal, &all).end, Some(Code::Failed), "{goal:?}");
+        }
+        deployment.body["metadata"]["annotations"] = json!({RETRY: "7/again"});
+        let stand = Stand::of(&deployment, Goal::Complete, &all);
+        assert_eq!(stand.end, None, "{}", stand.message);
+    }
+
+    #[test]
+    fn a_wait_for_a_pin_ends_when_all_pods_are_of_its_revision() {
+        let deployment = samples::pinned();
+        let target = by_pin(&deployment).unwrap_or_default();
+        let towards = |sizes: [i64; 2]| {
+            let [pinned, other] = sizes;
+            let all = revisions(vec![samples::set(6, pinned), samples::set(7, other)]);
+            Stand::towards_pin(&deployment, &target, &all)
+        };
+        for (sizes, words) in [
+            ([0, 3], "0 out of 3 pinned replicas have been created"),
+            ([3, 1], "1 other replicas are pending termination"),
+        ] {
+            let stand = towards(sizes);
+            assert_eq!(stand.end, None, "{}", stand.message);
+            assert!(stand.message.contains(words), "{}", stand.message);
+        }
+        let stand = towards([3, 0]);
+        assert_eq!(stand.end, Some(Code::Done), "{}", stand.message);
+        assert_eq!(stand.message, "deployment \"web\" runs the pinned revision 6");
+    }
 }

@@ -1,55 +1,141 @@
-//! `undo`: back to an earlier revision.
+//! `undo`: back to an earlier revision, by its template or by a pin.
 
 use api::{Rollback, RollbackResult};
 use kube::api::Patch;
+use plan::Flavour;
 use serde_json::Value;
 
-use crate::args::{DryRun, Goal, UndoArguments, limit};
+use crate::args::{DryRun, Goal, PinArguments, UndoArguments, limit};
 use crate::cluster::Deployment;
 use crate::code::Code;
 use crate::edits::{self, Undo};
 use crate::failure::Failure;
-use crate::history::{Revision, difference, find, revisions};
+use crate::history::{Revision, difference, revisions};
 use crate::output::print;
-use crate::rollout;
 use crate::verbs::status;
 use crate::verbs::subject::Subject;
+use crate::{gitops, pinned, rollout};
+
+/// How to go back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way<'a> {
+    /// The Deployment gets the template of the revision.
+    Template,
+    /// `spec.pin` names the revision: by request, or because this tool manages the template.
+    Pin(Option<&'a str>),
+}
 
 /// `undo`.
 pub(crate) async fn undo(subject: &Subject, arguments: &UndoArguments) -> Result<Code, Failure> {
     let Subject { cluster, deployment } = subject;
     let all = revisions(cluster.sets_of(deployment).await?);
-    let revision = find(&all, arguments.to_revision)?;
-    let name = deployment.full_name();
-    let patch = match edits::undo(deployment, revision)? {
+    let way = Way::of(deployment, &arguments.pin);
+    let (revision, change) = way.chosen(deployment, &all, arguments)?;
+    let patch = match change {
         Undo::Patch(patch) => patch,
-        Undo::Nothing => {
-            let number = revision.number;
-            print(&format!(
-                "{name} skipped rollback (current template already matches revision {number})\n"
-            ))?;
+        Undo::Nothing(words) => {
+            let (name, number) = (deployment.full_name(), revision.number);
+            print(&format!("{name} skipped rollback ({words} revision {number})\n"))?;
             return Ok(Code::Done);
         }
     };
     if arguments.dry_run != DryRun::None {
-        return show(subject, &all, revision, &patch, arguments.dry_run).await;
+        let planned = way.planned(revision.number);
+        let current = way.current(deployment, &all);
+        return show(subject, current, (revision, planned.as_str()), &patch, arguments.dry_run).await;
     }
     let before = deployment.status().rollback;
     let patched = cluster.patch(deployment, &patch, false).await?;
-    print(&format!("{name} rolled back\n"))?;
+    print(&way.done(deployment, revision.number))?;
     if !arguments.wait {
         return Ok(Code::Done);
     }
     let mut lines = status::Lines::new();
-    let code = status::wait(cluster, &patched, Goal::Complete, limit(arguments.timeout), &mut lines).await?;
+    let code = status::wait(cluster, &patched, way.goal(), limit(arguments.timeout), &mut lines).await?;
+    if way != Way::Template {
+        return Ok(code);
+    }
     refused(&cluster.read_again(&patched).await?, before).map_or(Ok(code), Err)
+}
+
+impl<'a> Way<'a> {
+    /// Where a tool puts its template back, the template is no way: only what the tool does not write stays.
+    fn of(deployment: &'a Deployment, wish: &PinArguments) -> Self {
+        if wish.pin {
+            return Self::Pin(None);
+        }
+        if wish.no_pin || deployment.flavour != Flavour::Rollwright {
+            return Self::Template;
+        }
+        gitops::manager(deployment).map_or(Self::Template, |tool| Self::Pin(Some(tool)))
+    }
+
+    /// The revision, and what to write.
+    fn chosen<'b>(
+        self,
+        deployment: &Deployment,
+        all: &'b [Revision],
+        arguments: &UndoArguments,
+    ) -> Result<(&'b Revision, Undo), Failure> {
+        let number = arguments.to_revision;
+        Ok(match self {
+            Self::Template => {
+                let revision = pinned::earlier(deployment, all, number)?;
+                (revision, edits::undo(deployment, revision)?)
+            }
+            Self::Pin(_) => {
+                let revision = pinned::wanted(deployment, all, number)?;
+                (revision, edits::pin(deployment, revision, &arguments.pin)?)
+            }
+        })
+    }
+
+    fn goal(self) -> Goal {
+        if self == Self::Template { Goal::Complete } else { Goal::Running }
+    }
+
+    /// What a dry run compares the revision with: the template that is declared, or the one that runs. As the server
+    /// stored it in its revision, so that its defaults are no differences; as the Deployment has it if the controller
+    /// has not seen that yet.
+    fn current<'b>(self, deployment: &'b Deployment, all: &'b [Revision]) -> &'b Value {
+        let is_known = rollout::is_observed(&deployment.body) || pinned::in_force(deployment).is_some();
+        let revision = if self == Self::Template { all.first() } else { pinned::running(deployment, all) };
+        match revision {
+            Some(revision) if is_known => &revision.template,
+            _ => deployment.body.pointer("/spec/template").unwrap_or(&Value::Null),
+        }
+    }
+
+    /// What would be done.
+    fn planned(self, number: i64) -> String {
+        match self {
+            Self::Template => format!("rolled back to revision {number}"),
+            Self::Pin(None) => format!("pinned to revision {number}"),
+            Self::Pin(Some(tool)) => {
+                format!("pinned to revision {number}, because {tool} manages its template")
+            }
+        }
+    }
+
+    /// What was done.
+    fn done(self, deployment: &Deployment, number: i64) -> String {
+        let (full, name) = (deployment.full_name(), deployment.name());
+        match self {
+            Self::Template => format!("{full} rolled back\n"),
+            Self::Pin(None) => format!("{full} pinned to revision {number}\n"),
+            Self::Pin(Some(tool)) => format!(
+                "{name} is managed by {tool}, so its template stays: pinned revision {number}; \
+                 kubectl rollwright unpin {name} runs the template again\n"
+            ),
+        }
+    }
 }
 
 /// What would change, and whether the server takes it.
 async fn show(
     subject: &Subject,
-    all: &[Revision],
-    revision: &Revision,
+    current: &Value,
+    (revision, planned): (&Revision, &str),
     patch: &Patch<Value>,
     dry_run: DryRun,
 ) -> Result<Code, Failure> {
@@ -59,22 +145,9 @@ async fn show(
         cluster.patch(deployment, patch, true).await?;
         place = "server dry run";
     }
-    let text = difference(current(deployment, all), &revision.template)?;
-    print(&format!(
-        "{text}{} rolled back to revision {} ({place})\n",
-        deployment.full_name(),
-        revision.number
-    ))?;
+    let text = difference(current, &revision.template)?;
+    print(&format!("{text}{} {planned} ({place})\n", deployment.full_name()))?;
     Ok(Code::Done)
-}
-
-/// The template that runs now: as the server stored it in the newest revision, so that its defaults
-/// are no differences; as the Deployment has it if the controller has not seen that yet.
-fn current<'a>(deployment: &'a Deployment, all: &'a [Revision]) -> &'a Value {
-    match all.first() {
-        Some(newest) if rollout::is_observed(&deployment.body) => &newest.template,
-        _ => deployment.body.pointer("/spec/template").unwrap_or(&Value::Null),
-    }
 }
 
 /// What came of the request on our kind, if it was not carried out.
@@ -92,4 +165,95 @@ fn refused(deployment: &Deployment, before: Option<Rollback>) -> Option<Failure>
             Failure::Rollout(text)
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+    use serde_json::json;
+
+    use super::*;
+    use crate::args::{RolloutVerb, Verb};
+    use crate::pinned::samples;
+
+    fn managed_by(manager: &str) -> Deployment {
+        let mut deployment = samples::pinned();
+        deployment.body["metadata"]["managedFields"] =
+            json!([{"manager": manager, "fieldsV1": {"f:spec": {"f:template": {}}}}]);
+        deployment
+    }
+
+    #[test]
+    fn a_template_that_a_tool_puts_back_stays() {
+        let (git, person) = (managed_by("argocd-controller"), managed_by("kubectl"));
+        let apps = Deployment { flavour: Flavour::AppsV1, ..git.clone() };
+        let (none, pin) = (PinArguments::default(), PinArguments { pin: true, ..PinArguments::default() });
+        let no_pin = PinArguments { no_pin: true, ..PinArguments::default() };
+        assert_eq!(Way::of(&git, &none), Way::Pin(Some("argocd-controller")));
+        assert_eq!(Way::of(&git, &no_pin), Way::Template);
+        assert_eq!(Way::of(&git, &pin), Way::Pin(None));
+        assert_eq!(Way::of(&person, &none), Way::Template);
+        assert_eq!(Way::of(&person, &pin), Way::Pin(None));
+        assert_eq!(Way::of(&apps, &none), Way::Template);
+        assert_eq!(
+            Way::of(&git, &none).done(&git, 6),
+            "web is managed by argocd-controller, so its template stays: pinned revision 6; \
+             kubectl rollwright unpin web runs the template again\n"
+        );
+        assert_eq!(Way::Pin(None).planned(6), "pinned to revision 6");
+        assert_eq!(Way::Pin(None).goal(), Goal::Running);
+    }
+
+    #[test]
+    fn a_difference_begins_with_what_runs() {
+        let (mut deployment, all) = (samples::pinned(), samples::revisions());
+        let image = |way: Way<'_>, deployment: &Deployment| {
+            way.current(deployment, &all)["spec"]["containers"][0]["image"].clone()
+        };
+        let pin = Way::Pin(None);
+        assert_eq!(image(pin, &deployment), "app:6");
+        assert_eq!(image(pin, &samples::missing()), "app:7");
+        deployment.body["spec"]["pin"] = json!(null);
+        deployment.body["status"]["target"] = json!(null);
+        assert_eq!(image(pin, &deployment), "app:7");
+        assert_eq!(image(pin, &samples::reverted()), "app:6");
+        assert_eq!(image(Way::Template, &samples::reverted()), "app:7", "the template is what it changes");
+    }
+
+    fn arguments(words: &str) -> UndoArguments {
+        let line = format!("kubectl-rollwright undo web{words}");
+        let arguments = crate::Arguments::try_parse_from(line.split(' ')).unwrap();
+        match arguments.verb {
+            Verb::Rollout(RolloutVerb::Undo(arguments)) => arguments,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The revision, and what is sent.
+    fn chosen(deployment: &Deployment, words: &str) -> (i64, Value) {
+        let (all, arguments) = (samples::revisions(), arguments(words));
+        let way = Way::of(deployment, &arguments.pin);
+        match way.chosen(deployment, &all, &arguments) {
+            Ok((revision, Undo::Patch(Patch::Merge(patch)))) => (revision.number, patch),
+            other => panic!("{:?}", other.err().map(|error| error.to_string())),
+        }
+    }
+
+    #[test]
+    fn after_a_revert_what_runs_takes_the_place_of_what_failed() {
+        let reverted = samples::reverted();
+        let template = |number: i64| (number, json!({"spec": {"rollbackTo": {"revision": number}}}));
+        assert_eq!(chosen(&reverted, ""), template(6));
+        assert_eq!(chosen(&reverted, " --to-revision=5"), template(5));
+        let (number, patch) = chosen(&reverted, " --pin");
+        assert_eq!((number, &patch["spec"]["pin"]["hash"]), (6, &json!("h6")));
+        let (number, patch) = chosen(&reverted, " --pin --to-revision=7");
+        assert_eq!((number, &patch["spec"]["pin"]["hash"]), (7, &json!("h7")));
+        let mut managed = managed_by("argocd-controller");
+        managed.body["spec"] = reverted.body["spec"].clone();
+        managed.body["status"] = reverted.body["status"].clone();
+        let (number, patch) = chosen(&managed, "");
+        assert_eq!((number, &patch["spec"]["pin"]["hash"]), (6, &json!("h6")));
+        assert_eq!(chosen(&samples::held("RolloutFailed"), ""), template(6));
+    }
 }

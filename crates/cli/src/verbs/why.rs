@@ -14,6 +14,7 @@ use crate::diagnosis::{Diagnosis, Facts, Unread, Verdict, diagnose};
 use crate::failure::Failure;
 use crate::history::{Revision, revisions};
 use crate::output::{clean, document, print};
+use crate::pinned;
 use crate::projection;
 use crate::rollout;
 use crate::signs::{self, PATIENCE};
@@ -67,8 +68,8 @@ async fn look(subject: &Subject, deployment: &Deployment) -> Result<Diagnosis, F
     let mut unread = Unread { pods: read.is_none(), ..Unread::default() };
     let pods = read.unwrap_or_default();
     let all = revisions(owned);
-    let newest = all.first().map(Revision::uid);
-    let is_new = |pod: &&Value| newest.is_some() && controller_of(pod) == newest;
+    let running = pinned::running(deployment, &all).map(Revision::uid);
+    let is_new = |pod: &&Value| running.is_some() && controller_of(pod) == running;
     let new_pods: Vec<Value> = pods.iter().filter(is_new).cloned().collect();
     let now = jiff::Timestamp::now();
     let time = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();

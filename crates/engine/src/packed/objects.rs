@@ -5,9 +5,10 @@ use plan::intstr::IntOrPercent;
 use plan::selector::{LabelSelector, Requirement};
 use plan::template::Fingerprint;
 use plan::{
-    Author, Authors, Blocker, CollisionRecord, Condition, End, HistoryHead, Ours, Outcome, Outline,
-    RecentRollback, Record, ReplicaSet, RollbackRecord, Scaler, SetFailure, SetStatus, Status, Strategy,
-    TemplateSummary, Trigger, Workload,
+    Author, Authors, BakeRecord, Blocker, CollisionRecord, Condition, End, FailureAction, FailurePolicy,
+    FallbackRecord, HistoryHead, Marks, Ours, Outcome, Outline, Pin, RecentRollback, Record, ReplicaSet,
+    RollbackRecord, Scaler, SetFailure, SetStatus, Status, Strategy, TargetRecord, TemplateSummary, Trigger,
+    Workload,
 };
 
 use super::codec::{Pack, Reader};
@@ -48,6 +49,8 @@ packed!(Workload {
     progress_deadline_seconds,
     paused,
     rollback_to,
+    pin,
+    failure_policy,
     unknown_field,
     authors,
     template,
@@ -83,10 +86,26 @@ packed!(Ours {
     images,
     rollback,
     collisions,
+    target,
+    fallback,
+    bake,
+    marks,
     blockers,
     rollout,
     history,
 });
+
+packed!(TargetRecord { revision, hash, because, declared_revision });
+
+packed!(FallbackRecord { revision, hash });
+
+packed!(BakeRecord { revision, since });
+
+packed!(Marks { revision, replicas, updated, ready, available });
+
+packed!(FailurePolicy { action, deadline, stuck_seconds, min_pods, bake_seconds });
+
+packed!(Pin { hash, while_template, reason });
 
 packed!(Blocker { cause, container, reason, pods, of, message, since });
 
@@ -96,7 +115,7 @@ packed!(RollbackRecord { requested, revision, result, message, time, author, rec
 
 packed!(RecentRollback { time, from, to });
 
-packed!(Authors { template, rollback, replicas });
+packed!(Authors { template, rollback, replicas, pin });
 
 packed!(Author { manager, operation, user });
 
@@ -182,6 +201,7 @@ macro_rules! packed_word {
 
 packed_word!(Trigger, TemplateChanged);
 packed_word!(Outcome, Superseded);
+packed_word!(FailureAction, Stay);
 
 impl Pack for IntOrPercent {
     fn pack(&self, out: &mut Vec<u8>) {

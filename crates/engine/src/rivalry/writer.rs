@@ -112,12 +112,14 @@ struct Spec {
     rollback: Option<IgnoredAny>,
     #[serde(rename = "f:replicas")]
     replicas: Option<IgnoredAny>,
+    #[serde(rename = "f:pin")]
+    pin: Option<IgnoredAny>,
 }
 
 impl Managed {
     fn owner(&self) -> Option<Value> {
         let spec = self.fields.as_ref()?.spec.as_ref()?;
-        let owned = [spec.template, spec.rollback, spec.replicas];
+        let owned = [spec.template, spec.rollback, spec.replicas, spec.pin];
         let fields = api::authors::FIELDS.into_iter().zip(owned).filter(|(_, owned)| owned.is_some());
         let fields: Map<String, Value> = fields.map(|(name, _)| (name.to_owned(), json!({}))).collect();
         (!fields.is_empty()).then(|| {

@@ -14,6 +14,9 @@ fn aim() -> Aim {
         gate: Gate::Open,
         manner: Manner::Rolling,
         because: Because::RollingOut,
+        bad: Vec::new(),
+        spare: None,
+        divergence: None,
         deviation: None,
     }
 }

@@ -91,6 +91,7 @@ pub(crate) fn story() -> impl Strategy<Value = Story> {
             authors: Authors {
                 template,
                 rollback,
+                pin: None,
                 replicas: scaler.map(|it| Scaler {
                     manager: it.manager,
                     subresource: "scale".to_owned(),

@@ -5,9 +5,11 @@
 mod bounds;
 mod chronicle;
 mod creating;
+mod failing;
 mod finding;
 mod kstatus;
 mod newer;
+mod pinning;
 mod queueing;
 mod recreating;
 mod reporting;

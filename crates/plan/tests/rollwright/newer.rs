@@ -39,7 +39,7 @@ fn nothing_moves_for_a_field_or_a_memory_that_is_newer() {
     not_created.observed.workload.annotations.insert("note".to_owned(), "new".to_owned());
     for world in [
         with_newer_field(half_way()),
-        with_memory(half_way(), r#"{"version":1}"#),
+        with_memory(half_way(), r#"{"version":2}"#),
         with_memory(half_way(), r#"{"version":9,"verdict":"Good"}"#),
         paused_and_asked,
         not_created,
@@ -85,7 +85,7 @@ fn sizes_follow_r() {
 
 #[test]
 fn memory_that_cannot_be_read_counts_as_absent() {
-    for garbage in ["", "{", "null", "[]", "7", r#"{"version":"2"}"#, r#"{"version":-1}"#, r#"{"version":0}"#]
+    for garbage in ["", "{", "null", "[]", "7", r#"{"version":"2"}"#, r#"{"version":-1}"#, r#"{"version":1}"#]
     {
         let plan = with_memory(half_way(), garbage).plan();
         assert!(!moves(&plan).is_empty(), "{garbage:?}");

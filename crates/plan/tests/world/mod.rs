@@ -93,6 +93,8 @@ pub(crate) fn world(flavour: Flavour) -> World {
         progress_deadline_seconds: None,
         paused: false,
         rollback_to: None,
+        pin: None,
+        failure_policy: None,
         unknown_field: None,
         authors: Authors::default(),
         template: summary(flavour, &template),

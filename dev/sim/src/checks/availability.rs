@@ -38,7 +38,7 @@ pub(super) fn waits_for_status(write: &Accepted<'_>) -> Verdict {
     if !is_cut || view.is_scaling() || !view.is_rolling() {
         return Ok(());
     }
-    let new = view.new_set().map(|new| new.set.uid.as_str());
+    let new = view.running_set().map(|new| new.set.uid.as_str());
     let olds =
         || view.owned().map(|old| &old.set).filter(|set| set.size > 0 && Some(set.uid.as_str()) != new);
     if olds().any(|set| set.status.available < set.size) {
@@ -57,7 +57,7 @@ pub(super) fn waits_for_status(write: &Accepted<'_>) -> Verdict {
 pub(super) fn new_set_stays(write: &Accepted<'_>) -> Verdict {
     let Some(Action::UpdateReplicaSet(update)) = write.action() else { return Ok(()) };
     let view = write.view();
-    let is_new = view.new_set().is_some_and(|new| new.set.uid == update.target.uid);
+    let is_new = view.running_set().is_some_and(|new| new.set.uid == update.target.uid);
     if !is_new || update.size_to >= update.size_from || view.is_scaling() {
         return Ok(());
     }

@@ -1,7 +1,7 @@
 //! RV-1 and HC-1: revisions grow, and only idle old sets are deleted.
 
 use plan::Action;
-use plan::keys::REVISION;
+use plan::keys::{HASH_LABEL, REVISION};
 use world::Resource;
 
 use crate::checks::{Accepted, Verdict};
@@ -48,8 +48,14 @@ pub(super) fn lowest_first(write: &Accepted<'_>) -> Verdict {
         let is_counted = status.observed_generation >= set.generation && status.replicas == 0;
         let is_idle = set.size == 0 && other.size == 0 && is_counted && !set.deleting && !other.is_written;
         let is_wanted = view.workload.rollback_to.is_some_and(|wanted| Some(wanted) == number(set));
+        let pin = view.workload.pin.as_ref();
+        let hash = set.labels.get(HASH_LABEL);
+        let fallback = view.workload.status.ours.fallback.as_ref();
+        let is_pinned = pin.is_some_and(|pin| hash == Some(&pin.hash))
+            || fallback.is_some_and(|fallback| hash == Some(&fallback.hash));
         is_idle
             && !is_wanted
+            && !is_pinned
             && Some(set.uid.as_str()) != new
             && number(set).is_some_and(|number| number < gone)
     });
@@ -69,6 +75,17 @@ pub(super) fn only_idle_sets(write: &Accepted<'_>) -> Verdict {
     }
     if set.status_number("observedGeneration").unwrap_or(0) < set.generation() {
         return Err(format!("{name} was deleted before its controller had counted"));
+    }
+    let workload = &write.view().workload;
+    let is_now =
+        workload.status.observed_generation == workload.generation && workload.failure_policy.is_some();
+    let fallback = workload.status.ours.fallback.as_ref().filter(|_| is_now);
+    if fallback.is_some_and(|fallback| set.label(HASH_LABEL) == Some(fallback.hash.as_str())) {
+        return Err(format!("FP-9: {name} was deleted, and it is the fallback"));
+    }
+    let pin = workload.pin.as_ref();
+    if pin.is_some_and(|pin| set.label(HASH_LABEL) == Some(pin.hash.as_str())) {
+        return Err(format!("FP-9: {name} was deleted, and it is pinned"));
     }
     let is_new = write.view().new_set().is_some_and(|new| new.set.uid == *uid);
     if is_new {

@@ -42,7 +42,11 @@ pub(super) fn is_true(write: &Accepted<'_>) -> Verdict {
         "Current" => {
             let replicas = view.workload.replicas;
             let pods: i64 = view.owned().map(|set| set.set.status.replicas).sum();
-            let new = view.new_set().map(|set| &set.set.status);
+            let new = view.new_set();
+            if new.map(|new| &new.set.uid) != view.running_set().map(|running| &running.set.uid) {
+                return Err("done, and another revision runs than the declared one".to_owned());
+            }
+            let new = new.map(|set| &set.set.status);
             let (made, available) = new.map_or((0, 0), |status| (status.replicas, status.available));
             if [pods, made, available].iter().any(|count| *count != replicas) {
                 return Err(format!(
@@ -50,7 +54,7 @@ pub(super) fn is_true(write: &Accepted<'_>) -> Verdict {
                 ));
             }
         }
-        "Failed" if view.is_created => {
+        "Failed" if view.is_created && view.workload.pin_in_force().is_none() => {
             let deadline = after.status.get("conditions").map(ToString::to_string);
             return Err(format!("failed in the pass that began the rollout: {deadline:?}"));
         }

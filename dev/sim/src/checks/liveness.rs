@@ -4,34 +4,59 @@ use plan::keys::REVISION;
 
 use crate::checks::Verdict;
 use crate::truth::Truth;
+use crate::verdict::{Running, running};
 
 /// One active set, the new one, of the right size; all pods available; and the status says so.
 pub(crate) fn converged(truth: &Truth) -> Verdict {
     let Some(workload) = truth.workload.as_deref() else { return Err("there is no Deployment".to_owned()) };
     let Some(new) = truth.new_set() else { return Err("there is no new set".to_owned()) };
+    let running = match running(workload, truth.owned().map(|truth| &*truth.set), &new.set) {
+        Running::Missing => return target_is_told(workload, Some("PinTargetMissing")),
+        Running::Held => return failure_is_told(workload),
+        Running::Set(set) => truth.sets.get(&set.uid).unwrap_or(new),
+    };
+    let is_new = running.set.uid == new.set.uid;
+    let because = if workload.pin_in_force().is_some() { "Pinned" } else { "Reverted" };
+    target_is_told(workload, (!is_new).then_some(because))?;
     let replicas = workload.replicas;
-    if new.set.size != replicas || truth.total() != replicas {
+    if running.set.size != replicas || truth.total() != replicas {
         return Err(format!(
-            "new set {} of size {}, {} in all, {replicas} wanted",
-            new.set.name,
-            new.set.size,
+            "{} of size {} runs, {} in all, {replicas} wanted",
+            running.set.name,
+            running.set.size,
             truth.total()
         ));
     }
-    if truth.available() != replicas || new.available != replicas {
-        return Err(format!("{} pods available, {} of the new set", truth.available(), new.available));
+    if truth.available() != replicas || running.available != replicas {
+        return Err(format!("{} pods available, {} of what runs", truth.available(), running.available));
     }
     let status = &workload.status;
     if status.observed_generation != workload.generation {
         return Err(format!("observedGeneration {} of {}", status.observed_generation, workload.generation));
     }
-    let counters =
-        [status.replicas, status.updated_replicas, status.ready_replicas, status.available_replicas];
+    let updated = if is_new { replicas } else { 0 };
+    if status.updated_replicas != updated {
+        return Err(format!("{} updated pods of {updated}", status.updated_replicas));
+    }
+    let counters = [status.replicas, status.ready_replicas, status.available_replicas];
     if counters.iter().any(|count| *count != replicas) || status.unavailable_replicas != 0 {
         return Err(format!("counters {counters:?}, unavailable {}", status.unavailable_replicas));
     }
     annotations_are_copied(workload, &new.set)?;
     revision_is_highest(truth)
+}
+
+/// FP-6: somebody has to act, and the status says so, unless it is paused anyway.
+fn failure_is_told(workload: &plan::Workload) -> Verdict {
+    let stalled = workload.status.condition("Stalled").map(|it| it.reason.as_str());
+    let is_told = workload.paused || matches!(stalled, Some("RolloutFailed" | "NoGoodRevision"));
+    if is_told { Ok(()) } else { Err(format!("a failure is held, and Stalled is {stalled:?}")) }
+}
+
+/// FP-12: the status says what runs, if that is not the declared set.
+fn target_is_told(workload: &plan::Workload, because: Option<&str>) -> Verdict {
+    let told = workload.status.ours.target.as_ref().map(|target| target.because.as_str());
+    if told == because { Ok(()) } else { Err(format!("status.target {told:?}, and {because:?} is true")) }
 }
 
 /// S4.13: the new set has the annotations of the Deployment.

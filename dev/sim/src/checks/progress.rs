@@ -27,12 +27,16 @@ pub(super) fn starts_anew(write: &Accepted<'_>) -> Verdict {
     Ok(())
 }
 
-/// In a rollout, no old set gets pods.
+/// In a rollout, no old set gets pods; on the way back, not even with another size (FP-10).
 pub(super) fn old_sets_shrink(write: &Accepted<'_>) -> Verdict {
     let Some(Action::UpdateReplicaSet(update)) = write.action() else { return Ok(()) };
     let view = write.view();
-    let is_new = view.new_set().is_some_and(|new| new.set.uid == update.target.uid);
-    if update.size_to > update.size_from && !is_new && !view.is_scaling() {
+    let is_new = view.running_set().is_some_and(|new| new.set.uid == update.target.uid);
+    if update.size_to > update.size_from
+        && !is_new
+        && !view.is_held()
+        && (!view.is_scaling() || view.is_reverted())
+    {
         return Err(format!(
             "old set {} from {} to {}",
             update.target.name, update.size_from, update.size_to

@@ -23,7 +23,10 @@ pub(super) fn no_overlap(write: &Accepted<'_>) -> Verdict {
         return Ok(());
     }
     let Some(grown) = grown(write) else { return Ok(()) };
-    let mut olds = view.owned().filter(|set| Some(set.set.uid.as_str()) != grown).peekable();
+    // One that this reconcile made without pods is no old one.
+    let is_made = |set: &crate::view::SetView| set.is_written && set.set.size == 0;
+    let others = view.owned().filter(|set| Some(set.set.uid.as_str()) != grown);
+    let mut olds = others.filter(|set| !is_made(set)).peekable();
     if olds.peek().is_none() {
         return Ok(());
     }

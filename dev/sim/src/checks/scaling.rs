@@ -9,6 +9,10 @@ pub(super) fn shares(view: &View) -> Verdict {
     if !view.is_scaling() || !view.is_rolling() || view.is_rolled_back || view.is_saturated() {
         return Ok(());
     }
+    // FP-10: the way back follows R by itself, and no failed set grows.
+    if view.is_reverted() || view.is_held() {
+        return Ok(());
+    }
     if view.workload.deleting || (view.workload.rollback_to.is_some() && !view.workload.paused) {
         return Ok(());
     }

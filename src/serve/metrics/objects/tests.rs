@@ -79,6 +79,23 @@ fn a_condition_has_a_series_for_each_status_it_could_have() {
 }
 
 #[test]
+fn a_deployment_has_a_series_while_another_revision_runs() {
+    let target = |because: &str| json!({"revision": 6, "because": because, "declaredRevision": 7});
+    let lines = |target: &Value| -> Vec<String> {
+        let text = shown(&json!({"target": target}));
+        let found = text.lines().filter(|line| line.starts_with("rollwright_deployment_diverged{"));
+        found.map(str::to_owned).collect()
+    };
+    for because in ["Pinned", "PinTargetMissing", "Reverted"] {
+        let series = format!("rollwright_deployment_diverged{{{WEB},because=\"{because}\"}} 1");
+        assert_eq!(lines(&target(because)), [series]);
+    }
+    for other in [Value::Null, json!({}), json!("garbage"), target("not a \"word\"\n")] {
+        assert!(lines(&other).is_empty(), "{other}");
+    }
+}
+
+#[test]
 fn a_cause_has_one_series_and_no_words_of_a_container() {
     let blocker = |cause: &str, container: &str| json!({"cause": cause, "container": container, "pods": 2, "of": 4, "message": "password=hunter2"});
     let blockers = [

@@ -1,0 +1,176 @@
+//! A declared revision that failed: an earlier one runs, or nothing is rolled out before somebody acts (FP-6).
+
+use api::Target;
+use plan::Outcome;
+
+use super::{Diagnosis, Facts, Verdict, on_the_way, refused_pod, rollwright, unready};
+use crate::failed;
+use crate::output::clean;
+use crate::pinned;
+use crate::rollout;
+
+/// Somebody asked to retry it, and the operator still reports the failure.
+pub(super) fn retried(facts: &Facts<'_>) -> Option<Diagnosis> {
+    let deployment = facts.deployment;
+    let is_waiting = !deployment.is_paused() && failed::is_retry_due(deployment, facts.revisions);
+    is_waiting.then(|| Diagnosis {
+        verdict: Verdict::Waiting,
+        cause: "NotObserved".into(),
+        text: "The operator has not observed the request to retry the declared revision yet.".to_owned(),
+        next: Some(rollwright(facts, "status")),
+    })
+}
+
+/// An earlier revision runs.
+pub(super) fn reverted(facts: &Facts<'_>, target: Target) -> Diagnosis {
+    let more = format!("{}{}", record(facts, &target), on_the_way(facts));
+    let diff = rollwright(facts, "diff");
+    Diagnosis {
+        verdict: Verdict::Blocked,
+        cause: clean(pinned::because(&target)).into(),
+        text: format!(
+            "{}.{more} To see how the two revisions differ: `{diff}`.",
+            pinned::sentence(&facts.deployment.spec(), target)
+        ),
+        next: Some(rollwright(facts, "retry")),
+    }
+}
+
+/// Why it failed, as the history has it, after a blank; empty if somebody gave it up.
+fn record(facts: &Facts<'_>, target: &Target) -> String {
+    let status = facts.deployment.status();
+    let has_failed = |outcome: Option<&str>| outcome == Some(Outcome::Failed.as_str());
+    let mut newest_first = status.history.iter().flatten();
+    let found = newest_first.find(|rollout| rollout.revision == target.declared_revision);
+    let Some(rollout) = found.filter(|rollout| has_failed(rollout.outcome.as_deref())) else {
+        return String::new();
+    };
+    let (reason, message) = (rollout.reason.as_deref(), rollout.message.as_deref());
+    match (target.declared_revision, reason.or(message)) {
+        (Some(number), Some(why)) => {
+            let message = message.filter(|message| *message != why);
+            let message = message.map_or_else(String::new, |message| format!(": {message}"));
+            clean(&format!(" Revision {number} failed with {why}{}.", message.trim_end_matches('.')))
+        }
+        _ => String::new(),
+    }
+}
+
+/// Nothing is rolled out before somebody acts.
+pub(super) fn held(facts: &Facts<'_>) -> Option<Diagnosis> {
+    let deployment = facts.deployment;
+    let held = failed::held(&deployment.status());
+    let (cause, words) = held.filter(|_| rollout::is_observed(&deployment.body))?;
+    let lack = refused_pod(facts).or_else(|| unready(facts));
+    let lack = lack.map_or_else(String::new, |found| format!(" {}", found.text));
+    Some(Diagnosis {
+        verdict: Verdict::Blocked,
+        cause: cause.into(),
+        text: format!("{words}.{lack}"),
+        next: Some(rollwright(facts, "retry")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use plan::Why;
+    use plan::keys::RETRY;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::cluster::Deployment;
+    use crate::diagnosis::{Unread, diagnose};
+    use crate::pinned::samples;
+
+    const NEXT: &str = "kubectl rollwright retry deployment.rollwright.dev/web -n shop";
+
+    fn diagnosed(deployment: &Deployment, why: Why, new_pods: &[Value]) -> Diagnosis {
+        diagnose(&Facts {
+            deployment,
+            revisions: &samples::revisions(),
+            new_pods,
+            overdue: &[],
+            events: &[],
+            unread: Unread::default(),
+            budgets: &[],
+            unobserved: None,
+            why: Ok(why),
+        })
+    }
+
+    fn instead(why: Why) -> Why {
+        Why::Instead { why: Box::new(why), words: "revision 6 runs".to_owned() }
+    }
+
+    /// A pod that cannot pull its image.
+    fn pod(set: &str, image: &str) -> Value {
+        let waiting = json!({"reason": "ImagePullBackOff", "message": "not found"});
+        let container = json!({"name": "app", "image": image, "state": {"waiting": waiting}});
+        json!({
+            "metadata": {"name": format!("{set}-x"), "namespace": "shop", "uid": "p"},
+            "status": {"phase": "Pending", "containerStatuses": [container]},
+        })
+    }
+
+    #[track_caller]
+    fn is_blocked(diagnosis: &Diagnosis, cause: &str, begins: &str) {
+        assert_eq!((diagnosis.verdict, &*diagnosis.cause), (Verdict::Blocked, cause), "{diagnosis:?}");
+        assert!(diagnosis.text.starts_with(begins), "{diagnosis:?}");
+        assert_eq!(diagnosis.next.as_deref(), Some(NEXT));
+    }
+
+    #[test]
+    fn a_revert_names_both_revisions_and_the_commands() {
+        let words = format!("{}. ", samples::REVERTED);
+        let found = diagnosed(&samples::reverted(), instead(Why::Converged), &[]);
+        is_blocked(&found, "Reverted", &words);
+        let diff = "kubectl rollwright diff deployment.rollwright.dev/web -n shop";
+        assert_eq!(found.text, format!("{words}To see how the two revisions differ: `{diff}`."));
+        let found = diagnosed(&samples::reverted(), instead(Why::Stepping), &[pod("web-h6", "app:6")]);
+        is_blocked(&found, "Reverted", &format!("{words}1 pod of web-h6 cannot pull the image app:6"));
+        let mut paused = samples::reverted();
+        paused.body["spec"]["paused"] = json!(true);
+        let found = diagnosed(&paused, Why::Paused, &[]);
+        assert_eq!((found.verdict, &*found.cause), (Verdict::Paused, "Paused"), "{found:?}");
+    }
+
+    #[test]
+    fn the_history_shows_why_it_failed() {
+        let mut deployment = samples::reverted();
+        deployment.body["status"]["history"] = json!([
+            {"id": 10, "revision": 6, "outcome": "Succeeded"},
+            {"id": 9, "revision": 7, "outcome": "Failed", "reason": "ImagePull",
+             "message": "1 of 3 pods cannot pull the image app:7"},
+        ]);
+        let found = diagnosed(&deployment, instead(Why::Converged), &[]);
+        let why = " Revision 7 failed with ImagePull: 1 of 3 pods cannot pull the image app:7. To see";
+        assert!(found.text.contains(why), "{}", found.text);
+        // Somebody gave it up.
+        deployment.body["status"]["history"][1]["outcome"] = json!("Cancelled");
+        let found = diagnosed(&deployment, instead(Why::Converged), &[]);
+        assert!(!found.text.contains("failed with"), "{}", found.text);
+    }
+
+    #[test]
+    fn what_waits_for_somebody_shows_what_its_pods_lack() {
+        let blocked = || Why::Blocked(samples::HELD.to_owned());
+        for reason in ["RolloutFailed", "NoGoodRevision"] {
+            let held = samples::held(reason);
+            let found = diagnosed(&held, blocked(), &[]);
+            is_blocked(&found, reason, samples::HELD);
+            assert!(found.text.ends_with("`kubectl rollwright retry web`."), "{}", found.text);
+            let found = diagnosed(&held, blocked(), &[pod("web-h7", "app:7")]);
+            is_blocked(&found, reason, samples::HELD);
+            assert!(found.text.contains("`. 1 pod of web-h7 cannot pull the image app:7"), "{}", found.text);
+        }
+    }
+
+    #[test]
+    fn a_request_to_retry_is_waited_for() {
+        for mut deployment in [samples::reverted(), samples::held("RolloutFailed")] {
+            deployment.body["metadata"]["annotations"] = json!({RETRY: "7/again"});
+            let found = diagnosed(&deployment, Why::Stepping, &[]);
+            assert_eq!((found.verdict, &*found.cause), (Verdict::Waiting, "NotObserved"), "{found:?}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The way back of a Deployment that is pinned.
+
+use super::*;
+
+/// Migrated to our kind, and pinned to its second revision.
+fn facts_of_pin() -> Facts {
+    let mut facts = facts();
+    run(&mut facts, usize::MAX);
+    let mut facts = reversed(facts);
+    let source = facts.source.as_mut().expect("ours");
+    source.body["spec"]["pin"] = json!({"hash": "h2"});
+    for (set, size) in facts.sets.iter_mut().zip([0, 3, 0]) {
+        set["spec"]["replicas"] = json!(size);
+        set["status"]["replicas"] = json!(size);
+    }
+    facts
+}
+
+fn neighbours() -> Neighbours {
+    Neighbours { is_served: true, ..Neighbours::default() }
+}
+
+#[test]
+fn the_declared_revision_is_not_rolled_out_without_consent() {
+    let mut facts = facts_of_pin();
+    let found = problems(&facts, &neighbours());
+    assert_eq!(found.len(), 1, "{found:#?}");
+    assert!(found[0].contains("spec.pin names (pod-template-hash h2)"), "{found:?}");
+    assert!(found[0].contains("apps/v1 has no pin") && found[0].contains("--accept-declared"), "{found:?}");
+    assert!(matches!(next(&facts), Next::Stuck(reason) if reason == found[0]));
+    facts.accepts_declared = true;
+    assert_eq!(problems(&facts, &neighbours()), Vec::<String>::new());
+}
+
+#[test]
+fn with_consent_the_pin_goes_first_and_no_copy_has_it() {
+    let mut facts = Facts { accepts_declared: true, ..facts_of_pin() };
+    let lines = preview(facts.clone()).expect("a way");
+    assert_eq!(
+        lines[..2],
+        [
+            "remove spec.pin from deployment.rollwright.dev/web, so that its declared revision rolls out",
+            "create deployment.apps/web, paused",
+        ]
+    );
+    let Next::Write(write) = next(&facts) else { panic!("{:?}", next(&facts)) };
+    apply(&mut facts, &write).expect("a write");
+    run(&mut facts, usize::MAX);
+    let target = facts.target.as_ref().expect("of apps/v1");
+    assert_eq!(target.body["spec"]["template"], template("app:v3"));
+    assert_eq!(target.body["spec"].get("pin"), None);
+}
+
+#[test]
+fn a_pin_of_the_declared_revision_is_only_named() {
+    let mut facts = facts_of_pin();
+    facts.source.as_mut().expect("ours").body["spec"]["pin"]["hash"] = json!("h3");
+    for (set, size) in facts.sets.iter_mut().zip([0, 0, 3]) {
+        set["spec"]["replicas"] = json!(size);
+        set["status"]["replicas"] = json!(size);
+    }
+    assert_eq!(problems(&facts, &neighbours()), Vec::<String>::new());
+    let found = warnings(&facts, &neighbours());
+    assert!(found.iter().any(|line| line.contains("is left out, since apps/v1 has no pin")), "{found:?}");
+}

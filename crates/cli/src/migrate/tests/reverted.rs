@@ -1,0 +1,94 @@
+//! The way back of a Deployment whose declared revision failed.
+
+use plan::keys::ABORT;
+
+use super::*;
+
+/// Migrated to our kind, and reverted to its second revision.
+fn facts_of_revert() -> Facts {
+    let mut facts = facts();
+    run(&mut facts, usize::MAX);
+    let mut facts = reversed(facts);
+    let source = facts.source.as_mut().expect("ours");
+    source.body["spec"]["failurePolicy"] = json!({"action": "Revert"});
+    source.body["status"]["target"] =
+        json!({"revision": 2, "hash": "h2", "because": "Reverted", "declaredRevision": 3});
+    for (set, size) in facts.sets.iter_mut().zip([0, 3, 0]) {
+        set["spec"]["replicas"] = json!(size);
+        set["status"]["replicas"] = json!(size);
+    }
+    facts
+}
+
+fn neighbours() -> Neighbours {
+    Neighbours { is_served: true, ..Neighbours::default() }
+}
+
+#[test]
+fn what_failed_is_not_rolled_out_without_consent() {
+    let mut facts = facts_of_revert();
+    let found = problems(&facts, &neighbours());
+    assert_eq!(found.len(), 1, "{found:#?}");
+    let words = "revision 2 runs instead of the declared revision 3, because that failed. apps/v1 has no failure \
+                 policy";
+    assert!(found[0].contains(words) && found[0].contains("--accept-declared"), "{found:?}");
+    assert!(matches!(next(&facts), Next::Stuck(reason) if reason == found[0]));
+    facts.accepts_declared = true;
+    assert_eq!(problems(&facts, &neighbours()), Vec::<String>::new());
+}
+
+#[test]
+fn with_consent_the_policy_goes_first_and_no_copy_has_it() {
+    let mut facts = Facts { accepts_declared: true, ..facts_of_revert() };
+    let lines = preview(facts.clone()).expect("a way");
+    let removed = "remove the field spec.failurePolicy from deployment.rollwright.dev/web, so that its declared \
+                   revision rolls out";
+    assert_eq!(lines[..2], [removed, "create deployment.apps/web, paused"]);
+    let Next::Write(write) = next(&facts) else { panic!("{:?}", next(&facts)) };
+    apply(&mut facts, &write).expect("a write");
+    run(&mut facts, usize::MAX);
+    let target = facts.target.as_ref().expect("of apps/v1");
+    assert_eq!(target.body["spec"]["template"], template("app:v3"));
+    assert_eq!(target.body["spec"].get("failurePolicy"), None);
+}
+
+#[test]
+fn a_request_to_abort_goes_too() {
+    for (policy, removed) in [
+        (json!({"action": "Stay"}), "remove spec.failurePolicy and the annotation rollwright.dev/abort from"),
+        (Value::Null, "remove the annotation rollwright.dev/abort from"),
+    ] {
+        let mut facts = Facts { accepts_declared: true, ..facts_of_revert() };
+        let source = facts.source.as_mut().expect("ours");
+        source.body["spec"]["failurePolicy"] = policy;
+        source.body["metadata"]["annotations"][ABORT] = json!("3/now");
+        let Next::Write(write) = next(&facts) else { panic!("{:?}", next(&facts)) };
+        assert!(write.says.starts_with(removed), "{}", write.says);
+        // The status is about the time before.
+        let status = facts.source.as_ref().expect("ours").body["status"].clone();
+        apply(&mut facts, &write).expect("a write");
+        let source = facts.source.as_mut().expect("ours");
+        assert_eq!(source.body["metadata"]["annotations"].get(ABORT), None);
+        source.body["status"] = status;
+        source.body["status"]["observedGeneration"] = source.body["metadata"]["generation"].clone();
+        assert!(matches!(next(&facts), Next::Wait(what) if what.contains("to run the declared revision")));
+        facts.source.as_mut().expect("ours").body["status"]["target"] = Value::Null;
+        run(&mut facts, usize::MAX);
+        assert!(facts.source.is_none());
+    }
+}
+
+#[test]
+fn a_policy_that_decides_nothing_now_is_only_named() {
+    let mut facts = facts_of_revert();
+    facts.source.as_mut().expect("ours").body["status"]["target"] = Value::Null;
+    for (set, size) in facts.sets.iter_mut().zip([0, 0, 3]) {
+        set["spec"]["replicas"] = json!(size);
+        set["status"]["replicas"] = json!(size);
+    }
+    assert_eq!(problems(&facts, &neighbours()), Vec::<String>::new());
+    let found = warnings(&facts, &neighbours());
+    let words = "spec.failurePolicy of deployment.rollwright.dev/web is left out, since apps/v1 has no failure \
+                 policy";
+    assert!(found.iter().any(|line| line == words), "{found:?}");
+}

@@ -1,0 +1,99 @@
+//! A Deployment that is pinned, or that was reverted, for tests: revision 7 is declared, and revision 6 runs.
+
+use plan::Flavour;
+use plan::keys::{FINGERPRINTS, REVISION};
+use serde_json::{Value, json};
+
+use crate::cluster::Deployment;
+use crate::history::{self, Revision};
+
+/// Why it is pinned.
+pub(crate) const REASON: &str = "INC-4711";
+
+fn template(number: i64) -> Value {
+    json!({
+        "metadata": {"labels": {"app": "web"}},
+        "spec": {"containers": [{"name": "app", "image": format!("app:{number}")}]},
+    })
+}
+
+/// What the operator reports of it.
+pub(crate) const WORDS: &str =
+    "revision 6 runs instead of the declared revision 7, because spec.pin names it (INC-4711)";
+
+/// The Deployment, all pods of which are of revision 6.
+pub(crate) fn pinned() -> Deployment {
+    let body = json!({
+        "metadata": {"name": "web", "namespace": "shop", "uid": "d", "resourceVersion": "1", "generation": 9},
+        "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}, "template": template(7),
+                 "pin": {"hash": "h6", "reason": REASON}},
+        "status": {
+            "observedGeneration": 9, "replicas": 3, "updatedReplicas": 0, "readyReplicas": 3,
+            "availableReplicas": 3,
+            "target": {"revision": 6, "hash": "h6", "because": "Pinned", "declaredRevision": 7},
+            "conditions": [{"type": "Progressing", "status": "False", "reason": "RolledBack"},
+                           {"type": "Stalled", "status": "True", "reason": "RolledBack"}],
+        },
+    });
+    Deployment { flavour: Flavour::Rollwright, body }
+}
+
+/// The same, after somebody deleted the ReplicaSet that is pinned.
+pub(crate) fn missing() -> Deployment {
+    let mut deployment = pinned();
+    deployment.body["spec"]["pin"]["hash"] = json!("h9");
+    deployment.body["status"]["target"] =
+        json!({"revision": null, "hash": "h9", "because": "PinTargetMissing", "declaredRevision": 7});
+    deployment
+}
+
+/// What the operator reports of a revert.
+pub(crate) const REVERTED: &str = "revision 6 runs instead of the declared revision 7, because that failed";
+
+/// The Deployment after revision 7 failed, all pods of which are of revision 6.
+pub(crate) fn reverted() -> Deployment {
+    let mut deployment = pinned();
+    deployment.body["spec"]["pin"] = Value::Null;
+    deployment.body["spec"]["failurePolicy"] = json!({"action": "Revert"});
+    deployment.body["status"]["revision"] = json!(7);
+    deployment.body["status"]["target"]["because"] = json!("Reverted");
+    deployment
+}
+
+/// What the operator reports where nothing is rolled out before somebody acts.
+pub(crate) const HELD: &str = "the declared revision 7 failed: apply another template, or try this one again with \
+                               `kubectl rollwright retry web`";
+
+/// The Deployment after revision 7 failed, where somebody has to act for this reason.
+pub(crate) fn held(reason: &str) -> Deployment {
+    let mut deployment = reverted();
+    deployment.body["status"]["target"] = Value::Null;
+    deployment.body["status"]["conditions"] = json!([
+        {"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"},
+        {"type": "Stalled", "status": "True", "reason": reason, "message": format!("blocked: {HELD}")},
+    ]);
+    deployment
+}
+
+/// A ReplicaSet with so many pods.
+pub(crate) fn set(number: i64, size: i64) -> Value {
+    let mut stored = template(number);
+    stored["metadata"]["labels"]["pod-template-hash"] = json!(format!("h{number}"));
+    let fingerprint = Flavour::Rollwright.fingerprint(&template(number));
+    let hash = format!("h{number}");
+    json!({
+        "metadata": {
+            "name": format!("web-{hash}"), "namespace": "shop", "uid": format!("s{number}"),
+            "labels": {"app": "web", "pod-template-hash": hash, "rollwright.dev/managed": "true"},
+            "annotations": {REVISION: number.to_string(), FINGERPRINTS: fingerprint.as_str()},
+            "ownerReferences": [{"uid": "d", "controller": true, "kind": "Deployment"}],
+        },
+        "spec": {"replicas": size, "template": stored},
+        "status": {"replicas": size, "readyReplicas": size, "availableReplicas": size},
+    })
+}
+
+/// Revisions 7, 6, and 5.
+pub(crate) fn revisions() -> Vec<Revision> {
+    history::revisions(vec![set(5, 0), set(6, 3), set(7, 0)])
+}

@@ -1,0 +1,100 @@
+//! `diff`: the declared revision against the one that runs.
+
+use plan::keys::reason;
+use plan::{Pin, TargetRecord};
+use serde_json::Value;
+
+use crate::cluster::Deployment;
+use crate::code::Code;
+use crate::failure::Failure;
+use crate::history::{Revision, difference, revisions};
+use crate::output::{clean, print};
+use crate::pinned;
+use crate::verbs::subject::Subject;
+
+/// `diff`.
+pub(crate) async fn diff(subject: &Subject) -> Result<Code, Failure> {
+    let Subject { cluster, deployment } = subject;
+    let all = revisions(cluster.sets_of(deployment).await?);
+    print(&compared(deployment, &all)?)?;
+    Ok(Code::Done)
+}
+
+/// What the declared revision has and the one that runs has not, and the other way round.
+fn compared(deployment: &Deployment, all: &[Revision]) -> Result<String, Failure> {
+    let declared = pinned::declared(deployment, all);
+    let number = declared.map_or_else(String::new, |revision| format!(" {}", revision.number));
+    let same = || Ok(format!("{} runs the declared revision{number}\n", deployment.full_name()));
+    let pin = pinned::in_force(deployment);
+    if pin.is_none() && pinned::reverted_to(deployment, all).is_none() {
+        return same();
+    }
+    let Some(running) = pinned::running(deployment, all) else {
+        let Pin { hash, reason, .. } = pin.unwrap_or_default();
+        let because = reason::PIN_TARGET_MISSING.to_owned();
+        let missing = TargetRecord { hash, because, ..TargetRecord::default() };
+        return Err(Failure::Missing(clean(&missing.sentence(reason.as_deref()))));
+    };
+    if declared.is_some_and(|declared| declared.uid() == running.uid()) {
+        return same();
+    }
+    let (title, template) = match declared {
+        Some(declared) => (format!("revision{number} (declared)"), &declared.template),
+        None => {
+            let template = deployment.body.pointer("/spec/template").unwrap_or(&Value::Null);
+            ("the declared template, which has no revision yet".to_owned(), template)
+        }
+    };
+    let text = difference(&running.template, template)?;
+    let shown: &str = if text.is_empty() { "the templates are the same\n" } else { &text };
+    Ok(format!("--- revision {} (runs)\n+++ {title}\n{shown}", running.number))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::pinned::samples;
+
+    #[test]
+    fn the_declared_revision_is_compared_with_the_one_that_runs() {
+        let (mut deployment, all) = (samples::pinned(), samples::revisions());
+        let text = compared(&deployment, &all).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[..2], ["--- revision 6 (runs)", "+++ revision 7 (declared)"], "{text}");
+        assert!(lines.iter().any(|line| line.starts_with('-') && line.ends_with("image: app:6")), "{text}");
+        assert!(lines.iter().any(|line| line.starts_with('+') && line.ends_with("image: app:7")), "{text}");
+        // Before the template has its ReplicaSet, and before the operator has reported anything.
+        deployment.body["status"] = json!({});
+        let text = compared(&deployment, &all[1..]).unwrap_or_default();
+        assert!(text.contains("+++ the declared template, which has no revision yet\n"), "{text}");
+        assert!(text.contains("image: app:7"), "{text}");
+    }
+
+    #[test]
+    fn what_failed_is_compared_with_what_was_reverted_to() {
+        let (deployment, all) = (samples::reverted(), samples::revisions());
+        let text = compared(&deployment, &all).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[..2], ["--- revision 6 (runs)", "+++ revision 7 (declared)"], "{text}");
+        assert!(text.contains("image: app:6") && text.contains("image: app:7"), "{text}");
+        // What waits for somebody is the declared revision.
+        let text = compared(&samples::held("RolloutFailed"), &all).unwrap_or_default();
+        assert_eq!(text, "deployment.rollwright.dev/web runs the declared revision 7\n");
+    }
+
+    #[test]
+    fn without_a_pin_the_declared_revision_runs() {
+        let (mut deployment, all) = (samples::pinned(), samples::revisions());
+        for pin in [json!(null), json!({"hash": "h7"})] {
+            deployment.body["spec"]["pin"] = pin;
+            let text = compared(&deployment, &all).unwrap_or_default();
+            assert_eq!(text, "deployment.rollwright.dev/web runs the declared revision 7\n");
+        }
+        let gone = compared(&samples::missing(), &all);
+        let (code, message) = gone.err().map(|error| (error.code(), error.to_string())).unwrap();
+        assert_eq!(code, Code::NotFound);
+        assert!(message.starts_with("spec.pin.hash h9 (INC-4711) is no pod-template-hash"), "{message}");
+    }
+}

@@ -1,0 +1,70 @@
+//! Why a rollout is where it is, in the words of [`Why`]: for log, metric, condition, and command line.
+
+use crate::action::Event;
+use crate::aim::{Because, Manner};
+use crate::conditions::{Condition, Edit, says};
+use crate::decisions::Decisions;
+use crate::keys::{condition, reason};
+use crate::revision::Revision;
+use crate::status::Status;
+use crate::why::Why;
+
+/// Why the rollout is where it is.
+pub(crate) fn explained(decisions: &Decisions<'_>, status: &Status) -> Why {
+    let Decisions { observed, aim, moves, .. } = decisions;
+    let desired = observed.workload.replicas;
+    match aim.because {
+        Because::OldPodsRun => return Why::WaitingForTermination,
+        Because::NamesTaken(_) => {
+            return Why::Blocked("the names for the new ReplicaSet are taken by others".to_owned());
+        }
+        _ if !moves.shares.is_empty() => return Why::Stepping,
+        _ if aim.manner == Manner::Rolling && (moves.is_up() || moves.is_down()) => return Why::Stepping,
+        _ => {}
+    }
+    let (available, running) =
+        decisions.running().map_or((0, 0), |set| (set.status.available, set.status.replicas));
+    let failure = status.condition(condition::REPLICA_FAILURE).filter(|failure| failure.status == "True");
+    if decisions.is_complete(status) {
+        Why::Converged
+    } else if let Some(failure) = failure {
+        Why::Blocked(format!("{}: {}", failure.reason, failure.message))
+    } else if decisions.creation.is_some() {
+        Why::Stepping
+    } else if status.replicas > running && available >= desired {
+        Why::WaitingForOldPods { old: status.replicas - running }
+    } else {
+        let set = decisions.running_name().unwrap_or("the new ReplicaSet").to_owned();
+        Why::WaitingForAvailable { set, available, desired }
+    }
+}
+
+/// That the declared revision failed, and what to do (FP-6).
+pub(crate) fn failed(decisions: &Decisions<'_>, lacks_good: bool) -> String {
+    let number = decisions.revision().and_then(Revision::number);
+    let revision = number.map_or_else(String::new, |number| format!(" {number}"));
+    let name = &decisions.observed.workload.name;
+    let what = if lacks_good { ", and no other revision is known to be good" } else { "" };
+    format!(
+        "the declared revision{revision} failed{what}: apply another template, or try this one again with \
+         `kubectl rollwright retry {name}`"
+    )
+}
+
+/// The same as the condition Progressing (S9.9, FP-6).
+pub(crate) fn stands_still(decisions: &Decisions<'_>, lacks_good: bool, words: &str) -> Option<Edit> {
+    decisions.observed.workload.progress_deadline_seconds?;
+    let reason = if lacks_good { reason::NO_GOOD_REVISION } else { reason::ROLLOUT_FAILED };
+    let words = words.to_owned();
+    let condition = Condition::new(condition::PROGRESSING, "False", reason, words, decisions.now);
+    Some(Edit::Set(Box::new(condition)))
+}
+
+/// The same as an event, if the status did not report it before.
+pub(crate) fn event(before: &Status, after: &Status) -> Option<Event> {
+    let reasons = [reason::NO_GOOD_REVISION, reason::ROLLOUT_FAILED];
+    let stalled = after.condition(condition::STALLED)?;
+    let reason = reasons.into_iter().find(|reason| *reason == stalled.reason)?;
+    let is_known = says(&before.conditions, condition::STALLED, "True", reason);
+    (!is_known).then(|| Event::warning(reason, stalled.message.clone()))
+}

@@ -1,0 +1,33 @@
+//! Progress under a failure policy: the most pods that there ever were of the declared revision (FP-3). A pod that
+//! becomes ready again and again is no progress, so it does not put the deadline off for ever.
+
+use crate::observed::ReplicaSet;
+use crate::status::Marks;
+
+impl Marks {
+    /// The marks once a set of this revision reports what it does, at most the number of replicas each. Another
+    /// revision begins at what is there.
+    pub(crate) fn raised(known: Option<&Self>, set: &ReplicaSet, (revision, replicas): (i64, i64)) -> Self {
+        let known = known.filter(|known| known.revision == revision).copied().unwrap_or_default();
+        let mark = |known: i64, now: i64| known.min(replicas).max(now.min(replicas));
+        Self {
+            revision,
+            replicas,
+            updated: mark(known.updated, set.status.replicas),
+            ready: mark(known.ready, set.status.ready),
+            available: mark(known.available, set.status.available),
+        }
+    }
+
+    /// Whether all pods were available at some time.
+    pub(crate) fn is_full(&self) -> bool {
+        self.replicas > 0 && self.available >= self.replicas
+    }
+
+    /// Whether these are progress after others: a new revision is, another number of replicas is not.
+    pub(crate) fn improve(&self, known: Option<&Self>) -> bool {
+        let Some(known) = known.filter(|known| known.revision == self.revision) else { return true };
+        known.replicas == self.replicas
+            && (self.updated > known.updated || self.ready > known.ready || self.available > known.available)
+    }
+}

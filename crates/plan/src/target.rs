@@ -1,0 +1,170 @@
+//! Which revision runs when it is not the declared one, and how the status reports it (FP-8, FP-11, FP-12; rollwright.dev
+//! only).
+//!
+//! `aim` in `lib.rs` decides it. Nothing here does: this is what people and tools read.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::action::{Event, Requeue};
+use crate::aim::{Aim, Because, Divergence};
+use crate::conditions::{Condition, Edit, says};
+use crate::decisions::Decisions;
+use crate::keys::{HASH_LABEL, condition, reason};
+use crate::observed::Workload;
+use crate::revision::{self, Revision};
+use crate::status::{Status, TargetRecord};
+
+/// `status.target`, if another revision runs than the declared one.
+pub(crate) fn record(decisions: &Decisions<'_>) -> Option<TargetRecord> {
+    let divergence = decisions.aim.divergence?;
+    let running = decisions.running();
+    let workload = &decisions.observed.workload;
+    // A pause freezes what runs, so nothing has taken over yet.
+    if workload.paused && running.is_some_and(|set| set.size == 0) {
+        return workload.status.ours.target.clone();
+    }
+    let hash = running.and_then(|set| set.labels.get(HASH_LABEL));
+    let pin = decisions.observed.workload.pin_in_force();
+    Some(TargetRecord {
+        revision: running.and_then(|set| revision::of(set).number()),
+        hash: hash.or(pin.map(|pin| &pin.hash)).cloned().unwrap_or_default(),
+        because: divergence.because().to_owned(),
+        declared_revision: decisions.revision().and_then(Revision::number),
+    })
+}
+
+/// What runs, and why, in a sentence without its end.
+pub(crate) fn words(decisions: &Decisions<'_>) -> Option<String> {
+    record(decisions).map(|record| sentence(&decisions.observed.workload, &record))
+}
+
+impl TargetRecord {
+    /// What runs, and why, in a sentence without its end. The reason is that of the pin.
+    #[must_use]
+    pub fn sentence(&self, reason: Option<&str>) -> String {
+        in_words(self, reason)
+    }
+}
+
+fn sentence(workload: &Workload, record: &TargetRecord) -> String {
+    record.sentence(workload.pin.as_ref().and_then(|pin| pin.reason.as_deref()))
+}
+
+fn in_words(record: &TargetRecord, reason: Option<&str>) -> String {
+    let reason = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
+    let hash = &record.hash;
+    if record.because == reason::PIN_TARGET_MISSING {
+        return format!(
+            "spec.pin.hash {hash}{reason} is no pod-template-hash of a ReplicaSet of this Deployment: correct it, \
+             or remove spec.pin"
+        );
+    }
+    let runs =
+        record.revision.map_or_else(|| format!("ReplicaSet {hash}"), |number| format!("revision {number}"));
+    let declared = record.declared_revision.map_or_else(String::new, |number| format!(" {number}"));
+    let because = if record.because == reason::REVERTED {
+        "because that failed".to_owned()
+    } else {
+        format!("because spec.pin names it{reason}")
+    };
+    format!("{runs} runs instead of the declared revision{declared}, {because}")
+}
+
+/// The condition Progressing while another revision runs: the declared one makes no progress (S9.9, FP-12).
+pub(crate) fn progressing(decisions: &Decisions<'_>, status: &Status) -> Option<Edit> {
+    let (divergence, words) = (decisions.aim.divergence?, words(decisions)?);
+    if decisions.observed.workload.progress_deadline_seconds.is_none() {
+        return Some(Edit::Drop(condition::PROGRESSING));
+    }
+    let is_late = divergence == Divergence::Reverted && has_failed(decisions, status);
+    let reason = if is_late { reason::REVERT_FAILED } else { divergence.reason() };
+    let mut new = Condition::new(condition::PROGRESSING, "False", reason, words, decisions.now);
+    let known = status.condition(condition::PROGRESSING).filter(|known| known.reason == new.reason);
+    match known {
+        // What blocks it may stand behind the words.
+        Some(known) if known.message.starts_with(&new.message) => None,
+        Some(known) => {
+            new.last_transition_time = known.last_transition_time;
+            Some(Edit::Renew(Box::new(new)))
+        }
+        None => Some(Edit::Set(Box::new(new))),
+    }
+}
+
+/// FP-8: whether the way back is not complete, although the deadline has passed since it began.
+fn has_failed(decisions: &Decisions<'_>, status: &Status) -> bool {
+    let known = status.condition(condition::PROGRESSING);
+    let is_late = |known: &Condition| match known.reason.as_str() {
+        reason::REVERT_FAILED => true,
+        reason::ROLLED_BACK => {
+            is_under_way(decisions) && late_at(decisions, known).is_some_and(|end| end <= decisions.now)
+        }
+        _ => false,
+    };
+    known.is_some_and(is_late) && !decisions.is_complete(status)
+}
+
+/// Whether the way back was not complete yet: a pod that is lost later is another matter.
+fn is_under_way(decisions: &Decisions<'_>) -> bool {
+    decisions.observed.workload.status.ours.rollout.is_some()
+}
+
+fn late_at(decisions: &Decisions<'_>, progressing: &Condition) -> Option<Timestamp> {
+    let deadline = decisions.observed.workload.progress_deadline_seconds?;
+    progressing.last_update_time?.checked_add(SignedDuration::from_secs(deadline)).ok()
+}
+
+/// When to look whether the way back has failed.
+pub(crate) fn requeue(decisions: &Decisions<'_>, status: &Status) -> Requeue {
+    let is_reverted = decisions.aim.divergence == Some(Divergence::Reverted)
+        && is_under_way(decisions)
+        && !decisions.is_complete(status);
+    let known = status.condition(condition::PROGRESSING).filter(|known| known.reason == reason::ROLLED_BACK);
+    let end = known.filter(|_| is_reverted).and_then(|known| late_at(decisions, known));
+    end.map_or(Requeue::OnChange, Requeue::Deadline)
+}
+
+/// The declared revision runs again: its rollout begins without a condition, and so with a new deadline.
+pub(crate) fn over(status: &Status, aim: &Aim) -> Option<Edit> {
+    let known = status.condition(condition::PROGRESSING)?;
+    let of_before = [
+        reason::ROLLED_BACK,
+        reason::REVERT_FAILED,
+        reason::PIN_TARGET_MISSING,
+        reason::ROLLOUT_FAILED,
+        reason::NO_GOOD_REVISION,
+    ];
+    let is_of_before = of_before.contains(&known.reason.as_str());
+    let is_held = matches!(aim.because, Because::Failed { .. });
+    (is_of_before && aim.divergence.is_none() && !is_held).then_some(Edit::Drop(condition::PROGRESSING))
+}
+
+/// What a status write tells of it, if that is new.
+pub(crate) fn event(workload: &Workload, status: &Status) -> Option<Event> {
+    let (before, after) = (workload.status.ours.target.as_ref(), status.ours.target.as_ref());
+    let what = |target: &TargetRecord| (target.hash.clone(), target.because.clone());
+    if before.map(what) == after.map(what) {
+        return None;
+    }
+    Some(match after {
+        Some(target) if target.because == reason::PIN_TARGET_MISSING => {
+            Event::warning(reason::PIN_TARGET_MISSING, sentence(workload, target))
+        }
+        Some(target) if target.because == reason::REVERTED => {
+            Event::warning(reason::REVERTED, sentence(workload, target))
+        }
+        Some(target) => Event::normal(reason::PINNED, sentence(workload, target)),
+        // Another event reports that nothing is left to go back to.
+        None if says(&status.conditions, condition::STALLED, "True", reason::NO_GOOD_REVISION) => {
+            return None;
+        }
+        None if before.is_some_and(|before| before.because == reason::REVERTED) => {
+            let message = "the revert has ended: the declared revision runs".to_owned();
+            Event::normal(reason::REVERT_ENDED, message)
+        }
+        None => {
+            let message = "spec.pin is no longer in force: the declared revision runs".to_owned();
+            Event::normal(reason::PIN_RELEASED, message)
+        }
+    })
+}
