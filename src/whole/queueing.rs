@@ -5,12 +5,12 @@ use jiff::Timestamp;
 
 use super::*;
 
-const MANY: usize = 48;
-/// Three times as many as may be under way, so that a third waits for those before it twice.
-const LAST: std::ops::Range<usize> = 32..MANY;
+const MANY: usize = 144;
+/// Of more than twice as many as may be under way, those that wait for all before them.
+const LAST: std::ops::Range<usize> = 128..MANY;
 
 fn name(number: usize) -> String {
-    format!("web-{number:02}")
+    format!("web-{number:03}")
 }
 
 /// Status and reason of a condition.
@@ -41,15 +41,15 @@ async fn those_that_wait_long_say_so() {
             rig.settle(&name(number), SOON).await;
         }
         tokio::time::sleep(SOON).await;
-        // The first two thirds begin, and get no further for a minute.
-        rig.faults.arm(On::Write("replicasets"), Fault::RefuseFor(429, 60), 32);
+        // Those before them begin, and get no further for a minute.
+        rig.faults.arm(On::Write("replicasets"), Fault::RefuseFor(429, 60), 128);
         rig.faults.take_writes();
         for number in 0..MANY {
             rig.set_image(&name(number), "app:v2").await;
         }
         tokio::time::sleep(Duration::from_secs(9)).await;
         assert_eq!(statuses(&rig), [], "nothing is said before ten seconds have passed");
-        tokio::time::sleep(Duration::from_secs(9)).await;
+        tokio::time::sleep(Duration::from_secs(18)).await;
         let told = statuses(&rig);
         if flavour == Flavour::AppsV1 {
             assert_eq!(told, []);
@@ -68,7 +68,7 @@ async fn those_that_wait_long_say_so() {
             }
         }
         for number in (0..MANY).rev() {
-            rig.settle(&name(number), Duration::from_secs(90)).await;
+            rig.settle(&name(number), Duration::from_secs(300)).await;
             assert_eq!(condition(&rig, &name(number), "Reconciling").await, None);
         }
         is_quiet(&rig).await;
