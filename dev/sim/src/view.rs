@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use plan::intstr::IntOrPercent;
-use plan::keys::{DESIRED_REPLICAS, HASH_LABEL, MAX_REPLICAS};
+use plan::keys::{DESIRED_REPLICAS, HASH_LABEL, MAX_REPLICAS, ROLLOUT};
 use plan::template::Digest;
 use plan::{Action, OwnerChange, ReplicaSet, Strategy, Workload, replica_count};
 
@@ -33,6 +33,8 @@ pub(crate) struct View {
     pub(crate) may_adopt: Option<bool>,
     /// Whether a rollback was carried out.
     pub(crate) is_rolled_back: bool,
+    /// Whether a failure was written: then nothing moves (FP-2).
+    pub(crate) is_judged: bool,
     /// Whether this reconcile created the new set.
     pub(crate) is_created: bool,
     /// Sets of which pods run, if the reconcile looked.
@@ -54,6 +56,7 @@ impl View {
             stored: None,
             may_adopt: None,
             is_rolled_back: false,
+            is_judged: false,
             is_created: false,
             running: None,
         }
@@ -169,6 +172,8 @@ impl View {
     pub(crate) fn acted(&mut self, action: &Action) {
         match action {
             Action::UpdateReplicaSet(update) => {
+                let memory = update.annotations.get(ROLLOUT);
+                self.is_judged |= memory.is_some_and(|text| text.contains("\"Failed\""));
                 if let Some(view) = self.sets.iter_mut().find(|view| view.set.uid == update.target.uid) {
                     view.size = update.size_to;
                     view.is_written = true;

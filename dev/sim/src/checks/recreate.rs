@@ -19,7 +19,8 @@ fn grown<'a>(write: &'a Accepted<'_>) -> Option<Option<&'a str>> {
 pub(super) fn no_overlap(write: &Accepted<'_>) -> Verdict {
     let view = write.view();
     let is_upstreams = (write.flavour == plan::Flavour::AppsV1) && view.workload.rollback_to.is_some();
-    if view.is_rolling() || view.is_scaling() || is_upstreams {
+    // FP-10: sizes of what is held follow R.
+    if view.is_rolling() || view.is_scaling() || view.is_held() || is_upstreams {
         return Ok(());
     }
     let Some(grown) = grown(write) else { return Ok(()) };

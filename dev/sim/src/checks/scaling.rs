@@ -10,7 +10,7 @@ pub(super) fn shares(view: &View) -> Verdict {
         return Ok(());
     }
     // FP-10: the way back follows R by itself, and no failed set grows.
-    if view.is_reverted() || view.is_held() {
+    if view.is_reverted() || view.is_held() || view.is_judged {
         return Ok(());
     }
     if view.workload.deleting || (view.workload.rollback_to.is_some() && !view.workload.paused) {
