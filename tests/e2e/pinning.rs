@@ -60,7 +60,9 @@ async fn runs(world: &World, name: &str, image: &str) -> Outcome<Deployment> {
             let is_whole =
                 ["replicas", "availableReplicas"].iter().all(|count| it.status(count) == it.replicas());
             // None of the declared revision is left.
-            let is_alone = it.status("updatedReplicas") == 0;
+            let has_ended = it.value.pointer("/status/rollout").is_none_or(Value::is_null);
+            let is_alone =
+                has_ended && it.status("updatedReplicas") == 0 && it.status("terminatingReplicas") == 0;
             it.is_observed() && is_alone && target == Some(hash.as_str()) && is_whole
         })
         .await
