@@ -26,9 +26,9 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 
 /// Changed at once, so that most wait for a slot.
 const MANY: usize = 200;
-/// One of them that has no slot after ten seconds, although the operator has 64 at first, and has one before the
-/// deadline of a scenario.
-const LATE: usize = 180;
+/// The one that changes after all others: with 64 slots at first, each kept for ten seconds, its turn comes after
+/// thirty.
+const LAST: usize = MANY - 1;
 
 /// Asks until the answer is this cause with this exit code, and what it says contains this text.
 async fn is(world: &World, name: &str, cause: &str, code: i64, text: &str) -> Outcome {
@@ -257,17 +257,19 @@ async fn roll_out_many(world: &World) -> Outcome {
     Ok(())
 }
 
+/// Changes the first of them, all at once.
+async fn change_many(world: &World, count: usize, image: &str) -> Outcome {
+    let change = async |number| world.set_image(&name(number), image).await;
+    futures::future::try_join_all((0..count).map(change)).await.map(|_| ())
+}
+
 /// Two hundred Deployments change at once. Those that have not begun wait for a slot, and say so; once
 /// the operator is gone, they do not say so any more.
 async fn many_that_wait_for_a_slot(world: World) -> Outcome {
     roll_out_many(&world).await?;
     // Pods that nobody makes keep their rollouts in their slots.
     world.stage.cluster.freeze(Component::ControllerManager);
-    let changes = (0..MANY).map(|number| {
-        let (world, name) = (&world, name(number));
-        async move { world.set_image(&name, "app:v2").await }
-    });
-    futures::future::try_join_all(changes).await?;
+    change_many(&world, MANY, "app:v2").await?;
     let tool = tool(&world)?;
     let mut waiting = 0;
     for number in (MANY - 5)..MANY {
@@ -283,10 +285,8 @@ async fn many_that_wait_for_a_slot(world: World) -> Outcome {
     ensure(waiting > 0, "some that wait in the queue", waiting)?;
     let operator = world.stage.operator(world.flavour);
     operator.ok_or_else(|| Failure::new("there is no operator"))?.kill();
-    for number in 0..MANY {
-        world.set_image(&name(number), "app:v3").await?;
-    }
-    let answer = is(&world, &name(MANY - 1), "NoController", 1, "does not run, or does not see it").await;
+    change_many(&world, MANY, "app:v3").await?;
+    let answer = is(&world, &name(LAST), "NoController", 1, "does not run, or does not see it").await;
     world.stage.cluster.thaw(Component::ControllerManager);
     answer
 }
@@ -296,10 +296,9 @@ async fn many_that_wait_for_a_slot(world: World) -> Outcome {
 async fn those_that_wait_long_say_so(world: World) -> Outcome {
     roll_out_many(&world).await?;
     world.stage.cluster.freeze(Component::ControllerManager);
-    for number in 0..MANY {
-        world.set_image(&name(number), "app:v2").await?;
-    }
-    let last = name(LATE);
+    change_many(&world, LAST, "app:v2").await?;
+    let last = name(LAST);
+    world.set_image(&last, "app:v2").await?;
     if world.flavour.is_ours() {
         let is_queued = |it: &Deployment| it.condition("Reconciling").reason == "Queued";
         let queued = world.wait_until(&last, "the status of one that waits", is_queued).await?;
