@@ -122,8 +122,8 @@ pub(crate) enum Because {
     Judged,
     /// The declared revision failed, and somebody has to act (FP-6).
     Failed {
-        /// Whether it would be reverted, if there were a good revision.
-        lacks_good: bool,
+        /// One of [`reason::HELD`].
+        reason: &'static str,
     },
     /// The template is rolled out (S3.10).
     RollingOut,

@@ -178,8 +178,9 @@ fn outcome(decisions: &Decisions<'_>, status: &Status, is_new: bool) -> Option<O
         return Some(Outcome::Succeeded);
     }
     let progressing = status.condition(condition::PROGRESSING);
-    let failed = [reason::PROGRESS_DEADLINE_EXCEEDED, reason::ROLLOUT_FAILED, reason::NO_GOOD_REVISION];
-    let has_failed = progressing.is_some_and(|known| failed.contains(&known.reason.as_str()));
+    let has_failed = progressing.is_some_and(|known| {
+        known.reason == reason::PROGRESS_DEADLINE_EXCEEDED || reason::HELD.contains(&known.reason.as_str())
+    });
     (has_failed && !is_new).then_some(Outcome::Failed)
 }
 

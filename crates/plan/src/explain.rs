@@ -40,11 +40,12 @@ pub(crate) fn explained(decisions: &Decisions<'_>, status: &Status) -> Why {
 }
 
 /// That the declared revision failed, and what to do (FP-6).
-pub(crate) fn failed(decisions: &Decisions<'_>, lacks_good: bool) -> String {
+pub(crate) fn failed(decisions: &Decisions<'_>, reason: &str) -> String {
     let number = decisions.revision().and_then(Revision::number);
     let revision = number.map_or_else(String::new, |number| format!(" {number}"));
     let name = &decisions.observed.workload.name;
-    let what = if lacks_good { ", and no other revision is known to be good" } else { "" };
+    let what =
+        if reason == reason::NO_GOOD_REVISION { ", and no other revision is known to be good" } else { "" };
     format!(
         "the declared revision{revision} failed{what}: apply another template, or try this one again with \
          `kubectl rollwright retry {name}`"
@@ -52,19 +53,16 @@ pub(crate) fn failed(decisions: &Decisions<'_>, lacks_good: bool) -> String {
 }
 
 /// The same as the condition Progressing (S9.9, FP-6).
-pub(crate) fn stands_still(decisions: &Decisions<'_>, lacks_good: bool, words: &str) -> Option<Edit> {
+pub(crate) fn stands_still(decisions: &Decisions<'_>, reason: &str, words: String) -> Option<Edit> {
     decisions.observed.workload.progress_deadline_seconds?;
-    let reason = if lacks_good { reason::NO_GOOD_REVISION } else { reason::ROLLOUT_FAILED };
-    let words = words.to_owned();
     let condition = Condition::new(condition::PROGRESSING, "False", reason, words, decisions.now);
     Some(Edit::Set(Box::new(condition)))
 }
 
 /// The same as an event, if the status did not report it before.
 pub(crate) fn event(before: &Status, after: &Status) -> Option<Event> {
-    let reasons = [reason::NO_GOOD_REVISION, reason::ROLLOUT_FAILED];
     let stalled = after.condition(condition::STALLED)?;
-    let reason = reasons.into_iter().find(|reason| *reason == stalled.reason)?;
+    let reason = reason::HELD.into_iter().find(|reason| *reason == stalled.reason)?;
     let is_known = says(&before.conditions, condition::STALLED, "True", reason);
     (!is_known).then(|| Event::warning(reason, stalled.message.clone()))
 }

@@ -9,12 +9,11 @@ use crate::intstr::Round;
 use crate::keys::{ABORT, HASH_LABEL, RETRY, condition};
 use crate::memory::{Memory, Shown, newer};
 use crate::observed::{FailureAction, FailurePolicy, Observed, ReplicaSet, Workload};
+use crate::requests::asked;
 use crate::revision::{self, Revision};
 use crate::sets::Sets;
 use crate::status::{BakeRecord, FallbackRecord, Marks};
 
-/// How long a request may be: it is remembered.
-const REQUEST_MAX: usize = 253;
 /// Causes that no time mends.
 const STUCK: [&str; 3] = ["ImagePull", "ContainerConfig", "CrashLoop"];
 
@@ -82,7 +81,7 @@ pub(crate) fn judge(observed: &Observed, sets: &Sets<'_>, now: Timestamp) -> Rul
     let survives = |index: usize, memory: &Memory| {
         !is_renumbered || Some(index) != sets.declared || memory.shown == Some(Shown::Good)
     };
-    let memory = |(index, set): (usize, &&ReplicaSet)| valid(set).filter(|it| survives(index, it));
+    let memory = |(index, set): (usize, &&ReplicaSet)| Memory::valid(set).filter(|it| survives(index, it));
     let memories: Vec<Option<Memory>> = sets.all.iter().enumerate().map(memory).collect();
     let mut rulings = Rulings { proofs: memories.iter().map(|it| proof(it.as_ref())).collect(), ..none() };
     if memories.iter().flatten().all(|memory| memory.shown.is_none()) {
@@ -94,11 +93,6 @@ pub(crate) fn judge(observed: &Observed, sets: &Sets<'_>, now: Timestamp) -> Rul
         rulings.judge_declared(workload, sets, (index, set, memory), now);
     }
     rulings
-}
-
-/// The memory of a set, unless it is about another revision (FP-1).
-fn valid(set: &ReplicaSet) -> Option<Memory> {
-    Memory::of(set).filter(|memory| Some(memory.revision) == revision::of(set).number())
 }
 
 fn proof(memory: Option<&Memory>) -> Proof {
@@ -236,14 +230,6 @@ impl Rulings {
             self.due = self.due.into_iter().chain([end]).min();
         }
     }
-}
-
-/// A request about this revision, in an annotation of the Deployment: `7`, or `7/` and any text, which makes it
-/// another request.
-fn asked(workload: &Workload, key: &str, revision: i64) -> Option<String> {
-    let text = workload.annotations.get(key).filter(|text| text.len() <= REQUEST_MAX)?;
-    let number = text.split_once('/').map_or(text.as_str(), |(number, _)| number);
-    (number.parse() == Ok(revision)).then(|| text.clone())
 }
 
 /// FP-2: whether the declared revision runs, not frozen, and the status is about it.

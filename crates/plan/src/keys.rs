@@ -142,4 +142,11 @@ pub mod reason {
     pub const PIN_TARGET_MISSING: &str = "PinTargetMissing";
     /// No old ReplicaSet is without pods (our kind).
     pub const NO_IDLE_REPLICA_SET: &str = "NoIdleReplicaSet";
+
+    /// Why Stalled is True, and Progressing False, while the declared revision failed and somebody has to act (FP-6).
+    pub const HELD: [&str; 2] = [ROLLOUT_FAILED, NO_GOOD_REVISION];
+    /// Why Progressing is False while nothing of the declared revision is rolled out, so that its deadline stands
+    /// still (FP-12).
+    pub const NOT_ROLLED_OUT: [&str; 5] =
+        [ROLLED_BACK, REVERT_FAILED, PIN_TARGET_MISSING, ROLLOUT_FAILED, NO_GOOD_REVISION];
 }

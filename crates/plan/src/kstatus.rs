@@ -105,8 +105,7 @@ impl<'a> Standing<'a> {
     }
 
     /// The declared revision failed, and somebody has to act (FP-6).
-    pub(crate) fn failed(lacks_good: bool, why: &'a dyn fmt::Display) -> Self {
-        let reason = if lacks_good { reason::NO_GOOD_REVISION } else { reason::ROLLOUT_FAILED };
+    pub(crate) fn failed(reason: &'static str, why: &'a dyn fmt::Display) -> Self {
         Self::stalled(reason, Message::Of(why))
     }
 

@@ -45,6 +45,7 @@ mod queued;
 mod record;
 mod recreate;
 mod report;
+mod requests;
 pub mod revision;
 mod rollback;
 mod rollout;
@@ -99,6 +100,7 @@ use decisions::Decisions;
 use history::{Scene, history};
 use identify::identify;
 use judge::{Proof, Rulings, judge};
+use keys::reason;
 use memory::newer;
 use moves::moves;
 use pace::paced;
@@ -267,9 +269,9 @@ fn held(sets: &Sets<'_>, rulings: &Rulings, aim: &Aim, workload: &Workload) -> O
     if rulings.is_new_failure() && workload.pin_in_force().is_none() {
         return Some(aim.clone().shut(Because::Judged));
     }
-    let lacks_good = reverts(workload, rulings);
+    let reason = if reverts(workload, rulings) { reason::NO_GOOD_REVISION } else { reason::ROLLOUT_FAILED };
     let is_held = is_held(workload, sets, rulings);
-    is_held.then(|| aim.clone().frozen(Because::Failed { lacks_good }, workload))
+    is_held.then(|| aim.clone().frozen(Because::Failed { reason }, workload))
 }
 
 /// Without a selector nothing is touched (S2.10). On our kind it is taken from the template.

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::keys::ROLLOUT;
 use crate::observed::{Observed, ReplicaSet};
+use crate::revision;
 use crate::sets::Sets;
 
 /// The highest version of the annotation [`ROLLOUT`] that this operator reads.
@@ -58,6 +59,11 @@ impl Memory {
             retried: text("retried").and_then(|text| text.parse().ok()),
             retry: text("retry"),
         })
+    }
+
+    /// That of a set, unless it is about another revision (FP-1).
+    pub(crate) fn valid(set: &ReplicaSet) -> Option<Self> {
+        Self::of(set).filter(|memory| Some(memory.revision) == revision::of(set).number())
     }
 
     /// As the annotation has it.

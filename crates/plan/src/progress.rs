@@ -81,12 +81,8 @@ impl Condition {
     #[must_use]
     pub fn is_timed_out(&self, deadline: i64, now: Timestamp) -> bool {
         match self.reason.as_str() {
-            reason::NEW_REPLICA_SET_AVAILABLE
-            | reason::ROLLED_BACK
-            | reason::REVERT_FAILED
-            | reason::ROLLOUT_FAILED
-            | reason::NO_GOOD_REVISION
-            | reason::PIN_TARGET_MISSING => false,
+            reason::NEW_REPLICA_SET_AVAILABLE => false,
+            held if reason::NOT_ROLLED_OUT.contains(&held) => false,
             reason::PROGRESS_DEADLINE_EXCEEDED => true,
             _ => after_deadline(self, deadline).is_some_and(|end| end < now),
         }

@@ -146,9 +146,9 @@ pub(crate) fn report(decisions: &Decisions<'_>, opening: Opening<'_>) -> Report 
             let progressing = target::progressing(decisions, &opening.status);
             counted(decisions, told(decisions, opening), why, progressing)
         }
-        Because::Failed { lacks_good } => {
-            let words = explain::failed(decisions, *lacks_good);
-            let progressing = explain::stands_still(decisions, *lacks_good, &words);
+        Because::Failed { reason } => {
+            let words = explain::failed(decisions, reason);
+            let progressing = explain::stands_still(decisions, reason, words.clone());
             counted(decisions, told(decisions, opening), Why::Blocked(words), progressing)
         }
         Because::Paused => counted(decisions, told(decisions, opening), Why::Paused, None),
@@ -365,7 +365,7 @@ fn written(
     let standing = has_extras.then(|| match (&decisions.aim.because, decisions.aim.divergence) {
         (Because::SelectsAll, _) => Standing::selecting_all(why),
         (Because::NewerSpec(_), _) => Standing::newer_spec(why),
-        (Because::Failed { lacks_good }, _) => Standing::failed(*lacks_good, why),
+        (Because::Failed { reason }, _) => Standing::failed(reason, why),
         (_, Some(divergence)) => Standing::diverged(divergence, workload.paused, why),
         _ => Standing::of(&status, workload, decisions.has_declared(), why),
     });

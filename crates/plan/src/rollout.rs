@@ -70,13 +70,10 @@ pub fn transitions(workload: &Workload, action: &Action) -> Vec<Transition> {
                 transitions.push(Transition::Cancelled);
             }
             // Late is late already: no rollout fails twice.
-            let failed = [
-                reason::PROGRESS_DEADLINE_EXCEEDED,
-                reason::ROLLED_BACK,
-                reason::REVERT_FAILED,
-                reason::ROLLOUT_FAILED,
-            ];
-            if !reason_of(&workload.status).is_some_and(|reason| failed.contains(&reason)) {
+            let has_failed = |reason| {
+                reason == reason::PROGRESS_DEADLINE_EXCEEDED || reason::NOT_ROLLED_OUT.contains(&reason)
+            };
+            if !reason_of(&workload.status).is_some_and(has_failed) {
                 transitions.push(Transition::RolledBack);
             }
         }

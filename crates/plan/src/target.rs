@@ -127,14 +127,7 @@ pub(crate) fn requeue(decisions: &Decisions<'_>, status: &Status) -> Requeue {
 /// The declared revision runs again: its rollout begins without a condition, and so with a new deadline.
 pub(crate) fn over(status: &Status, aim: &Aim) -> Option<Edit> {
     let known = status.condition(condition::PROGRESSING)?;
-    let of_before = [
-        reason::ROLLED_BACK,
-        reason::REVERT_FAILED,
-        reason::PIN_TARGET_MISSING,
-        reason::ROLLOUT_FAILED,
-        reason::NO_GOOD_REVISION,
-    ];
-    let is_of_before = of_before.contains(&known.reason.as_str());
+    let is_of_before = reason::NOT_ROLLED_OUT.contains(&known.reason.as_str());
     let is_held = matches!(aim.because, Because::Failed { .. });
     (is_of_before && aim.divergence.is_none() && !is_held).then_some(Edit::Drop(condition::PROGRESSING))
 }

@@ -1,0 +1,55 @@
+//! What somebody asks of a revision by an annotation of the Deployment (FP-9, rollwright.dev only):
+//! [`RETRY`](crate::keys::RETRY) tries one that failed again, and [`ABORT`](crate::keys::ABORT) gives one up.
+//!
+//! The text is `7`, or `7/` and anything, which makes it another request. The ReplicaSet remembers the last one, so that
+//! each is carried out once.
+
+use crate::keys::{ABORT, condition, reason};
+use crate::memory::{Memory, Shown};
+use crate::observed::{ReplicaSet, Workload};
+use crate::revision;
+use crate::status::Status;
+
+/// How long a request may be: it is remembered.
+const REQUEST_MAX: usize = 253;
+
+/// The request about this revision.
+pub(crate) fn asked(workload: &Workload, key: &str, revision: i64) -> Option<String> {
+    let text = workload.annotations.get(key).filter(|text| text.len() <= REQUEST_MAX)?;
+    let number = text.split_once('/').map_or(text.as_str(), |(number, _)| number);
+    (number.parse() == Ok(revision)).then(|| text.clone())
+}
+
+impl Workload {
+    /// Whether the status has yet to show what became of the request under this key of annotations,
+    /// [`keys::RETRY`](crate::keys::RETRY) or [`keys::ABORT`](crate::keys::ABORT); `declared` is the declared
+    /// ReplicaSet (FP-9). No request about another revision is due, nor one to retry what has not failed.
+    #[must_use]
+    pub fn is_request_due(&self, declared: &ReplicaSet, key: &str) -> bool {
+        let Some(revision) = revision::of(declared).number() else { return false };
+        let Some(text) = asked(self, key, revision) else { return false };
+        let memory = Memory::valid(declared).unwrap_or_default();
+        let has_failed = memory.shown == Some(Shown::Failed);
+        let reports_failure = self.status.reports_failure(revision);
+        if key == ABORT {
+            return memory.abort != Some(text) || memory.is_aborted && !reports_failure;
+        }
+        // Once it is heard, only another verdict ends the new try.
+        reports_failure && !(has_failed && memory.retry == Some(text))
+    }
+}
+
+impl Status {
+    /// Whether it is reported that this revision, which is the declared one, failed (FP-6, FP-12).
+    #[must_use]
+    pub fn reports_failure(&self, revision: i64) -> bool {
+        match &self.ours.target {
+            Some(target) => target.because == reason::REVERTED && target.declared_revision == Some(revision),
+            None => {
+                let stalled = self.condition(condition::STALLED).filter(|stalled| stalled.status == "True");
+                let is_held = stalled.is_some_and(|known| reason::HELD.contains(&known.reason.as_str()));
+                is_held && self.ours.revision == Some(revision)
+            }
+        }
+    }
+}
