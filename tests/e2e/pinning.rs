@@ -96,7 +96,7 @@ async fn pinned_and_released(world: World) -> Outcome {
     let web = world.complete("web").await?;
     same("status.target", web.value.pointer("/status/target").filter(|it| !it.is_null()), None::<&Value>)?;
     world.wait_sizes(&[("app:v1", 0), ("app:v2", 0), ("app:v3", 4)]).await?;
-    world.wait_event("web", "PinReleased", "the declared revision runs").await?;
+    world.wait_event("web", "PinReleased", "the declared revision is rolled out").await?;
     let seen = trace.stop(&world).await?;
     seen.ensure_at_most(5)?;
     seen.ensure_available(3)?;

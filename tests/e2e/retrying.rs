@@ -47,7 +47,7 @@ async fn retried(world: &World) -> Outcome {
     reverted(world, "web", "app:v1").await?;
 
     ask(world, "web", (RETRY, "2/first"), SHORT).await?;
-    world.wait_event("web", "RevertEnded", "the declared revision runs").await?;
+    world.wait_event("web", "RevertEnded", "the declared revision is rolled out").await?;
     let is_heard = |sets: &[Set]| {
         let memory = memory(sets, "app:v2");
         memory["verdict"] == "Failed" && memory["retry"] == "2/first"

@@ -158,7 +158,7 @@ async fn reverted_and_released(world: World) -> Outcome {
     same("the generation: one change, and that is the user's", web.generation(), 2)?;
     let records = ["1 Revert Succeeded", "2 TemplateChanged Failed", "1 TemplateChanged Succeeded"];
     same("the history", told(&web), records)?;
-    let words = "revision 1 runs instead of the declared revision 2, because that failed";
+    let words = "revision 1 runs instead of the declared revision 2, which failed";
     same("the event", world.wait_event("web", "Reverted", words).await?.kind.as_str(), "Warning")?;
     told_once(&world, "web", "Reverted").await?;
 
@@ -172,7 +172,7 @@ async fn reverted_and_released(world: World) -> Outcome {
     let web = world.complete("web").await?;
     same("status.target", target(&web), None::<&Value>)?;
     world.wait_sizes(&[("app:v1", 0), ("app:v2", 0), ("app:v3", 4)]).await?;
-    world.wait_event("web", "RevertEnded", "the declared revision runs").await?;
+    world.wait_event("web", "RevertEnded", "the declared revision is rolled out").await?;
     judged(&world, "app:v3", "Good").await?;
     let seen = trace.stop(&world).await?;
     seen.ensure_at_most(5)?;

@@ -38,7 +38,7 @@ async fn an_image_that_cannot_be_pulled_is_reverted() {
     sandbox.is_exactly(&pods, "nginx:1.28 nginx:1.28 nginx:1.28 nginx:1.28").await;
     let template = ["get", "rwd/web", "-o", "jsonpath={.spec.template.spec.containers[0].image}"];
     assert_eq!(sandbox.ok(&template).await, "web:bad", "the template is its author's");
-    let words = "revision 1 runs instead of the declared revision 2, because that failed";
+    let words = "revision 1 runs instead of the declared revision 2, which failed";
     sandbox.shows(&["describe", "rwd", "web"], words).await;
     sandbox.shows(&["get", "events"], "Reverted").await;
     sandbox.shows(&["describe", "rs"], r#""verdict":"Failed""#).await;

@@ -33,7 +33,7 @@ pub(crate) struct Aim {
     pub(crate) because: Because,
     /// Indices of sets that do not grow, and of which pods that do not serve go first (FP-7, FP-10).
     pub(crate) bad: Vec<usize>,
-    /// Index of the set that gets pods in the place of a bad one where no other has any (FP-10).
+    /// Index of the fallback: it gets pods in the place of a bad set where no other has any (FP-10), and stays (FP-9).
     pub(crate) spare: Option<usize>,
     /// Why `run` is not the declared set, if it is another one.
     pub(crate) divergence: Option<Divergence>,

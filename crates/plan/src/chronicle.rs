@@ -2,7 +2,8 @@
 //!
 //! A record opens in the status write that reports a new revision, and closes in the one that reports the end.
 //! Neither causes a write: what is noted here joins a status that is written anyway. So a record is there
-//! exactly if its write succeeded, whichever process restarted in between. No decision reads it.
+//! exactly if its write succeeded, whichever process restarted in between. Decisions read whether a record is open
+//! (`target.rs`), and nothing else of it.
 
 use jiff::Timestamp;
 
@@ -36,13 +37,13 @@ pub(crate) fn note(decisions: &Decisions<'_>, why: &Why, status: &mut Status) ->
         let next = opening(decisions, revision, status, now);
         if let Some(running) = status.ours.rollout.take() {
             let is_back = matches!(next.trigger, Some(Trigger::Rollback | Trigger::Pin | Trigger::Revert));
-            let failed = failed(decisions, next.trigger);
-            let outcome = match &failed {
+            let failure = failure(decisions, next.trigger);
+            let outcome = match &failure {
                 Some(_) => Outcome::Failed,
                 None if is_back => Outcome::Cancelled,
                 None => Outcome::Superseded,
             };
-            ended.push(running.ended(now, outcome, failed));
+            ended.push(running.ended(now, outcome, failure));
         }
         status.ours.rollout = Some(Box::new(next));
     }
@@ -54,16 +55,16 @@ pub(crate) fn note(decisions: &Decisions<'_>, why: &Why, status: &mut Status) ->
         && let Some(running) = status.ours.rollout.take()
     {
         let late = || (reason::PROGRESS_DEADLINE_EXCEEDED, why.to_string());
-        let failed = (outcome == Outcome::Failed)
+        let failure = (outcome == Outcome::Failed)
             .then(|| blocked::heaviest(&status.ours.blockers).unwrap_or_else(late));
-        ended.push(running.ended(now, outcome, failed));
+        ended.push(running.ended(now, outcome, failure));
     }
     head(status, &ended);
     Noted { last_scale: scaled(workload, status, now), ended }
 }
 
 /// Why a rollout failed that is reverted before its deadline; one that somebody gives up has not failed.
-fn failed(decisions: &Decisions<'_>, trigger: Option<Trigger>) -> Option<(&'static str, String)> {
+fn failure(decisions: &Decisions<'_>, trigger: Option<Trigger>) -> Option<(&'static str, String)> {
     let stored = &decisions.observed.workload.status.ours;
     let begins =
         trigger == Some(Trigger::Revert) && decisions.aim.divergence.is_some() && stored.target.is_none();
@@ -75,10 +76,7 @@ fn failed(decisions: &Decisions<'_>, trigger: Option<Trigger>) -> Option<(&'stat
 /// declared one when the pin goes (FP-11).
 fn opened(decisions: &Decisions<'_>, status: &Status) -> Option<i64> {
     let (stored, next) = (&decisions.observed.workload.status.ours, &status.ours);
-    let is_known = |target: &TargetRecord| {
-        let known = stored.target.as_ref();
-        known.is_some_and(|known| (&known.hash, &known.because) == (&target.hash, &target.because))
-    };
+    let is_known = |target: &TargetRecord| stored.target.as_ref().is_some_and(|known| known.is_same(target));
     match &next.target {
         Some(target) => target.revision.filter(|_| !is_known(target)),
         None if stored.target.is_some() => {
@@ -181,7 +179,8 @@ fn outcome(decisions: &Decisions<'_>, status: &Status, is_new: bool) -> Option<O
     let has_failed = progressing.is_some_and(|known| {
         known.reason == reason::PROGRESS_DEADLINE_EXCEEDED || reason::HELD.contains(&known.reason.as_str())
     });
-    (has_failed && !is_new).then_some(Outcome::Failed)
+    let outcome = if decisions.rulings.is_aborted { Outcome::Cancelled } else { Outcome::Failed };
+    (has_failed && !is_new).then_some(outcome)
 }
 
 /// What is kept of the history, once these are added.

@@ -50,7 +50,7 @@ pub(crate) struct Scene<'a> {
     pub(crate) creation: Option<&'a Creation>,
     /// Writes that come before.
     pub(crate) writes: &'a [SetWrite],
-    /// Index of the fallback.
+    /// Index of the set that is never deleted: the fallback (FP-9).
     pub(crate) kept: Option<usize>,
 }
 
@@ -130,14 +130,14 @@ fn make_room(scene: &Scene<'_>, gone: &[usize]) -> Option<Deletions> {
 
 impl<'a> Scene<'a> {
     pub(crate) fn new(
-        observed: &'a Observed,
-        sets: &'a Sets<'a>,
+        (observed, sets): (&'a Observed, &'a Sets<'a>),
+        aim: &Aim,
         upkeep: &'a Upkeep,
         creation: Option<&'a Creation>,
         writes: &'a [SetWrite],
     ) -> Self {
         let created = creation.map(|creation| creation.set.size);
-        Self { observed, sets, created, upkeep, creation, writes, kept: None }
+        Self { observed, sets, created, upkeep, creation, writes, kept: aim.spare }
     }
 
     /// By how many the sets without a size exceed the cap of NS-2, one that is created included.

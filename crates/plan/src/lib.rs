@@ -140,10 +140,8 @@ fn decide(observed: &Observed, now: Timestamp) -> Result<Box<Plan>, Step> {
     let creation = creation(observed, &sets, &aim, &moves, now)?;
     let revision = || creation::revision(&sets, &upkeep, creation.as_deref());
     let rollback = rollback(observed, &sets, &aim, revision, now)?;
-    let notes = if aim.is_known() { rulings.notes.as_slice() } else { &[] };
-    let writes = writes(observed, &sets, &upkeep, &moves, notes);
-    let kept = rulings.fallback;
-    let scene = Scene { kept, ..Scene::new(observed, &sets, &upkeep, creation.as_deref(), &writes) };
+    let writes = writes(observed, &sets, &upkeep, &moves, &rulings.notes);
+    let scene = Scene::new((observed, &sets), &aim, &upkeep, creation.as_deref(), &writes);
     let history = history(&scene, &aim, &moves);
     let (sets, rulings, aim, upkeep, moves, history) = (&sets, &rulings, &aim, &upkeep, &moves, &history);
     let decisions =

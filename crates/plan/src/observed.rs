@@ -89,8 +89,8 @@ pub struct Answers {
     /// Names of ReplicaSets that fit the selector and are not labelled for us; not asked for,
     /// they only show in [`crate::Why`].
     pub orphans: Vec<String>,
-    /// What blocks the rollout, as far as somebody has looked; it only shows in the status and in
-    /// [`crate::Why`].
+    /// What blocks the rollout, as far as somebody has looked. It shows in the status and in [`crate::Why`], and a
+    /// failure policy decides by what the status has of it (FP-4).
     pub findings: Option<Findings>,
 }
 

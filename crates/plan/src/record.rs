@@ -1,5 +1,5 @@
-//! The record of one rollout: what `status.rollout` and `status.history` hold (our kind). It is for people, and
-//! no decision reads it.
+//! The record of one rollout: what `status.rollout` and `status.history` hold (our kind). It is for people.
+//! A decision reads at most whether one is open.
 
 use jiff::Timestamp;
 
@@ -192,6 +192,11 @@ impl Record {
             self.images = pairs.collect();
         }
         self
+    }
+
+    /// Whether it ended, and the revision failed.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.end.as_ref().is_some_and(|end| end.outcome == Outcome::Failed)
     }
 
     /// Cuts an open record to what it may take: images and texts give way to what is counted.

@@ -316,8 +316,8 @@ fn finished(
     let is_counted = !is_deferred(decisions, early) || !keeps_counters(decisions.observed, &status);
     let chosen = if is_counted { computed } else { status };
     let moves = &decisions.moves;
-    // A cut may be refused; what is true of the growth is told first.
     let is_between = moves.is_up() && moves.is_down() && moves.up_again.is_none();
+    // A cut may be refused; what is true of the growth is told first.
     let due = early.unwrap_or(if is_between { Due::BeforeCuts } else { Due::Last });
     let (write, news) = written(decisions, chosen, revision, &why);
     // S9.15: a write requeues by itself.

@@ -9,7 +9,7 @@ use crate::action::{Action, Event, StatusWrite, UpdateReplicaSet};
 use crate::conditions::Condition;
 use crate::keys::{REVISION, REVISION_HISTORY, condition, reason};
 use crate::observed::Workload;
-use crate::record::Outcome;
+use crate::record::{Outcome, Record};
 use crate::revision::Revision;
 use crate::status::Status;
 use crate::why::Why;
@@ -23,6 +23,8 @@ pub enum Transition {
     Completed,
     /// The condition Progressing became `ProgressDeadlineExceeded`.
     DeadlineExceeded,
+    /// The declared revision failed otherwise (FP-2; rollwright.dev only).
+    Failed,
     /// Another template came before this one was through.
     Superseded,
     /// The template of an earlier revision came before this one was through.
@@ -37,7 +39,7 @@ impl Transition {
     pub fn outcome(self) -> Option<Outcome> {
         match self {
             Self::Completed => Some(Outcome::Succeeded),
-            Self::DeadlineExceeded => Some(Outcome::Failed),
+            Self::DeadlineExceeded | Self::Failed => Some(Outcome::Failed),
             Self::Superseded => Some(Outcome::Superseded),
             Self::Cancelled => Some(Outcome::Cancelled),
             Self::Started | Self::RolledBack => None,
@@ -47,7 +49,7 @@ impl Transition {
     /// Whether it shows that a change has failed. No change shows that twice.
     #[must_use]
     pub fn is_failure(self) -> bool {
-        matches!(self, Self::DeadlineExceeded | Self::RolledBack)
+        matches!(self, Self::DeadlineExceeded | Self::Failed | Self::RolledBack)
     }
 }
 
@@ -96,6 +98,12 @@ fn of_status(workload: &Workload, write: &StatusWrite) -> Option<Transition> {
         }
         reason::NEW_REPLICA_SET_AVAILABLE => Some(Transition::Completed),
         reason::PROGRESS_DEADLINE_EXCEEDED => Some(Transition::DeadlineExceeded),
+        // A rollout that is late has failed once already.
+        _ if before != Some(reason::PROGRESS_DEADLINE_EXCEEDED)
+            && write.ended.iter().any(Record::has_failed) =>
+        {
+            Some(Transition::Failed)
+        }
         _ => None,
     }
 }

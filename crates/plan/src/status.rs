@@ -87,7 +87,7 @@ pub struct TargetRecord {
     pub revision: Option<i64>,
     /// Its label `pod-template-hash`.
     pub hash: String,
-    /// Why: `Pinned` or `PinTargetMissing`.
+    /// Why: `Pinned`, `PinTargetMissing`, or `Reverted`.
     pub because: String,
     /// The revision of the declared ReplicaSet, if that is there.
     pub declared_revision: Option<i64>,

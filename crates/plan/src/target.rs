@@ -42,32 +42,33 @@ impl TargetRecord {
     /// What runs, and why, in a sentence without its end. The reason is that of the pin.
     #[must_use]
     pub fn sentence(&self, reason: Option<&str>) -> String {
-        in_words(self, reason)
+        let reason = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
+        let hash = &self.hash;
+        if self.because == reason::PIN_TARGET_MISSING {
+            return format!(
+                "spec.pin.hash {hash}{reason} is no pod-template-hash of a ReplicaSet of this Deployment: correct \
+                 it, or remove spec.pin"
+            );
+        }
+        let runs =
+            self.revision.map_or_else(|| format!("ReplicaSet {hash}"), |number| format!("revision {number}"));
+        let declared = self.declared_revision.map_or_else(String::new, |number| format!(" {number}"));
+        let because = if self.because == reason::REVERTED {
+            "which failed".to_owned()
+        } else {
+            format!("because spec.pin names it{reason}")
+        };
+        format!("{runs} runs instead of the declared revision{declared}, {because}")
+    }
+
+    /// Whether both report that the same ReplicaSet runs for the same reason.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        (&self.hash, &self.because) == (&other.hash, &other.because)
     }
 }
 
 fn sentence(workload: &Workload, record: &TargetRecord) -> String {
     record.sentence(workload.pin.as_ref().and_then(|pin| pin.reason.as_deref()))
-}
-
-fn in_words(record: &TargetRecord, reason: Option<&str>) -> String {
-    let reason = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
-    let hash = &record.hash;
-    if record.because == reason::PIN_TARGET_MISSING {
-        return format!(
-            "spec.pin.hash {hash}{reason} is no pod-template-hash of a ReplicaSet of this Deployment: correct it, \
-             or remove spec.pin"
-        );
-    }
-    let runs =
-        record.revision.map_or_else(|| format!("ReplicaSet {hash}"), |number| format!("revision {number}"));
-    let declared = record.declared_revision.map_or_else(String::new, |number| format!(" {number}"));
-    let because = if record.because == reason::REVERTED {
-        "because that failed".to_owned()
-    } else {
-        format!("because spec.pin names it{reason}")
-    };
-    format!("{runs} runs instead of the declared revision{declared}, {because}")
 }
 
 /// The condition Progressing while another revision runs: the declared one makes no progress (S9.9, FP-12).
@@ -132,11 +133,14 @@ pub(crate) fn over(status: &Status, aim: &Aim) -> Option<Edit> {
     (is_of_before && aim.divergence.is_none() && !is_held).then_some(Edit::Drop(condition::PROGRESSING))
 }
 
-/// What a status write tells of it, if that is new.
+/// What a status write reports of it, if that is new.
 pub(crate) fn event(workload: &Workload, status: &Status) -> Option<Event> {
     let (before, after) = (workload.status.ours.target.as_ref(), status.ours.target.as_ref());
-    let what = |target: &TargetRecord| (target.hash.clone(), target.because.clone());
-    if before.map(what) == after.map(what) {
+    let is_known = match (before, after) {
+        (Some(before), Some(after)) => before.is_same(after),
+        (before, after) => before.is_none() && after.is_none(),
+    };
+    if is_known {
         return None;
     }
     Some(match after {
@@ -152,11 +156,11 @@ pub(crate) fn event(workload: &Workload, status: &Status) -> Option<Event> {
             return None;
         }
         None if before.is_some_and(|before| before.because == reason::REVERTED) => {
-            let message = "the revert has ended: the declared revision runs".to_owned();
+            let message = "the revert has ended: the declared revision is rolled out".to_owned();
             Event::normal(reason::REVERT_ENDED, message)
         }
         None => {
-            let message = "spec.pin is no longer in force: the declared revision runs".to_owned();
+            let message = "spec.pin is no longer in force: the declared revision is rolled out".to_owned();
             Event::normal(reason::PIN_RELEASED, message)
         }
     })

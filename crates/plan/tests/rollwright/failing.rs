@@ -103,7 +103,7 @@ fn a_revision_that_makes_no_progress_is_reverted_to_the_last_good_one() {
     assert_eq!(says(&world, condition::PROGRESSING), ("False".to_owned(), "RolledBack".to_owned()));
     assert_eq!(says(&world, condition::AVAILABLE).0, "True");
     assert_eq!(world.kstatus(), Kstatus::Failed);
-    let words = "revision 2 runs instead of the declared revision 3, because that failed";
+    let words = "revision 2 runs instead of the declared revision 3, which failed";
     assert_eq!(world.plan().why.to_string(), words);
     assert!(world.plan().actions.is_empty());
 }

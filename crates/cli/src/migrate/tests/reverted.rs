@@ -29,7 +29,7 @@ fn what_failed_is_not_rolled_out_without_consent() {
     let mut facts = facts_of_revert();
     let found = problems(&facts, &neighbours());
     assert_eq!(found.len(), 1, "{found:#?}");
-    let words = "revision 2 runs instead of the declared revision 3, because that failed. apps/v1 has no failure \
+    let words = "revision 2 runs instead of the declared revision 3, which failed. apps/v1 has no failure \
                  policy";
     assert!(found[0].contains(words) && found[0].contains("--accept-declared"), "{found:?}");
     assert!(matches!(next(&facts), Next::Stuck(reason) if reason == found[0]));

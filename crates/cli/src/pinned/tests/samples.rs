@@ -48,7 +48,7 @@ pub(crate) fn missing() -> Deployment {
 }
 
 /// What the operator reports of a revert.
-pub(crate) const REVERTED: &str = "revision 6 runs instead of the declared revision 7, because that failed";
+pub(crate) const REVERTED: &str = "revision 6 runs instead of the declared revision 7, which failed";
 
 /// The Deployment after revision 7 failed, all pods of which are of revision 6.
 pub(crate) fn reverted() -> Deployment {
