@@ -47,6 +47,7 @@ mod cut;
 mod deletion;
 mod diagnosis;
 mod disruption;
+mod evidence;
 mod exit_codes;
 mod failure;
 mod flavour;
@@ -118,6 +119,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     pinning::SCENARIOS,
     reverting::SCENARIOS,
     retrying::SCENARIOS,
+    evidence::SCENARIOS,
     rollback::SCENARIOS,
     progress::SCENARIOS,
     history::SCENARIOS,

@@ -216,7 +216,9 @@ fn failure_policy(policy: crate::FailurePolicy) -> FailurePolicy {
         Some(crate::FailureAction::Pause) => FailureAction::Pause,
         Some(crate::FailureAction::Revert) => FailureAction::Revert,
     };
-    let when = policy.when.unwrap_or(crate::FailureCriteria { deadline: Some(true), stuck_seconds: None });
+    let when = policy
+        .when
+        .unwrap_or(crate::FailureCriteria { deadline: Some(true), ..crate::FailureCriteria::default() });
     let min_pods = match policy.min_pods {
         None => IntOrPercent::Int(1),
         Some(IntOrString::Int(number)) => IntOrPercent::Int(number.into()),
@@ -225,6 +227,7 @@ fn failure_policy(policy: crate::FailurePolicy) -> FailurePolicy {
     FailurePolicy {
         action,
         deadline: when.deadline.unwrap_or(false),
+        restarts: when.restarts.map(i64::from),
         stuck_seconds: when.stuck_seconds.map(i64::from),
         min_pods,
         bake_seconds: policy.bake_seconds.map_or(0, i64::from),

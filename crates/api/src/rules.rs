@@ -208,8 +208,8 @@ pub(crate) fn revert_needs_history() -> Rule {
 /// FP-2.
 pub(crate) fn names_a_criterion() -> Rule {
     rule(
-        "(has(self.deadline) && self.deadline) || has(self.stuckSeconds)",
-        "must name a criterion: set deadline to true, set stuckSeconds, or remove when",
+        "(has(self.deadline) && self.deadline) || has(self.restarts) || has(self.stuckSeconds)",
+        "must name a criterion: set deadline to true, set restarts or stuckSeconds, or remove when",
     )
 }
 

@@ -332,8 +332,8 @@ pub struct FailurePolicy {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub when: Option<FailureCriteria>,
 
-    /// How many pods of the new revision must be stuck before stuckSeconds count: a number, or a percentage of them,
-    /// rounded up. Default: 1. Example: 50%.
+    /// How many pods of the new revision must have restarted or be stuck before restarts and stuckSeconds count: a
+    /// number, or a percentage of them, rounded up. Default: 1. Example: 50%.
     #[schemars(with = "Option<Share>")]
     #[x_kube(validation = rules::min_pods())]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -370,6 +370,12 @@ pub struct FailureCriteria {
     /// When progressDeadlineSeconds pass without progress. A pod that becomes ready again is no progress.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline: Option<bool>,
+
+    /// When a container of a pod has restarted this number of times since the revision was declared or retried, also
+    /// after completion, while it bakes. Example: 3.
+    #[schemars(range(min = 1, max = INT32_MAX))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restarts: Option<i32>,
 
     /// When pods have been stuck for this number of seconds: their image cannot be pulled, their container cannot be created
     /// as it is configured, or it crashes again and again. Example: 120.

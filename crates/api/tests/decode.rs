@@ -67,8 +67,8 @@ fn the_first_unknown_field_of_a_spec_is_noted() {
         decode::workload(flavour, &json!({ "spec": spec }), Defaults::of(flavour)).unwrap().unknown_field
     };
     let ours = |spec| unknown(Flavour::Rollwright, spec);
-    let newer = json!({"failurePolicy": {"action": "Revert", "when": {"restarts": 3}}});
-    assert_eq!(ours(newer).as_deref(), Some("spec.failurePolicy.when.restarts"));
+    let newer = json!({"failurePolicy": {"action": "Revert", "when": {"latency": "1s"}}});
+    assert_eq!(ours(newer).as_deref(), Some("spec.failurePolicy.when.latency"));
     let steps =
         json!({"replicas": 3, "strategy": {"rollingUpdate": {"maxSurge": 1, "steps": [{"updated": 1}]}}});
     assert_eq!(ours(steps.clone()).as_deref(), Some("spec.strategy.rollingUpdate.steps"));

@@ -206,8 +206,8 @@ impl<P: Port> Attempt<'_, P> {
         // One that was labelled meanwhile is no orphan any more.
         let mut orphans = state.memory.orphans(key, uid);
         orphans.retain(|name| sets.iter().all(|set| set.name != *name));
-        let findings = state.looks.findings(key, uid);
-        let answers = Answers { orphans, findings, ..Answers::default() };
+        let (findings, evidence) = (state.looks.findings(key, uid), state.looks.evidence(key, uid));
+        let answers = Answers { orphans, findings, evidence, ..Answers::default() };
         let pace = if state.queue.is_hurried(key) {
             Pace::EachReconcile
         } else {

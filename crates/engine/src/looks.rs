@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use diagnosis::Words;
 use jiff::Timestamp;
 use plan::durations::{EVENTS_AGAIN, LOOK_AGAIN, LOOK_INTERVAL, UNKNOWN_AFTER};
-use plan::{Awaited, Blocker, Findings};
+use plan::{Awaited, Blocker, Evidence, Findings};
 use serde_json::Value;
 
 use crate::index::Key;
@@ -57,13 +57,15 @@ pub(crate) type Page = (Vec<Value>, Option<String>);
 pub(crate) struct Course {
     /// Whether other causes are known than before: they are to be reported.
     pub(crate) is_news: bool,
+    /// Whether there is evidence for or against a revision that is judged.
+    pub(crate) is_evidence: bool,
     /// The request to make now.
     pub(crate) question: Option<Question>,
     /// When to come again otherwise.
     pub(crate) again: Option<Instant>,
 }
 
-/// The rollouts that wait for pods.
+/// The rollouts that wait for pods, or are judged by them.
 #[derive(Default)]
 pub(crate) struct Looks {
     entries: HashMap<Key, Entry>,
@@ -81,13 +83,15 @@ struct Entry {
     /// What blocks, once somebody has looked, or the rollout has moved.
     found: Option<Vec<Blocker>>,
     pods: Pods,
+    /// What the last look showed of a revision that is judged.
+    evidence: Vec<Evidence>,
     /// When the last look began.
     looked: Option<Instant>,
     place: Option<Instant>,
 }
 
 impl Looks {
-    /// A reconcile is over, and the rollout waits for this.
+    /// A reconcile is over, and the rollout waits for this, or is judged by it.
     pub(crate) fn stands(
         &mut self,
         looking: Looking,
@@ -106,21 +110,27 @@ impl Looks {
         }
         let mut is_news = entry.compare(awaited, now);
         let late = entry.still_since + looking.after;
-        if late > now {
+        let is_late = entry.is_late(looking, now);
+        if !is_late && !entry.awaited.is_judged {
             return Course { is_news, again: Some(late), ..Course::default() };
         }
-        if !findings::has_pods(&entry.awaited) {
+        if !findings::has_pods(&entry.awaited) && !entry.awaited.is_judged {
             entry.pods = Pods::default();
             is_news |= entry.conclude(looking, now);
             return Course { is_news, ..Course::default() };
         }
-        if entry.found.is_none() && entry.awaited.refusal.is_some() {
+        if is_late && entry.found.is_none() && (entry.awaited.refusal.is_some() || entry.pods.is_whole) {
             // That much is known without a look.
             is_news |= entry.conclude(looking, now);
         }
         let due = entry.looked.filter(|_| entry.pods.is_idle()).map(|looked| looked + LOOK_AGAIN);
         if let Some(due) = due.filter(|due| *due > now) {
-            return Course { is_news, again: Some(due), ..Course::default() };
+            let late = Some(late).filter(|late| entry.awaited.is_still && *late > now);
+            return Course {
+                is_news,
+                again: Some(late.map_or(due, |late| late.min(due))),
+                ..Course::default()
+            };
         }
         let interval = LOOK_INTERVAL * looking.engines.max(1);
         let line = &mut self.next;
@@ -135,7 +145,7 @@ impl Looks {
             return Course { is_news, again: Some(time), ..Course::default() };
         }
         self.last = Some(now);
-        Course { is_news, question: Some(entry.ask(now)), again: None }
+        Course { is_news, question: Some(entry.ask(now)), ..Course::default() }
     }
 
     /// The rollout waits for no pods.
@@ -144,7 +154,7 @@ impl Looks {
         let is_recent = |time: Option<Instant>| time.is_some_and(|time| time + EVENTS_AGAIN > now);
         if is_recent(entry.looked) {
             // It counts for the next look, should the rollout stop again.
-            entry.found = None;
+            (entry.found, entry.evidence) = (None, Vec::new());
             entry.awaited = Awaited::default();
         } else {
             self.entries.remove(key);
@@ -160,12 +170,24 @@ impl Looks {
         (now, time): (Instant, Timestamp),
     ) -> Course {
         let Some(entry) = self.entries.get_mut(key) else { return Course::default() };
-        let is_news = match entry.pods.take(answer, &entry.awaited, now, time) {
-            Read::More => return Course { again: Some(now), ..Course::default() },
-            Read::Whole => entry.conclude(looking, now),
-            Read::Failed => false,
-        };
-        Course { is_news, question: None, again: Some(entry.looked.unwrap_or(now) + LOOK_AGAIN) }
+        let is_late = entry.is_late(looking, now);
+        let read = entry.pods.take(answer, (&entry.awaited, is_late), now, time);
+        if read == Read::More {
+            return Course { again: Some(now), ..Course::default() };
+        }
+        let (is_whole, is_judged) = (read == Read::Whole, entry.awaited.is_judged);
+        let is_news = is_whole && is_late && entry.conclude(looking, now);
+        if is_whole && is_judged {
+            entry.evidence = entry.pods.evidence(&entry.awaited, time);
+        }
+        let again = Some(entry.looked.unwrap_or(now) + LOOK_AGAIN);
+        Course { is_news, is_evidence: is_whole && is_judged, question: None, again }
+    }
+
+    /// What the pods of a revision that is judged showed last, and those of its fallback.
+    pub(crate) fn evidence(&self, key: &Key, uid: &str) -> Vec<Evidence> {
+        let entry = self.entries.get(key).filter(|entry| entry.uid == uid && entry.awaited.is_judged);
+        entry.map_or_else(Vec::new, |entry| entry.evidence.clone())
     }
 
     /// What is known to block this rollout.
@@ -202,9 +224,15 @@ impl Entry {
             still_since: now,
             found: None,
             pods: Pods::default(),
+            evidence: Vec::new(),
             looked: None,
             place: None,
         }
+    }
+
+    /// Whether the rollout has not moved for a while.
+    fn is_late(&self, looking: Looking, now: Instant) -> bool {
+        self.awaited.is_still && self.still_since + looking.after <= now
     }
 
     /// Whether the rollout has moved since. Says whether what blocked it does so no more.
@@ -212,7 +240,17 @@ impl Entry {
         let is_other = self.awaited.uid != awaited.uid || self.awaited.size != awaited.size;
         let progress = progress(awaited);
         let is_better = self.best.iter().zip(progress).any(|(best, now)| now > *best);
+        if self.awaited.selector != awaited.selector {
+            // The pages of one look are those of one list.
+            self.pods.start_over();
+        }
+        if self.awaited.uid != awaited.uid {
+            self.evidence = Vec::new();
+        }
         self.awaited.clone_from(awaited);
+        if !awaited.is_still {
+            (self.still_since, self.found) = (now, None);
+        }
         if !is_other && !is_better {
             return false;
         }

@@ -108,7 +108,7 @@ pub struct Awaited {
     pub set: Option<String>,
     /// Its uid; empty if there is none.
     pub uid: String,
-    /// Selects the pods, in the form of a query: those of the ReplicaSet, or all of the Deployment.
+    /// Selects the pods, in the form of a query: those of the ReplicaSet, or all of the Deployment while it is judged.
     pub selector: String,
     /// The size of the ReplicaSet.
     pub size: i64,
@@ -120,6 +120,12 @@ pub struct Awaited {
     pub available: i64,
     /// The pods of all other ReplicaSets; those that terminate too, if they are what it waits for.
     pub others: i64,
+    /// Whether nothing moves before pods come up, can be created, or are gone.
+    pub is_still: bool,
+    /// Whether a failure policy judges it by its pods (FP-4).
+    pub is_judged: bool,
+    /// The uid of the ReplicaSet that a revert would run; empty if there is none.
+    pub fallback: String,
     /// Why the server refuses further pods of it.
     pub refusal: Option<SetFailure>,
 }

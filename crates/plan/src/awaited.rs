@@ -1,5 +1,5 @@
 //! What a rollout that does not move waits for: where its pods are, and how far they are. The engine recognizes by
-//! it that a rollout is late, and then finds out why.
+//! it that a rollout is late, and then finds out why. The same for a revision that a failure policy judges by its pods.
 
 use crate::action::Awaited;
 use crate::aim::Because;
@@ -19,9 +19,11 @@ pub(crate) fn waits_for_pods(decisions: &Decisions<'_>, why: &Why) -> bool {
     )
 }
 
-/// What the rollout waits for, if it does.
+/// What the rollout waits for, or is judged by.
 pub(crate) fn awaited(decisions: &Decisions<'_>, why: &Why) -> Option<Awaited> {
-    if !waits_for_pods(decisions, why) {
+    let is_still = waits_for_pods(decisions, why);
+    let is_judged = decisions.rulings.reads && decisions.aim.divergence.is_none();
+    if !is_still && !is_judged {
         return None;
     }
     let running = decisions.running().filter(|_| *why != Why::WaitingForTermination);
@@ -31,9 +33,10 @@ pub(crate) fn awaited(decisions: &Decisions<'_>, why: &Why) -> Option<Awaited> {
     let all = sum(|status| status.replicas);
     let Some(set) = running else {
         let others = all + sum(|status| status.terminating.unwrap_or(0));
-        return Some(Awaited { selector, others, ..Awaited::default() });
+        return Some(Awaited { selector, others, is_still, ..Awaited::default() });
     };
-    if let Some(hash) = set.labels.get(HASH_LABEL) {
+    let fallback = decisions.rulings.fallback.and_then(|fallback| decisions.sets.get(fallback));
+    if let Some(hash) = set.labels.get(HASH_LABEL).filter(|_| !is_judged) {
         selector.push_str(&format!(",{HASH_LABEL}={hash}"));
     }
     Some(Awaited {
@@ -45,6 +48,9 @@ pub(crate) fn awaited(decisions: &Decisions<'_>, why: &Why) -> Option<Awaited> {
         ready: set.status.ready,
         available: set.status.available,
         others: all - set.status.replicas,
+        is_still,
+        is_judged,
+        fallback: fallback.map_or_else(String::new, |set| set.uid.clone()),
         refusal: set.status.failure.clone().filter(|failure| failure.status == "True"),
     })
 }

@@ -65,20 +65,15 @@ pub(crate) fn refresh(status: &mut Status, current: Vec<Blocker>) {
     }
 }
 
-fn sentence(blocker: &Blocker) -> String {
-    let Blocker { pods, of, message, .. } = blocker;
-    format!("{pods} of {of} pods {message}")
-}
-
 /// All of them in a sentence; `None` if there are none.
 pub(crate) fn words(blockers: &[Blocker]) -> Option<String> {
-    let sentences: Vec<String> = blockers.iter().map(sentence).collect();
+    let sentences: Vec<String> = blockers.iter().map(Blocker::sentence).collect();
     (!sentences.is_empty()).then(|| sentences.join("; "))
 }
 
 /// The heaviest of them, as its cause and a sentence.
 pub(crate) fn heaviest(blockers: &[Blocker]) -> Option<(&str, String)> {
-    blockers.first().map(|first| (first.cause.as_str(), sentence(first)))
+    blockers.first().map(|first| (first.cause.as_str(), first.sentence()))
 }
 
 /// What is reported of causes that the status before did not have.

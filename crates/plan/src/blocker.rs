@@ -27,6 +27,12 @@ impl Blocker {
     pub fn key(&self) -> (&str, &str, &str) {
         (&self.cause, &self.container, &self.reason)
     }
+
+    /// It in a sentence.
+    pub(crate) fn sentence(&self) -> String {
+        let Self { pods, of, message, .. } = self;
+        format!("{pods} of {of} pods {message}")
+    }
 }
 
 /// What was found out about the pods of a ReplicaSet.

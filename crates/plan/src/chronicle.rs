@@ -68,8 +68,8 @@ fn failure(decisions: &Decisions<'_>, trigger: Option<Trigger>) -> Option<(&'sta
     let stored = &decisions.observed.workload.status.ours;
     let begins =
         trigger == Some(Trigger::Revert) && decisions.aim.divergence.is_some() && stored.target.is_none();
-    let words = || blocked::words(&stored.blockers).unwrap_or_default();
-    (begins && !decisions.rulings.is_aborted).then(|| (reason::ROLLOUT_FAILED, words()))
+    let words = || decisions.rulings.cause.clone().or_else(|| blocked::words(&stored.blockers));
+    (begins && !decisions.rulings.is_aborted).then(|| (reason::ROLLOUT_FAILED, words().unwrap_or_default()))
 }
 
 /// The revision of a rollout that begins with this status: a new one that is declared, one that is pinned, or the

@@ -113,6 +113,6 @@ pub(crate) fn refresh_available(status: &mut InHand<'_>, available: bool, now: T
 
 /// The time without its fraction, as `metav1.Time` stores it.
 #[must_use]
-pub fn whole_seconds(time: Timestamp) -> Timestamp {
+pub(crate) fn whole_seconds(time: Timestamp) -> Timestamp {
     Timestamp::from_second(time.as_second()).unwrap_or(time)
 }

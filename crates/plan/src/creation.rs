@@ -5,7 +5,8 @@ use jiff::Timestamp;
 use crate::action::{Ask, NewReplicaSet};
 use crate::aim::Aim;
 use crate::collision::{self, Names};
-use crate::keys::{DESIRED_REPLICAS, FINGERPRINTS, HASH_LABEL, MAX_REPLICAS, Map, REVISION};
+use crate::keys::{DESIRED_REPLICAS, FINGERPRINTS, HASH_LABEL, MAX_REPLICAS, Map, REVISION, ROLLOUT};
+use crate::memory::Memory;
 use crate::observed::{Observed, Workload};
 use crate::revision::{self, Next, Revision};
 use crate::sets::Sets;
@@ -41,7 +42,13 @@ pub(crate) fn creation(
     }
     // S4.12
     let Next { number: revision, deviation } = revision::next_of(sets);
-    let set = describe(observed, size, revision)?;
+    let mut set = describe(observed, size, revision)?;
+    if observed.flavour.has_safeguards() {
+        let memory = Memory::fresh(&observed.workload, revision, now);
+        if memory.since.is_some() {
+            set.annotations.insert(ROLLOUT.to_owned(), memory.text());
+        }
+    }
     Ok(Some(Box::new(Creation { set, revision, deviation })))
 }
 

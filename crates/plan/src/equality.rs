@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Map, Value};
 
-use crate::quantity;
+pub use crate::quantity::nanos;
 use crate::template::{self, Digest, Place, write_array, write_canonical, write_object};
 
 #[derive(Clone, Copy, Debug)]
@@ -111,7 +111,7 @@ fn write_member(kind: Kind, value: &Value, place: Place, out: &mut Vec<u8>) -> b
     match (kind, value) {
         (Kind::Zero, value) if is_zero(value) => return false,
         (Kind::IntOrString, value) if value.as_i64() == Some(0) => return false,
-        (Kind::Quantity, value) if quantity::nanos(value) == Some(0) => return false,
+        (Kind::Quantity, value) if nanos(value) == Some(0) => return false,
         (Kind::StringMap | Kind::ScalarList, value) if is_empty(value) => return false,
         (Kind::QuantityMap, Value::Object(members)) if members.is_empty() => return false,
         (Kind::List(_), Value::Array(items)) if items.is_empty() => return false,
@@ -152,7 +152,7 @@ fn is_empty(value: &Value) -> bool {
 }
 
 fn write_quantity(value: &Value, out: &mut Vec<u8>) {
-    match quantity::nanos(value) {
+    match nanos(value) {
         Some(nanos) => write_canonical(&Value::from(format!("{nanos}n")), Place::Elsewhere, out),
         None => write_canonical(value, Place::Elsewhere, out),
     }

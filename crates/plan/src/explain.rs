@@ -44,10 +44,11 @@ pub(crate) fn failed(decisions: &Decisions<'_>, reason: &str) -> String {
     let number = decisions.revision().and_then(Revision::number);
     let revision = number.map_or_else(String::new, |number| format!(" {number}"));
     let name = &decisions.observed.workload.name;
+    let cause = decisions.rulings.cause.as_ref().map_or_else(String::new, |cause| format!(" ({cause})"));
     let what =
         if reason == reason::NO_GOOD_REVISION { ", and no other revision is known to be good" } else { "" };
     format!(
-        "the declared revision{revision} failed{what}: apply another template, or try this one again with \
+        "the declared revision{revision} failed{cause}{what}: apply another template, or try this one again with \
          `kubectl rollwright retry {name}`"
     )
 }

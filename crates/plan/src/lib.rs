@@ -19,9 +19,11 @@ mod collision;
 mod conditions;
 mod counters;
 mod creation;
+mod criteria;
 mod decisions;
 pub mod durations;
 pub mod equality;
+mod evidence;
 mod explain;
 mod fenceposts;
 mod flavour;
@@ -40,7 +42,7 @@ mod ownership;
 mod pace;
 mod pause;
 mod progress;
-pub mod quantity;
+mod quantity;
 mod queued;
 mod record;
 mod recreate;
@@ -66,8 +68,9 @@ pub use action::{
     RollBack, StatusWrite, Step, Target, UpdateReplicaSet,
 };
 pub use blocker::{Blocker, Findings};
-pub use conditions::{Condition, whole_seconds};
+pub use conditions::Condition;
 pub use creation::set_name;
+pub use evidence::{Evidence, Restarts};
 pub use flavour::Flavour;
 pub use keys::Map;
 pub use moves::grown;
@@ -132,7 +135,7 @@ fn decide(observed: &Observed, now: Timestamp) -> Result<Box<Plan>, Step> {
     let rulings = judge(observed, &sets, now);
     let request = request(observed, &sets, now);
     let aim = aim(observed, &sets, &rulings, &request, now)?;
-    let upkeep = upkeep(observed, &sets, &aim);
+    let upkeep = upkeep(observed, &sets, &aim, now);
     let opening = opening((observed, &sets, &rulings), &aim, &upkeep, request, now);
     let moves = moves(&sets.counted, &aim);
     // What is to be told of a set first, by a write of its own, leaves its second growth to the next reconcile.

@@ -9,8 +9,9 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::conditions::whole_seconds;
 use crate::keys::ROLLOUT;
-use crate::observed::{Observed, ReplicaSet};
+use crate::observed::{FailureAction, FailurePolicy, Observed, ReplicaSet, Workload};
 use crate::revision;
 use crate::sets::Sets;
 
@@ -32,6 +33,8 @@ pub(crate) struct Memory {
     /// The revision that all else is about; another one voids it.
     pub(crate) revision: i64,
     pub(crate) shown: Option<Shown>,
+    /// Why it failed, in words.
+    pub(crate) cause: Option<String>,
     /// Whether somebody asked to abort it.
     pub(crate) is_aborted: bool,
     /// The requests to abort and to retry that were heard last: they are not heard again.
@@ -39,6 +42,10 @@ pub(crate) struct Memory {
     pub(crate) retry: Option<String>,
     /// When it was retried last, in whole seconds: a deadline from before does not count.
     pub(crate) retried: Option<Timestamp>,
+    /// Since when restarts of its containers count, in whole seconds: since it was declared or retried.
+    pub(crate) since: Option<Timestamp>,
+    /// The most restarts of a pod that is older.
+    pub(crate) restarts_before: Option<i64>,
 }
 
 impl Memory {
@@ -51,13 +58,17 @@ impl Memory {
             Some("Failed") => Some(Shown::Failed),
             _ => None,
         };
+        let time = |field: &str| text(field)?.parse().ok();
         Some(Self {
             revision: memory.get("revision")?.as_i64()?,
             shown,
+            cause: text("cause"),
             is_aborted: memory.get("aborted").and_then(Value::as_bool) == Some(true),
             abort: text("abort"),
-            retried: text("retried").and_then(|text| text.parse().ok()),
             retry: text("retry"),
+            retried: time("retried"),
+            since: time("since"),
+            restarts_before: memory.get("restartsBefore").and_then(Value::as_i64),
         })
     }
 
@@ -72,21 +83,45 @@ impl Memory {
             Shown::Good => "Good",
             Shown::Failed => "Failed",
         });
+        let time = |at: Option<Timestamp>| at.map(|at| at.to_string());
+        let fields = [
+            ("verdict", verdict.into()),
+            ("cause", self.cause.as_deref().into()),
+            ("aborted", self.is_aborted.then_some(true).into()),
+            ("abort", self.abort.as_deref().into()),
+            ("retry", self.retry.as_deref().into()),
+            ("retried", time(self.retried).into()),
+            ("since", time(self.since).into()),
+            ("restartsBefore", self.restarts_before.into()),
+        ];
         let mut memory = json!({ "version": VERSION_KNOWN, "revision": self.revision });
         if let Some(members) = memory.as_object_mut() {
-            members.extend(verdict.map(|verdict| ("verdict".to_owned(), verdict.into())));
-            members.extend(self.is_aborted.then(|| ("aborted".to_owned(), true.into())));
-            members.extend(self.abort.clone().map(|abort| ("abort".to_owned(), abort.into())));
-            members.extend(self.retry.clone().map(|retry| ("retry".to_owned(), retry.into())));
-            members.extend(self.retried.map(|at| ("retried".to_owned(), at.to_string().into())));
+            let known = fields.into_iter().filter(|(_, value): &(&str, Value)| !value.is_null());
+            members.extend(known.map(|(field, value)| (field.to_owned(), value)));
         }
         memory.to_string()
     }
 
+    /// That of a revision that is declared or retried now.
+    pub(crate) fn fresh(workload: &Workload, revision: i64, now: Timestamp) -> Self {
+        let fresh = Self { revision, ..Self::default() };
+        match &workload.failure_policy {
+            Some(policy) => fresh.dated(policy, now),
+            None => fresh,
+        }
+    }
+
     /// What is left of it when the same set is declared again, with this revision: only Good survives (FP-1).
-    pub(crate) fn renumbered(self, from: i64, to: i64) -> Self {
+    pub(crate) fn renumbered(self, from: i64, fresh: Self) -> Self {
         let shown = self.shown.filter(|shown| self.revision == from && *shown == Shown::Good);
-        Self { revision: to, shown, ..Self::default() }
+        Self { shown, ..fresh }
+    }
+
+    /// With the time since when restarts count, if they count at all.
+    pub(crate) fn dated(self, policy: &FailurePolicy, now: Timestamp) -> Self {
+        let counts = policy.restarts.is_some() && policy.action != FailureAction::Stay;
+        let since = self.since.or(counts.then(|| whole_seconds(now)));
+        Self { since, ..self }
     }
 }
 

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::blocker::Findings;
+use crate::evidence::Evidence;
 use crate::flavour::Flavour;
 use crate::intstr::IntOrPercent;
 use crate::keys::Map;
@@ -92,6 +93,8 @@ pub struct Answers {
     /// What blocks the rollout, as far as somebody has looked. It shows in the status and in [`crate::Why`], and a
     /// failure policy decides by what the status has of it (FP-4).
     pub findings: Option<Findings>,
+    /// What the pods of the declared ReplicaSet and of the fallback showed, where a failure policy needs it (FP-4).
+    pub evidence: Vec<Evidence>,
 }
 
 /// What the API server would make of the current template.
@@ -186,9 +189,11 @@ pub struct FailurePolicy {
     pub action: FailureAction,
     /// Whether it fails when its progress deadline passes.
     pub deadline: bool,
+    /// How often a container of a pod restarts before the revision fails; `None`: it does not fail by that.
+    pub restarts: Option<i64>,
     /// For how many seconds pods must be stuck before it fails; `None`: it does not fail by that.
     pub stuck_seconds: Option<i64>,
-    /// How many of its pods must be stuck: a number, or a percentage of them, rounded up.
+    /// How many of its pods must have restarted, or be stuck: a number, or a percentage of them, rounded up.
     pub min_pods: IntOrPercent,
     /// For how long a revision must serve, once it is complete, to be good.
     pub bake_seconds: i64,

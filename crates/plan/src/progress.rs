@@ -4,8 +4,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::action::Requeue;
 use crate::conditions::{Condition, Edit};
+use crate::criteria::is_before;
 use crate::durations::DEADLINE_MARGIN;
-use crate::judge::{Rulings, is_before};
+use crate::judge::Rulings;
 use crate::keys::{condition, reason};
 use crate::observed::Workload;
 use crate::status::Status;

@@ -389,7 +389,7 @@ fn written(
         let (before, after) = (&workload.status, &write.status);
         news = rollout::events(workload, &write, decisions.declared_name(), why);
         news.extend(blocked::event(before, after));
-        news.extend(target::event(workload, after).or_else(|| explain::event(before, after)));
+        news.extend(target::event(decisions, after).or_else(|| explain::event(before, after)));
     }
     if let Because::NewerSpec(newer) = &decisions.aim.because
         && !says(&workload.status.conditions, condition::STALLED, "True", reason::NEWER_SPEC)

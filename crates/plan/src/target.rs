@@ -134,7 +134,9 @@ pub(crate) fn over(status: &Status, aim: &Aim) -> Option<Edit> {
 }
 
 /// What a status write reports of it, if that is new.
-pub(crate) fn event(workload: &Workload, status: &Status) -> Option<Event> {
+pub(crate) fn event(decisions: &Decisions<'_>, status: &Status) -> Option<Event> {
+    let workload = &decisions.observed.workload;
+    let cause = decisions.rulings.cause.as_ref().map_or_else(String::new, |cause| format!(": {cause}"));
     let (before, after) = (workload.status.ours.target.as_ref(), status.ours.target.as_ref());
     let is_known = match (before, after) {
         (Some(before), Some(after)) => before.is_same(after),
@@ -148,7 +150,7 @@ pub(crate) fn event(workload: &Workload, status: &Status) -> Option<Event> {
             Event::warning(reason::PIN_TARGET_MISSING, sentence(workload, target))
         }
         Some(target) if target.because == reason::REVERTED => {
-            Event::warning(reason::REVERTED, sentence(workload, target))
+            Event::warning(reason::REVERTED, format!("{}{cause}", sentence(workload, target)))
         }
         Some(target) => Event::normal(reason::PINNED, sentence(workload, target)),
         // Another event reports that nothing is left to go back to.

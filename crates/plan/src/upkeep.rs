@@ -1,6 +1,8 @@
 //! What the declared ReplicaSet takes over from the Deployment: revision, annotations, `minReadySeconds`
 //! (S4.3, S4.13, S5.3–S5.5).
 
+use jiff::Timestamp;
+
 use crate::aim::{Aim, Because};
 use crate::flavour::Flavour;
 use crate::keys::{CHANGED_BY, FINGERPRINTS, Map, REVISION, REVISION_HISTORY, ROLLOUT, is_never_copied};
@@ -46,9 +48,9 @@ impl Upkeep {
 }
 
 /// S4.3: nothing, if the declared set is not there.
-pub(crate) fn upkeep(observed: &Observed, sets: &Sets<'_>, aim: &Aim) -> Upkeep {
+pub(crate) fn upkeep(observed: &Observed, sets: &Sets<'_>, aim: &Aim, now: Timestamp) -> Upkeep {
     let instead = instead(observed, sets, aim);
-    Upkeep { instead, ..of_declared(observed, sets, aim) }
+    Upkeep { instead, ..of_declared(observed, sets, aim, now) }
 }
 
 /// Pods of the set that runs become available as the Deployment says, whichever set that is (FP-11).
@@ -59,14 +61,14 @@ fn instead(observed: &Observed, sets: &Sets<'_>, aim: &Aim) -> Option<(usize, (i
     (from != to).then_some((index, (from, to)))
 }
 
-fn of_declared(observed: &Observed, sets: &Sets<'_>, aim: &Aim) -> Upkeep {
+fn of_declared(observed: &Observed, sets: &Sets<'_>, aim: &Aim, now: Timestamp) -> Upkeep {
     let Some(set) = sets.declared().filter(|_| !matches!(aim.because, Because::NewerSpec(_))) else {
         return Upkeep::default();
     };
     let wanted = observed.workload.min_ready_seconds;
     let upkeep = Upkeep {
         min_ready_seconds: (set.min_ready_seconds != wanted).then_some((set.min_ready_seconds, wanted)),
-        ..annotations(observed, sets, set)
+        ..annotations(observed, sets, set, now)
     };
     if matches!(aim.because, Because::Deleting) {
         // S3.5: upstream writes to the set all the same.
@@ -77,7 +79,7 @@ fn of_declared(observed: &Observed, sets: &Sets<'_>, aim: &Aim) -> Upkeep {
 }
 
 /// The annotations of the declared set that are not as they should be (S4.13, S5.3–S5.5).
-fn annotations(observed: &Observed, sets: &Sets<'_>, set: &ReplicaSet) -> Upkeep {
+fn annotations(observed: &Observed, sets: &Sets<'_>, set: &ReplicaSet, now: Timestamp) -> Upkeep {
     let Next { number: next, deviation } = revision::next_of(sets);
     let annotation = |key: &str| set.annotations.get(key).map(String::as_str);
     let current = annotation(REVISION);
@@ -92,9 +94,14 @@ fn annotations(observed: &Observed, sets: &Sets<'_>, set: &ReplicaSet) -> Upkeep
         let history = earlier.and_then(|entry| with_history_entry(HISTORY_LENGTH_MAX, known, entry));
         wanted.extend(history.map(|history| (REVISION_HISTORY.to_owned(), history)));
         // FP-1: renumbering and fresh memory are one write.
-        let memory = Memory::of(set).filter(|_| observed.flavour.has_safeguards());
-        let memory = memory.map(|memory| memory.renumbered(parsed.or_zero(), next).text());
-        wanted.extend(memory.map(|memory| (ROLLOUT.to_owned(), memory)));
+        if observed.flavour.has_safeguards() {
+            let fresh = Memory::fresh(&observed.workload, next, now);
+            let memory = match Memory::of(set) {
+                Some(known) => Some(known.renumbered(parsed.or_zero(), fresh)),
+                None => Some(fresh).filter(|fresh| fresh.since.is_some()),
+            };
+            wanted.extend(memory.map(|memory| (ROLLOUT.to_owned(), memory.text())));
+        }
     }
     let fingerprint = &observed.workload.template.fingerprint;
     if observed.flavour.marks_sets() && !set.carries(fingerprint) {

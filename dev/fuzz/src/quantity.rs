@@ -1,6 +1,6 @@
 //! Resource quantities (S16.7), by what must not change them.
 
-use plan::quantity::nanos;
+use plan::equality::nanos;
 use serde_json::Value;
 
 use crate::input;

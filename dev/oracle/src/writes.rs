@@ -2,7 +2,7 @@
 
 use api::encode;
 use jiff::Timestamp;
-use plan::{Action, Flavour, Target, Workload, whole_seconds};
+use plan::{Action, Flavour, Target, Workload};
 use serde_json::{Map, Value, json};
 
 /// A write request to the in-memory cluster.
@@ -116,7 +116,7 @@ impl Write {
                 after = body.clone();
                 after["metadata"]["uid"] = Value::from(format!("created-{version}"));
                 after["metadata"]["generation"] = json!(1);
-                after["metadata"]["creationTimestamp"] = Value::from(whole_seconds(now).to_string());
+                after["metadata"]["creationTimestamp"] = Value::from(format!("{now:.0}"));
             }
             Body::Merge(patch) => merge(&mut after, patch),
             Body::OwnerChange(patch) => change_owner(&mut after, patch, deployment),

@@ -12,18 +12,21 @@ impl<P: Port> Attempt<'_, P> {
         let looking = self.engine.settings.looking.filter(|_| outcome.error.is_none())?;
         let (key, now) = (self.key, self.port.now());
         let awaited = outcome.awaited.as_deref();
-        let Course { mut is_news, question, mut again } =
+        let Course { mut is_news, mut is_evidence, question, mut again } =
             self.engine.state().looks.stands(looking, key, uid, awaited, now);
         if let Some(question) = question {
             let answer = self.read(question).await;
             let times = (self.port.now(), self.port.timestamp());
             let course = self.engine.state().looks.answered(looking, key, answer, times);
             is_news |= course.is_news;
+            is_evidence |= course.is_evidence;
             again = course.again;
         }
         if is_news {
             self.report_blockers(uid);
-            // The next reconcile puts it into the status.
+        }
+        if is_news || is_evidence {
+            // The next reconcile puts it into the status, or judges by it.
             again = again.filter(|_| !self.engine.flavour.has_status_extras()).or(Some(now));
         }
         again.map(|until| Wait { until, reason: Reason::Look })

@@ -89,7 +89,7 @@ fn unread(awaited: &Awaited, pods: &Pods) -> Option<Blocker> {
     (unclear > 0).then(|| blocker(Cause::Unknown, FORBIDDEN, (unclear, count(pods.of)), message))
 }
 
-fn count(number: usize) -> i64 {
+pub(super) fn count(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 

@@ -1,13 +1,15 @@
 //! The pods of one look, read a page at a time, and the events of one of them.
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
-use diagnosis::{brief, controller_of, is_ready, is_unclear, like, overdue, text};
+use diagnosis::{Words, blockers, brief, controller_of, is_ready, is_unclear, like, list, overdue, text};
 use jiff::Timestamp;
-use plan::Awaited;
 use plan::durations::EVENTS_AGAIN;
+use plan::{Awaited, Evidence, Restarts};
 use serde_json::Value;
 
+use super::findings::count;
 use super::{Page, Question};
 use crate::reconcile::Refusal;
 
@@ -57,6 +59,10 @@ pub(super) struct Pods {
     pub(super) held: Vec<Value>,
     /// How many there are in all.
     pub(super) of: usize,
+    /// Of the ReplicaSet that is judged, and of its fallback: what restarts show, and the fallback's pods that are not
+    /// ready.
+    restarts: [Vec<Restarts>; 2],
+    held_of_fallback: Vec<Value>,
     /// Events of one pod, and when they were read.
     events: Vec<Value>,
     events_read: Option<Instant>,
@@ -82,6 +88,7 @@ impl Pods {
     pub(super) fn ask(&mut self, selector: &str, now: Instant) -> Question {
         if self.is_idle() {
             (self.held, self.of, self.is_whole) = (Vec::new(), 0, false);
+            (self.restarts, self.held_of_fallback) = Default::default();
             self.stage = Stage::Pods(None);
         }
         match &self.stage {
@@ -98,7 +105,7 @@ impl Pods {
     pub(super) fn take(
         &mut self,
         answer: Result<Page, Refusal>,
-        awaited: &Awaited,
+        (awaited, is_late): (&Awaited, bool),
         now: Instant,
         time: Timestamp,
     ) -> Read {
@@ -109,7 +116,8 @@ impl Pods {
                 self.keep(&pods, awaited, time);
                 self.stage = match next {
                     Some(next) => Stage::Pods(Some(next)),
-                    None => self.after_pods(awaited, now),
+                    None if is_late => self.after_pods(awaited, now),
+                    None => Stage::Idle,
                 };
                 self.is_whole = self.stage == Stage::Idle;
             }
@@ -142,6 +150,37 @@ impl Pods {
             |pod: &&&Value| if awaited.set.is_none() { overdue(pod, &time) } else { !is_ready(pod) };
         let room = KEPT.saturating_sub(self.held.len());
         self.held.extend(own.iter().filter(is_held).take(room).map(|pod| brief(pod)));
+        if awaited.is_judged {
+            self.keep_evidence(pods, awaited);
+        }
+    }
+
+    fn keep_evidence(&mut self, pods: &[Value], awaited: &Awaited) {
+        let uids = [awaited.uid.as_str(), awaited.fallback.as_str()];
+        for pod in pods.iter().filter(|pod| is_alive(pod)) {
+            let Some(owner) = controller_of(pod) else { continue };
+            let kept = uids.iter().zip(&mut self.restarts).find(|(uid, _)| **uid == owner);
+            let Some((_, kept)) = kept else { continue };
+            kept.extend(restarts(pod));
+            if owner == awaited.fallback && !is_ready(pod) && self.held_of_fallback.len() < KEPT {
+                self.held_of_fallback.push(brief(pod));
+            }
+        }
+    }
+
+    /// What was read of a revision that is judged, and of its fallback; nothing, if the operator may not read it.
+    pub(super) fn evidence(&self, awaited: &Awaited, read: Timestamp) -> Vec<Evidence> {
+        if self.may_list_pods == Right::Denied {
+            return Vec::new();
+        }
+        let [declared, fallback] = &self.restarts;
+        let of = |uid: &str, restarts: &[Restarts], held: &[Value]| Evidence {
+            uid: uid.to_owned(),
+            read,
+            restarts: restarts.to_vec(),
+            stuck: stuck(held),
+        };
+        vec![of(&awaited.uid, declared, &self.held), of(&awaited.fallback, fallback, &self.held_of_fallback)]
     }
 
     /// Events are read if they may say more, and not again and again.
@@ -162,6 +201,29 @@ impl Pods {
         let unclear = self.held.iter().filter(|pod| is_unclear(pod));
         unclear.flat_map(|pod| like(&self.events, sample, pod)).collect()
     }
+}
+
+/// What keeps pods from being ready by their status, and how many pods each.
+fn stuck(held: &[Value]) -> Vec<(String, i64)> {
+    let mut stuck = BTreeMap::new();
+    for found in blockers(held, &[], Words::Withheld) {
+        *stuck.entry(found.cause.as_str().to_owned()).or_insert(0) += count(found.pods);
+    }
+    stuck.into_iter().collect()
+}
+
+/// Those of the container that has the most; none, if no container has restarted.
+fn restarts(pod: &Value) -> Option<Restarts> {
+    let containers = ["/status/initContainerStatuses", "/status/containerStatuses"];
+    let statuses = || containers.iter().flat_map(|path| list(pod, path));
+    let most = statuses().filter_map(|status| status.get("restartCount")?.as_i64()).max();
+    let ends = ["/lastState/terminated/finishedAt", "/state/terminated/finishedAt"];
+    let last = statuses().flat_map(|status| ends.map(|path| text(status, path)));
+    Some(Restarts {
+        created: text(pod, "/metadata/creationTimestamp").parse().ok()?,
+        count: most.filter(|count| *count > 0)?,
+        last: last.filter_map(|time| time.parse().ok()).max(),
+    })
 }
 
 fn is_alive(pod: &Value) -> bool {

@@ -23,6 +23,7 @@ fn awaited() -> Awaited {
         replicas: 3,
         ready: 2,
         available: 2,
+        is_still: true,
         ..Awaited::default()
     }
 }
@@ -251,7 +252,7 @@ fn a_rollout_that_moves_is_blocked_no_more() {
 #[test]
 fn old_pods_are_overdue_after_their_grace_period() {
     let mut bench = Bench::new();
-    let old = Awaited { selector: "app=web".to_owned(), others: 2, ..Awaited::default() };
+    let old = Awaited { selector: "app=web".to_owned(), others: 2, is_still: true, ..Awaited::default() };
     let terminating = |name: &str, end: &str| json!({"metadata": {"name": name, "uid": name, "deletionTimestamp": end}, "status": {}});
     let pods = vec![terminating("a", "2026-04-01T11:59:00Z"), terminating("b", "2026-04-01T12:01:00Z")];
     bench.ask(&old, Ok((pods, None)));
@@ -290,4 +291,81 @@ fn all_share_five_requests_a_second() {
     let counts: Vec<usize> = (0..keys.len()).map(each).collect();
     let (least, most) = (counts.iter().min().unwrap(), counts.iter().max().unwrap());
     assert!(*least > 0 && most - least <= 2, "{least} to {most}");
+}
+
+/// A revision that a failure policy judges, all of whose pods are ready.
+fn judged() -> Awaited {
+    Awaited {
+        ready: 3,
+        available: 3,
+        is_still: false,
+        is_judged: true,
+        fallback: "fallback".to_owned(),
+        ..awaited()
+    }
+}
+
+fn restarted(name: &str, owner: &str, count: i64) -> Value {
+    let ended = json!({"terminated": {"finishedAt": "2026-04-01T11:59:30Z"}});
+    let status = json!({"name": "app", "restartCount": count, "lastState": ended, "state": {"running": {}}});
+    let mut pod = pod(name, &json!({"containerStatuses": [status]}));
+    pod["metadata"]["creationTimestamp"] = json!("2026-04-01T11:00:00Z");
+    pod["metadata"]["ownerReferences"][0]["uid"] = json!(owner);
+    pod
+}
+
+#[test]
+fn pods_of_a_revision_that_is_judged_are_read_while_it_moves() {
+    let mut bench = Bench::new();
+    let (looked, course) = (bench.now, bench.stands(&judged()));
+    assert!(course.question.is_some(), "at once: {course:?}");
+    let page = vec![
+        restarted("a", "set", 2),
+        restarted("b", "fallback", 5),
+        restarted("c", "another", 9),
+        ready("d"),
+    ];
+    let more = bench.answered(Ok((page, Some("next".to_owned()))));
+    assert_eq!((more.is_evidence, more.again), (false, Some(bench.now)));
+    assert_eq!(bench.looks.evidence(&key("web"), "uid"), [], "half a look is no evidence");
+    let mut stuck = pulling("e", "no such image");
+    stuck["metadata"]["ownerReferences"][0]["uid"] = json!("fallback");
+    let course = bench.ask(&judged(), Ok((vec![stuck], None)));
+    assert_eq!((course.is_evidence, course.is_news), (true, false), "it is not late");
+    let [declared, fallback] = bench.looks.evidence(&key("web"), "uid").try_into().unwrap();
+    let of = |evidence: &Evidence| evidence.restarts.iter().map(|pod| pod.count).collect::<Vec<_>>();
+    assert_eq!((of(&declared), of(&fallback)), (vec![2], vec![5]));
+    assert_eq!(fallback.stuck, [("ImagePull".to_owned(), 1)]);
+    assert_eq!(fallback.restarts[0].last, Some("2026-04-01T11:59:30Z".parse().unwrap()));
+    assert_eq!(fallback.restarts[0].created, "2026-04-01T11:00:00Z".parse().unwrap());
+    assert_eq!(bench.stands(&judged()).again, Some(looked + 15 * SECOND));
+    // Of another ReplicaSet, and of a revision that nobody judges, nothing is known.
+    bench.stands(&Awaited { uid: "other".to_owned(), ..judged() });
+    assert_eq!(bench.looks.evidence(&key("web"), "uid"), []);
+    bench.stands(&awaited());
+    assert_eq!(bench.looks.evidence(&key("web"), "uid"), []);
+}
+
+#[test]
+fn what_blocks_a_revision_that_is_judged_is_reported_once_it_is_late() {
+    let mut bench = Bench::new();
+    let still = Awaited { is_judged: true, ..awaited() };
+    let course = bench.ask(&still, Ok((vec![ready("a"), ready("b"), pulling("c", "no such image")], None)));
+    assert_eq!((course.is_evidence, course.is_news), (true, false));
+    assert_eq!(bench.causes(), []);
+    assert_eq!(bench.stands(&still).again, Some(bench.now + TEN));
+    bench.now += TEN;
+    let course = bench.stands(&still);
+    assert!(course.is_news, "without another look");
+    assert_eq!(bench.causes(), [cause("ImagePull", 1, 3)]);
+}
+
+#[test]
+fn what_the_operator_may_not_read_is_no_evidence() {
+    let mut bench = Bench::new();
+    bench.ask(&judged(), Err(denied()));
+    assert_eq!(bench.looks.evidence(&key("web"), "uid"), []);
+    bench.now += 15 * SECOND;
+    bench.ask(&judged(), Err(Refusal::new(500, "", "no".to_owned())));
+    assert_eq!(bench.looks.evidence(&key("web"), "uid"), []);
 }

@@ -103,7 +103,7 @@ packed!(BakeRecord { revision, since });
 
 packed!(Marks { revision, replicas, updated, ready, available });
 
-packed!(FailurePolicy { action, deadline, stuck_seconds, min_pods, bake_seconds });
+packed!(FailurePolicy { action, deadline, restarts, stuck_seconds, min_pods, bake_seconds });
 
 packed!(Pin { hash, while_template, reason });
 

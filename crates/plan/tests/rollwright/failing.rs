@@ -3,38 +3,45 @@
 use jiff::SignedDuration;
 use plan::intstr::IntOrPercent;
 use plan::keys::{ABORT, RETRY, REVISION, ROLLOUT, condition};
-use plan::{Blocker, Event, FailureAction, FailurePolicy};
+use plan::{Event, FailureAction, FailurePolicy};
 use serde_json::Value;
 
 use crate::pinning::{complete, count, label, says, settle, sizes, target};
 use crate::world::{Kstatus, World, ours, set, template};
 
-fn policy(action: FailureAction) -> Option<FailurePolicy> {
+pub(crate) fn policy(action: FailureAction) -> Option<FailurePolicy> {
     let min_pods = IntOrPercent::Int(1);
-    Some(FailurePolicy { action, deadline: true, stuck_seconds: None, min_pods, bake_seconds: 0 })
+    Some(FailurePolicy {
+        action,
+        deadline: true,
+        restarts: None,
+        stuck_seconds: None,
+        min_pods,
+        bake_seconds: 0,
+    })
 }
 
 /// Revision 2 is complete and good; revision 1 has no pods.
-fn good(action: FailureAction) -> World {
+pub(crate) fn good(action: FailureAction) -> World {
     let mut world = complete().that(|it| it.failure_policy = policy(action));
     settle(&mut world);
     world
 }
 
-fn memory(world: &World, name: &str) -> Value {
+pub(crate) fn memory(world: &World, name: &str) -> Value {
     let text = world.find(name).annotations.get(ROLLOUT).map_or("null", String::as_str);
     serde_json::from_str(text).unwrap()
 }
 
 /// The name of the set of a template.
-fn named(world: &World, image: &str) -> String {
+pub(crate) fn named(world: &World, image: &str) -> String {
     let fingerprint = crate::world::fingerprint(image);
     world.observed.sets.iter().find(|set| set.carries(&fingerprint)).unwrap().name.clone()
 }
 
 /// Reconciles for this many seconds, one in ten of them; pods of these templates never become ready, and all others
 /// are available at once. Returns the events, and the fewest available pods at any time.
-fn play(world: &mut World, seconds: i64, dead: &[&str]) -> (Vec<Event>, i64) {
+pub(crate) fn play(world: &mut World, seconds: i64, dead: &[&str]) -> (Vec<Event>, i64) {
     let dead: Vec<_> = dead.iter().map(|image| crate::world::fingerprint(image)).collect();
     let (mut events, mut lowest) = (Vec::new(), i64::MAX);
     for _ in 0..=seconds / 10 {
@@ -129,7 +136,12 @@ fn pause_freezes_what_runs_and_the_failed_set_does_not_grow() {
     let failed = named(&world, "c");
     assert_eq!((world.find("web-b").size, world.find(&failed).size), (3, 1));
     assert_eq!(count(&events, "RolloutFailed"), 1, "{events:?}");
-    assert_eq!(says(&world, condition::STALLED).1, "RolloutFailed");
+    let words =
+        "blocked: the declared revision 3 failed (it made no progress for 600 s): apply another template";
+    assert!(world.plan().why.to_string().starts_with(words), "{}", world.plan().why);
+    for kind in [condition::STALLED, condition::PROGRESSING] {
+        assert_eq!(says(&world, kind).1, "RolloutFailed", "{kind}");
+    }
     world.observed.workload.replicas = 6;
     play(&mut world, 20, &["c"]);
     assert_eq!((world.find("web-b").size, world.find(&failed).size), (6, 1));
@@ -149,7 +161,9 @@ fn without_a_good_revision_it_waits_for_somebody() {
     });
     let (events, _) = play(&mut world, 700, &["a"]);
     assert_eq!(count(&events, "NoGoodRevision"), 1, "{events:?}");
-    assert_eq!(says(&world, condition::STALLED).1, "NoGoodRevision");
+    for kind in [condition::STALLED, condition::PROGRESSING] {
+        assert_eq!(says(&world, kind).1, "NoGoodRevision", "{kind}");
+    }
     assert_eq!(target(&world), None);
 }
 
@@ -300,14 +314,16 @@ fn a_way_back_that_takes_too_long_is_reported_and_goes_on() {
 
 #[test]
 fn the_fallback_is_not_cleaned_up() {
-    let mut world = good(FailureAction::Revert).that(|it| it.revision_history_limit = Some(1));
-    for image in ["c", "d", "e"] {
-        world.set_template(template(image));
-        play(&mut world, 50, &["c", "d", "e"]);
-    }
-    play(&mut world, 700, &["c", "d", "e"]);
-    assert_eq!(target(&world).unwrap().revision, Some(2));
-    assert_eq!(world.find("web-b").size, 3);
+    let mut world = good(FailureAction::Revert).that(|it| it.revision_history_limit = Some(0));
+    let baking = policy(FailureAction::Revert).map(|policy| FailurePolicy { bake_seconds: 1000, ..policy });
+    world.observed.workload.failure_policy = baking;
+    world.set_template(template("c"));
+    play(&mut world, 100, &[]);
+    assert_eq!(world.kstatus(), Kstatus::Current);
+    assert_eq!(sizes(&world), [("web-b", 0), (named(&world, "c").as_str(), 3)], "web-a is beyond the limit");
+    play(&mut world, 1000, &[]);
+    assert_eq!(memory(&world, &named(&world, "c"))["verdict"], "Good");
+    assert_eq!(sizes(&world).len(), 2, "an abort goes back to it");
 }
 
 #[test]
@@ -320,40 +336,4 @@ fn memory_of_another_revision_is_void() {
     play(&mut world, 700, &["c"]);
     let target = target(&world).unwrap();
     assert_eq!(target.hash, "b", "{target:?}");
-}
-
-#[test]
-fn pods_that_are_stuck_fail_a_revision_before_its_deadline() {
-    for (cause, pods, is_reverted) in
-        [("ImagePull", 1, true), ("CrashLoop", 1, true), ("Unschedulable", 1, false), ("ImagePull", 0, false)]
-    {
-        let mut world = good(FailureAction::Revert);
-        let by_pods = policy(FailureAction::Revert).map(|policy| FailurePolicy {
-            deadline: false,
-            stuck_seconds: Some(120),
-            ..policy
-        });
-        world.observed.workload.failure_policy = by_pods;
-        world.set_template(template("c"));
-        play(&mut world, 20, &["c"]);
-        let blocker = Blocker {
-            cause: cause.to_owned(),
-            pods,
-            of: 1,
-            message: "cannot".to_owned(),
-            ..Blocker::default()
-        };
-        let since = world.now;
-        world.observed.workload.status.ours.blockers = vec![Blocker { since: Some(since), ..blocker }];
-        play(&mut world, 100, &["c"]);
-        assert_eq!(target(&world), None, "{cause}: not yet");
-        let due = world.plan().requeue.time();
-        assert_eq!(
-            due.is_some_and(|due| due <= since + SignedDuration::from_secs(120)),
-            is_reverted,
-            "{cause}"
-        );
-        play(&mut world, 30, &["c"]);
-        assert_eq!(target(&world).is_some(), is_reverted, "{cause}");
-    }
 }

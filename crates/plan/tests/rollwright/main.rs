@@ -7,6 +7,7 @@ mod chronicle;
 mod creating;
 mod failing;
 mod finding;
+mod judging;
 mod kstatus;
 mod newer;
 mod pinning;

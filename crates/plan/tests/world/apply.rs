@@ -4,7 +4,7 @@ use plan::keys::{REVISION, ROLLBACK_TO};
 use plan::template::without_hash_label;
 use plan::{
     Action, Failure, Flavour, NewReplicaSet, Plan, ReplicaSet, RollBack, SetStatus, Target, UpdateReplicaSet,
-    Verdict, whole_seconds,
+    Verdict,
 };
 
 use super::{OWNER, World};
@@ -87,7 +87,7 @@ impl World {
             uid,
             resource_version: version,
             generation: 1,
-            created: whole_seconds(self.now),
+            created: jiff::Timestamp::from_second(self.now.as_second()).unwrap(),
             deleting: false,
             labels: new.labels.clone(),
             annotations: new.annotations.clone(),

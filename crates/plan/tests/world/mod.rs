@@ -281,7 +281,8 @@ impl World {
                 Step::Ask(ask) => self.answer(&ask),
                 Step::ChangeOwners(changes) => changes.iter().for_each(|change| self.change_owner(change)),
                 Step::Act(plan) => {
-                    self.observed.answers = Answers::default();
+                    let evidence = std::mem::take(&mut self.observed.answers.evidence);
+                    self.observed.answers = Answers { evidence, ..Answers::default() };
                     return *plan;
                 }
             }

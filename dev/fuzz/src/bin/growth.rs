@@ -6,7 +6,7 @@ use std::time::Instant;
 use plan::revision::{HISTORY_LENGTH_MAX, Revision, with_history_entry};
 use plan::selector::LabelSelector;
 use plan::template::Fingerprint;
-use plan::{Flavour, equality, quantity, template};
+use plan::{Flavour, equality, template};
 use serde_json::{Value, json};
 
 /// The largest is what all annotations of an object may have together.
@@ -54,7 +54,7 @@ const PARSERS: &[Parser] = &[
         drop(black_box(with_history_entry(HISTORY_LENGTH_MAX, Some(text(it)), "7")));
     }),
     ("revision", digits, |it| _ = black_box(Revision::read(Some(text(it))))),
-    ("quantity", digits, |it| _ = black_box(quantity::nanos(it))),
+    ("quantity", digits, |it| _ = black_box(equality::nanos(it))),
     ("fingerprints", list, |it| drop(black_box(Fingerprint::list(text(it))))),
     ("selector", selector, |it| _ = black_box(LabelSelector::deserialize_from(it))),
     ("template", members, |it| _ = black_box(template::digest(it))),
