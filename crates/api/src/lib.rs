@@ -45,6 +45,8 @@ pub use spec::{
     Deployment, DeploymentSpec, FailureAction, FailureCriteria, FailurePolicy, Pin, PodTemplate, RollbackTo,
     RollingUpdate, Strategy, StrategyType,
 };
+#[cfg(feature = "planner")]
+pub use state::state;
 pub use status::{
     Collisions, Condition, ConditionStatus, DeploymentStatus, RecentRollback, Rollback, RollbackResult,
 };

@@ -5,9 +5,9 @@
 use plan::keys::{condition, reason};
 use plan::{Status, Workload};
 
-/// The words, once the Deployment has this status.
+/// The words, once the Deployment has this status. Those for apps/v1, which has no such column, are the same.
 #[must_use]
-pub(crate) fn state(workload: &Workload, status: &Status) -> String {
+pub fn state(workload: &Workload, status: &Status) -> String {
     let reason_of = |kind: &str| status.condition(kind).map(|known| known.reason.as_str());
     let holding = |kind: &str| status.condition(kind).filter(|known| known.status == "True");
     if workload.paused {
@@ -28,7 +28,11 @@ pub(crate) fn state(workload: &Workload, status: &Status) -> String {
     let refusal =
         reason_of(condition::PROGRESSING).filter(|known| *known == reason::REPLICA_SET_CREATE_ERROR);
     let stalled = || holding(condition::STALLED).or_else(|| holding(condition::REPLICA_FAILURE));
-    if let Some(cause) = cause.or(refusal).or_else(|| stalled().map(|known| known.reason.as_str())) {
+    let stalled = || stalled().map(|known| known.reason.as_str());
+    // Our kind is stalled then.
+    let late =
+        || reason_of(condition::PROGRESSING).filter(|known| *known == reason::PROGRESS_DEADLINE_EXCEEDED);
+    if let Some(cause) = cause.or(refusal).or_else(stalled).or_else(late) {
         return format!("Blocked: {cause}");
     }
     // Old pods may be the ones that are not available; then there are more.
@@ -79,6 +83,7 @@ mod tests {
             (with("ReplicaFailure", "True", "FailedCreate"), "Blocked: FailedCreate"),
             (with("ReplicaFailure", "False", "FailedCreate"), "Rolling 3/4"),
             (with("Progressing", "False", "ReplicaSetCreateError"), "Blocked: ReplicaSetCreateError"),
+            (with("Progressing", "False", "ProgressDeadlineExceeded"), "Blocked: ProgressDeadlineExceeded"),
             (with("Progressing", "Unknown", "Queued"), "Queued"),
             (with("Reconciling", "True", "Queued"), "Queued"),
         ];

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use api::{DeploymentSpec, DeploymentStatus};
 use diagnosis::controller_of;
 use kube::api::{
     Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, Preconditions,
@@ -14,9 +13,9 @@ use plan::Flavour;
 use serde_json::Value;
 
 use crate::args::Connection;
+pub(crate) use crate::deployment::{Deployment, kind_and_group};
 use crate::failure::{Failure, explain};
 use crate::name::Named;
-use crate::read;
 
 /// Who we are in `metadata.managedFields`. Flux takes over the fields of every manager whose name begins with
 /// `kubectl`, so this one does not.
@@ -29,50 +28,6 @@ const HINT: &str = "; list shows what there is";
 pub(crate) struct Cluster {
     pub(crate) client: Client,
     pub(crate) namespace: String,
-}
-
-/// A Deployment of either API, as the server sent it.
-#[derive(Clone, Debug)]
-pub(crate) struct Deployment {
-    pub(crate) flavour: Flavour,
-    pub(crate) body: Value,
-}
-
-impl Deployment {
-    pub(crate) fn text(&self, path: &str) -> &str {
-        self.body.pointer(path).and_then(Value::as_str).unwrap_or_default()
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        self.text("/metadata/name")
-    }
-
-    pub(crate) fn namespace(&self) -> &str {
-        self.text("/metadata/namespace")
-    }
-
-    /// As kubectl prints names: `deployment.apps/web`.
-    pub(crate) fn full_name(&self) -> String {
-        format!("{}/{}", kind_and_group(self.flavour), self.name())
-    }
-
-    /// `spec`, without its template.
-    pub(crate) fn spec(&self) -> DeploymentSpec {
-        read::spec(&self.body)
-    }
-
-    pub(crate) fn status(&self) -> DeploymentStatus {
-        read::status(&self.body)
-    }
-
-    pub(crate) fn is_paused(&self) -> bool {
-        self.spec().paused == Some(true)
-    }
-}
-
-/// `deployment.apps`, `deployment.rollwright.dev`.
-pub(crate) fn kind_and_group(flavour: Flavour) -> String {
-    format!("deployment.{}", flavour.api_version().split('/').next().unwrap_or_default())
 }
 
 /// What the server sent, whole.

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use api::Target;
 use diagnosis::{Cause, Words, blockers, text};
 use plan::Why;
 use plan::keys::{condition, reason};
@@ -103,6 +104,7 @@ pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
     let deployment = facts.deployment;
     let newest = facts.revisions.first().map(Revision::set_name);
     let rollout = rollout::of_set(deployment.flavour, deployment.name(), &deployment.body, newest);
+    let rollout = crate::failed::awaited(deployment, facts.revisions, rollout);
     if rollout.phase == Phase::Complete {
         return Diagnosis {
             verdict: Verdict::Complete,
@@ -113,7 +115,7 @@ pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
     }
     let found = refused_set(facts)
         .or_else(|| unbegun(facts))
-        .or_else(|| failed::retried(facts))
+        .or_else(|| failed::awaited(facts))
         .or_else(|| diverged(facts))
         .or_else(|| failed::held(facts))
         .or_else(|| paused(facts))
@@ -133,11 +135,6 @@ pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
     diagnosis
 }
 
-fn rollwright(facts: &Facts<'_>, verb: &str) -> String {
-    let deployment = facts.deployment;
-    format!("kubectl rollwright {verb} {} -n {}", deployment.full_name(), deployment.namespace())
-}
-
 /// The controller has not begun with the last change. The caller has given it time.
 fn unbegun(facts: &Facts<'_>) -> Option<Diagnosis> {
     let (deployment, unobserved) = (facts.deployment, facts.unobserved?);
@@ -152,7 +149,7 @@ fn unbegun(facts: &Facts<'_>) -> Option<Diagnosis> {
         verdict: Verdict::Waiting,
         cause: Cow::Borrowed(cause),
         text: format!("{text}."),
-        next: Some(rollwright(facts, "status")),
+        next: Some(facts.deployment.command("status")),
     };
     let status = deployment.status();
     let place = rollout::queued(&status);
@@ -187,23 +184,26 @@ fn diverged(facts: &Facts<'_>) -> Option<Diagnosis> {
     if pinned::is_reverted(&target) {
         return Some(failed::reverted(facts, target));
     }
-    let more = if runs_another { on_the_way(facts) } else { hashes(facts.revisions) };
+    let more = if runs_another { on_the_way(facts, &target) } else { hashes(facts.revisions) };
     Some(Diagnosis {
         verdict: Verdict::Blocked,
         cause: clean(pinned::because(&target)).into(),
         text: format!("{}.{more}", pinned::sentence(&deployment.spec(), target)),
-        next: Some(rollwright(facts, "unpin")),
+        next: Some(facts.deployment.command("unpin")),
     })
 }
 
 /// What the revision that runs instead waits for, after a blank; empty if it has all its pods.
-fn on_the_way(facts: &Facts<'_>) -> String {
+fn on_the_way(facts: &Facts<'_>, target: &Target) -> String {
     if let Some(found) = refused_pod(facts).or_else(|| unready(facts)) {
         return format!(" {}", found.text);
     }
     match facts.why.as_ref().map(Why::itself) {
         Ok(Why::Converged) => String::new(),
-        Ok(why) => format!(" It is still being rolled out; the controller is {why}."),
+        Ok(why) => {
+            let number = target.revision.map_or_else(String::new, |number| format!(" {number}"));
+            format!(" Revision{number} is still being rolled out; the controller is {why}.")
+        }
         Err(error) => format!(" {error}."),
     }
 }
@@ -225,7 +225,7 @@ fn paused(facts: &Facts<'_>) -> Option<Diagnosis> {
         verdict: Verdict::Paused,
         cause: "Paused".into(),
         text: "The rollout is paused and waits until someone resumes it.".to_owned(),
-        next: Some(rollwright(facts, "resume")),
+        next: Some(facts.deployment.command("resume")),
     })
 }
 
@@ -250,7 +250,7 @@ fn refused(facts: &Facts<'_>, what: &str, message: &str) -> Diagnosis {
         verdict: Verdict::Blocked,
         cause: cause.as_str().into(),
         text: format!("{what} of this rollout is refused: {message}."),
-        next: Some(next.unwrap_or_else(|| rollwright(facts, "get"))),
+        next: Some(next.unwrap_or_else(|| facts.deployment.command("get"))),
     }
 }
 
@@ -264,7 +264,7 @@ fn unready(facts: &Facts<'_>) -> Option<Diagnosis> {
         verdict: Verdict::Blocked,
         cause: worst.cause.as_str().into(),
         text: format!("{} of {set} {}.", counted(worst.pods), worst.message),
-        next: Some(next.unwrap_or_else(|| rollwright(facts, "undo"))),
+        next: Some(next.unwrap_or_else(|| facts.deployment.command("undo"))),
     })
 }
 
@@ -277,7 +277,7 @@ fn reported(facts: &Facts<'_>) -> Option<Diagnosis> {
         verdict: Verdict::Blocked,
         cause: clean(&first.cause).into(),
         text: format!("{}.", reported::sentence(first).trim_end_matches('.')),
-        next: Some(rollwright(facts, "undo")),
+        next: Some(facts.deployment.command("undo")),
     })
 }
 
@@ -316,7 +316,7 @@ fn waiting(facts: &Facts<'_>, phase: Phase) -> Diagnosis {
             verdict: Verdict::Blocked,
             cause: if blocked { "Blocked" } else { reason::PROGRESS_DEADLINE_EXCEEDED }.into(),
             text: format!("The rollout makes no progress; the controller is {why}."),
-            next: Some(rollwright(facts, "undo")),
+            next: Some(facts.deployment.command("undo")),
         };
     }
     let soak = facts.deployment.spec().min_ready_seconds.unwrap_or(0);
@@ -330,14 +330,14 @@ fn waiting(facts: &Facts<'_>, phase: Phase) -> Diagnosis {
                 "Pods are ready. They count as available after {soak} s (spec.minReadySeconds); the controller \
                  is {why}."
             ),
-            next: Some(rollwright(facts, "status")),
+            next: Some(facts.deployment.command("status")),
         };
     }
     Diagnosis {
         verdict: Verdict::Waiting,
         cause: "Progressing".into(),
         text: format!("The rollout continues; the controller is {why}."),
-        next: Some(rollwright(facts, "status")),
+        next: Some(facts.deployment.command("status")),
     }
 }
 

@@ -34,10 +34,7 @@ pub(crate) fn resume(deployment: &Deployment) -> Result<Patch<Value>, Failure> {
 
 /// Restarts.
 pub(crate) fn restart(deployment: &Deployment, now: jiff::Timestamp) -> Result<Patch<Value>, Failure> {
-    if deployment.is_paused() {
-        let name = deployment.full_name();
-        return Err(Failure::Paused(format!("{name} is paused, so a restart would wait; run resume first")));
-    }
+    unpaused(deployment, "a restart")?;
     let annotations = json!({RESTARTED_AT: format!("{now:.0}")});
     Ok(Patch::Merge(json!({"spec": {"template": {"metadata": {"annotations": annotations}}}})))
 }
@@ -51,22 +48,33 @@ pub(crate) enum Undo {
     Patch(Patch<Value>),
 }
 
+/// Nothing, unless the Deployment is paused: then this would wait.
+pub(crate) fn unpaused(deployment: &Deployment, what: &str) -> Result<(), Failure> {
+    if !deployment.is_paused() {
+        return Ok(());
+    }
+    let (name, resume) = (deployment.full_name(), deployment.command("resume"));
+    Err(Failure::Paused(format!("{name} is paused, so {what} would wait; run resume first: {resume}")))
+}
+
+/// Nothing, unless the template of a rollback would not run now.
+pub(crate) fn runs_its_template(deployment: &Deployment) -> Result<(), Failure> {
+    unpaused(deployment, "a rollback")?;
+    let Some(pin) = pinned::in_force(deployment) else { return Ok(()) };
+    Err(Failure::Rollout(format!(
+        "{} is pinned (spec.pin.hash {}), so the template of a rollback would not run; remove the pin first: {}; or \
+         pin another revision with --pin",
+        deployment.full_name(),
+        pin.hash,
+        deployment.command("unpin")
+    )))
+}
+
 /// Goes back to a revision: ours is asked by its field, and does the rest itself; a Deployment of
 /// apps/v1 gets the template and annotations of the revision, as from `kubectl rollout undo`.
 pub(crate) fn undo(deployment: &Deployment, revision: &Revision) -> Result<Undo, Failure> {
-    if deployment.is_paused() {
-        let name = deployment.full_name();
-        return Err(Failure::Paused(format!("{name} is paused, so a rollback would wait; run resume first")));
-    }
-    if let Some(pin) = pinned::in_force(deployment) {
-        let (name, namespace) = (deployment.full_name(), deployment.namespace());
-        return Err(Failure::Rollout(format!(
-            "{name} is pinned (spec.pin.hash {}), so the template of a rollback would not run; run kubectl \
-             rollwright unpin {name} -n {namespace} first, or pin another revision with --pin",
-            pin.hash
-        )));
-    }
-    if equality::equal(template(deployment), &revision.template) {
+    runs_its_template(deployment)?;
+    if equality::equal(deployment.template(), &revision.template) {
         return Ok(Undo::Nothing(SAME_TEMPLATE));
     }
     if deployment.flavour == Flavour::Rollwright {
@@ -75,10 +83,6 @@ pub(crate) fn undo(deployment: &Deployment, revision: &Revision) -> Result<Undo,
     let mut operations = vec![json!({"op": "replace", "path": "/spec/template", "value": revision.template})];
     operations.extend(annotations(deployment, revision));
     Ok(Undo::Patch(unless_changed(deployment, operations)?))
-}
-
-fn template(deployment: &Deployment) -> &Value {
-    deployment.body.pointer("/spec/template").unwrap_or(&Value::Null)
 }
 
 /// Goes back to a revision and leaves the template: `spec.pin` names the ReplicaSet that is to run.
@@ -90,25 +94,20 @@ pub(crate) fn pin(
     let Deployment { flavour, .. } = deployment;
     if !flavour.has_status_extras() {
         return Err(Failure::Usage(format!(
-            "{} cannot be pinned, since {} has no spec.pin; leave --pin out, or migrate it first: kubectl \
-             rollwright migrate deployment/{} -n {}",
+            "{} cannot be pinned, since {} has no spec.pin; leave --pin out, or migrate it first: {}",
             deployment.full_name(),
             flavour.api_version(),
-            deployment.name(),
-            deployment.namespace()
+            deployment.command("migrate")
         )));
     }
-    if deployment.is_paused() {
-        let name = deployment.full_name();
-        return Err(Failure::Paused(format!("{name} is paused, so a rollback would wait; run resume first")));
-    }
+    unpaused(deployment, "a rollback")?;
     let Some(hash) = revision.hash() else {
         let set = revision.set_name();
         return Err(Failure::Rollout(format!(
             "replicaset.apps/{set} has no label {HASH_LABEL}, so spec.pin cannot name it"
         )));
     };
-    let template = template(deployment);
+    let template = deployment.template();
     let known = pinned::in_force(deployment);
     // Who asks for no pin gets one only where there is something to change.
     match &known {
@@ -123,19 +122,24 @@ pub(crate) fn pin(
     if deployment.spec().pin.as_ref() == Some(&pin) {
         return Ok(Undo::Nothing(SAME_PIN));
     }
-    Ok(Undo::Patch(Patch::Merge(json!({"spec": encode::pin(Some(&pin))}))))
+    if pin.while_template.is_none() {
+        return Ok(Undo::Patch(Patch::Merge(json!({"spec": encode::pin(Some(&pin))}))));
+    }
+    // A template that came in the meantime is the next one, which ends the pin.
+    Ok(Undo::Patch(json_patch(json!([
+        {"op": "test", "path": "/spec/template", "value": template},
+        {"op": "add", "path": "/spec/pin", "value": pin},
+    ]))?))
 }
 
 /// Removes the pin.
 pub(crate) fn unpin(deployment: &Deployment) -> Result<Patch<Value>, Failure> {
     if deployment.spec().pin.is_none() {
-        let (name, namespace) = (deployment.full_name(), deployment.namespace());
         let reverted = pinned::target(&deployment.body).filter(pinned::is_reverted);
         let more = reverted.map_or_else(String::new, |_| {
-            let retry = format!("kubectl rollwright retry {name} -n {namespace}");
-            format!("; its declared revision failed: {retry} runs it again")
+            format!("; its declared revision failed; to run that again: {}", deployment.command("retry"))
         });
-        return Err(Failure::Rollout(format!("{name} is not pinned{more}")));
+        return Err(Failure::Rollout(format!("{} is not pinned{more}", deployment.full_name())));
     }
     Ok(Patch::Merge(json!({"spec": encode::pin(None)})))
 }
@@ -245,7 +249,7 @@ mod tests {
         assert!(restart(&deployment(Flavour::AppsV1, true), jiff::Timestamp::UNIX_EPOCH).is_err());
         assert!(unpin(&deployment(Flavour::Rollwright, false)).is_err());
         let reverted = unpin(&samples::reverted()).err().map(|error| error.to_string()).unwrap_or_default();
-        let retry = "is not pinned; its declared revision failed: kubectl rollwright retry \
+        let retry = "is not pinned; its declared revision failed; to run that again: kubectl rollwright retry \
                      deployment.rollwright.dev/web -n shop";
         assert!(reverted.contains(retry), "{reverted}");
     }
@@ -264,8 +268,14 @@ mod tests {
         let members = json!({"hash": "h5", "whileTemplate": null, "reason": "INC-9"});
         assert_eq!(of(5, &wish(Some("INC-9"), false)), json!({"spec": {"pin": members}}));
         let patch = of(6, &wish(None, true));
-        let fingerprint = Flavour::Rollwright.fingerprint(&pinned.body["spec"]["template"]);
-        assert_eq!(patch["spec"]["pin"]["whileTemplate"], fingerprint.as_str());
+        let template = &pinned.body["spec"]["template"];
+        let fingerprint = Flavour::Rollwright.fingerprint(template);
+        // It must not be the pin of a template that came in between.
+        let expected = json!([
+            {"op": "test", "path": "/spec/template", "value": template},
+            {"op": "add", "path": "/spec/pin", "value": {"hash": "h6", "whileTemplate": fingerprint.as_str()}},
+        ]);
+        assert_eq!(patch, expected);
         // The same pin, and no other wish than that.
         for same in [wish(Some(samples::REASON), false), PinArguments::default()] {
             assert!(matches!(pin(&pinned, &revisions[1], &same), Ok(Undo::Nothing(SAME_PIN))));
@@ -293,7 +303,7 @@ mod tests {
         let apps = deployment(Flavour::AppsV1, false);
         let (code, message) = refused(pin(&apps, &revisions[1], &wish(None, false))).unwrap();
         assert_eq!(code, Code::Usage);
-        assert!(message.contains("kubectl rollwright migrate deployment/web"), "{message}");
+        assert!(message.contains("kubectl rollwright migrate deployment.apps/web"), "{message}");
         let mut paused = pinned;
         paused.body["spec"]["paused"] = json!(true);
         let (code, _) = refused(pin(&paused, &revisions[2], &wish(None, false))).unwrap();

@@ -1,21 +1,23 @@
-//! A declared revision that failed: what the operator reports of it, and the requests to try it again, or to give it
-//! up (FP-6, FP-9; rollwright.dev only).
+//! A declared revision that failed: what the operator reports of it, and the requests to retry it, or to abort it
+//! (FP-6, FP-9; rollwright.dev only). What is due, and what comes of it, the planner decides.
 
-use api::{ConditionStatus, DeploymentStatus, Target};
+use api::{ConditionStatus, DeploymentStatus, decode};
 use jiff::Timestamp;
 use kube::api::Patch;
-use plan::keys::{ABORT, RETRY, ROLLOUT, condition, reason};
+use plan::keys::reason::{HELD, NO_GOOD_REVISION};
+use plan::keys::{ABORT, RETRY, condition};
+use plan::{Status, Workload};
 use serde_json::{Value, json};
 
 use crate::cluster::Deployment;
+use crate::edits;
 use crate::failure::Failure;
 use crate::history::Revision;
 use crate::output::clean;
 use crate::pinned;
+use crate::projection;
 use crate::rollout::{Phase, Rollout};
 
-/// Why Stalled is True while nothing is rolled out before somebody acts.
-const HELD: [&str; 2] = [reason::ROLLOUT_FAILED, reason::NO_GOOD_REVISION];
 /// What the planner puts before its words about that.
 const BLOCKED: &str = "blocked: ";
 
@@ -29,39 +31,18 @@ pub(crate) fn held(status: &DeploymentStatus) -> Option<(&'static str, String)> 
     (stalled.status == ConditionStatus::True).then(|| (reason, clean(words)))
 }
 
-/// How a rollout stands that is about the declared revision, in the words of the column STATUS of `kubectl get`.
-pub(crate) fn state(status: &DeploymentStatus, phase: Phase) -> String {
-    match held(status) {
-        Some((reason, _)) if phase == Phase::Failed => format!("Blocked: {reason}"),
-        _ => phase.word().to_owned(),
-    }
-}
-
-/// Whether the operator reports that this revision failed. A status of before the last change counts, too: what it
-/// reports is about the revision.
-fn has_failed(deployment: &Deployment, number: i64) -> bool {
-    let status = deployment.status();
-    match &status.target {
-        Some(target) => pinned::is_reverted(target) && target.declared_revision == Some(number),
-        None => held(&status).is_some() && status.revision == Some(number),
-    }
-}
-
-/// Asks the operator to try the declared revision again, after it failed. Returns its number, too.
+/// Asks the operator to run the declared revision again, after it failed. Returns its number, too.
 pub(crate) fn retry(
     deployment: &Deployment,
     all: &[Revision],
     now: Timestamp,
 ) -> Result<(i64, Patch<Value>), Failure> {
-    let number = declared(deployment, all, "tried again")?;
-    if deployment.is_paused() {
-        let name = deployment.full_name();
-        return Err(Failure::Paused(format!("{name} is paused, so a retry would wait; run resume first")));
-    }
-    if !has_failed(deployment, number) {
+    let number = judged(deployment, all, "retried")?;
+    edits::unpaused(deployment, "a retry")?;
+    if !readable(deployment)?.status.reports_failure(number) {
         return Err(Failure::Rollout(format!("revision {number} of {} has not failed", deployment.name())));
     }
-    Ok((number, request(RETRY, number, now)))
+    Ok((number, annotation(RETRY, &request(number, now))))
 }
 
 /// Asks the operator to give the declared revision up. A pause does not hinder that: then the way back begins once
@@ -71,76 +52,126 @@ pub(crate) fn abort(
     all: &[Revision],
     now: Timestamp,
 ) -> Result<(i64, Patch<Value>), Failure> {
-    let number = declared(deployment, all, "aborted")?;
-    let name = deployment.name();
-    let is_it = |it: &Target| pinned::is_reverted(it) && it.declared_revision == Some(number);
-    if let Some(target) = deployment.status().target.filter(is_it) {
+    let number = judged(deployment, all, "aborted")?;
+    let (name, full) = (deployment.name(), deployment.full_name());
+    let Workload { status, .. } = readable(deployment)?;
+    if let Some(target) = status.ours.target.as_ref().filter(|_| status.reports_failure(number)) {
         let runs = target.revision.map_or_else(String::new, |it| format!(": revision {it} runs"));
         return Err(Failure::Rollout(format!("revision {number} of {name} has been reverted already{runs}")));
     }
-    if all.iter().all(|revision| revision.number == number) {
-        return Err(Failure::Missing(format!(
-            "{name} has no revision other than {number}, so there is none to go back to"
+    if pinned::in_force(deployment).is_some() {
+        let unpin = deployment.command("unpin");
+        return Err(Failure::Rollout(format!(
+            "{full} is pinned, and the pin decides what runs; remove it first: {unpin}"
         )));
     }
-    Ok((number, request(ABORT, number, now)))
+    let request = request(number, now);
+    // What cannot be foreseen is no reason to refuse.
+    if foreseen(deployment, all, &request, now).is_ok_and(|after| is_stuck(&after, number)) {
+        let fix = if all.len() > 1 {
+            format!("choose a revision to roll back to: {} --to-revision=NUMBER", deployment.command("undo"))
+        } else {
+            "apply another template".to_owned()
+        };
+        return Err(Failure::Missing(format!(
+            "no other revision of {full} is known to be good, so the operator would run none instead of revision \
+             {number}; {fix}"
+        )));
+    }
+    Ok((number, annotation(ABORT, &request)))
+}
+
+/// The status that the planner comes to with this request to abort, once somebody resumes.
+fn foreseen(
+    deployment: &Deployment,
+    all: &[Revision],
+    request: &str,
+    now: Timestamp,
+) -> Result<Status, String> {
+    let mut asked = deployment.clone();
+    let patch = json!({"metadata": {"annotations": {ABORT: request}}, "spec": {"paused": false}});
+    crate::migrate::merge(&mut asked.body, &patch);
+    let sets: Vec<Value> = all.iter().map(|revision| revision.set.clone()).collect();
+    projection::status(&asked, &sets, now)
+}
+
+/// Whether this revision failed, and none is there to run instead.
+fn is_stuck(status: &Status, number: i64) -> bool {
+    let stalled = status.condition(condition::STALLED);
+    status.reports_failure(number) && stalled.is_some_and(|known| known.reason == NO_GOOD_REVISION)
 }
 
 /// The number of the declared revision, where the operator judges it.
-fn declared(deployment: &Deployment, all: &[Revision], asked: &str) -> Result<i64, Failure> {
-    let (name, full, namespace) = (deployment.name(), deployment.full_name(), deployment.namespace());
+fn judged(deployment: &Deployment, all: &[Revision], asked: &str) -> Result<i64, Failure> {
+    let full = deployment.full_name();
     if !deployment.flavour.has_status_extras() {
         return Err(Failure::Usage(format!(
-            "no revision of {full} can be {asked}, since {} has no failure policy; roll back with kubectl rollwright \
-             undo {full} -n {namespace}, or migrate it first: kubectl rollwright migrate deployment/{name} -n \
-             {namespace}",
-            deployment.flavour.api_version()
+            "no revision of {full} can be {asked}, since {} has no failure policy; roll back: {}; or migrate it \
+             first: {}",
+            deployment.flavour.api_version(),
+            deployment.command("undo"),
+            deployment.command("migrate"),
         )));
     }
     let declared = pinned::declared(deployment, all).map(|revision| revision.number);
     declared.ok_or_else(|| Failure::Rollout(format!("the template of {full} has no revision yet")))
 }
 
-/// An annotation that is about this revision. The time makes it another request than the one before.
-fn request(key: &str, number: i64, now: Timestamp) -> Patch<Value> {
-    Patch::Merge(json!({"metadata": {"annotations": {key: format!("{number}/{now:.3}")}}}))
+fn readable(deployment: &Deployment) -> Result<Workload, Failure> {
+    let workload = deployment.workload();
+    workload.map_err(|error| Failure::Rollout(format!("{} cannot be read: {error}", deployment.full_name())))
 }
 
-/// The rollout, as it stands with these ReplicaSets. A request to retry is no change of the spec, so the status reports
-/// the failure until the operator has observed the request.
-pub(crate) fn retried(deployment: &Deployment, all: &[Revision], rollout: Rollout) -> Rollout {
-    if rollout.phase != Phase::Failed || !is_retry_due(deployment, all) {
-        return rollout;
+/// A request about this revision. The time makes it another one than the one before.
+fn request(number: i64, now: Timestamp) -> String {
+    format!("{number}/{now:.3}")
+}
+
+fn annotation(key: &str, request: &str) -> Patch<Value> {
+    Patch::Merge(json!({"metadata": {"annotations": {key: request}}}))
+}
+
+/// The rollout, as it stands with these ReplicaSets. A request is no change of the spec, so what the status reports is
+/// of before it until the operator has observed it.
+pub(crate) fn awaited(deployment: &Deployment, all: &[Revision], rollout: Rollout) -> Rollout {
+    let Some(verb) = due(deployment, all) else { return rollout };
+    let name = deployment.name();
+    if deployment.is_paused() {
+        if verb == "retry" {
+            return rollout;
+        }
+        let message =
+            format!("deployment \"{name}\" is paused: the request to abort waits until it is resumed");
+        return Rollout { phase: Phase::Paused, message, ..rollout };
     }
-    let message = format!(
-        "Waiting for the operator to observe the request to retry deployment \"{}\"...",
-        deployment.name()
-    );
+    let message =
+        format!("Waiting for the operator to observe the request to {verb} deployment \"{name}\"...");
     Rollout { phase: Phase::Progressing, message, ..rollout }
 }
 
-/// Whether somebody asked to retry the declared revision, and the operator has not answered.
-pub(crate) fn is_retry_due(deployment: &Deployment, all: &[Revision]) -> bool {
-    let annotations = deployment.body.pointer("/metadata/annotations");
-    let asked = annotations.and_then(|annotations| annotations.get(RETRY)?.as_str());
-    let (Some(asked), Some(declared)) = (asked, pinned::declared(deployment, all)) else { return false };
-    let number = asked.split_once('/').map_or(asked, |(number, _)| number);
-    number.parse() == Ok(declared.number)
-        && has_failed(deployment, declared.number)
-        && answered(declared).as_deref() != Some(asked)
+/// What somebody asked for of the declared revision, if the status has yet to show what became of it. A pin decides what
+/// runs, so nothing comes of a request meanwhile.
+pub(crate) fn due(deployment: &Deployment, all: &[Revision]) -> Option<&'static str> {
+    if !is_asked(deployment) || pinned::in_force(deployment).is_some() {
+        return None;
+    }
+    let workload = deployment.workload().ok()?;
+    let set = decode::replica_set(deployment.flavour, &pinned::declared(deployment, all)?.set).ok()?;
+    let requests = [(ABORT, "abort"), (RETRY, "retry")];
+    requests.into_iter().find_map(|(key, verb)| workload.is_request_due(&set, key).then_some(verb))
 }
 
-/// The last request to retry after which this revision got a verdict, as its ReplicaSet remembers it.
-fn answered(revision: &Revision) -> Option<String> {
-    let (_, text) = revision.annotations().find(|(key, _)| *key == ROLLOUT)?;
-    let memory: Value = serde_json::from_str(text).ok()?;
-    let is_about_it = memory.get("revision")?.as_i64() == Some(revision.number);
-    memory.get("retry").filter(|_| is_about_it)?.as_str().map(str::to_owned)
+/// Whether there is a request at all, heard or not.
+pub(crate) fn is_asked(deployment: &Deployment) -> bool {
+    let annotations = deployment.body.pointer("/metadata/annotations");
+    let is_there = |key: &str| annotations.is_some_and(|known| known.get(key).is_some());
+    deployment.flavour.has_status_extras() && [ABORT, RETRY].into_iter().any(is_there)
 }
 
 #[cfg(test)]
 mod tests {
     use plan::Flavour;
+    use plan::keys::ROLLOUT;
 
     use super::*;
     use crate::code::Code;
@@ -192,16 +223,38 @@ mod tests {
     }
 
     #[test]
-    fn an_abort_needs_a_revision_to_go_back_to() {
+    fn an_abort_needs_a_good_revision() {
         let all = samples::revisions();
         let mut rolling = samples::held("RolloutInProgress");
         assert_eq!(abort(&rolling, &all, noon()).ok(), Some((7, written(ABORT))));
+        let undo = "undo deployment.rollwright.dev/web -n shop --to-revision=NUMBER";
+        let none_serves = || crate::history::revisions(vec![samples::set(6, 0), samples::set(7, 3)]);
+        for (all, fix) in [(all[..1].to_vec(), "apply another template"), (none_serves(), undo)] {
+            let (code, message) = refused(abort(&rolling, &all, noon()));
+            assert_eq!(code, Code::NotFound, "{message}");
+            assert!(
+                message.starts_with("no other revision of deployment.rollwright.dev/web is known"),
+                "{message}"
+            );
+            assert!(message.ends_with(fix), "{message}");
+        }
+        assert_eq!(abort(&samples::held("RolloutFailed"), &all, noon()).ok(), Some((7, written(ABORT))));
         rolling.body["spec"]["paused"] = json!(true);
         assert_eq!(abort(&rolling, &all, noon()).ok(), Some((7, written(ABORT))));
-        let (code, message) = refused(abort(&rolling, &all[..1], noon()));
-        assert_eq!((code, message.contains("no revision other than 7")), (Code::NotFound, true), "{message}");
+        assert_eq!(refused(abort(&rolling, &all[..1], noon())).0, Code::NotFound, "nor once it is resumed");
+    }
+
+    #[test]
+    fn an_abort_changes_what_runs() {
+        let all = samples::revisions();
         let already = "revision 7 of web has been reverted already: revision 6 runs".to_owned();
         assert_eq!(refused(abort(&samples::reverted(), &all, noon())), (Code::Failed, already));
+        let (code, message) = refused(abort(&samples::pinned(), &all, noon()));
+        assert_eq!(code, Code::Failed);
+        assert!(
+            message.ends_with("kubectl rollwright unpin deployment.rollwright.dev/web -n shop"),
+            "{message}"
+        );
     }
 
     #[test]
@@ -211,48 +264,116 @@ mod tests {
         for asked in [retry(&apps, &all, noon()), abort(&apps, &all, noon())] {
             let (code, message) = refused(asked);
             assert_eq!(code, Code::Usage);
-            for fix in ["undo deployment.apps/web -n shop", "migrate deployment/web -n shop"] {
+            for fix in ["undo deployment.apps/web -n shop", "migrate deployment.apps/web -n shop"] {
                 assert!(message.contains(&format!("kubectl rollwright {fix}")), "{message}");
             }
         }
     }
 
+    /// Revisions, the newest of which remembers this.
+    fn remembering(memory: &Value) -> Vec<Revision> {
+        let mut set = samples::set(7, 0);
+        set["metadata"]["annotations"][ROLLOUT] = json!(memory.to_string());
+        crate::history::revisions(vec![set, samples::set(6, 3)])
+    }
+
+    fn asking(deployment: Deployment, key: &str, request: &str) -> Deployment {
+        let mut deployment = deployment;
+        deployment.body["metadata"]["annotations"] = json!({key: request});
+        deployment
+    }
+
     #[test]
-    fn a_request_is_due_until_the_next_verdict() {
-        let mut deployment = samples::reverted();
-        let all = |memory: &Value| {
-            let mut set = samples::set(7, 0);
-            set["metadata"]["annotations"][ROLLOUT] = json!(memory.to_string());
-            crate::history::revisions(vec![set, samples::set(6, 3)])
-        };
-        let failed = json!({"version": 1, "revision": 7, "verdict": "Failed"});
-        assert!(!is_retry_due(&deployment, &all(&failed)), "nobody asked");
-        deployment.body["metadata"]["annotations"] = json!({RETRY: NOON});
-        assert!(is_retry_due(&deployment, &all(&failed)));
-        assert!(is_retry_due(&deployment, &samples::revisions()), "nothing is remembered");
-        let again = json!({"version": 1, "revision": 7, "verdict": "Failed", "retry": NOON});
-        assert!(!is_retry_due(&deployment, &all(&again)), "it failed again");
-        let before = json!({"version": 1, "revision": 3, "verdict": "Failed", "retry": NOON});
-        assert!(is_retry_due(&deployment, &all(&before)), "the memory is about another revision");
-        deployment.body["metadata"]["annotations"] = json!({RETRY: "6"});
-        assert!(!is_retry_due(&deployment, &all(&failed)), "it is about another revision");
+    fn a_retry_is_due_until_the_next_verdict() {
+        let failed = remembering(&json!({"version": 1, "revision": 7, "verdict": "Failed"}));
+        assert_eq!(due(&samples::reverted(), &failed), None, "nobody asked");
+        let asked = asking(samples::reverted(), RETRY, NOON);
+        for (memory, is_due, words) in [
+            (json!({"version": 1, "revision": 7, "verdict": "Failed"}), true, "it was not heard"),
+            (
+                json!({"version": 1, "revision": 7, "retry": NOON}),
+                true,
+                "it was heard, and nothing is reported",
+            ),
+            (
+                json!({"version": 1, "revision": 7, "verdict": "Failed", "retry": NOON}),
+                false,
+                "it failed again",
+            ),
+            (
+                json!({"version": 1, "revision": 3, "verdict": "Failed", "retry": NOON}),
+                true,
+                "of another revision",
+            ),
+            (json!(null), true, "nothing is remembered"),
+        ] {
+            assert_eq!(due(&asked, &remembering(&memory)), is_due.then_some("retry"), "{words}");
+        }
+        assert_eq!(
+            due(&asking(samples::reverted(), RETRY, "6"), &failed),
+            None,
+            "it is about another revision"
+        );
+        assert_eq!(
+            due(&asking(samples::held("RolloutInProgress"), RETRY, NOON), &failed),
+            None,
+            "it rolls out"
+        );
+    }
+
+    #[test]
+    fn an_abort_is_due_until_the_failure_is_reported() {
+        let aborted =
+            json!({"version": 1, "revision": 7, "verdict": "Failed", "aborted": true, "abort": NOON});
+        let rolling = || samples::held("RolloutInProgress");
+        for (deployment, memory, expected) in [
+            (rolling(), json!(null), Some("abort")),
+            (rolling(), aborted.clone(), Some("abort")),
+            (samples::reverted(), aborted.clone(), None),
+            // A pin decides what runs, whatever was asked.
+            (samples::pinned(), aborted.clone(), None),
+            (Deployment { flavour: Flavour::AppsV1, ..rolling() }, json!(null), None),
+        ] {
+            assert_eq!(due(&asking(deployment, ABORT, NOON), &remembering(&memory)), expected, "{memory}");
+        }
+        let retried = json!({"version": 1, "revision": 7, "abort": NOON, "retry": NOON});
+        assert_eq!(
+            due(&asking(rolling(), ABORT, NOON), &remembering(&retried)),
+            None,
+            "it was retried since"
+        );
+    }
+
+    fn stands(deployment: &Deployment) -> Rollout {
+        let rollout = crate::rollout::of(deployment.flavour, deployment.name(), &deployment.body);
+        awaited(deployment, &samples::revisions(), rollout)
     }
 
     #[test]
     fn a_failure_counts_until_somebody_asks_for_a_retry() {
-        let mut deployment = samples::reverted();
-        let all = samples::revisions();
-        let stands = |deployment: &Deployment| {
-            let rollout = crate::rollout::of(deployment.flavour, deployment.name(), &deployment.body);
-            retried(deployment, &all, rollout)
-        };
-        assert_eq!(stands(&deployment).phase, Phase::Failed);
-        deployment.body["metadata"]["annotations"] = json!({RETRY: NOON});
-        let rollout = stands(&deployment);
+        assert_eq!(stands(&samples::reverted()).phase, Phase::Failed);
+        let mut asked = asking(samples::reverted(), RETRY, NOON);
+        let rollout = stands(&asked);
         assert_eq!(rollout.phase, Phase::Progressing);
         assert!(rollout.message.contains("to observe the request to retry"), "{}", rollout.message);
-        deployment.body["spec"]["paused"] = json!(true);
-        assert_eq!(stands(&deployment).phase, Phase::Paused);
+        asked.body["spec"]["paused"] = json!(true);
+        assert_eq!(stands(&asked).phase, Phase::Paused);
+    }
+
+    #[test]
+    fn a_success_counts_until_somebody_asks_to_abort() {
+        let mut complete = samples::held("RolloutInProgress");
+        complete.body["status"]["updatedReplicas"] = json!(3);
+        complete.body["status"]["conditions"] = json!([]);
+        assert_eq!(stands(&complete).phase, Phase::Complete);
+        let mut asked = asking(complete, ABORT, NOON);
+        let rollout = stands(&asked);
+        assert_eq!(rollout.phase, Phase::Progressing);
+        assert!(rollout.message.contains("to observe the request to abort"), "{}", rollout.message);
+        asked.body["spec"]["paused"] = json!(true);
+        let rollout = stands(&asked);
+        assert_eq!(rollout.phase, Phase::Paused);
+        assert!(rollout.message.contains("is paused: the request to abort waits"), "{}", rollout.message);
     }
 
     #[test]

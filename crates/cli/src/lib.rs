@@ -9,6 +9,7 @@ mod cluster;
 mod code;
 mod completion;
 mod containers;
+mod deployment;
 mod diagnosis;
 mod edits;
 mod env;

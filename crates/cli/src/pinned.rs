@@ -1,10 +1,9 @@
-//! What runs instead of the declared revision: by `spec.pin`, or because that failed (FP-6, FP-11, FP-12;
-//! rollwright.dev only).
+//! What runs instead of the declared revision: by `spec.pin`, or after that failed (FP-6, FP-11, FP-12; rollwright.dev
+//! only).
 
-use api::decode::{self, Defaults};
 use api::{DeploymentSpec, Target};
 use plan::keys::reason;
-use plan::{Pin, SetStatus, TargetRecord};
+use plan::{Ours, Pin, SetStatus, TargetRecord};
 use serde_json::Value;
 
 use crate::cluster::Deployment;
@@ -61,17 +60,9 @@ pub(crate) fn because(target: &Target) -> &str {
     target.because.as_deref().unwrap_or_default()
 }
 
-/// The state of the Deployment, in the words of the column STATUS of `kubectl get`.
-pub(crate) fn state(target: &Target) -> String {
-    let because = clean(because(target));
-    if runs_another(target) { because } else { format!("Blocked: {because}") }
-}
-
 /// `spec.pin`, unless it was made for another template.
 pub(crate) fn in_force(deployment: &Deployment) -> Option<Pin> {
-    let flavour = deployment.flavour;
-    let workload = decode::workload(flavour, &deployment.body, Defaults::of(flavour)).ok()?;
-    workload.pin_in_force().cloned()
+    deployment.workload().ok()?.pin_in_force().cloned()
 }
 
 /// The revision that runs, or is rolled out: the one that is pinned, or that was reverted to, or else the newest.
@@ -102,28 +93,27 @@ fn of_hash<'a>(revisions: &'a [Revision], hash: &str) -> Option<&'a Revision> {
     revisions.iter().find(|revision| revision.hash() == Some(hash))
 }
 
-/// One revision by its number; 0 is the one before the newest. After a revert it is the one that runs, which took the
-/// place of the one that failed.
-pub(crate) fn earlier<'a>(
-    deployment: &Deployment,
-    newest_first: &'a [Revision],
-    number: i64,
-) -> Result<&'a Revision, Failure> {
-    match reverted_to(deployment, newest_first).filter(|_| number == 0) {
-        Some(running) => Ok(running),
-        None => find(newest_first, number),
-    }
-}
-
-/// The same, where a pin decides what runs: 0 is the one before that.
+/// The revision that `undo` goes back to, by its number. 0 is the one before what a pin runs; without a pin the good one
+/// if the declared one failed, and else the one before the newest.
 pub(crate) fn wanted<'a>(
     deployment: &Deployment,
     newest_first: &'a [Revision],
     number: i64,
 ) -> Result<&'a Revision, Failure> {
-    let Some(pin) = in_force(deployment).filter(|_| number == 0) else {
-        return earlier(deployment, newest_first, number);
-    };
+    if number != 0 {
+        return find(newest_first, number);
+    }
+    match in_force(deployment) {
+        Some(pin) => before(deployment, newest_first, &pin),
+        None => fallback(deployment, newest_first).map_or_else(|| find(newest_first, 0), Ok),
+    }
+}
+
+fn before<'a>(
+    deployment: &Deployment,
+    newest_first: &'a [Revision],
+    pin: &Pin,
+) -> Result<&'a Revision, Failure> {
     let Some(running) = of_hash(newest_first, &pin.hash) else {
         return Err(Failure::Missing(format!(
             "spec.pin names no ReplicaSet of {}, so no revision is before it; name one with --to-revision",
@@ -139,25 +129,30 @@ pub(crate) fn wanted<'a>(
     })
 }
 
+/// The good revision that the operator runs, or would run, instead of the declared one that failed. A change since then
+/// does not make it worse.
+pub(crate) fn fallback<'a>(deployment: &Deployment, all: &'a [Revision]) -> Option<&'a Revision> {
+    let status = deployment.workload().ok()?.status;
+    let Ours { target, fallback, revision, .. } = &status.ours;
+    let declared = target.as_ref().map_or(*revision, |target| target.declared_revision)?;
+    of_hash(all, &fallback.as_ref()?.hash).filter(|_| status.reports_failure(declared))
+}
+
 /// What a new template does not change: a pin that is not for one template stays in force, and what it names runs on.
+/// The Deployment is as it is with that template.
 pub(crate) fn kept(deployment: &Deployment) -> Option<String> {
     let pin = in_force(deployment).filter(|pin| pin.while_template.is_none())?;
-    let (spec, body) = (deployment.spec(), &deployment.body);
-    let reported = target(body);
-    if let Some(missing) = reported.clone().filter(|target| !runs_another(target)) {
+    let (spec, command) = (deployment.spec(), deployment.command("unpin"));
+    // What is reported of the template before is true of this one, too, if it is about this pin.
+    let target = deployment.status().target.filter(|target| target.hash.as_deref() == Some(&*pin.hash));
+    if let Some(missing) = target.clone().filter(|target| !runs_another(target)) {
         return Some(sentence(&spec, missing));
     }
-    let number = match &reported {
-        Some(target) => target.revision,
-        None => read::status(body).revision.filter(|_| rollout::is_observed(body)),
-    };
+    let number = target.and_then(|target| target.revision);
     let runs = number.map_or_else(|| format!("ReplicaSet {}", pin.hash), |it| format!("revision {it}"));
     let reason = pin.reason.map_or_else(String::new, |reason| format!(" ({reason})"));
     Some(clean(&format!(
-        "{runs} stays running because of spec.pin{reason}; to run the new template: kubectl rollwright unpin {} \
-         -n {}",
-        deployment.full_name(),
-        deployment.namespace()
+        "{runs} stays running because of spec.pin{reason}; to run the new template: {command}"
     )))
 }
 

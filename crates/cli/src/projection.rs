@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use api::decode::{self, Defaults};
+use api::decode;
 use engine::reconcile::{Answer, Cluster, Outcome, Owner, Refusal};
 use futures::FutureExt as _;
 use plan::keys::REVISION;
 use plan::template::without_hash_label;
 use plan::{
     Action, Answers, Ask, DryRun, Event, NewReplicaSet, Observed, Options, OwnerChange, Pace, Pod,
-    ReplicaSet, RollBack, SetStatus, UpdateReplicaSet, Why, Workload,
+    ReplicaSet, RollBack, SetStatus, Status, UpdateReplicaSet, Why, Workload,
 };
 use serde_json::Value;
 
@@ -19,6 +19,9 @@ use crate::cluster::Deployment;
 
 /// More steps than any rollout takes that ends: one per pod, up and down, of the largest we show.
 const STEPS_MAX: usize = 10_000;
+
+/// Reconciles until the status reports what came of a request: upkeep, a verdict, a step and its report, and one more.
+const REPORTED: usize = 4;
 
 /// A ReplicaSet that a step shows: name, revision and size.
 pub(crate) type Size = (String, i64, i64);
@@ -120,6 +123,25 @@ pub(crate) fn why(
     why.ok_or_else(|| error.map_or_else(String::new, |error| error.message))
 }
 
+/// The status after a few reconciles in which no pod changes: what the operator makes of a request.
+///
+/// # Errors
+/// When the Deployment cannot be decoded, or the controller does not come that far.
+pub(crate) fn status(
+    deployment: &Deployment,
+    sets: &[Value],
+    now: jiff::Timestamp,
+) -> Result<Status, String> {
+    let imagined = Imagined(Mutex::new(World::new(deployment, sets, None, now)?));
+    for _ in 0..REPORTED {
+        if let Some(error) = imagined.reconcile()?.error {
+            return Err(error.message);
+        }
+    }
+    let world = imagined.world();
+    Ok(world.observed.workload.status.clone())
+}
+
 impl<'a> Imagined<'a> {
     fn play(&self) -> Result<(Vec<Row>, Why), String> {
         let mut rows = vec![self.world().row()];
@@ -166,8 +188,8 @@ impl<'a> World<'a> {
         now: jiff::Timestamp,
     ) -> Result<Self, String> {
         let flavour = deployment.flavour;
-        let workload = decode::workload(flavour, &deployment.body, Defaults::of(flavour));
-        let workload = workload.map_err(|error| format!("the controller cannot read it: {error}"))?;
+        let workload =
+            deployment.workload().map_err(|error| format!("the controller cannot read it: {error}"))?;
         let sets_read = sets.iter().filter_map(|set| decode::replica_set(flavour, set).ok()).collect();
         let uid =
             |set: &Value| set.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -180,7 +202,7 @@ impl<'a> World<'a> {
                 answers: Answers::default(),
                 options: Options::new(true, Pace::EachReconcile),
             },
-            template: deployment.body.pointer("/spec/template").unwrap_or(&Value::Null),
+            template: deployment.template(),
             templates: sets.iter().map(|set| (uid(set), template(set))).collect(),
             pods,
             version: 0,

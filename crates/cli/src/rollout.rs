@@ -102,14 +102,14 @@ pub fn of_set(flavour: Flavour, name: &str, deployment: &Value, newest: Option<&
     let counts = Counts::read(&spec, &status);
     let (phase, message) = if let Some(place) = queued(&status) {
         (Phase::Progressing, format!("deployment \"{name}\" is {place}"))
-    } else if let Some(diverged) = diverged(name, &spec, &status).filter(|_| is_observed(deployment)) {
-        diverged
-    } else if let Some((_, words)) = failed::held(&status).filter(|_| is_observed(deployment)) {
-        (Phase::Failed, format!("deployment \"{name}\": {words}"))
-    } else if is_observed(deployment) {
-        stands(flavour, name, (&spec, &status), counts, newest)
-    } else {
+    } else if !is_observed(deployment) {
         (Phase::Progressing, "Waiting for deployment spec update to be observed...".to_owned())
+    } else if let Some(diverged) = diverged(name, &spec, &status) {
+        diverged
+    } else if let Some((_, words)) = failed::held(&status) {
+        (Phase::Failed, format!("deployment \"{name}\": {words}"))
+    } else {
+        stands(flavour, name, (&spec, &status), counts, newest)
     };
     Rollout { phase, message, counts }
 }
@@ -332,7 +332,7 @@ mod tests {
     #[test]
     fn a_revision_that_failed_is_no_success() {
         let mut reverted = samples::reverted().body;
-        let words = samples::REVERTED;
+        let words = samples::reverted_words();
         assert_eq!(phase(&reverted), (Phase::Failed, format!("deployment \"web\": {words}")));
         reverted["spec"]["paused"] = json!(true);
         assert_eq!(phase(&reverted), (Phase::Paused, format!("deployment \"web\" is paused: {words}")));

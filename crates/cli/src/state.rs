@@ -1,4 +1,4 @@
-//! What `list` selects by: how a rollout stands in one word, from the Deployment alone.
+//! How a rollout stands in a word or two, from the Deployment alone: for the column STATUS, and what `list` selects by.
 
 use api::ConditionStatus;
 use clap::Args;
@@ -6,6 +6,8 @@ use plan::Flavour;
 use plan::keys::{condition, reason};
 use serde_json::Value;
 
+use crate::cluster::Deployment;
+use crate::output::clean;
 use crate::pinned;
 use crate::read;
 use crate::reported;
@@ -63,6 +65,14 @@ impl States {
                 State::Reverted => reverted,
                 State::Paused => paused,
             }
+    }
+}
+
+/// How a Deployment stands, in the words of the column STATUS of `kubectl get`.
+pub(crate) fn words(deployment: &Deployment) -> String {
+    match deployment.workload() {
+        Ok(workload) => clean(&api::state(&workload, &workload.status)),
+        Err(_) => rollout::of(deployment.flavour, "", &deployment.body).phase.word().to_owned(),
     }
 }
 
@@ -161,6 +171,23 @@ mod tests {
         let mut refused = deployment(2, &refused);
         refused["metadata"]["generation"] = json!(3);
         assert_eq!(of(&refused), State::Blocked);
+    }
+
+    #[test]
+    fn the_words_are_those_of_the_column_status() {
+        let words = |flavour: Flavour, body: Value| words(&Deployment { flavour, body });
+        let late = json!([{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}]);
+        for (available, conditions, expected) in [
+            (3, json!([]), "Complete"),
+            (2, json!([]), "Rolling 2/3"),
+            (2, late, "Blocked: ProgressDeadlineExceeded"),
+        ] {
+            let mut body = deployment(available, &conditions);
+            assert_eq!(words(Flavour::Rollwright, body.clone()), expected);
+            assert_eq!(words(Flavour::AppsV1, body.clone()), expected);
+            body["spec"]["paused"] = json!(true);
+            assert_eq!(words(Flavour::AppsV1, body.clone()), "Paused");
+        }
     }
 
     #[test]

@@ -12,7 +12,8 @@ use crate::history::{Revision, revisions};
 use crate::output::clean;
 use crate::pinned;
 use crate::pods::{self, Pod};
-use crate::rollout::{self, Phase, Rollout};
+use crate::rollout::{self, Rollout};
+use crate::state;
 use crate::table::{age, line, table};
 
 /// All that `get` shows.
@@ -42,7 +43,7 @@ impl Tree {
         let all = revisions(sets);
         let newest = all.first().map(Revision::set_name);
         let rollout = rollout::of_set(deployment.flavour, deployment.name(), &deployment.body, newest);
-        let rollout = failed::retried(&deployment, &all, rollout);
+        let rollout = failed::awaited(&deployment, &all, rollout);
         let target = pinned::target(&deployment.body);
         let total = all.len();
         let with_pods = all.into_iter().map(|revision| {
@@ -71,16 +72,12 @@ impl Tree {
 
     /// The Deployment's own line.
     fn head(&self, now: jiff::Timestamp) -> Vec<String> {
-        let (counts, phase) = (self.rollout.counts, self.rollout.phase);
-        let state = match &self.target {
-            Some(target) if phase == Phase::Failed => pinned::state(target),
-            _ => failed::state(&self.deployment.status(), phase),
-        };
+        let counts = self.rollout.counts;
         let runs = self.target.as_ref().map(|target| pinned::short(&self.deployment.spec(), target));
         line([
             self.deployment.name(),
             "Deployment",
-            &state,
+            &state::words(&self.deployment),
             &format!("{}/{}", counts.ready, counts.desired),
             &age(self.deployment.text("/metadata/creationTimestamp"), now),
             &runs.unwrap_or_default(),
@@ -274,7 +271,7 @@ mod tests {
         };
         let tree = reverted(3, 0);
         let text = tree.text(jiff::Timestamp::UNIX_EPOCH);
-        assert!(text.lines().nth(1).is_some_and(|line| line.ends_with(samples::REVERTED)), "{text}");
+        assert!(text.lines().nth(1).is_some_and(|line| line.ends_with(&samples::reverted_words())), "{text}");
         let head = cells(&text, "Deployment ");
         assert_eq!(head.get(2), Some(&"Reverted"), "{text}");
         assert_eq!(head.last(), Some(&"runs revision 6: Reverted"), "{text}");

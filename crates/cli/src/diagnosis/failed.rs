@@ -3,28 +3,28 @@
 use api::Target;
 use plan::Outcome;
 
-use super::{Diagnosis, Facts, Verdict, on_the_way, refused_pod, rollwright, unready};
+use super::{Diagnosis, Facts, Verdict, on_the_way, refused_pod, unready};
 use crate::failed;
 use crate::output::clean;
 use crate::pinned;
 use crate::rollout;
 
-/// Somebody asked to retry it, and the operator still reports the failure.
-pub(super) fn retried(facts: &Facts<'_>) -> Option<Diagnosis> {
+/// Somebody asked to retry it, or to abort it, and the operator has yet to report what became of that.
+pub(super) fn awaited(facts: &Facts<'_>) -> Option<Diagnosis> {
     let deployment = facts.deployment;
-    let is_waiting = !deployment.is_paused() && failed::is_retry_due(deployment, facts.revisions);
-    is_waiting.then(|| Diagnosis {
+    let verb = failed::due(deployment, facts.revisions).filter(|_| !deployment.is_paused())?;
+    Some(Diagnosis {
         verdict: Verdict::Waiting,
         cause: "NotObserved".into(),
-        text: "The operator has not observed the request to retry the declared revision yet.".to_owned(),
-        next: Some(rollwright(facts, "status")),
+        text: format!("The operator has not observed the request to {verb} the declared revision yet."),
+        next: Some(deployment.command("status")),
     })
 }
 
 /// An earlier revision runs.
 pub(super) fn reverted(facts: &Facts<'_>, target: Target) -> Diagnosis {
-    let more = format!("{}{}", record(facts, &target), on_the_way(facts));
-    let diff = rollwright(facts, "diff");
+    let more = format!("{}{}", record(facts, &target), on_the_way(facts, &target));
+    let diff = facts.deployment.command("diff");
     Diagnosis {
         verdict: Verdict::Blocked,
         cause: clean(pinned::because(&target)).into(),
@@ -32,7 +32,7 @@ pub(super) fn reverted(facts: &Facts<'_>, target: Target) -> Diagnosis {
             "{}.{more} To see how the two revisions differ: `{diff}`.",
             pinned::sentence(&facts.deployment.spec(), target)
         ),
-        next: Some(rollwright(facts, "retry")),
+        next: Some(facts.deployment.command("retry")),
     }
 }
 
@@ -67,14 +67,14 @@ pub(super) fn held(facts: &Facts<'_>) -> Option<Diagnosis> {
         verdict: Verdict::Blocked,
         cause: cause.into(),
         text: format!("{words}.{lack}"),
-        next: Some(rollwright(facts, "retry")),
+        next: Some(facts.deployment.command("retry")),
     })
 }
 
 #[cfg(test)]
 mod tests {
     use plan::Why;
-    use plan::keys::RETRY;
+    use plan::keys::{ABORT, RETRY};
     use serde_json::{Value, json};
 
     use super::*;
@@ -121,13 +121,19 @@ mod tests {
 
     #[test]
     fn a_revert_names_both_revisions_and_the_commands() {
-        let words = format!("{}. ", samples::REVERTED);
+        let words = format!("{}. ", samples::reverted_words());
         let found = diagnosed(&samples::reverted(), instead(Why::Converged), &[]);
         is_blocked(&found, "Reverted", &words);
         let diff = "kubectl rollwright diff deployment.rollwright.dev/web -n shop";
         assert_eq!(found.text, format!("{words}To see how the two revisions differ: `{diff}`."));
         let found = diagnosed(&samples::reverted(), instead(Why::Stepping), &[pod("web-h6", "app:6")]);
         is_blocked(&found, "Reverted", &format!("{words}1 pod of web-h6 cannot pull the image app:6"));
+        let found = diagnosed(&samples::reverted(), instead(Why::Stepping), &[]);
+        is_blocked(
+            &found,
+            "Reverted",
+            &format!("{words}Revision 6 is still being rolled out; the controller is"),
+        );
         let mut paused = samples::reverted();
         paused.body["spec"]["paused"] = json!(true);
         let found = diagnosed(&paused, Why::Paused, &[]);
@@ -166,9 +172,17 @@ mod tests {
     }
 
     #[test]
-    fn a_request_to_retry_is_waited_for() {
-        for mut deployment in [samples::reverted(), samples::held("RolloutFailed")] {
-            deployment.body["metadata"]["annotations"] = json!({RETRY: "7/again"});
+    fn a_request_is_waited_for() {
+        let mut complete = samples::held("RolloutInProgress");
+        complete.body["status"]["updatedReplicas"] = json!(3);
+        complete.body["status"]["conditions"] = json!([]);
+        for (mut deployment, key) in [
+            (samples::reverted(), RETRY),
+            (samples::held("RolloutFailed"), RETRY),
+            (samples::held("RolloutInProgress"), ABORT),
+            (complete, ABORT),
+        ] {
+            deployment.body["metadata"]["annotations"] = json!({key: "7/again"});
             let found = diagnosed(&deployment, Why::Stepping, &[]);
             assert_eq!((found.verdict, &*found.cause), (Verdict::Waiting, "NotObserved"), "{found:?}");
         }

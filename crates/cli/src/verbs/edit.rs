@@ -29,8 +29,19 @@ pub(crate) async fn apply(
     done: &str,
     output: &Output,
 ) -> Result<Code, Failure> {
+    patched(subject, patch, done, output).await.map(|_| Code::Done)
+}
+
+/// The same. Returns the Deployment as it is then.
+async fn patched(
+    subject: &Subject,
+    patch: &Patch<Value>,
+    done: &str,
+    output: &Output,
+) -> Result<Deployment, Failure> {
     let patched = subject.cluster.patch(&subject.deployment, patch, false).await?;
-    report(&patched, done, output)
+    report(&patched, done, output)?;
+    Ok(patched)
 }
 
 /// The same with a patch of the template. Warns if the new template does not run.
@@ -40,11 +51,11 @@ pub(crate) async fn apply_to_template(
     done: &str,
     output: &Output,
 ) -> Result<Code, Failure> {
-    let code = apply(subject, patch, done, output).await?;
-    if let Some(kept) = pinned::kept(&subject.deployment) {
+    let patched = patched(subject, patch, done, output).await?;
+    if let Some(kept) = pinned::kept(&patched) {
         eprintln!("warning: {kept}");
     }
-    Ok(code)
+    Ok(Code::Done)
 }
 
 /// `pause`.
@@ -73,7 +84,7 @@ pub(crate) async fn retry(subject: &Subject, arguments: &EditArguments) -> Resul
     let Subject { cluster, deployment } = subject;
     let all = revisions(cluster.sets_of(deployment).await?);
     let (number, patch) = failed::retry(deployment, &all, jiff::Timestamp::now())?;
-    apply(subject, &patch, &format!("retried revision {number}"), &arguments.output).await
+    apply(subject, &patch, &format!("retry of revision {number} requested"), &arguments.output).await
 }
 
 /// `abort`.
@@ -81,7 +92,7 @@ pub(crate) async fn abort(subject: &Subject, arguments: &EditArguments) -> Resul
     let Subject { cluster, deployment } = subject;
     let all = revisions(cluster.sets_of(deployment).await?);
     let (number, patch) = failed::abort(deployment, &all, jiff::Timestamp::now())?;
-    apply(subject, &patch, &format!("aborted revision {number}"), &arguments.output).await
+    apply(subject, &patch, &format!("abort of revision {number} requested"), &arguments.output).await
 }
 
 /// `scale`, through `spec.replicas`: who may edit the Deployment needs no other right.

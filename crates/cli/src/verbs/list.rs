@@ -6,13 +6,12 @@ use serde_json::{Value, json};
 use crate::args::{Connection, ListArguments};
 use crate::cluster::{Cluster, Deployment};
 use crate::code::Code;
-use crate::failed;
 use crate::failure::Failure;
 use crate::images;
 use crate::output::{clean, document, print};
 use crate::pinned;
-use crate::reported;
-use crate::rollout::{self, Phase};
+use crate::rollout;
+use crate::state;
 use crate::table::{age, line, table};
 use crate::tree::counts_document;
 
@@ -50,35 +49,18 @@ pub(crate) async fn list(connection: &Connection, arguments: &ListArguments) -> 
     Ok(Code::Done)
 }
 
-fn template(deployment: &Deployment) -> &Value {
-    deployment.body.pointer("/spec/template").unwrap_or(&Value::Null)
-}
-
-/// What runs instead of the declared revision, or the cause that the operator reports, or the phase.
-fn state(deployment: &Deployment, phase: Phase) -> String {
-    if let Some(target) = pinned::target(&deployment.body).filter(|_| phase == Phase::Failed) {
-        return pinned::state(&target);
-    }
-    match reported::blockers(&deployment.body).first() {
-        Some(first) if matches!(phase, Phase::Progressing | Phase::Failed) => {
-            format!("Blocked: {}", clean(&first.cause))
-        }
-        _ => failed::state(&deployment.status(), phase),
-    }
-}
-
 fn row(deployment: &Deployment, now: jiff::Timestamp) -> Vec<String> {
     let rollout = rollout::of(deployment.flavour, deployment.name(), &deployment.body);
     let counts = rollout.counts;
     line([
         deployment.namespace(),
         &deployment.full_name(),
-        &state(deployment, rollout.phase),
+        &state::words(deployment),
         &format!("{}/{}", counts.ready, counts.desired),
         &counts.updated.to_string(),
         &counts.available.to_string(),
         &age(deployment.text("/metadata/creationTimestamp"), now),
-        &clean(&images::of(template(deployment)).join(",")),
+        &clean(&images::of(deployment.template()).join(",")),
     ])
 }
 
@@ -90,7 +72,7 @@ fn item(deployment: &Deployment) -> Value {
         "phase": rollout.phase.word(),
         "message": rollout.message,
         "replicas": counts_document(&rollout),
-        "images": images::of(template(deployment)),
+        "images": images::of(deployment.template()),
         "target": pinned::target(&deployment.body),
     })
 }

@@ -89,10 +89,11 @@ async fn choose(subject: &Subject, revision: Option<i64>, wanted: Wanted) -> Res
     }
     let Some((pod, of)) = pick::pod(&candidates, &pods, wanted) else {
         let which = revision.map(|number| format!(" of revision {number}")).unwrap_or_default();
-        let name = deployment.full_name();
         return Err(Failure::Missing(format!(
-            "{name} has no {}{which}; kubectl rollwright why shows the reason",
-            wanted.description()
+            "{} has no {}{which}; to see why: {}",
+            deployment.full_name(),
+            wanted.description(),
+            deployment.command("why")
         )));
     };
     eprintln!("pod/{pod} of revision {}", of.number);

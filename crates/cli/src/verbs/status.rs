@@ -54,8 +54,8 @@ struct Stand {
 }
 
 impl Stand {
-    /// Reads it from the Deployment; asks for the ReplicaSets only where it seems to have failed, and for
-    /// the controller only where it has not begun.
+    /// Reads it from the Deployment; asks for the ReplicaSets only where it seems to have failed, or somebody asked for
+    /// a retry or to abort, and for the controller only where it has not begun.
     async fn find(cluster: &Cluster, deployment: &Deployment, goal: Goal) -> Result<Self, Failure> {
         let mut stand = Self::of(deployment, goal, &[]);
         if goal == Goal::Running
@@ -74,7 +74,8 @@ impl Stand {
         {
             stand.message = words;
         }
-        if stand.end == Some(Code::Failed) {
+        let is_asked = failed::is_asked(deployment) && !rollout::is_yet_to_begin(&deployment.body);
+        if is_asked || stand.end == Some(Code::Failed) {
             let revisions = revisions(cluster.sets_of(deployment).await?);
             stand = Self::of(deployment, goal, &revisions);
         }
@@ -87,7 +88,7 @@ impl Stand {
     fn of(deployment: &Deployment, goal: Goal, newest_first: &[Revision]) -> Self {
         let newest = newest_first.first().map(Revision::set_name);
         let rollout = rollout::of_set(deployment.flavour, deployment.name(), &deployment.body, newest);
-        let rollout = failed::retried(deployment, newest_first, rollout);
+        let rollout = failed::awaited(deployment, newest_first, rollout);
         if goal == Goal::Available {
             return Self::towards_availability(deployment, rollout);
         }
@@ -342,7 +343,7 @@ mod tests {
         let (mut deployment, all) = (samples::reverted(), samples::revisions());
         let stand = Stand::of(&deployment, Goal::Complete, &all);
         assert_eq!(stand.end, Some(Code::Failed));
-        assert!(stand.message.ends_with(samples::REVERTED), "{}", stand.message);
+        assert!(stand.message.ends_with(&samples::reverted_words()), "{}", stand.message);
         assert_eq!(Stand::of(&deployment, Goal::Available, &all).end, None);
         let held = samples::held("NoGoodRevision");
         for goal in [Goal::Complete, Goal::Available] {

@@ -80,7 +80,8 @@ impl<'a> Way<'a> {
         let number = arguments.to_revision;
         Ok(match self {
             Self::Template => {
-                let revision = pinned::earlier(deployment, all, number)?;
+                edits::runs_its_template(deployment)?;
+                let revision = pinned::wanted(deployment, all, number)?;
                 (revision, edits::undo(deployment, revision)?)
             }
             Self::Pin(_) => {
@@ -102,7 +103,7 @@ impl<'a> Way<'a> {
         let revision = if self == Self::Template { all.first() } else { pinned::running(deployment, all) };
         match revision {
             Some(revision) if is_known => &revision.template,
-            _ => deployment.body.pointer("/spec/template").unwrap_or(&Value::Null),
+            _ => deployment.template(),
         }
     }
 
@@ -119,13 +120,14 @@ impl<'a> Way<'a> {
 
     /// What was done.
     fn done(self, deployment: &Deployment, number: i64) -> String {
-        let (full, name) = (deployment.full_name(), deployment.name());
+        let full = deployment.full_name();
         match self {
             Self::Template => format!("{full} rolled back\n"),
             Self::Pin(None) => format!("{full} pinned to revision {number}\n"),
             Self::Pin(Some(tool)) => format!(
-                "{name} is managed by {tool}, so its template stays: pinned revision {number}; \
-                 kubectl rollwright unpin {name} runs the template again\n"
+                "{full} pinned to revision {number}, because {tool} manages its template; to run the template \
+                 again: {}\n",
+                deployment.command("unpin")
             ),
         }
     }
@@ -197,8 +199,8 @@ mod tests {
         assert_eq!(Way::of(&apps, &none), Way::Template);
         assert_eq!(
             Way::of(&git, &none).done(&git, 6),
-            "web is managed by argocd-controller, so its template stays: pinned revision 6; \
-             kubectl rollwright unpin web runs the template again\n"
+            "deployment.rollwright.dev/web pinned to revision 6, because argocd-controller manages its template; to \
+             run the template again: kubectl rollwright unpin deployment.rollwright.dev/web -n shop\n"
         );
         assert_eq!(Way::Pin(None).planned(6), "pinned to revision 6");
         assert_eq!(Way::Pin(None).goal(), Goal::Running);

@@ -1,7 +1,7 @@
 //! A Deployment that is pinned, or that was reverted, for tests: revision 7 is declared, and revision 6 runs.
 
-use plan::Flavour;
 use plan::keys::{FINGERPRINTS, REVISION};
+use plan::{Flavour, TargetRecord};
 use serde_json::{Value, json};
 
 use crate::cluster::Deployment;
@@ -44,11 +44,17 @@ pub(crate) fn missing() -> Deployment {
     deployment.body["spec"]["pin"]["hash"] = json!("h9");
     deployment.body["status"]["target"] =
         json!({"revision": null, "hash": "h9", "because": "PinTargetMissing", "declaredRevision": 7});
+    for condition in [0, 1] {
+        deployment.body["status"]["conditions"][condition]["reason"] = json!("PinTargetMissing");
+    }
     deployment
 }
 
-/// What the operator reports of a revert.
-pub(crate) const REVERTED: &str = "revision 6 runs instead of the declared revision 7, which failed";
+/// What the operator reports of a revert, in the planner's words.
+pub(crate) fn reverted_words() -> String {
+    let (hash, because) = ("h6".to_owned(), "Reverted".to_owned());
+    TargetRecord { revision: Some(6), hash, because, declared_revision: Some(7) }.sentence(None)
+}
 
 /// The Deployment after revision 7 failed, all pods of which are of revision 6.
 pub(crate) fn reverted() -> Deployment {
@@ -56,6 +62,7 @@ pub(crate) fn reverted() -> Deployment {
     deployment.body["spec"]["pin"] = Value::Null;
     deployment.body["spec"]["failurePolicy"] = json!({"action": "Revert"});
     deployment.body["status"]["revision"] = json!(7);
+    deployment.body["status"]["fallback"] = json!({"revision": 6, "hash": "h6"});
     deployment.body["status"]["target"]["because"] = json!("Reverted");
     deployment
 }
