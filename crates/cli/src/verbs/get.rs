@@ -68,15 +68,15 @@ async fn follow(cluster: &Cluster, mut tree: Tree, arguments: &GetArguments) -> 
     let deployments = watcher(cluster.deployments(flavour), of_deployment).default_backoff().map(|_| ());
     let pods = watcher(cluster.pods(), of_pods).default_backoff().map(|_| ());
     let mut changes = Box::pin(stream::select(deployments, pods).ready_chunks(64));
-    let mut last = String::new();
+    let mut last = None;
     loop {
         let text = tree.text(jiff::Timestamp::now());
         if is_lively() && arguments.output.format.is_none() {
             print(&format!("{CLEAR}{text}"))?;
-        } else if tree.rollout.message != last {
+        } else if last.as_ref() != Some(&tree.rollout) {
             show(&tree, arguments)?;
         }
-        last.clone_from(&tree.rollout.message);
+        last = Some(tree.rollout.clone());
         match tree.rollout.phase {
             Phase::Complete => return Ok(Code::Done),
             // Who has just pinned a revision wants to see its pods come.
