@@ -2,14 +2,15 @@
 
 use plan::keys::reason;
 use plan::{Pin, TargetRecord};
-use serde_json::Value;
 
 use crate::cluster::Deployment;
 use crate::code::Code;
+use crate::failed;
 use crate::failure::Failure;
 use crate::history::{Revision, difference, revisions};
 use crate::output::{clean, print};
 use crate::pinned;
+use crate::rollout;
 use crate::verbs::subject::Subject;
 
 /// `diff`.
@@ -26,28 +27,37 @@ fn compared(deployment: &Deployment, all: &[Revision]) -> Result<String, Failure
     let number = declared.map_or_else(String::new, |revision| format!(" {}", revision.number));
     let same = || Ok(format!("{} runs the declared revision{number}\n", deployment.full_name()));
     let pin = pinned::in_force(deployment);
-    if pin.is_none() && pinned::reverted_to(deployment, all).is_none() {
+    let is_held = pin.is_none() && rollout::is_observed(&deployment.body);
+    let (other, what) = if let Some((_, words)) = failed::held(&deployment.status()).filter(|_| is_held) {
+        // Pods of several revisions may run, and none of them is rolled out.
+        match pinned::fallback(deployment, all) {
+            Some(good) => (good, "the last good one"),
+            None => return Ok(format!("{}: {words}\n", deployment.full_name())),
+        }
+    } else if pin.is_some() || pinned::reverted_to(deployment, all).is_some() {
+        let running = pinned::running(deployment, all);
+        (running.ok_or_else(|| missing(pin.unwrap_or_default()))?, "runs")
+    } else {
         return same();
-    }
-    let Some(running) = pinned::running(deployment, all) else {
-        let Pin { hash, reason, .. } = pin.unwrap_or_default();
-        let because = reason::PIN_TARGET_MISSING.to_owned();
-        let missing = TargetRecord { hash, because, ..TargetRecord::default() };
-        return Err(Failure::Missing(clean(&missing.sentence(reason.as_deref()))));
     };
-    if declared.is_some_and(|declared| declared.uid() == running.uid()) {
+    if declared.is_some_and(|declared| declared.uid() == other.uid()) {
         return same();
     }
     let (title, template) = match declared {
         Some(declared) => (format!("revision{number} (declared)"), &declared.template),
-        None => {
-            let template = deployment.body.pointer("/spec/template").unwrap_or(&Value::Null);
-            ("the declared template, which has no revision yet".to_owned(), template)
-        }
+        None => ("the declared template, which has no revision yet".to_owned(), deployment.template()),
     };
-    let text = difference(&running.template, template)?;
+    let text = difference(&other.template, template)?;
     let shown: &str = if text.is_empty() { "the templates are the same\n" } else { &text };
-    Ok(format!("--- revision {} (runs)\n+++ {title}\n{shown}", running.number))
+    Ok(format!("--- revision {} ({what})\n+++ {title}\n{shown}", other.number))
+}
+
+/// The pin names no ReplicaSet.
+fn missing(pin: Pin) -> Failure {
+    let Pin { hash, reason, .. } = pin;
+    let because = reason::PIN_TARGET_MISSING.to_owned();
+    let missing = TargetRecord { hash, because, ..TargetRecord::default() };
+    Failure::Missing(clean(&missing.sentence(reason.as_deref())))
 }
 
 #[cfg(test)]
@@ -79,9 +89,17 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[..2], ["--- revision 6 (runs)", "+++ revision 7 (declared)"], "{text}");
         assert!(text.contains("image: app:6") && text.contains("image: app:7"), "{text}");
-        // What waits for somebody is the declared revision.
-        let text = compared(&samples::held("RolloutFailed"), &all).unwrap_or_default();
-        assert_eq!(text, "deployment.rollwright.dev/web runs the declared revision 7\n");
+    }
+
+    #[test]
+    fn while_nothing_is_rolled_out_the_last_good_revision_is_compared() {
+        let (mut held, all) = (samples::held("RolloutFailed"), samples::revisions());
+        let text = compared(&held, &all).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[..2], ["--- revision 6 (the last good one)", "+++ revision 7 (declared)"], "{text}");
+        held.body["status"]["fallback"] = json!(null);
+        let text = compared(&held, &all).unwrap_or_default();
+        assert_eq!(text, format!("deployment.rollwright.dev/web: {}\n", samples::HELD));
     }
 
     #[test]
