@@ -104,9 +104,8 @@ fn owned(source: &Deployment) -> Vec<String> {
 
 fn state(facts: &Facts, source: &Deployment, current: Option<&Value>) -> Option<String> {
     let full_name = source.full_name();
-    let namespace = &facts.namespace;
     if source.is_paused() && mark(source).is_none() {
-        return Some(format!("{full_name} is paused: kubectl rollwright resume {full_name} -n {namespace}"));
+        return Some(format!("{full_name} is paused; resume it: {}", source.command("resume")));
     }
     if let Some(diverged) = diverged(facts, source) {
         return (!facts.accepts_declared).then_some(diverged);
@@ -115,12 +114,8 @@ fn state(facts: &Facts, source: &Deployment, current: Option<&Value>) -> Option<
         None => Some("no ReplicaSet has its template".to_owned()),
         Some(current) => unsettled(facts, source, current).map(|what| format!("it waits for {what}")),
     };
-    rolling.map(|what| {
-        format!(
-            "{full_name} is rolling out, {what}; wait for it: \
-             kubectl rollwright status {full_name} -n {namespace}"
-        )
-    })
+    rolling
+        .map(|what| format!("{full_name} is rolling out, {what}; wait for it: {}", source.command("status")))
 }
 
 /// Other Deployments that would adopt a ReplicaSet of this one as soon as nobody controls it.

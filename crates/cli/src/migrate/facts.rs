@@ -191,11 +191,7 @@ pub(crate) fn fingerprints(set: &Value) -> Vec<Fingerprint> {
 
 /// The template of a Deployment, as our operator knows it again.
 pub(crate) fn fingerprint(deployment: &Deployment) -> Fingerprint {
-    Flavour::Rollwright.fingerprint(template(deployment))
-}
-
-pub(crate) fn template(deployment: &Deployment) -> &Value {
-    deployment.body.pointer("/spec/template").unwrap_or(&Value::Null)
+    Flavour::Rollwright.fingerprint(deployment.template())
 }
 
 /// Whether its controller takes this ReplicaSet for that of the current template (S4.1).
@@ -203,7 +199,7 @@ pub(crate) fn is_of_template(deployment: &Deployment, set: &Value) -> bool {
     match deployment.flavour {
         Flavour::Rollwright => fingerprints(set).contains(&fingerprint(deployment)),
         Flavour::AppsV1 => {
-            equality::equal(template(deployment), set.pointer("/spec/template").unwrap_or(&Value::Null))
+            equality::equal(deployment.template(), set.pointer("/spec/template").unwrap_or(&Value::Null))
         }
     }
 }

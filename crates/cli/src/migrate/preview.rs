@@ -3,6 +3,7 @@
 
 use api::encode;
 use plan::Flavour;
+use plan::keys::condition;
 use plan::template::without_hash_label;
 use serde_json::{Value, json};
 
@@ -77,7 +78,7 @@ pub(crate) fn apply(facts: &mut Facts, write: &Write) -> Result<(), String> {
             merge(&mut target.body, patch);
             raise(&mut target.body);
         }
-        Change::PatchSource(patch) => roll_out(facts, patch)?,
+        Change::Release(patch) => roll_out(facts, patch)?,
         Change::PatchSet { name, patch } => merge(find(&mut facts.sets, name)?, patch),
         Change::PatchScaler { name, patch } => merge(find(&mut facts.scalers, name)?, patch),
         Change::DeleteSource { uid, .. } => {
@@ -97,6 +98,9 @@ fn roll_out(facts: &mut Facts, patch: &Value) -> Result<(), String> {
     let source = facts.source.as_mut().ok_or("there is nothing to patch")?;
     merge(&mut source.body, patch);
     merge(&mut source.body, &json!({"status": {"target": null}}));
+    if let Some(Value::Array(conditions)) = source.body.pointer_mut("/status/conditions") {
+        conditions.retain(|condition| text(condition, "/type") != condition::STALLED);
+    }
     raise(&mut source.body);
     let owner = uid(source).to_owned();
     let wants = source.spec().replicas.map_or(1, i64::from);

@@ -8,7 +8,7 @@
 //!   its whole size to the newest ReplicaSet that it has, if none of them has pods (S8.3).
 
 use plan::Flavour;
-use plan::keys::{HASH_LABEL, ROLLBACK_TO};
+use plan::keys::{HASH_LABEL, REVISION, ROLLBACK_TO};
 use serde_json::Value;
 
 use crate::cluster::Deployment;
@@ -37,12 +37,11 @@ pub(crate) fn next(facts: &Facts) -> Next {
     }
 }
 
-fn no_current(facts: &Facts, deployment: &Deployment) -> Next {
+fn no_current(deployment: &Deployment) -> Next {
     Next::Stuck(format!(
-        "no ReplicaSet of {} has its template; wait for its rollout: kubectl rollwright status {} -n {}",
+        "no ReplicaSet of {} has its template; wait for its rollout: {}",
         deployment.full_name(),
-        deployment.full_name(),
-        facts.namespace
+        deployment.command("status")
     ))
 }
 
@@ -53,7 +52,7 @@ fn begin(facts: &Facts, source: &Deployment) -> Next {
     if let Some(next) = undiverged(facts, source) {
         return next;
     }
-    let Some((current, _)) = facts.current() else { return no_current(facts, source) };
+    let Some((current, _)) = facts.current() else { return no_current(source) };
     // Released by a migration that was called off, and not adopted yet.
     if let Some(set) = facts.loose(current).next() {
         return write::attach(facts, set, current).into();
@@ -71,7 +70,7 @@ fn both(facts: &Facts, source: &Deployment, target: &Deployment) -> Next {
     if is_deleting(&target.body) {
         return Next::Wait(format!("{} to be gone, whose deletion has begun", facts.target_name()));
     }
-    let Some((current, holder)) = facts.current() else { return no_current(facts, source) };
+    let Some((current, holder)) = facts.current() else { return no_current(source) };
     match holder {
         Holder::Source => hand_over(facts, source, target, current),
         Holder::Target => remove(facts, source, target),
@@ -127,7 +126,7 @@ fn hand_over(facts: &Facts, source: &Deployment, target: &Deployment, current: &
     write::delete(facts, source).into()
 }
 
-/// Neither a pin nor a failure policy has a place in the target, so the declared revision has to run first.
+/// The target has neither a pin nor a failure policy, so the declared revision has to run first.
 fn undiverged(facts: &Facts, source: &Deployment) -> Option<Next> {
     let reason = diverged(facts, source)?;
     if !facts.accepts_declared {
@@ -140,17 +139,20 @@ fn undiverged(facts: &Facts, source: &Deployment) -> Option<Next> {
     Some(write::unjudge(facts, source).map_or_else(wait, Into::into))
 }
 
-/// That another ReplicaSet runs than the declared one: by a pin, or because that failed. The target can have neither.
+/// That the declared revision is not rolled out: another one is pinned, or it failed. The target can have neither a pin
+/// nor a failure policy.
 pub(crate) fn diverged(facts: &Facts, source: &Deployment) -> Option<String> {
     let (name, version) = (source.full_name(), facts.to.api_version());
     let consent = "so the declared revision would be rolled out: add --accept-declared to let it, before the \
                    migration";
+    let declared = facts.current().map(|(set, _)| set);
     let Some(pin) = pinned::in_force(source) else {
-        let target = pinned::target(&source.body).filter(pinned::is_reverted)?;
-        let words = pinned::sentence(&source.spec(), target);
-        return Some(format!("{name} is reverted: {words}. {version} has no failure policy, {consent}"));
+        let words = failed(source, declared?)?;
+        return Some(format!(
+            "{name} is not rolled out: {words}. {version} has no failure policy, {consent}"
+        ));
     };
-    let declared = facts.current().and_then(|(set, _)| entry(set, "labels", HASH_LABEL));
+    let declared = declared.and_then(|set| entry(set, "labels", HASH_LABEL));
     (declared != Some(&*pin.hash)).then(|| {
         format!(
             "{name} runs what spec.pin names ({HASH_LABEL} {}) instead of its declared revision. {version} has no \
@@ -158,6 +160,20 @@ pub(crate) fn diverged(facts: &Facts, source: &Deployment) -> Option<String> {
             pin.hash
         )
     })
+}
+
+/// That the revision of this ReplicaSet failed, and what follows, as far as the operator reports it: an earlier one runs,
+/// or somebody has to act.
+fn failed(source: &Deployment, declared: &Value) -> Option<String> {
+    let number = entry(declared, "annotations", REVISION)?.parse().ok()?;
+    if !source.workload().ok()?.status.reports_failure(number) {
+        return None;
+    }
+    let status = source.status();
+    match status.target {
+        Some(target) => Some(pinned::sentence(&source.spec(), target)),
+        None => crate::failed::held(&status).map(|(_, words)| words),
+    }
 }
 
 fn is_handed_over(target: &Deployment, current: &Value) -> bool {
@@ -216,7 +232,7 @@ fn settle(facts: &Facts, target: &Deployment) -> Next {
         return adoption(facts, set);
     }
     if mark(target).is_some() && facts.current().is_none() {
-        return no_current(facts, target);
+        return no_current(target);
     }
     if let Some(set) = facts.attached().next() {
         return write::release(facts, set).into();

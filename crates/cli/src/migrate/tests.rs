@@ -90,6 +90,26 @@ fn reversed(facts: Facts) -> Facts {
     Facts { to: Facts::other(facts.to), source: facts.target, target: facts.source, ..facts }
 }
 
+/// Migrated to our kind, on the way back, with these numbers of pods.
+fn returning(sizes: [i64; 3]) -> Facts {
+    let mut facts = facts();
+    run(&mut facts, usize::MAX);
+    let mut facts = reversed(facts);
+    resize(&mut facts, sizes);
+    facts
+}
+
+fn resize(facts: &mut Facts, sizes: [i64; 3]) {
+    for (set, size) in facts.sets.iter_mut().zip(sizes) {
+        set["spec"]["replicas"] = json!(size);
+        set["status"]["replicas"] = json!(size);
+    }
+}
+
+fn neighbours() -> Neighbours {
+    Neighbours { is_served: true, ..Neighbours::default() }
+}
+
 /// What must hold at every moment: somebody holds the spec, and no ReplicaSet of the history is a
 /// controller's or an orphan while the one with the pods is in between.
 fn check(facts: &Facts) {
@@ -342,7 +362,7 @@ fn all_problems_are_listed_at_once() {
     let found = problems(&paused, &Neighbours { is_served: true, ..Neighbours::default() });
     assert_eq!(
         found,
-        ["deployment.apps/web is paused: kubectl rollwright resume deployment.apps/web -n shop"]
+        ["deployment.apps/web is paused; resume it: kubectl rollwright resume deployment.apps/web -n shop"]
     );
 }
 

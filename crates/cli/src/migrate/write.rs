@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::cluster::Deployment;
 use crate::migrate::facts::{
-    Facts, MIGRATED_FROM, entry, fingerprint, fingerprints, mark_from, marks, name, other_owners, template,
+    Facts, MIGRATED_FROM, entry, fingerprint, fingerprints, mark_from, marks, name, other_owners,
 };
 use crate::stepwise;
 use diagnosis::text;
@@ -25,8 +25,8 @@ pub(crate) enum Change {
     Replace(Value),
     /// A merge patch of the target.
     PatchTarget(Value),
-    /// A merge patch of the source, whose declared revision is rolled out then.
-    PatchSource(Value),
+    /// A merge patch of the source that lets its declared revision roll out.
+    Release(Value),
     /// A merge patch of a ReplicaSet.
     PatchSet { name: String, patch: Value },
     /// A merge patch of a HorizontalPodAutoscaler.
@@ -101,9 +101,9 @@ fn template_of(set: &Value) -> &Value {
 pub(crate) fn sync(facts: &Facts, source: &Deployment, target: &Deployment, current: &Value) -> Write {
     let mut spec = manifest(facts, source).get("spec").cloned().unwrap_or_default();
     if facts.to == Flavour::AppsV1 {
-        let is_known = equality::equal(template(target), template_of(current));
+        let is_known = equality::equal(target.template(), template_of(current));
         let known =
-            if is_known { template(target).clone() } else { without_hash_label(template_of(current)) };
+            if is_known { target.template().clone() } else { without_hash_label(template_of(current)) };
         set_template(Some(&mut spec), known);
     }
     let operations = json!([
@@ -154,14 +154,14 @@ pub(crate) fn unpin(facts: &Facts, source: &Deployment) -> Write {
     declared(facts, "spec.pin", patch)
 }
 
-/// The same after it failed: without the failure policy, and without the request to abort it, which counts without a
-/// policy, too. Nothing if both are gone.
+/// The same after it failed: without the failure policy, and without the request to abort it, which also counts without
+/// a policy. Nothing if both are gone.
 pub(crate) fn unjudge(facts: &Facts, source: &Deployment) -> Option<Write> {
     let has_policy = source.spec().failure_policy.is_some();
     let is_aborted = entry(&source.body, "annotations", ABORT).is_some();
     let what = match (has_policy, is_aborted) {
         (true, true) => format!("spec.failurePolicy and the annotation {ABORT}"),
-        (true, false) => "the field spec.failurePolicy".to_owned(),
+        (true, false) => "spec.failurePolicy".to_owned(),
         (false, true) => format!("the annotation {ABORT}"),
         (false, false) => return None,
     };
@@ -174,7 +174,7 @@ pub(crate) fn unjudge(facts: &Facts, source: &Deployment) -> Option<Write> {
 fn declared(facts: &Facts, what: &str, patch: Value) -> Write {
     let name = facts.source_name();
     let says = format!("remove {what} from {name}, so that its declared revision rolls out");
-    Write { says, change: Change::PatchSource(patch) }
+    Write { says, change: Change::Release(patch) }
 }
 
 /// Makes the current ReplicaSet one that our operator sees, and knows for that of this template.

@@ -2,22 +2,11 @@
 
 use super::*;
 
-/// Migrated to our kind, and pinned to its second revision.
+/// Pinned to its second revision.
 fn facts_of_pin() -> Facts {
-    let mut facts = facts();
-    run(&mut facts, usize::MAX);
-    let mut facts = reversed(facts);
-    let source = facts.source.as_mut().expect("ours");
-    source.body["spec"]["pin"] = json!({"hash": "h2"});
-    for (set, size) in facts.sets.iter_mut().zip([0, 3, 0]) {
-        set["spec"]["replicas"] = json!(size);
-        set["status"]["replicas"] = json!(size);
-    }
+    let mut facts = returning([0, 3, 0]);
+    facts.source.as_mut().expect("ours").body["spec"]["pin"] = json!({"hash": "h2"});
     facts
-}
-
-fn neighbours() -> Neighbours {
-    Neighbours { is_served: true, ..Neighbours::default() }
 }
 
 #[test]
@@ -55,10 +44,7 @@ fn with_consent_the_pin_goes_first_and_no_copy_has_it() {
 fn a_pin_of_the_declared_revision_is_only_named() {
     let mut facts = facts_of_pin();
     facts.source.as_mut().expect("ours").body["spec"]["pin"]["hash"] = json!("h3");
-    for (set, size) in facts.sets.iter_mut().zip([0, 0, 3]) {
-        set["spec"]["replicas"] = json!(size);
-        set["status"]["replicas"] = json!(size);
-    }
+    resize(&mut facts, [0, 0, 3]);
     assert_eq!(problems(&facts, &neighbours()), Vec::<String>::new());
     let found = warnings(&facts, &neighbours());
     assert!(found.iter().any(|line| line.contains("is left out, since apps/v1 has no pin")), "{found:?}");

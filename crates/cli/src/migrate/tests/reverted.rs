@@ -4,52 +4,66 @@ use plan::keys::ABORT;
 
 use super::*;
 
-/// Migrated to our kind, and reverted to its second revision.
+/// Reverted to its second revision.
 fn facts_of_revert() -> Facts {
-    let mut facts = facts();
-    run(&mut facts, usize::MAX);
-    let mut facts = reversed(facts);
+    let mut facts = returning([0, 3, 0]);
     let source = facts.source.as_mut().expect("ours");
     source.body["spec"]["failurePolicy"] = json!({"action": "Revert"});
     source.body["status"]["target"] =
         json!({"revision": 2, "hash": "h2", "because": "Reverted", "declaredRevision": 3});
-    for (set, size) in facts.sets.iter_mut().zip([0, 3, 0]) {
-        set["spec"]["replicas"] = json!(size);
-        set["status"]["replicas"] = json!(size);
-    }
     facts
 }
 
-fn neighbours() -> Neighbours {
-    Neighbours { is_served: true, ..Neighbours::default() }
+/// The third revision failed half-way, and the operator waits for somebody.
+fn facts_of_hold() -> Facts {
+    let mut facts = returning([0, 2, 1]);
+    let source = facts.source.as_mut().expect("ours");
+    source.body["spec"]["failurePolicy"] = json!({"action": "Pause"});
+    source.body["status"]["revision"] = json!(3);
+    source.body["status"]["conditions"] = json!([
+        {"type": "Stalled", "status": "True", "reason": "RolloutFailed", "message": "blocked: it failed"},
+    ]);
+    facts
 }
 
 #[test]
 fn what_failed_is_not_rolled_out_without_consent() {
-    let mut facts = facts_of_revert();
-    let found = problems(&facts, &neighbours());
-    assert_eq!(found.len(), 1, "{found:#?}");
-    let words = "revision 2 runs instead of the declared revision 3, which failed. apps/v1 has no failure \
-                 policy";
-    assert!(found[0].contains(words) && found[0].contains("--accept-declared"), "{found:?}");
-    assert!(matches!(next(&facts), Next::Stuck(reason) if reason == found[0]));
-    facts.accepts_declared = true;
-    assert_eq!(problems(&facts, &neighbours()), Vec::<String>::new());
+    for (mut facts, words) in [
+        (facts_of_revert(), "is not rolled out: revision 2 runs instead of the declared revision 3"),
+        (facts_of_hold(), "is not rolled out: it failed. apps/v1"),
+    ] {
+        // A change since then does not make it good.
+        for generation in [1, 9] {
+            facts.source.as_mut().expect("ours").body["metadata"]["generation"] = json!(generation);
+            facts.accepts_declared = false;
+            let found = problems(&facts, &neighbours());
+            assert_eq!(found.len(), 1, "{found:#?}");
+            assert!(
+                found[0].contains(words) && found[0].contains("apps/v1 has no failure policy"),
+                "{found:?}"
+            );
+            assert!(found[0].contains("--accept-declared"), "{found:?}");
+            assert!(matches!(next(&facts), Next::Stuck(reason) if reason == found[0]));
+            facts.accepts_declared = true;
+            assert_eq!(problems(&facts, &neighbours()), Vec::<String>::new());
+        }
+    }
 }
 
 #[test]
 fn with_consent_the_policy_goes_first_and_no_copy_has_it() {
-    let mut facts = Facts { accepts_declared: true, ..facts_of_revert() };
-    let lines = preview(facts.clone()).expect("a way");
-    let removed = "remove the field spec.failurePolicy from deployment.rollwright.dev/web, so that its declared \
-                   revision rolls out";
-    assert_eq!(lines[..2], [removed, "create deployment.apps/web, paused"]);
-    let Next::Write(write) = next(&facts) else { panic!("{:?}", next(&facts)) };
-    apply(&mut facts, &write).expect("a write");
-    run(&mut facts, usize::MAX);
-    let target = facts.target.as_ref().expect("of apps/v1");
-    assert_eq!(target.body["spec"]["template"], template("app:v3"));
-    assert_eq!(target.body["spec"].get("failurePolicy"), None);
+    for facts in [facts_of_revert(), facts_of_hold()] {
+        let mut facts = Facts { accepts_declared: true, ..facts };
+        let lines = preview(facts.clone()).expect("a way");
+        let removed = "remove spec.failurePolicy from deployment.rollwright.dev/web, so that its declared revision rolls out";
+        assert_eq!(lines[..2], [removed, "create deployment.apps/web, paused"]);
+        let Next::Write(write) = next(&facts) else { panic!("{:?}", next(&facts)) };
+        apply(&mut facts, &write).expect("a write");
+        run(&mut facts, usize::MAX);
+        let target = facts.target.as_ref().expect("of apps/v1");
+        assert_eq!(target.body["spec"]["template"], template("app:v3"));
+        assert_eq!(target.body["spec"].get("failurePolicy"), None);
+    }
 }
 
 #[test]
@@ -82,10 +96,7 @@ fn a_request_to_abort_goes_too() {
 fn a_policy_that_decides_nothing_now_is_only_named() {
     let mut facts = facts_of_revert();
     facts.source.as_mut().expect("ours").body["status"]["target"] = Value::Null;
-    for (set, size) in facts.sets.iter_mut().zip([0, 0, 3]) {
-        set["spec"]["replicas"] = json!(size);
-        set["status"]["replicas"] = json!(size);
-    }
+    resize(&mut facts, [0, 0, 3]);
     assert_eq!(problems(&facts, &neighbours()), Vec::<String>::new());
     let found = warnings(&facts, &neighbours());
     let words = "spec.failurePolicy of deployment.rollwright.dev/web is left out, since apps/v1 has no failure \
