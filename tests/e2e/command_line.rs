@@ -21,12 +21,12 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     own ours two_of_one_name because "one of ours beside one of apps/v1",
 ];
 
-const DONE: Option<i32> = Some(0);
-const FAILED: Option<i32> = Some(1);
+pub(crate) const DONE: Option<i32> = Some(0);
+pub(crate) const FAILED: Option<i32> = Some(1);
 const USAGE: Option<i32> = Some(2);
 const TIMEOUT: Option<i32> = Some(3);
 const PAUSED: Option<i32> = Some(4);
-const NOT_FOUND: Option<i32> = Some(5);
+pub(crate) const NOT_FOUND: Option<i32> = Some(5);
 
 pub(crate) fn tool(world: &World) -> Outcome<Tool> {
     let program = env!("CARGO_BIN_EXE_kubectl-rollwright").into();
@@ -40,7 +40,7 @@ pub(crate) async fn run(tool: &Tool, words: &str) -> Outcome<Output> {
 }
 
 /// Runs it, and holds its exit code and what it says against what is expected.
-async fn expect(tool: &Tool, words: &str, code: Option<i32>, said: &str) -> Outcome<Output> {
+pub(crate) async fn expect(tool: &Tool, words: &str, code: Option<i32>, said: &str) -> Outcome<Output> {
     let output = run(tool, words).await?;
     same(&format!("exit code of {words}: {output:?}"), output.code, code)?;
     let all = format!("{}{}", output.stdout, output.stderr);
@@ -243,7 +243,9 @@ async fn a_pin_leaves_the_template(world: World) -> Outcome {
     expect(&tool, "why web", FAILED, words).await?;
     expect(&tool, "why web", FAILED, "kubectl rollwright unpin deployment.rollwright.dev/web").await?;
     expect(&tool, "get web", DONE, "runs revision 1: Pinned (INC-4711)").await?;
-    expect(&tool, "list --pinned", DONE, "Pinned").await?;
+    let column = world.get("web").await?.text("/status/state").to_owned();
+    same("the column STATUS of kubectl", column.as_str(), "Pinned")?;
+    expect(&tool, "list --pinned", DONE, &column).await?;
     expect(&tool, "list --blocked --rolling", DONE, "No Deployments found.").await?;
     expect(&tool, "diff web", DONE, "+++ revision 2 (declared)").await?;
     expect(&tool, "history web", DONE, "Pin: INC-4711").await?;
@@ -260,7 +262,7 @@ async fn no_pin_of_apps(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 1)).await?;
     expect(&tool, "set image web app=app:v2", DONE, "image updated").await?;
     world.complete("web").await?;
-    expect(&tool, "undo web --pin", USAGE, "kubectl rollwright migrate deployment/web").await?;
+    expect(&tool, "undo web --pin", USAGE, "kubectl rollwright migrate deployment.apps/web").await?;
     expect(&tool, "unpin web", FAILED, "is not pinned").await?;
     expect(&tool, "diff web", DONE, "deployment.apps/web runs the declared revision 2").await?;
     Ok(())

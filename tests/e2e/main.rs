@@ -44,6 +44,7 @@ mod churn;
 mod clients;
 mod command_line;
 mod cut;
+mod deciding;
 mod deletion;
 mod diagnosis;
 mod disruption;
@@ -120,6 +121,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     reverting::SCENARIOS,
     retrying::SCENARIOS,
     evidence::SCENARIOS,
+    deciding::SCENARIOS,
     rollback::SCENARIOS,
     progress::SCENARIOS,
     history::SCENARIOS,

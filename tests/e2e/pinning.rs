@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use cluster::NotYet;
 use serde_json::{Value, json};
 
 use crate::command_line::{run, tool};
@@ -217,12 +218,19 @@ pub(crate) async fn server_side(world: &World, manager: &str, text: &str) -> Out
 
 /// Flux gives the fields of managers whose names begin with `kubectl` to its own manager before it applies.
 async fn take_over(world: &World, name: &str) -> Outcome {
-    let web = world.get(name).await?;
-    let managed = web.value.pointer("/metadata/managedFields").cloned().unwrap_or_default();
     let is_kept = |entry: &&Value| !entry["manager"].as_str().unwrap_or_default().starts_with("kubectl");
-    let kept: Vec<&Value> = managed.as_array().into_iter().flatten().filter(is_kept).collect();
-    if kept.len() < managed.as_array().map_or(0, Vec::len) {
-        world.patch(name, &json!({"metadata": {"managedFields": kept}})).await?;
-    }
-    Ok(())
+    world
+        .wait("the managers being taken over", async || {
+            let web = world.get(name).await.map_err(|failure| NotYet(failure.0))?;
+            let managed = web.value.pointer("/metadata/managedFields").and_then(Value::as_array);
+            let kept: Vec<&Value> = managed.into_iter().flatten().filter(is_kept).collect();
+            if kept.len() == managed.map_or(0, Vec::len) {
+                return Ok(());
+            }
+            // Another writer in between must not be lost.
+            let version = web.text("/metadata/resourceVersion");
+            let patch = json!({"metadata": {"managedFields": kept, "resourceVersion": version}});
+            world.patch(name, &patch).await.map_err(|failure| NotYet(failure.0))
+        })
+        .await
 }

@@ -33,8 +33,8 @@ async fn retried_and_aborted(world: World) -> Outcome {
     Ok(())
 }
 
-/// A quota is why a good revision fails, twice. Once it is gone, another request succeeds.
-async fn retried(world: &World) -> Outcome {
+/// Two pods of revision 1 run instead of revision 2, a good one, of which a quota allows none.
+pub(crate) async fn reverted_by_a_quota(world: &World) -> Outcome {
     world.roll_out(&manifest("web", 2)).await?;
     world.kubectl.run(&["create", "quota", "full", "--hard=pods=2"]).await?;
     world
@@ -45,7 +45,12 @@ async fn retried(world: &World) -> Outcome {
         .await?;
     world.patch("web", &within(SHORT, image_patch("app:v2"))).await?;
     reverted(world, "web", "app:v1").await?;
+    Ok(())
+}
 
+/// A quota is why a good revision fails, twice. Once it is gone, another request succeeds.
+async fn retried(world: &World) -> Outcome {
+    reverted_by_a_quota(world).await?;
     ask(world, "web", (RETRY, "2/first"), SHORT).await?;
     world.wait_event("web", "RevertEnded", "the declared revision is rolled out").await?;
     let is_heard = |sets: &[Set]| {

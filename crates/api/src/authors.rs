@@ -69,9 +69,12 @@ mod tests {
             entry("kubectl-set", None, "2026-04-01T12:05:00Z", &json!({"f:template": {"f:spec": {}}})),
             entry("kube-controller-manager", Some("scale"), "2026-04-01T12:09:00Z", &json!({"f:replicas": {}})),
             entry("kubectl-edit", None, "2026-04-01T12:07:00Z", &json!({"f:rollbackTo": {}})),
+            entry("rollwright-cli", None, "2026-04-01T12:08:00Z", &json!({"f:pin": {"f:hash": {}}})),
+            entry("kubectl-patch", None, "2026-04-01T12:06:00Z", &json!({"f:pin": {"f:reason": {}}})),
             entry("rollwright", Some("status"), "2026-04-01T13:00:00Z", &json!({"f:template": {}})),
         ]}));
         let manager = |author: Option<Author>| author.map(|author| author.manager);
+        assert_eq!(manager(found.pin).as_deref(), Some("rollwright-cli"));
         assert_eq!(manager(found.template).as_deref(), Some("kubectl-set"));
         assert_eq!(manager(found.rollback).as_deref(), Some("kubectl-edit"));
         let scaler = found.replicas.unwrap_or_default();

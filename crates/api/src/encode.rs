@@ -139,12 +139,14 @@ pub(crate) fn status_of(flavour: Flavour, workload: &Workload, write: &StatusWri
         members.insert("state".to_owned(), state(workload, &write.status).into());
         // What is not there need not go away: most Deployments have neither a pin nor a policy.
         let Ours { target, fallback, bake, marks, .. } = &workload.status.ours;
-        let stored = [target.is_some(), fallback.is_some(), bake.is_some(), marks.is_some()];
-        for (name, _) in
-            ["target", "fallback", "bake", "marks"].iter().zip(stored).filter(|(_, stored)| !stored)
-        {
-            if members.get(*name) == Some(&Value::Null) {
-                members.remove(*name);
+        for (name, is_stored) in [
+            ("target", target.is_some()),
+            ("fallback", fallback.is_some()),
+            ("bake", bake.is_some()),
+            ("marks", marks.is_some()),
+        ] {
+            if !is_stored && members.get(name) == Some(&Value::Null) {
+                members.remove(name);
             }
         }
         if let Some(last_scale) = &write.last_scale {

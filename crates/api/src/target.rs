@@ -1,5 +1,5 @@
-//! `status.target`: what runs instead of the declared revision; and what a failure policy goes by. Any writer may have written what is stored, so what
-//! cannot be read counts as absent.
+//! `status.target`: what runs instead of the declared revision; and what a failure policy goes by. Any writer may have
+//! written what is stored, so what cannot be read counts as absent.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use schemars::JsonSchema;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
 use plan::Flavour;
+use plan::intstr::IntOrPercent;
 use rollwright_api::decode::{self, Defaults};
 use serde_json::{Value, json};
 
@@ -85,4 +86,30 @@ fn nulls_and_templates_are_passed_over() {
                       "template": ["anything"]});
     assert_eq!(decode::spec(&spec).unwrap(), Default::default());
     assert_eq!(decode::spec(&Value::Null).unwrap(), Default::default());
+}
+
+/// What is not written has its default: the deadline alone, unless criteria are named, and one pod.
+#[test]
+fn a_failure_policy_has_its_defaults() {
+    let policy = |policy: Value| {
+        let object = json!({"spec": {"failurePolicy": policy}});
+        let workload = decode::workload(Flavour::Rollwright, &object, Defaults::Apply).unwrap();
+        workload.failure_policy.unwrap()
+    };
+    let stuck = json!({"deadline": false, "stuckSeconds": 120});
+    for (written, deadline, stuck_seconds, min_pods) in [
+        (json!({}), true, None, IntOrPercent::Int(1)),
+        (json!({"when": {"stuckSeconds": 60}, "minPods": 2}), false, Some(60), IntOrPercent::Int(2)),
+        (json!({"when": stuck, "minPods": "50%"}), false, Some(120), IntOrPercent::Text("50%".to_owned())),
+    ] {
+        let read = policy(written.clone());
+        assert_eq!(
+            (read.deadline, read.stuck_seconds, read.min_pods),
+            (deadline, stuck_seconds, min_pods),
+            "{written}"
+        );
+    }
+    let apps = json!({"spec": {"failurePolicy": {"action": "Revert"}}});
+    let workload = decode::workload(Flavour::AppsV1, &apps, Defaults::Literal).unwrap();
+    assert_eq!(workload.failure_policy, None);
 }

@@ -83,13 +83,13 @@ pub(crate) enum SpecVerb {
 /// Verbs about a revision that runs in the place of the declared one.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RevisionVerb {
-    /// Show how the declared revision differs from the one that runs; exit code 0 if it does, too.
+    /// Show how the declared revision differs from the one that runs; the exit code is 0 either way.
     Diff(DiffArguments),
     /// Remove spec.pin, so that the declared revision runs again.
     Unpin(EditArguments),
-    /// Run the declared revision again after it failed.
+    /// Ask the operator to run the declared revision again after it failed.
     Retry(EditArguments),
-    /// Give up the declared revision, so that the operator returns to a good one.
+    /// Ask the operator to run the last good revision instead of the declared one.
     Abort(EditArguments),
 }
 
@@ -207,8 +207,8 @@ pub(crate) struct DiffArguments {
 pub(crate) struct UndoArguments {
     #[command(flatten)]
     pub(crate) target: Target,
-    /// Revision to roll back to; 0 is the one before what runs, which may be pinned, or the one that runs if the
-    /// declared one failed.
+    /// Revision to roll back to; 0 is the last good one if the declared revision failed, and otherwise the one before
+    /// the revision that runs.
     #[arg(long, value_name = "NUMBER", default_value_t = 0, value_parser = clap::value_parser!(i64).range(0..))]
     pub(crate) to_revision: i64,
     #[command(flatten)]

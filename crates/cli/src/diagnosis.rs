@@ -24,7 +24,9 @@ pub(crate) struct Facts<'a> {
     pub(crate) deployment: &'a Deployment,
     /// Newest first.
     pub(crate) revisions: &'a [Revision],
-    /// Pods of the revision that runs or is rolled out.
+    /// The revision that runs or is rolled out.
+    pub(crate) running: Option<&'a Revision>,
+    /// Its pods.
     pub(crate) new_pods: &'a [Value],
     /// Pods of the Deployment that are still there after their time to terminate.
     pub(crate) overdue: &'a [Value],
@@ -215,11 +217,6 @@ fn hashes(revisions: &[Revision]) -> String {
     if known.is_empty() { String::new() } else { clean(&format!(" There are: {}.", known.join(", "))) }
 }
 
-/// The revision that runs or is rolled out.
-fn running<'a>(facts: &Facts<'a>) -> Option<&'a Revision> {
-    pinned::running(facts.deployment, facts.revisions)
-}
-
 fn paused(facts: &Facts<'_>) -> Option<Diagnosis> {
     facts.deployment.is_paused().then(|| Diagnosis {
         verdict: Verdict::Paused,
@@ -239,7 +236,7 @@ fn refused_set(facts: &Facts<'_>) -> Option<Diagnosis> {
 
 /// The server refuses pods of the ReplicaSet that runs or is rolled out.
 fn refused_pod(facts: &Facts<'_>) -> Option<Diagnosis> {
-    let failure = running(facts)?.status().failure?;
+    let failure = facts.running?.status().failure?;
     (failure.status == "True").then(|| refused(facts, "A pod", &failure.message))
 }
 
@@ -258,7 +255,7 @@ fn refused(facts: &Facts<'_>, what: &str, message: &str) -> Diagnosis {
 fn unready(facts: &Facts<'_>) -> Option<Diagnosis> {
     // The user can read the same events with kubectl. The log has the termination message.
     let worst = blockers(facts.new_pods, facts.events, Words::OfProbes).into_iter().next()?;
-    let set = running(facts).map(Revision::set_name).unwrap_or_default();
+    let set = facts.running.map(Revision::set_name).unwrap_or_default();
     let next = next(&worst, facts.deployment.namespace());
     Some(Diagnosis {
         verdict: Verdict::Blocked,

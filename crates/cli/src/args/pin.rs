@@ -6,8 +6,8 @@ use clap::builder::NonEmptyStringValueParser;
 /// How `undo` rolls back.
 #[derive(Debug, Default, Args)]
 pub(crate) struct PinArguments {
-    /// Run the revision by spec.pin, and leave the template as it is [default: if a GitOps tool manages the
-    /// template].
+    /// Pin the revision with spec.pin and leave the template as it is; the default if a GitOps tool manages the
+    /// template.
     #[arg(long, conflicts_with = "no_pin")]
     pub(crate) pin: bool,
     /// Change the template, even if a GitOps tool manages it.

@@ -78,29 +78,10 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::cluster::Deployment;
-    use crate::diagnosis::{Unread, diagnose};
+    use crate::diagnosis::tests::{diverged_by, instead};
     use crate::pinned::samples;
 
     const NEXT: &str = "kubectl rollwright retry deployment.rollwright.dev/web -n shop";
-
-    fn diagnosed(deployment: &Deployment, why: Why, new_pods: &[Value]) -> Diagnosis {
-        diagnose(&Facts {
-            deployment,
-            revisions: &samples::revisions(),
-            new_pods,
-            overdue: &[],
-            events: &[],
-            unread: Unread::default(),
-            budgets: &[],
-            unobserved: None,
-            why: Ok(why),
-        })
-    }
-
-    fn instead(why: Why) -> Why {
-        Why::Instead { why: Box::new(why), words: "revision 6 runs".to_owned() }
-    }
 
     /// A pod that cannot pull its image.
     fn pod(set: &str, image: &str) -> Value {
@@ -122,13 +103,13 @@ mod tests {
     #[test]
     fn a_revert_names_both_revisions_and_the_commands() {
         let words = format!("{}. ", samples::reverted_words());
-        let found = diagnosed(&samples::reverted(), instead(Why::Converged), &[]);
+        let found = diverged_by(&samples::reverted(), instead(Why::Converged), &[]);
         is_blocked(&found, "Reverted", &words);
         let diff = "kubectl rollwright diff deployment.rollwright.dev/web -n shop";
         assert_eq!(found.text, format!("{words}To see how the two revisions differ: `{diff}`."));
-        let found = diagnosed(&samples::reverted(), instead(Why::Stepping), &[pod("web-h6", "app:6")]);
+        let found = diverged_by(&samples::reverted(), instead(Why::Stepping), &[pod("web-h6", "app:6")]);
         is_blocked(&found, "Reverted", &format!("{words}1 pod of web-h6 cannot pull the image app:6"));
-        let found = diagnosed(&samples::reverted(), instead(Why::Stepping), &[]);
+        let found = diverged_by(&samples::reverted(), instead(Why::Stepping), &[]);
         is_blocked(
             &found,
             "Reverted",
@@ -136,7 +117,7 @@ mod tests {
         );
         let mut paused = samples::reverted();
         paused.body["spec"]["paused"] = json!(true);
-        let found = diagnosed(&paused, Why::Paused, &[]);
+        let found = diverged_by(&paused, Why::Paused, &[]);
         assert_eq!((found.verdict, &*found.cause), (Verdict::Paused, "Paused"), "{found:?}");
     }
 
@@ -148,12 +129,12 @@ mod tests {
             {"id": 9, "revision": 7, "outcome": "Failed", "reason": "ImagePull",
              "message": "1 of 3 pods cannot pull the image app:7"},
         ]);
-        let found = diagnosed(&deployment, instead(Why::Converged), &[]);
+        let found = diverged_by(&deployment, instead(Why::Converged), &[]);
         let why = " Revision 7 failed with ImagePull: 1 of 3 pods cannot pull the image app:7. To see";
         assert!(found.text.contains(why), "{}", found.text);
         // Somebody gave it up.
         deployment.body["status"]["history"][1]["outcome"] = json!("Cancelled");
-        let found = diagnosed(&deployment, instead(Why::Converged), &[]);
+        let found = diverged_by(&deployment, instead(Why::Converged), &[]);
         assert!(!found.text.contains("failed with"), "{}", found.text);
     }
 
@@ -162,10 +143,10 @@ mod tests {
         let blocked = || Why::Blocked(samples::HELD.to_owned());
         for reason in ["RolloutFailed", "NoGoodRevision"] {
             let held = samples::held(reason);
-            let found = diagnosed(&held, blocked(), &[]);
+            let found = diverged_by(&held, blocked(), &[]);
             is_blocked(&found, reason, samples::HELD);
             assert!(found.text.ends_with("`kubectl rollwright retry web`."), "{}", found.text);
-            let found = diagnosed(&held, blocked(), &[pod("web-h7", "app:7")]);
+            let found = diverged_by(&held, blocked(), &[pod("web-h7", "app:7")]);
             is_blocked(&found, reason, samples::HELD);
             assert!(found.text.contains("`. 1 pod of web-h7 cannot pull the image app:7"), "{}", found.text);
         }
@@ -183,7 +164,7 @@ mod tests {
             (complete, ABORT),
         ] {
             deployment.body["metadata"]["annotations"] = json!({key: "7/again"});
-            let found = diagnosed(&deployment, Why::Stepping, &[]);
+            let found = diverged_by(&deployment, Why::Stepping, &[]);
             assert_eq!((found.verdict, &*found.cause), (Verdict::Waiting, "NotObserved"), "{found:?}");
         }
     }

@@ -47,9 +47,11 @@ impl Case {
         let body = self.deployment.unwrap_or_else(deployment);
         let deployment = Deployment { flavour: Flavour::Rollwright, body };
         let why = Why::WaitingForAvailable { set: "web-5f9".to_owned(), available: 0, desired: 2 };
+        let revisions = revisions(vec![self.set.unwrap_or_else(|| set(&json!([])))]);
         diagnose(&Facts {
             deployment: &deployment,
-            revisions: &revisions(vec![self.set.unwrap_or_else(|| set(&json!([])))]),
+            revisions: &revisions,
+            running: revisions.first(),
             new_pods: &self.pods,
             overdue: &self.overdue,
             events: &self.events,
@@ -309,11 +311,13 @@ fn a_budget_is_named_beside_the_cause() {
     is(&found, Verdict::Waiting, "Progressing", "PodDisruptionBudget web-pdb allows no eviction", "status");
 }
 
-/// A Deployment that is pinned, or whose pin names nothing, with such a reason of the planner.
-fn diverged_by(deployment: &Deployment, why: Why, new_pods: &[Value]) -> Diagnosis {
+/// A Deployment of the samples, with such a reason of the planner.
+pub(super) fn diverged_by(deployment: &Deployment, why: Why, new_pods: &[Value]) -> Diagnosis {
+    let revisions = samples::revisions();
     diagnose(&Facts {
         deployment,
-        revisions: &samples::revisions(),
+        revisions: &revisions,
+        running: crate::pinned::running(deployment, &revisions),
         new_pods,
         overdue: &[],
         events: &[],
@@ -324,7 +328,7 @@ fn diverged_by(deployment: &Deployment, why: Why, new_pods: &[Value]) -> Diagnos
     })
 }
 
-fn instead(why: Why) -> Why {
+pub(super) fn instead(why: Why) -> Why {
     Why::Instead { why: Box::new(why), words: "revision 6 runs".to_owned() }
 }
 

@@ -47,8 +47,8 @@ pub(crate) struct MigrateArguments {
     /// What to do with HorizontalPodAutoscalers that scale it.
     #[arg(long, value_name = "WHAT")]
     hpa: Option<HpaChoice>,
-    /// With --back: remove spec.pin or spec.failurePolicy first, since apps/v1 has neither, and let the declared
-    /// revision roll out.
+    /// With --back: first let the declared revision roll out, although another one is pinned, or it failed; this
+    /// removes spec.pin, or spec.failurePolicy and a request to abort, which apps/v1 does not have.
     #[arg(long, requires = "back")]
     accept_declared: bool,
     /// Total time to wait for controllers, for example 90s or 5m; 0 for no limit.

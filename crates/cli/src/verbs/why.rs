@@ -12,7 +12,7 @@ use crate::cluster::{Cluster, Deployment, body};
 use crate::code::Code;
 use crate::diagnosis::{Diagnosis, Facts, Unread, Verdict, diagnose};
 use crate::failure::Failure;
-use crate::history::{Revision, revisions};
+use crate::history::revisions;
 use crate::output::{clean, document, print};
 use crate::pinned;
 use crate::projection;
@@ -68,8 +68,8 @@ async fn look(subject: &Subject, deployment: &Deployment) -> Result<Diagnosis, F
     let mut unread = Unread { pods: read.is_none(), ..Unread::default() };
     let pods = read.unwrap_or_default();
     let all = revisions(owned);
-    let running = pinned::running(deployment, &all).map(Revision::uid);
-    let is_new = |pod: &&Value| running.is_some() && controller_of(pod) == running;
+    let running = pinned::running(deployment, &all);
+    let is_new = |pod: &&Value| running.is_some_and(|running| controller_of(pod) == Some(running.uid()));
     let new_pods: Vec<Value> = pods.iter().filter(is_new).cloned().collect();
     let now = jiff::Timestamp::now();
     let time = now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
@@ -87,6 +87,7 @@ async fn look(subject: &Subject, deployment: &Deployment) -> Result<Diagnosis, F
     Ok(diagnose(&Facts {
         deployment,
         revisions: &all,
+        running,
         new_pods: &new_pods,
         overdue: &overdue,
         events: &events.unwrap_or_default().into_iter().map(body).collect::<Vec<_>>(),
