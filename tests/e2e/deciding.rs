@@ -81,7 +81,7 @@ async fn back_to_apps_after_a_revert(world: World) -> Outcome {
     let refused = expect(&tool, "migrate web --back", FAILED, "add --accept-declared").await?;
     ensure(refused.stderr.contains(WORDS), WORDS, &refused)?;
     same("the policy", world.get("web").await?.text("/spec/failurePolicy/action"), "Revert")?;
-    let removed = "remove spec.failurePolicy from deployment.rollwright.dev/web";
+    let removed = "remove the field spec.failurePolicy from deployment.rollwright.dev/web";
     expect(&tool, "migrate web --back --accept-declared --dry-run", DONE, removed).await?;
 
     world.kubectl.run(&["delete", "quota", "full"]).await?;

@@ -192,6 +192,15 @@ pub fn pin(pin: Option<&Pin>) -> Value {
     json!({ "pin": pin.map(members) })
 }
 
+/// JSON patch that pins a ReplicaSet of our kind, unless the template has changed since it was read.
+#[must_use]
+pub fn pin_patch(pin: &Pin, template: &Value) -> Value {
+    json!([
+        { "op": "test", "path": "/spec/template", "value": template },
+        { "op": "add", "path": "/spec/pin", "value": pin },
+    ])
+}
+
 /// What of `spec` a merge patch has that removes the failure policy of our kind.
 #[must_use]
 pub fn without_failure_policy() -> Value {

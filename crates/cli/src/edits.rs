@@ -126,10 +126,7 @@ pub(crate) fn pin(
         return Ok(Undo::Patch(Patch::Merge(json!({"spec": encode::pin(Some(&pin))}))));
     }
     // A template that came in the meantime is the next one, which ends the pin.
-    Ok(Undo::Patch(json_patch(json!([
-        {"op": "test", "path": "/spec/template", "value": template},
-        {"op": "add", "path": "/spec/pin", "value": pin},
-    ]))?))
+    Ok(Undo::Patch(json_patch(encode::pin_patch(&pin, template))?))
 }
 
 /// Removes the pin.

@@ -359,7 +359,7 @@ fn all_problems_are_listed_at_once() {
     assert!(unserved[0].contains("does not know rollwright.dev/v1"), "{unserved:?}");
     let mut paused = super::tests::facts();
     paused.source.as_mut().expect("the source").body["spec"]["paused"] = json!(true);
-    let found = problems(&paused, &Neighbours { is_served: true, ..Neighbours::default() });
+    let found = problems(&paused, &neighbours());
     assert_eq!(
         found,
         ["deployment.apps/web is paused; resume it: kubectl rollwright resume deployment.apps/web -n shop"]

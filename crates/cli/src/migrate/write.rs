@@ -161,7 +161,7 @@ pub(crate) fn unjudge(facts: &Facts, source: &Deployment) -> Option<Write> {
     let is_aborted = entry(&source.body, "annotations", ABORT).is_some();
     let what = match (has_policy, is_aborted) {
         (true, true) => format!("spec.failurePolicy and the annotation {ABORT}"),
-        (true, false) => "spec.failurePolicy".to_owned(),
+        (true, false) => "the field spec.failurePolicy".to_owned(),
         (false, true) => format!("the annotation {ABORT}"),
         (false, false) => return None,
     };

@@ -55,7 +55,8 @@ fn with_consent_the_policy_goes_first_and_no_copy_has_it() {
     for facts in [facts_of_revert(), facts_of_hold()] {
         let mut facts = Facts { accepts_declared: true, ..facts };
         let lines = preview(facts.clone()).expect("a way");
-        let removed = "remove spec.failurePolicy from deployment.rollwright.dev/web, so that its declared revision rolls out";
+        let removed = "remove the field spec.failurePolicy from deployment.rollwright.dev/web, so that its \
+                       declared revision rolls out";
         assert_eq!(lines[..2], [removed, "create deployment.apps/web, paused"]);
         let Next::Write(write) = next(&facts) else { panic!("{:?}", next(&facts)) };
         apply(&mut facts, &write).expect("a write");
