@@ -335,13 +335,13 @@ fn all_problems_are_listed_at_once() {
     source.body["metadata"]["finalizers"] = json!(["example.com/wait"]);
     let mut other = deployment();
     other.body["metadata"]["name"] = json!("canary");
-    let neighbours = Neighbours {
+    let crowded = Neighbours {
         deployments: vec![other, deployment()],
         is_served: true,
         denied: vec!["delete deployments.apps".to_owned()],
         ..Neighbours::default()
     };
-    let found = problems(&facts, &neighbours);
+    let found = problems(&facts, &crowded);
     let expected = [
         "you may not delete deployments.apps in namespace shop",
         "deployment.apps/web belongs to Shop main",
