@@ -14,6 +14,7 @@ use crate::obstacle::{described, next, next_of_refusal};
 use crate::output::clean;
 use crate::pinned;
 use crate::reported;
+use crate::requests;
 use crate::rollout::{self, Counts, Phase};
 use crate::unobserved::{QUEUED, Unobserved};
 
@@ -106,7 +107,7 @@ pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
     let deployment = facts.deployment;
     let newest = facts.revisions.first().map(Revision::set_name);
     let rollout = rollout::of_set(deployment.flavour, deployment.name(), &deployment.body, newest);
-    let rollout = crate::failed::awaited(deployment, facts.revisions, rollout);
+    let rollout = requests::awaited(deployment, facts.revisions, rollout);
     if rollout.phase == Phase::Complete {
         return Diagnosis {
             verdict: Verdict::Complete,

@@ -28,6 +28,7 @@ mod pods;
 mod projection;
 mod read;
 mod reported;
+mod requests;
 mod resources;
 mod rolling_update;
 pub mod rollout;

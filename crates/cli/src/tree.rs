@@ -7,11 +7,11 @@ use diagnosis::controller_of;
 use serde_json::{Value, json};
 
 use crate::cluster::Deployment;
-use crate::failed;
 use crate::history::{Revision, revisions};
 use crate::output::clean;
 use crate::pinned;
 use crate::pods::{self, Pod};
+use crate::requests;
 use crate::rollout::{self, Rollout};
 use crate::state;
 use crate::table::{age, line, table};
@@ -43,7 +43,7 @@ impl Tree {
         let all = revisions(sets);
         let newest = all.first().map(Revision::set_name);
         let rollout = rollout::of_set(deployment.flavour, deployment.name(), &deployment.body, newest);
-        let rollout = failed::awaited(&deployment, &all, rollout);
+        let rollout = requests::awaited(&deployment, &all, rollout);
         let target = pinned::target(&deployment.body);
         let total = all.len();
         let with_pods = all.into_iter().map(|revision| {

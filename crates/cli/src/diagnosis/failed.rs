@@ -7,12 +7,13 @@ use super::{Diagnosis, Facts, Verdict, on_the_way, refused_pod, unready};
 use crate::failed;
 use crate::output::clean;
 use crate::pinned;
+use crate::requests;
 use crate::rollout;
 
 /// Somebody asked to retry it, or to abort it, and the operator has yet to report what became of that.
 pub(super) fn awaited(facts: &Facts<'_>) -> Option<Diagnosis> {
     let deployment = facts.deployment;
-    let verb = failed::due(deployment, facts.revisions).filter(|_| !deployment.is_paused())?;
+    let verb = requests::due(deployment, facts.revisions).filter(|_| !deployment.is_paused())?;
     Some(Diagnosis {
         verdict: Verdict::Waiting,
         cause: "NotObserved".into(),

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::history::revisions;
 use crate::output::{document, print};
 use crate::verbs::subject::Subject;
-use crate::{edits, failed, pinned};
+use crate::{edits, pinned, requests};
 
 /// Says what was done, or prints the object as it is now.
 pub(crate) fn report(deployment: &Deployment, done: &str, output: &Output) -> Result<Code, Failure> {
@@ -83,7 +83,7 @@ pub(crate) async fn unpin(subject: &Subject, arguments: &EditArguments) -> Resul
 pub(crate) async fn retry(subject: &Subject, arguments: &EditArguments) -> Result<Code, Failure> {
     let Subject { cluster, deployment } = subject;
     let all = revisions(cluster.sets_of(deployment).await?);
-    let (number, patch) = failed::retry(deployment, &all, jiff::Timestamp::now())?;
+    let (number, patch) = requests::retry(deployment, &all, jiff::Timestamp::now())?;
     apply(subject, &patch, &format!("retry of revision {number} requested"), &arguments.output).await
 }
 
@@ -91,7 +91,7 @@ pub(crate) async fn retry(subject: &Subject, arguments: &EditArguments) -> Resul
 pub(crate) async fn abort(subject: &Subject, arguments: &EditArguments) -> Result<Code, Failure> {
     let Subject { cluster, deployment } = subject;
     let all = revisions(cluster.sets_of(deployment).await?);
-    let (number, patch) = failed::abort(deployment, &all, jiff::Timestamp::now())?;
+    let (number, patch) = requests::abort(deployment, &all, jiff::Timestamp::now())?;
     apply(subject, &patch, &format!("abort of revision {number} requested"), &arguments.output).await
 }
 

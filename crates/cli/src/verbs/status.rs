@@ -14,12 +14,12 @@ use serde_json::{Value, json};
 use crate::args::{Format, Goal, StatusArguments, limit};
 use crate::cluster::{Cluster, Deployment, body};
 use crate::code::Code;
-use crate::failed;
 use crate::failure::{Failure, explain};
 use crate::history::{Revision, revisions};
 use crate::output::{document, is_lively, print};
 use crate::pinned;
 use crate::reported;
+use crate::requests;
 use crate::rollout::{self, Phase, Rollout};
 use crate::signs::{self, LOOK_AGAIN};
 use crate::tree::counts_document;
@@ -74,7 +74,7 @@ impl Stand {
         {
             stand.message = words;
         }
-        let is_asked = failed::is_asked(deployment) && !rollout::is_yet_to_begin(&deployment.body);
+        let is_asked = requests::is_asked(deployment) && !rollout::is_yet_to_begin(&deployment.body);
         if is_asked || stand.end == Some(Code::Failed) {
             let revisions = revisions(cluster.sets_of(deployment).await?);
             stand = Self::of(deployment, goal, &revisions);
@@ -88,7 +88,7 @@ impl Stand {
     fn of(deployment: &Deployment, goal: Goal, newest_first: &[Revision]) -> Self {
         let newest = newest_first.first().map(Revision::set_name);
         let rollout = rollout::of_set(deployment.flavour, deployment.name(), &deployment.body, newest);
-        let rollout = failed::awaited(deployment, newest_first, rollout);
+        let rollout = requests::awaited(deployment, newest_first, rollout);
         if goal == Goal::Available {
             return Self::towards_availability(deployment, rollout);
         }
