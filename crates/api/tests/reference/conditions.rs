@@ -126,7 +126,14 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "False",
         &[reason::PROGRESS_DEADLINE_EXCEEDED],
         "nothing moved for `progressDeadlineSeconds`; the rollout continues all the same, unless a \
-         [failure policy](../concepts/failure-policy.md) stops it",
+         [failure policy](../concepts/failure-policy.md) stops or reverts it",
+    ),
+    ours(
+        condition::PROGRESSING,
+        "False",
+        &[reason::ROLLOUT_FAILED, reason::NO_GOOD_REVISION],
+        "the revision of the template failed, and the operator rolls nothing out before a user \
+         [acts](../concepts/failure-policy.md#how-to-end-it)",
     ),
     ours(
         condition::PROGRESSING,
@@ -139,8 +146,8 @@ pub(crate) const ENTRIES: &[Entry] = &[
         condition::PROGRESSING,
         "False",
         &[reason::REVERT_FAILED],
-        "the same, and `progressDeadlineSeconds` have passed since the revision of the template failed; not all pods \
-         of the revision that runs are available",
+        "the revision of the template failed, and `progressDeadlineSeconds` after the revert began, not all pods of \
+         the revision that runs are available",
     ),
     ours(
         condition::PROGRESSING,
