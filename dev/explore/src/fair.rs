@@ -3,8 +3,9 @@
 
 use std::collections::HashSet;
 
+use crate::rules;
 use crate::search::fingerprint;
-use crate::state::State;
+use crate::state::{Set, State, Verdict};
 use crate::steps::{Model, Step};
 
 /// More steps than any way to rest takes; beyond it there is none.
@@ -100,8 +101,20 @@ fn rank(step: Step, schedule: Schedule) -> u8 {
     }
 }
 
-/// LV-1: all pods are of the present template, or of the one that is pinned (FP-11), as many as wanted, and the
-/// status says so.
+/// The template that is to run: the present one, the one that is pinned (FP-11), or, after an abort, the last good
+/// one (FP-6). None: nothing is rolled out, since no revision is good.
+fn runs(state: &State) -> Option<u8> {
+    let wanted = &state.deployment;
+    let declared = state.sets.iter().find(|set| set.template == wanted.template);
+    let has_failed = declared.is_some_and(|set| set.verdict() == Some(Verdict::Aborted));
+    match wanted.pin {
+        None if has_failed => rules::fallback(&state.sets, wanted.template),
+        pin => Some(pin.unwrap_or(wanted.template)),
+    }
+}
+
+/// LV-1: all pods are of the template that is to run, as many as wanted, and the status says so. A request to abort the
+/// declared revision was heard (FP-9).
 fn right(model: &Model, state: &State) -> Result<(), String> {
     let wanted = &state.deployment;
     let replicas = wanted.replicas;
@@ -109,7 +122,21 @@ fn right(model: &Model, state: &State) -> Result<(), String> {
     let status = model.reconciles.statuses.get(wanted.status);
     let told = status.ours.target.as_ref().map(|target| target.because.as_str());
     let has = |template: u8| state.sets.iter().any(|set| set.template == template);
-    let runs = wanted.pin.unwrap_or(wanted.template);
+    let declared = state.sets.iter().find(|set| set.template == wanted.template);
+    let is_heard = |set: &Set| {
+        wanted.abort != Some(set.revision) || set.memory.is_some_and(|memory| memory.abort == wanted.abort)
+    };
+    if wanted.pin.is_none() && !declared.is_none_or(is_heard) {
+        return Err(format!("FP-9: an abort was not heard: {state:?}"));
+    }
+    let Some(runs) = runs(state) else {
+        let is_told = rules::lacks_good(&status);
+        return if is_told {
+            Ok(())
+        } else {
+            Err(format!("FP-6: nothing is good, and that is not reported: {status:?}"))
+        };
+    };
     if wanted.pin.is_some() && !has(runs) {
         let is_told = told == Some("PinTargetMissing");
         return if is_told { Ok(()) } else { Err(format!("FP-11: {told:?} of a pin without a set")) };
@@ -119,7 +146,7 @@ fn right(model: &Model, state: &State) -> Result<(), String> {
     let has_new = has(wanted.template);
     let is_new = runs == wanted.template;
     let is_told = status.observed_generation == i64::from(wanted.generation)
-        && told == if is_new { None } else { Some("Pinned") }
+        && told == if is_new { None } else { Some(if wanted.pin.is_some() { "Pinned" } else { "Reverted" }) }
         && status.updated_replicas == if is_new { count } else { 0 }
         && [status.replicas, status.ready_replicas, status.available_replicas] == [count; 3];
     if sizes_are_right && has_new && is_told && state.available() == replicas {

@@ -26,9 +26,10 @@ pub(crate) fn state(model: &Model, state: &State) -> Vec<String> {
     let status = model.reconciles.statuses.get(deployment.status);
     let sets = state.sets.iter().map(|set| {
         let Set { size, unready, ready, reported, .. } = set;
+        let verdict = set.verdict().map_or_else(String::new, |verdict| format!(" {verdict:?}"));
         let stale = if reported.is_observed { "" } else { " (of an earlier size)" };
         format!(
-            "{} size {size}, pods {ready} available + {unready} not, reports {} of {}{stale}",
+            "{}{verdict} size {size}, pods {ready} available + {unready} not, reports {} of {}{stale}",
             letter(set.template),
             reported.available,
             reported.replicas
@@ -74,6 +75,7 @@ pub(crate) fn line(model: &Model, step: Step, to: &State, write: Option<&(Action
         Step::EditPause if to.deployment.paused => "user      pauses".to_owned(),
         Step::EditPause => "user      resumes".to_owned(),
         Step::EditPin(Some(template)) => format!("user      pins {}", letter(template)),
+        Step::Abort(revision) => format!("user      asks to abort revision {revision}"),
         Step::EditPin(None) => "user      removes the pin".to_owned(),
         Step::ScaleSet(uid, size) => format!("somebody  scales {} to {size}", name(uid)),
     };

@@ -18,6 +18,7 @@ Visits every state of a small Deployment, and checks each. Without flags: the wo
 --scales N       how often somebody else scales a ReplicaSet (0)
 --failures N     how many pods fail (0)
 --pins           an edit may also pin a template's ReplicaSet
+--reverts        with a failure policy; an edit may also abort the declared revision
 --strict         AV-2 where a cut counts on a report of an earlier size, too
 --break RULE     breaks floor, surge, pause, preconditions or ledger, to see that it is found
 --states-max N   gives up after so many states (20000000)";
@@ -41,6 +42,7 @@ impl Arguments {
             match flag.as_str() {
                 "--recreate" => scope.strategy = Strategy::Recreate,
                 "--pins" => scope.pins = true,
+                "--reverts" => scope.reverts = true,
                 "--strict" => scope.is_strict = true,
                 "--break" => scope.breakage = breakage(words.next().as_deref())?,
                 _ => count(scope, &flag, number(&flag, words.next())?)?,
@@ -90,11 +92,14 @@ fn breakage(word: Option<&str>) -> Result<Breakage, String> {
 }
 
 fn explore(scope: Scope, states_max: usize) -> bool {
-    let Scope { replicas, templates, strategy, history, edits, crashes, scales, failures, pins, .. } = scope;
+    let Scope {
+        replicas, templates, strategy, history, edits, crashes, scales, failures, pins, reverts, ..
+    } = scope;
     println!(
         "{replicas} replicas, {templates} templates, {strategy:?}, history {history}; \
-         at most {edits} edits, {crashes} crashes, {scales} foreign scales, {failures} failed pods{}",
-        if pins { ", with pins" } else { "" }
+         at most {edits} edits, {crashes} crashes, {scales} foreign scales, {failures} failed pods{}{}",
+        if pins { ", with pins" } else { "" },
+        if reverts { ", with aborts" } else { "" }
     );
     let report = Search::new(scope, states_max).run();
     print(&report);
@@ -109,10 +114,16 @@ fn print(report: &Report) {
         }
         println!("  VIOLATION after {} steps: {}", violation.trace.len() / 2, violation.rule);
     }
-    let [accepted, conflicts, others] = counts.writes;
+    let [accepted, conflicts, gone] = counts.writes;
+    let [others, held] = counts.reverts;
+    if others + held > 0 {
+        println!(
+            "  reported first in {others} status writes: another revision runs; in {held}: none is good"
+        );
+    }
     println!(
         "  {} states, {} steps, depth {}, {} snapshots planned, writes {accepted} accepted {conflicts} \
-         conflicts {others} taken or gone, {} cuts on old reports, way to rest {}, {:.1} s{}",
+         conflicts {gone} taken or gone, {} cuts on old reports, way to rest {}, {:.1} s{}",
         counts.states,
         counts.steps,
         counts.depth,

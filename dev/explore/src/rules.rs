@@ -1,9 +1,10 @@
 //! What must hold in every state and for every write. The names are those of docs/internals/invariants.md;
 //! AV-2 is the availability that is kept over time.
 
+use plan::keys::{condition, reason};
 use plan::{Action, Purpose, Status, Strategy, UpdateReplicaSet};
 
-use crate::state::{Reported, Set, State};
+use crate::state::{Reported, Set, State, Verdict};
 use crate::view::{self, View};
 
 /// R − maxUnavailable.
@@ -64,6 +65,17 @@ pub(crate) fn broken(state: &State) -> Option<String> {
     twins.then(|| "UN-1: two sets of one template".to_owned())
 }
 
+/// The template of the newest good set, the declared one aside (FP-9).
+pub(crate) fn fallback(sets: &[Set], declared: u8) -> Option<u8> {
+    let good = sets.iter().filter(|set| set.template != declared && set.verdict() == Some(Verdict::Good));
+    good.max_by_key(|set| set.revision).map(|set| set.template)
+}
+
+/// Whether a status reports that no revision is good (FP-6).
+pub(crate) fn lacks_good(status: &Status) -> bool {
+    status.condition(condition::STALLED).is_some_and(|stalled| stalled.reason == reason::NO_GOOD_REVISION)
+}
+
 /// A write that the server accepted.
 #[derive(Debug)]
 pub(crate) struct Write<'a> {
@@ -113,8 +125,31 @@ impl Write<'_> {
         is_over.then(|| "AV-4: a set is created while old pods are there".to_owned())
     }
 
+    /// FP-2 and FP-10, by what the reconcile saw.
+    fn failure(&self, seen: &Set, update: &UpdateReplicaSet) -> Option<String> {
+        let now = self.after.set(seen.uid).and_then(Set::verdict);
+        // Under a pin, or paused, sizes follow R, whatever the verdict is.
+        let acts = !self.view.deployment.paused && self.view.deployment.pin.is_none();
+        if acts
+            && now == Some(Verdict::Aborted)
+            && seen.verdict() != now
+            && update.size_to != update.size_from
+        {
+            return Some("FP-2: a size changes with the verdict".to_owned());
+        }
+        let is_declared = seen.template == self.view.deployment.template;
+        let grows = is_declared && update.size_to > update.size_from;
+        let has_good = fallback(&self.view.sets, self.view.deployment.template).is_some();
+        // A new number voids the verdict in the same write.
+        let is_broken = grows && now == Some(Verdict::Aborted) && has_good;
+        is_broken.then(|| "FP-10: a revision that failed grows".to_owned())
+    }
+
     fn update(&self, update: &UpdateReplicaSet) -> Option<String> {
         let seen = self.seen(&update.target.uid)?;
+        if let Some(broken) = self.failure(seen, update) {
+            return Some(broken);
+        }
         if self.before.set(seen.uid).map(|set| set.object()) != Some(*seen) {
             return Some("OW-2: a set was written over that was not as it was seen".to_owned());
         }
@@ -136,7 +171,8 @@ impl Write<'_> {
         let is_idle = stored.size == 0 && stored.pods() == 0 && stored.reported == stored.true_report();
         let is_new = seen.template == self.view.deployment.template;
         let is_pinned = self.view.deployment.pin == Some(seen.template);
-        (!is_idle || is_new || is_pinned).then(|| format!("HC-1, FP-9: {stored:?} is deleted"))
+        let is_fallback = fallback(&self.view.sets, self.view.deployment.template) == Some(seen.template);
+        (!is_idle || is_new || is_pinned || is_fallback).then(|| format!("HC-1, FP-9: {stored:?} is deleted"))
     }
 
     fn status(&self, status: &Status) -> Option<String> {

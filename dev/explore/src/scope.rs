@@ -55,6 +55,8 @@ pub struct Scope {
     pub failures: u8,
     /// Whether an edit may also pin the ReplicaSet of a template, or take the pin back.
     pub pins: bool,
+    /// Whether the Deployment has a failure policy with Revert, and an edit may also abort the declared revision.
+    pub reverts: bool,
     /// Whether AV-2 must hold where a cut counts on a report of an earlier size, too. It does not.
     pub is_strict: bool,
     /// What is broken.
@@ -75,6 +77,7 @@ impl Scope {
             scales: 0,
             failures: 0,
             pins: false,
+            reverts: false,
             is_strict: false,
             breakage: Breakage::None,
         }
@@ -97,6 +100,7 @@ impl Scope {
         worlds.push(Self { scales: 1, ..few(rolling(1, 0)) });
         for strategy in [rolling(1, 0), Strategy::Recreate] {
             worlds.push(Self { pins: true, edits: 2, crashes: 1, ..few(strategy) });
+            worlds.push(Self { reverts: true, edits: 2, crashes: 1, ..few(strategy) });
         }
         worlds
     }

@@ -36,6 +36,8 @@ pub struct Counts {
     pub writes: [usize; 3],
     /// Cuts that counted on a report of an earlier size; AV-2 says nothing of what follows them.
     pub trusting_cuts: usize,
+    /// Status writes that were the first to report another revision, and that none is good.
+    pub reverts: [usize; 2],
     /// The longest way to rest that had to be walked.
     pub to_rest: usize,
     /// Whether all states were visited.
@@ -88,7 +90,7 @@ impl Search {
         let violation = self.visit();
         self.counts.states = self.parents.len();
         self.counts.views = self.model.reconciles.views();
-        self.counts.trusting_cuts = self.model.trusting_cuts;
+        (self.counts.trusting_cuts, self.counts.reverts) = (self.model.trusting_cuts, self.model.reverts);
         self.counts.to_rest = self.fair.longest;
         Report { counts: self.counts, time: start.elapsed(), violation }
     }

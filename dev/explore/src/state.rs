@@ -20,6 +20,8 @@ pub(crate) struct Set {
     pub(crate) revision: u8,
     pub(crate) desired: Option<u8>,
     pub(crate) max: Option<u8>,
+    /// The annotation `rollout`.
+    pub(crate) memory: Option<Memory>,
     /// Pods that run and are not ready, and those that are.
     pub(crate) unready: u8,
     pub(crate) ready: u8,
@@ -27,6 +29,23 @@ pub(crate) struct Set {
     pub(crate) reported: Reported,
     /// Pods go because somebody else took the size down.
     pub(crate) is_foreign_cut: bool,
+}
+
+/// What a ReplicaSet remembers of a rollout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Memory {
+    /// The revision that it is about.
+    pub(crate) revision: u8,
+    pub(crate) verdict: Option<Verdict>,
+    /// The revision that the last request to abort named.
+    pub(crate) abort: Option<u8>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Verdict {
+    Good,
+    /// Nothing else than an abort fails a revision here.
+    Aborted,
 }
 
 /// `status` of a ReplicaSet.
@@ -41,6 +60,11 @@ pub(crate) struct Reported {
 impl Set {
     pub(crate) fn pods(&self) -> u8 {
         self.unready + self.ready
+    }
+
+    /// The verdict on its revision.
+    pub(crate) fn verdict(&self) -> Option<Verdict> {
+        self.memory.filter(|memory| memory.revision == self.revision)?.verdict
     }
 
     /// The object itself: pods are others.
@@ -62,6 +86,8 @@ pub(crate) struct Deployment {
     pub(crate) paused: bool,
     /// The template of which the ReplicaSet is pinned.
     pub(crate) pin: Option<u8>,
+    /// The revision that somebody asked to abort last.
+    pub(crate) abort: Option<u8>,
     pub(crate) generation: u8,
     /// Number of a stored status, see [`Statuses`].
     pub(crate) status: u16,
@@ -137,6 +163,7 @@ impl State {
             revision: 1,
             desired: Some(pods),
             max: None,
+            memory: None,
             unready: 0,
             ready: pods,
             reported: Reported { replicas: pods, available: pods, is_observed: true },
@@ -149,6 +176,7 @@ impl State {
                 replicas: pods,
                 paused: false,
                 pin: None,
+                abort: None,
                 generation: 1,
                 status: 0,
             },

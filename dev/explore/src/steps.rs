@@ -1,6 +1,6 @@
 //! What may happen next in a state.
 
-use plan::keys::{DESIRED_REPLICAS, MAX_REPLICAS, REVISION};
+use plan::keys::{DESIRED_REPLICAS, MAX_REPLICAS, REVISION, ROLLOUT};
 use plan::{Action, NewReplicaSet, Status, Target, UpdateReplicaSet};
 
 use crate::door::{Next, Reconciles, Reply};
@@ -30,6 +30,8 @@ pub(crate) enum Step {
     EditReplicas(u8),
     EditPause,
     EditPin(Option<u8>),
+    /// Asks to abort this revision, which is the declared one.
+    Abort(u8),
     ScaleSet(u8, u8),
 }
 
@@ -41,6 +43,8 @@ pub(crate) struct Model {
     pub(crate) reconciles: Reconciles,
     /// How many cuts counted on a report of an earlier size.
     pub(crate) trusting_cuts: usize,
+    /// How many status writes were the first to report a revert, and that no revision is good.
+    pub(crate) reverts: [usize; 2],
 }
 
 /// What a step led to.
@@ -57,7 +61,7 @@ impl Model {
     pub(crate) fn new(scope: Scope) -> Self {
         let mut reconciles = Reconciles::default();
         reconciles.statuses.number(&Status::default());
-        Self { scope, strategy: scope.strategy(), reconciles, trusting_cuts: 0 }
+        Self { scope, strategy: scope.strategy(), reconciles, trusting_cuts: 0, reverts: [0; 2] }
     }
 
     pub(crate) fn first(&self) -> State {
@@ -103,6 +107,9 @@ impl Model {
             let pins = (0..self.scope.templates).map(Some).chain([None]);
             let pins = pins.filter(|pin| self.scope.pins && *pin != deployment.pin);
             steps.extend(pins.map(Step::EditPin));
+            let declared = state.sets.iter().find(|set| set.template == deployment.template);
+            let declared = declared.map(|set| set.revision).filter(|_| self.scope.reverts);
+            steps.extend(declared.filter(|revision| deployment.abort != Some(*revision)).map(Step::Abort));
         }
         if budget.scales > 0 {
             for set in &state.sets {
@@ -159,6 +166,11 @@ impl Model {
             }
             Step::EditPause => edit(&mut state, |it| it.paused = !it.paused),
             Step::EditPin(pin) => edit(&mut state, |it| it.pin = pin),
+            Step::Abort(revision) => {
+                state.budget.edits -= 1;
+                // An annotation: the generation stays.
+                state.write_deployment(false, |deployment| deployment.abort = Some(revision));
+            }
             Step::ScaleSet(uid, size) => scale_set(&mut state, uid, size),
         }
         let broken = broken.or_else(|| rules::broken(&state));
@@ -256,6 +268,10 @@ impl Model {
                 if checks && !flight.is_deployment_fresh {
                     return Reply::Conflict;
                 }
+                let before = self.reconciles.statuses.get(state.deployment.status);
+                let is_first = |says: fn(&Status) -> bool| usize::from(says(&write.status) && !says(&before));
+                self.reverts[0] += is_first(|status| status.ours.target.is_some());
+                self.reverts[1] += is_first(rules::lacks_good);
                 let status = self.reconciles.statuses.number(&write.status);
                 state.write_deployment(true, |deployment| deployment.status = status);
                 Reply::Done
@@ -310,6 +326,7 @@ fn create(state: &mut State, new: &NewReplicaSet) -> Reply {
         revision: number(REVISION).unwrap_or(0),
         desired: number(DESIRED_REPLICAS),
         max: number(MAX_REPLICAS),
+        memory: None,
         unready: 0,
         ready: 0,
         reported: crate::state::Reported { replicas: 0, available: 0, is_observed: false },
@@ -333,6 +350,7 @@ fn update(state: &mut State, place: usize, change: &UpdateReplicaSet) -> Reply {
         set.revision = number(REVISION).unwrap_or(set.revision);
         set.desired = number(DESIRED_REPLICAS).or(set.desired);
         set.max = number(MAX_REPLICAS).or(set.max);
+        set.memory = change.annotations.get(ROLLOUT).map_or(set.memory, |text| view::memory(text));
     });
     // Its version is another one now.
     if let Some(flight) = &mut state.flight {

@@ -1,19 +1,21 @@
 //! What a reconcile begins with, as the planner takes it.
 
 use jiff::Timestamp;
+use plan::intstr::IntOrPercent;
 use plan::keys::{
-    DESIRED_REPLICAS, FINGERPRINTS, HASH_LABEL, MANAGED_LABEL, MANAGED_VALUE, MAX_REPLICAS, REVISION,
+    ABORT, DESIRED_REPLICAS, FINGERPRINTS, HASH_LABEL, MANAGED_LABEL, MANAGED_VALUE, MAX_REPLICAS, REVISION,
+    ROLLOUT,
 };
 use plan::selector::LabelSelector;
 use plan::template::{Fingerprint, digest, pod_template_hash};
 use plan::{
-    Answers, Authors, Flavour, Map, Observed, Options, Outline, Pace, Pin, Pod, ReplicaSet, SetStatus,
-    TemplateSummary, Workload,
+    Answers, Authors, FailureAction, FailurePolicy, Flavour, Map, Observed, Options, Outline, Pace, Pin, Pod,
+    ReplicaSet, SetStatus, TemplateSummary, Workload,
 };
 use serde_json::{Value, json};
 
 use crate::scope::{Breakage, Scope};
-use crate::state::{Deployment, Set, Statuses};
+use crate::state::{Deployment, Memory, Set, Statuses, Verdict};
 
 const OWNER: &str = "owner";
 const NAME: &str = "web";
@@ -60,6 +62,40 @@ pub(crate) fn uid_text(uid: u8) -> String {
     format!("set-{uid}")
 }
 
+/// What an annotation has of it.
+pub(crate) fn memory(text: &str) -> Option<Memory> {
+    let memory: Value = serde_json::from_str(text).ok()?;
+    let number = |value: Option<&Value>| u8::try_from(value?.as_u64()?).ok();
+    let verdict = match memory.get("verdict").and_then(Value::as_str) {
+        Some("Good") => Some(Verdict::Good),
+        Some(_) => Some(Verdict::Aborted),
+        None => None,
+    };
+    let abort = memory.get("abort").and_then(Value::as_str).and_then(|text| text.parse().ok());
+    Some(Memory { revision: number(memory.get("revision"))?, verdict, abort })
+}
+
+fn memory_text(memory: Memory) -> String {
+    let Memory { revision, verdict, abort } = memory;
+    let is_aborted = verdict == Some(Verdict::Aborted);
+    let verdict = verdict.map(|_| if is_aborted { "Failed" } else { "Good" });
+    let abort = abort.map(|revision| revision.to_string());
+    json!({ "version": 1, "revision": revision, "verdict": verdict, "aborted": is_aborted, "abort": abort })
+        .to_string()
+}
+
+/// Of each policy.
+fn policy() -> FailurePolicy {
+    FailurePolicy {
+        action: FailureAction::Revert,
+        deadline: true,
+        restarts: None,
+        stuck_seconds: None,
+        min_pods: IntOrPercent::Int(1),
+        bake_seconds: 0,
+    }
+}
+
 fn labels() -> Map {
     Map::from([("app".to_owned(), NAME.to_owned())])
 }
@@ -90,7 +126,11 @@ fn workload(deployment: &Deployment, scope: &Scope, statuses: &Statuses) -> Work
         generation: i64::from(deployment.generation),
         created: Timestamp::UNIX_EPOCH,
         deleting: false,
-        annotations: Map::new(),
+        annotations: deployment
+            .abort
+            .map(|revision| (ABORT.to_owned(), revision.to_string()))
+            .into_iter()
+            .collect(),
         replicas: i64::from(deployment.replicas),
         selector: Some(LabelSelector { match_labels: labels(), ..LabelSelector::default() }),
         strategy: scope.told_strategy(),
@@ -99,7 +139,7 @@ fn workload(deployment: &Deployment, scope: &Scope, statuses: &Statuses) -> Work
         progress_deadline_seconds: None,
         paused: deployment.paused && scope.breakage != Breakage::Pause,
         rollback_to: None,
-        failure_policy: None,
+        failure_policy: scope.reverts.then(policy),
         pin: deployment.pin.map(|number| Pin { hash: hash(number), ..Pin::default() }),
         unknown_field: None,
         authors: Authors::default(),
@@ -126,6 +166,7 @@ pub(crate) fn replica_set(set: &Set) -> ReplicaSet {
         (FINGERPRINTS.to_owned(), fingerprint.as_str().to_owned()),
     ]);
     annotations.extend(set.desired.map(|count| (DESIRED_REPLICAS.to_owned(), count.to_string())));
+    annotations.extend(set.memory.map(|memory| (ROLLOUT.to_owned(), memory_text(memory))));
     annotations.extend(set.max.map(|count| (MAX_REPLICAS.to_owned(), count.to_string())));
     ReplicaSet {
         name: set_name(set.template, set.collisions),

@@ -37,6 +37,19 @@ fn every_state_of_a_rollout_with_a_crash_is_right() {
 }
 
 #[test]
+fn every_state_of_an_abort_is_right() {
+    for strategy in [rolling(1, 0), rolling(0, 1), Strategy::Recreate] {
+        let report = explore(Scope { strategy, replicas: 1, edits: 2, reverts: true, ..two_replicas() });
+        assert!(report.violation.is_none(), "{strategy:?}: {:#?}", report.violation);
+        let counts = report.counts;
+        assert!(
+            counts.is_complete && counts.reverts.iter().all(|count| *count > 20),
+            "{strategy:?}: {counts:?}"
+        );
+    }
+}
+
+#[test]
 fn a_planner_that_skips_the_floor_is_found() {
     let (rule, trace) = found(Scope { breakage: Breakage::Floor, ..two_replicas() });
     assert!(rule.starts_with("AV-1") || rule.starts_with("AV-2"), "{rule}");
