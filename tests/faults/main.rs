@@ -51,6 +51,7 @@ mod report;
 mod rig;
 mod rollout;
 mod suite;
+mod verdicts;
 mod watches;
 mod writes;
 
@@ -59,8 +60,14 @@ use std::process::ExitCode;
 use libtest_mimic::Arguments;
 use suite::Scenario;
 
-const SCENARIOS: &[&[Scenario]] =
-    &[writes::SCENARIOS, watches::SCENARIOS, liveness::SCENARIOS, hostile::SCENARIOS, processes::SCENARIOS];
+const SCENARIOS: &[&[Scenario]] = &[
+    writes::SCENARIOS,
+    verdicts::SCENARIOS,
+    watches::SCENARIOS,
+    liveness::SCENARIOS,
+    hostile::SCENARIOS,
+    processes::SCENARIOS,
+];
 
 fn main() -> ExitCode {
     match suite::run(Arguments::from_args(), SCENARIOS) {

@@ -17,6 +17,7 @@ use crate::rig::Rig;
 
 pub(crate) const NAME: &str = "web";
 pub(crate) const REPLICAS: i64 = 10;
+const ABORT: &str = "rollwright.dev/abort";
 /// 25 % of ten, rounded up, and rounded down.
 const SURGE: i64 = 3;
 const UNAVAILABLE: i64 = 2;
@@ -37,6 +38,8 @@ pub(crate) struct Rollout<'a> {
     recorder: Recorder,
     pid: Option<u32>,
     image: String,
+    /// The image that runs in its place, after an abort.
+    instead: Option<String>,
     rollouts: usize,
     since: Instant,
     /// Whether old sets go at once.
@@ -62,6 +65,7 @@ impl<'a> Rollout<'a> {
             recorder,
             pid: rig.operator.pid(),
             image: "app:v1".to_owned(),
+            instead: None,
             rollouts: 0,
             since: Instant::now(),
             keeps_history,
@@ -85,6 +89,20 @@ impl<'a> Rollout<'a> {
         self.since = Instant::now();
         let revision = self.rig.world.set(image).await?.revision();
         self.rig.world.roll_back(NAME, revision).await
+    }
+
+    /// Asks to abort the rollout of this image: that of before runs.
+    pub(crate) async fn abort(&mut self, before: &str) -> Outcome {
+        self.instead = Some(before.to_owned());
+        self.since = Instant::now();
+        let revision = self.rig.world.set(&self.image).await?.revision().to_string();
+        self.rig.world.patch(NAME, &json!({"metadata": {"annotations": {ABORT: revision}}})).await
+    }
+
+    /// The next template ends the revert.
+    pub(crate) async fn mend(&mut self, image: &str) -> Outcome {
+        self.instead = None;
+        self.change(image).await
     }
 
     /// Waits until new pods have been asked for.
@@ -129,8 +147,9 @@ impl<'a> Rollout<'a> {
         same("the image", web.image(), self.image.as_str())?;
         let mut sets = rig.world.sets().await?;
         sets.retain(|set| set.owner == web.uid());
-        let expected = |set: &Set| set.size == if set.image == self.image { REPLICAS } else { 0 };
-        ensure(sets.iter().all(expected), "pods of the last template only", summaries(&sets))?;
+        let runs = self.instead.as_ref().unwrap_or(&self.image);
+        let expected = |set: &Set| set.size == if set.image == *runs { REPLICAS } else { 0 };
+        ensure(sets.iter().all(expected), "pods of what runs only", summaries(&sets))?;
         self.check_history()?;
         let journal = rig.proxy.journal();
         same("requests out of shape", shapes::violations(&journal), Vec::<String>::new())?;
@@ -148,8 +167,12 @@ impl<'a> Rollout<'a> {
     async fn complete(&self, bound: Duration) -> Outcome<Deployment> {
         let waited = wait_for("the rollout being complete", bound, async || {
             let web = self.rig.world.get(NAME).await.map_err(|failure| cluster::NotYet(failure.0))?;
-            let is_done = web.progressing().1 == "NewReplicaSetAvailable";
-            until(web.is_complete() && is_done && web.image() == self.image, web.summary())?;
+            let reason = web.progressing().1;
+            let is_done = match self.instead {
+                None => web.is_complete() && reason == "NewReplicaSetAvailable",
+                Some(_) => is_reverted(&web) && reason == "RolledBack",
+            };
+            until(is_done && web.image() == self.image, web.summary())?;
             let sets = self.rig.world.sets().await.map_err(|failure| cluster::NotYet(failure.0))?;
             let of_web = sets.iter().filter(|set| set.owner == web.uid()).count();
             until(self.keeps_history || of_web == 1, summaries(&sets))?;
@@ -176,6 +199,15 @@ impl<'a> Rollout<'a> {
         }
         Ok(())
     }
+}
+
+/// Whether all pods are of the revision that runs after an abort.
+fn is_reverted(web: &Deployment) -> bool {
+    let all = ["replicas", "readyReplicas", "availableReplicas"];
+    web.is_observed()
+        && web.text("/status/target/because") == "Reverted"
+        && all.iter().all(|count| web.status(count) == web.replicas())
+        && web.status("updatedReplicas") == 0
 }
 
 /// Another Deployment, small, in the same namespace.

@@ -25,7 +25,7 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 ];
 
 /// What may happen to a write, and how often in a row.
-fn faults() -> Vec<(&'static str, Fault, u32)> {
+pub(crate) fn faults() -> Vec<(&'static str, Fault, u32)> {
     vec![
         ("2 s late", Fault::Delay(Duration::from_secs(2)), 2),
         ("connection reset before it was carried out", Fault::Drop, 2),
@@ -53,7 +53,7 @@ async fn no_fault(rig: &Rig) -> Outcome {
 
 /// How often a write of a kind is there to meet a fault: what was carried out is not asked for
 /// a second time.
-fn repeats(fault: &Fault, times: u32, is_single: bool) -> u32 {
+pub(crate) fn repeats(fault: &Fault, times: u32, is_single: bool) -> u32 {
     let is_carried_out = matches!(fault, Fault::Delay(_) | Fault::LoseAnswer | Fault::AnswerAfter(_));
     if is_single && is_carried_out { 1 } else { times }
 }

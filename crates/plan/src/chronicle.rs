@@ -63,6 +63,13 @@ pub(crate) fn note(decisions: &Decisions<'_>, why: &Why, status: &mut Status) ->
     Noted { last_scale: scaled(workload, status, now), ended }
 }
 
+/// Whether the record of a way back, or of a pin, is still open although it is complete: nothing else of the status
+/// changes if its last pods became available while the status before was written.
+pub(crate) fn closes(decisions: &Decisions<'_>, status: &Status) -> bool {
+    let is_open = decisions.observed.workload.status.ours.rollout.is_some();
+    is_open && decisions.aim.divergence.is_some() && decisions.is_complete(status)
+}
+
 /// Why a rollout failed that is reverted before its deadline; one that somebody gives up has not failed.
 fn failure(decisions: &Decisions<'_>, trigger: Option<Trigger>) -> Option<(&'static str, String)> {
     let stored = &decisions.observed.workload.status.ours;

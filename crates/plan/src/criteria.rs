@@ -7,7 +7,7 @@ use crate::blocker::Blocker;
 use crate::conditions::Condition;
 use crate::evidence::{Evidence, Restarts};
 use crate::intstr::Round;
-use crate::keys::condition;
+use crate::keys::{condition, reason};
 use crate::memory::Memory;
 use crate::observed::{FailurePolicy, Observed, ReplicaSet, Workload};
 use crate::sets::Counted;
@@ -71,7 +71,11 @@ impl<'a> Case<'a> {
         let workload = &self.observed.workload;
         let deadline = workload.progress_deadline_seconds.filter(|_| self.policy.deadline)?;
         let progressing = workload.status.condition(condition::PROGRESSING)?;
-        let is_late = !is_before(progressing, self.memory.retried)
+        // The deadline begins anew when the Deployment is resumed, which this reconcile reports; and a set that gets its
+        // first pods by it was not late.
+        let is_running = progressing.reason != reason::DEPLOYMENT_PAUSED && self.counted.size > 0;
+        let is_late = is_running
+            && !is_before(progressing, self.memory.retried)
             && progressing.is_timed_out(deadline, self.now)
             && !self.has_progressed()
             && !self.is_share_no_larger();

@@ -7,7 +7,7 @@ use crate::conditions::whole_seconds;
 use crate::criteria::Case;
 use crate::keys::{ABORT, HASH_LABEL, RETRY};
 use crate::memory::{Memory, Shown, newer};
-use crate::observed::{FailureAction, FailurePolicy, Observed, ReplicaSet, Workload};
+use crate::observed::{FailurePolicy, Observed, ReplicaSet, Workload};
 use crate::requests::asked;
 use crate::revision::{self, Revision};
 use crate::sets::{Counted, Sets, total};
@@ -178,7 +178,7 @@ impl Rulings {
     /// Failed, good, or neither yet.
     fn decide(&mut self, case: &Case<'_>, sets: &Sets<'_>, (index, known): (usize, Memory)) {
         let memory = case.remembered();
-        let acts = case.policy.action != FailureAction::Stay;
+        let acts = case.observed.workload.is_judged();
         if acts && is_judged(&case.observed.workload, memory.revision) {
             if let Some(cause) = case.failure() {
                 self.write(index, Memory { shown: Some(Shown::Failed), cause: Some(cause), ..memory });

@@ -165,7 +165,7 @@ fn aim(
     now: Timestamp,
 ) -> Result<Aim, Ask> {
     let workload = &observed.workload;
-    let aim = start(workload, sets, rulings);
+    let (aim, is_stale) = (start(workload, sets, rulings), sets.is_any_stale(workload.replicas));
     // S3.2, S1.2
     if workload.selector.as_ref().is_none_or(LabelSelector::is_empty) {
         return Ok(aim.shut(without_selector(observed)));
@@ -176,11 +176,11 @@ fn aim(
     }
     // A newer operator decided what runs. This one changes sizes only when R does.
     if let Some(newer) = newer(observed, sets) {
-        return Ok(aim.frozen_if(sets.is_any_stale(workload.replicas), Because::NewerSpec(newer), workload));
+        return Ok(aim.frozen_if(is_stale, Because::NewerSpec(newer), workload));
     }
     if aim.divergence == Some(Divergence::PinTargetMissing) {
         // Nothing is started in the place of a set that is gone.
-        return Ok(aim.frozen_if(sets.is_any_active(), Because::PinTargetMissing, workload));
+        return Ok(aim.frozen_if(is_stale, Because::PinTargetMissing, workload));
     }
     // S3.7, S13.2: a rollback waits, sizes follow R (S3.11). Resuming goes on from what is there (S13.5).
     if workload.paused {

@@ -8,6 +8,10 @@ impl Marks {
     /// The marks once a set of this revision reports what it does, at most the number of replicas each. Another
     /// revision begins at what is there.
     pub(crate) fn raised(known: Option<&Self>, set: &ReplicaSet, (revision, replicas): (i64, i64)) -> Self {
+        if set.size == 0 {
+            // It begins again: its template was replaced for a moment, and came back.
+            return Self { revision, replicas, ..Self::default() };
+        }
         let known = known.filter(|known| known.revision == revision).copied().unwrap_or_default();
         let mark = |known: i64, now: i64| known.min(replicas).max(now.min(replicas));
         Self {
@@ -24,10 +28,20 @@ impl Marks {
         self.replicas > 0 && self.available >= self.replicas
     }
 
-    /// Whether these are progress after others: a new revision is, another number of replicas is not.
+    /// Whether these are progress after others: a new revision is, another number of replicas is not. A set that begins
+    /// again has all its time.
     pub(crate) fn improve(&self, known: Option<&Self>) -> bool {
         let Some(known) = known.filter(|known| known.revision == self.revision) else { return true };
-        known.replicas == self.replicas
-            && (self.updated > known.updated || self.ready > known.ready || self.available > known.available)
+        let within = |count: i64| count.min(known.replicas).min(self.replicas);
+        let is_higher = |now: i64, before: i64| within(now) > within(before);
+        self.begin_again(known)
+            || is_higher(self.updated, known.updated)
+            || is_higher(self.ready, known.ready)
+            || is_higher(self.available, known.available)
+    }
+
+    /// Whether the set of these has lost its size since.
+    pub(crate) fn begin_again(&self, known: &Self) -> bool {
+        (self.revision, self.replicas) == (known.revision, known.replicas) && self.updated < known.updated
     }
 }

@@ -162,6 +162,11 @@ impl Workload {
         self.status.is_complete(self.replicas, self.generation)
     }
 
+    /// Whether a revision may fail by its policy: not under Stay.
+    pub(crate) fn is_judged(&self) -> bool {
+        self.failure_policy.as_ref().is_some_and(|policy| policy.action != FailureAction::Stay)
+    }
+
     /// The pin, unless it was made for another template (FP-11).
     #[must_use]
     pub fn pin_in_force(&self) -> Option<&Pin> {

@@ -139,7 +139,10 @@ fn keeps_records(write: &StatusWrite, observed: &Observed) -> bool {
 /// Whether nothing is written that is known to this reconcile alone.
 fn tells_of_sets_alone(write: &StatusWrite, observed: &Observed) -> bool {
     let (stored, next) = (&observed.workload.status, &write.status);
+    let begins_again =
+        next.ours.marks.zip(stored.ours.marks).is_some_and(|(next, known)| next.begin_again(&known));
     write.revision_annotation.is_none()
+        && !begins_again
         && next.collision_count == stored.collision_count
         && next.ours.collisions == stored.ours.collisions
         && next.ours.rollback == stored.ours.rollback

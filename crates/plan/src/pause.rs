@@ -12,9 +12,9 @@ pub(crate) fn noted(workload: &Workload, now: Timestamp) -> Option<Edit> {
     let current = workload.status.condition(condition::PROGRESSING);
     let current = current.map(|condition| condition.reason.as_str());
     let (reason, message) = match (workload.paused, current) {
-        (_, Some(reason::PROGRESS_DEADLINE_EXCEEDED)) | (true, Some(reason::DEPLOYMENT_PAUSED)) => {
-            return None;
-        }
+        // S13.1; but a revision that may fail gets a new deadline when the Deployment is resumed (FP-3).
+        (_, Some(reason::PROGRESS_DEADLINE_EXCEEDED)) if !workload.is_judged() => return None,
+        (true, Some(reason::DEPLOYMENT_PAUSED)) => return None,
         (true, _) => (reason::DEPLOYMENT_PAUSED, "Deployment is paused"),
         (false, Some(reason::DEPLOYMENT_PAUSED)) => (reason::DEPLOYMENT_RESUMED, "Deployment is resumed"),
         (false, _) => return None,

@@ -3,8 +3,9 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::action::Requeue;
-use crate::conditions::{Condition, Edit};
+use crate::conditions::{Condition, Edit, says};
 use crate::criteria::is_before;
+use crate::decisions::Decisions;
 use crate::durations::DEADLINE_MARGIN;
 use crate::judge::Rulings;
 use crate::keys::{condition, reason};
@@ -60,6 +61,19 @@ fn estimate(
     } else {
         None
     }
+}
+
+/// When to look whether the deadline has passed (S9.15). Neither what is pinned becomes late (FP-11), nor what was
+/// complete (S9.11).
+pub(crate) fn requeue(decisions: &Decisions<'_>, status: &Status) -> Requeue {
+    let workload = &decisions.observed.workload;
+    let was_complete =
+        says(&status.conditions, condition::PROGRESSING, "True", reason::NEW_REPLICA_SET_AVAILABLE);
+    let is_timed = decisions.aim.divergence.is_none() && !was_complete;
+    let deadline = workload.progress_deadline_seconds.filter(|_| is_timed);
+    deadline.map_or(Requeue::OnChange, |deadline| {
+        status.requeue_after((workload.replicas, workload.generation), deadline, decisions.now)
+    })
 }
 
 /// FP-9: the deadline of a revision that is retried begins anew.

@@ -292,12 +292,7 @@ fn rolling_out(decisions: &Decisions<'_>, told: Told<'_>) -> Report {
     let blockers = blocked::current(decisions, &computed, &why);
     blocked::note(&mut computed, &blockers);
     let why = why.blocked_by(blocked::words(&blockers)).instead(target::words(decisions));
-    // FP-11: what is pinned is not judged.
-    let deadline = workload.progress_deadline_seconds.filter(|_| decisions.aim.divergence.is_none());
-    let requeue = deadline.map_or(Requeue::OnChange, |deadline| {
-        computed.requeue_after((workload.replicas, workload.generation), deadline, *now)
-    });
-    let requeue = requeue.or(target::requeue(decisions, &computed));
+    let requeue = progress::requeue(decisions, &computed).or(target::requeue(decisions, &computed));
     Report { awaited, ..finished(decisions, told, computed, (why, requeue)) }
 }
 
@@ -372,7 +367,7 @@ fn written(
     if let Some(standing) = &standing {
         standing.note(&mut status, decisions.now);
     }
-    if status.is_stored() && revision.is_none() {
+    if status.is_stored() && revision.is_none() && !chronicle::closes(decisions, &status) {
         return (None, Vec::new());
     }
     if let Some(standing) = standing {

@@ -59,11 +59,6 @@ impl<'a> Sets<'a> {
         self.counted.iter().any(|set| set.is_stale(replicas))
     }
 
-    /// Whether one should have pods.
-    pub(crate) fn is_any_active(&self) -> bool {
-        self.counted.iter().any(Counted::is_active)
-    }
-
     /// The declared set, if it is there.
     pub(crate) fn declared(&self) -> Option<&'a ReplicaSet> {
         self.declared.and_then(|index| self.get(index))

@@ -387,3 +387,77 @@ fn a_failure_is_counted_once_and_an_abort_is_none() {
     assert_eq!(failures(&mut world), []);
     assert!(target(&world).is_some());
 }
+
+/// Paused for longer than the deadline, late or not before: the deadline begins when it is resumed.
+#[test]
+fn a_rollout_that_is_resumed_has_a_new_deadline() {
+    for paused_after in [100, 620] {
+        let mut world = good(FailureAction::Revert);
+        world.observed.workload.failure_policy = policy(FailureAction::Pause);
+        world.set_template(template("c"));
+        play(&mut world, 500, &["c"]);
+        world.observed.workload.paused = true;
+        play(&mut world, paused_after, &["c"]);
+        assert_eq!(says(&world, condition::PROGRESSING).1, "DeploymentPaused");
+        world.observed.workload.paused = false;
+        play(&mut world, 500, &["c"]);
+        assert_eq!(memory(&world, &named(&world, "c"))["verdict"], Value::Null, "{paused_after}");
+        play(&mut world, 120, &["c"]);
+        assert_eq!(memory(&world, &named(&world, "c"))["verdict"], "Failed", "{paused_after}");
+    }
+}
+
+/// Under Recreate, the template of revision 3 goes and comes back before the one in between has its ReplicaSet.
+#[test]
+fn a_revision_that_begins_again_has_a_new_deadline() {
+    let mut world = good(FailureAction::Revert).that(|it| it.strategy = Strategy::Recreate);
+    world.set_template(template("c"));
+    play(&mut world, 580, &["c"]);
+    let name = named(&world, "c");
+    world.find_mut(&name).size = 0;
+    for size in [0, 3] {
+        world.now += SignedDuration::from_secs(60);
+        let plan = world.plan();
+        world.apply(&plan);
+        assert_eq!(
+            (memory(&world, &name)["verdict"].clone(), world.find(&name).size),
+            (Value::Null, 3),
+            "{size}"
+        );
+        let status = &mut world.find_mut(&name).status;
+        (status.replicas, status.ready, status.available) = (0, 0, 0);
+    }
+    play(&mut world, 500, &["c"]);
+    assert_eq!(target(&world), None);
+    play(&mut world, 200, &["c"]);
+    assert!(target(&world).is_some());
+}
+
+/// The last pod of the way back becomes available while a status is written: nothing else changes after that.
+#[test]
+fn the_record_of_a_way_back_closes_without_news() {
+    let mut world = good(FailureAction::Revert);
+    world.set_template(template("c"));
+    play(&mut world, 700, &["c"]);
+    let ours = &mut world.observed.workload.status.ours;
+    let record = plan::Record { revision: 2, ..plan::Record::default() };
+    (ours.rollout, ours.history.length) = (Some(Box::new(record)), 0);
+    let plan = world.plan();
+    let ended = plan.actions.iter().find_map(|planned| match &planned.action {
+        plan::Action::WriteStatus(write) => Some(write.ended.len()),
+        _ => None,
+    });
+    assert_eq!(ended, Some(1), "{:?}", plan.actions);
+}
+
+/// It lost a pod after it was complete. No deadline runs, so nobody looks for it.
+#[test]
+fn what_was_complete_has_no_deadline_to_look_for() {
+    let mut world = complete();
+    world.now += SignedDuration::from_secs(3600);
+    world.find_mut("web-b").status.available = 2;
+    let plan = world.plan();
+    world.apply(&plan);
+    world.now += SignedDuration::from_secs(3600);
+    assert_eq!(world.plan().requeue, plan::Requeue::OnChange);
+}

@@ -213,6 +213,25 @@ fn nothing_runs_in_the_place_of_a_set_that_is_gone() {
     assert_eq!(sizes(&world), [("web-b", 0)]);
 }
 
+/// In the middle of a rollout, too: nothing moves before R does.
+#[test]
+fn a_pin_without_a_target_stops_a_rollout_where_it_is() {
+    let mut world = complete();
+    world.set_template(template("c"));
+    for _ in 0..2 {
+        let plan = world.plan();
+        world.apply(&plan);
+    }
+    let before: Vec<i64> = world.observed.sets.iter().map(|set| set.size).collect();
+    assert_eq!(before.iter().filter(|size| **size > 0).count(), 2, "{before:?}");
+    for set in &mut world.observed.sets {
+        set.status.available = set.size;
+    }
+    set_pin(&mut world, Some(pin("gone")));
+    settle(&mut world);
+    assert_eq!(world.observed.sets.iter().map(|set| set.size).collect::<Vec<_>>(), before);
+}
+
 #[test]
 fn a_size_is_that_of_what_runs() {
     let mut world = pinned("a");
