@@ -94,7 +94,7 @@ pub struct Plan {
     /// Rules from which a branch deviated on purpose (docs/deviations.md).
     pub deviations: BTreeSet<&'static str>,
     /// The status as it is to be written when the creation of the new ReplicaSet fails; `None` when
-    /// none is created.
+    /// none is created, or another one runs (FP-11).
     pub(crate) if_create_refused: Option<Box<Status>>,
     /// Of a rolling update that takes steps of upstream's next reconciles too (S6.5): the sum of sizes that
     /// upstream's first status is computed from.

@@ -12,7 +12,6 @@ use crate::sets::Sets;
 use crate::status::{Counts, InHand, Marks, TargetRecord};
 
 /// What the counters are computed from, beside the sets.
-#[derive(Clone)]
 pub(crate) struct Tally<'a> {
     pub(crate) observed: &'a Observed,
     pub(crate) sets: &'a Sets<'a>,

@@ -177,6 +177,13 @@ impl<'a> Case<'a> {
             || ours.bake.as_ref().is_some_and(|bake| bake.revision == revision)
     }
 
+    /// Whether as many pods of it are available as S6.4 asks for.
+    pub(crate) fn has_enough(&self) -> bool {
+        let Workload { replicas, strategy, .. } = &self.observed.workload;
+        *replicas > 0
+            && self.counted.available >= replicas.saturating_sub(strategy.max_unavailable(*replicas))
+    }
+
     /// How many pods of it are available at least while it bakes. What a change of R adds counts once it was there
     /// (FP-1).
     pub(crate) fn floor(&self) -> i64 {

@@ -192,7 +192,7 @@ impl Rulings {
             |end| case.policy.restarts.is_none() || !acts || case.evidence().is_some_and(|it| it.read >= end);
         match end {
             Some(end) if end > case.now => self.due = self.due.into_iter().chain([end]).min(),
-            Some(end) if case.observed.workload.replicas > 0 && is_read(end) => {
+            Some(end) if case.has_enough() && is_read(end) => {
                 self.write(index, Memory { shown: Some(Shown::Good), ..memory });
                 self.bake = None;
                 return;

@@ -12,6 +12,7 @@ mod aim;
 mod announce;
 mod assemble;
 mod awaited;
+mod beside;
 mod blocked;
 mod blocker;
 mod chronicle;

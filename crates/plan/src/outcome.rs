@@ -6,6 +6,7 @@ use std::fmt::Display;
 use jiff::Timestamp;
 
 use crate::action::{Action, Event, Plan, Planned, Purpose, RollBack, StatusWrite};
+use crate::beside::after_create_beside;
 use crate::collision;
 use crate::conditions::Condition;
 use crate::keys::{condition, reason};
@@ -83,6 +84,9 @@ pub fn after_failure(
         // NS-2: a set that was to make room stays; the new one is created all the same.
         (Action::DeleteReplicaSet(_), _) if is_followed_by_create(plan, index) => {
             Aftermath::end(Verdict::Continue)
+        }
+        (Action::CreateReplicaSet(set), failure) if plan.if_create_refused.is_none() => {
+            after_create_beside(observed, plan, (index, &set.name), failure, now)
         }
         (Action::CreateReplicaSet(set), failure) => after_create(observed, plan, &set.name, failure, now),
         (Action::UpdateReplicaSet(update), failure) if update.purpose == Purpose::ScaleDownOld => {
@@ -163,7 +167,7 @@ fn after_invalid_rollback(observed: &Observed, plan: &Plan, text: &str) -> After
 }
 
 impl Aftermath {
-    fn end(verdict: Verdict) -> Self {
+    pub(crate) fn end(verdict: Verdict) -> Self {
         Self { actions: Vec::new(), events: Vec::new(), verdict, deviation: None }
     }
 }

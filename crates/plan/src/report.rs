@@ -184,11 +184,12 @@ fn told<'a>(decisions: &Decisions<'_>, opening: Opening<'a>) -> Told<'a> {
     let mut if_create_refused = None;
     let mut deviation = None;
     if let Some(creation) = creation {
-        if_create_refused = Some(refused(decisions, &status));
+        let is_beside = decisions.aim.divergence.is_some();
+        if_create_refused = (!is_beside).then(|| refused(decisions, &status));
         if observed.flavour.has_safeguards() {
             fold(&mut status, [names_are_over]);
         }
-        if decisions.aim.divergence.is_none() {
+        if !is_beside {
             let created = announce::created(observed, &status, creation, *now);
             fold(&mut status, created.edit);
             revision = created.revision;
@@ -209,6 +210,7 @@ fn refused(decisions: &Decisions<'_>, in_hand: &InHand<'_>) -> Box<Status> {
     if !decisions.observed.flavour.has_status_extras() {
         return in_hand.clone().into_box();
     }
+    // That another one has run until now is over once the set is there.
     let (total, target) = (total(&decisions.sets.counted), in_hand.ours.target.clone());
     let tally = Tally { total, revision: None, target, ..tally(decisions) };
     let mut status = counters::calculate(&tally, in_hand);

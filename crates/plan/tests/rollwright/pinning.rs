@@ -2,7 +2,9 @@
 
 use jiff::SignedDuration;
 use plan::keys::{HASH_LABEL, REVISION, condition};
-use plan::{Action, Event, Outcome, Pin, Pod, Strategy, TargetRecord, Trigger};
+use plan::{
+    Action, Event, Failure, Outcome, Pin, Pod, Strategy, TargetRecord, Trigger, Verdict, after_failure,
+};
 
 use crate::world::{Kstatus, World, fingerprint, ours, set, template};
 
@@ -320,4 +322,38 @@ fn a_pin_of_the_declared_set_changes_no_plan() {
     let mut with = without.clone();
     with.observed.workload.pin = Some(pin("b"));
     assert_eq!(without.reconcile(), with.reconcile());
+}
+
+/// The pinned revision runs all the same, and the status reports that at once.
+#[test]
+fn a_refused_replica_set_beside_a_pin_holds_nothing_up() {
+    let mut world = complete();
+    world.set_template(template("c"));
+    set_pin(&mut world, Some(pin("a")));
+    let plan = world.plan();
+    let create = plan.actions.iter().position(|it| matches!(it.action, Action::CreateReplicaSet(_))).unwrap();
+    for (failure, retries) in [
+        (Failure::Refused("exceeded quota".to_owned()), true),
+        (Failure::NameTaken(None), true),
+        (Failure::NamespaceTerminating("going".to_owned()), false),
+    ] {
+        let after = after_failure(&world.observed, &plan, create, &failure, world.now);
+        assert_eq!(matches!(after.verdict, Verdict::Retry(_)), retries, "{failure:?}: {:?}", after.verdict);
+        let is_told = |actions: &[plan::Planned]| {
+            let mut actions = actions.iter();
+            actions.any(
+                |it| matches!(&it.action, Action::WriteStatus(write) if write.status.ours.target.is_some()),
+            )
+        };
+        let is_told = is_told(&plan.actions[..create]) || is_told(&after.actions);
+        assert_eq!(is_told, retries, "{failure:?}: {:?}", after.actions);
+    }
+    // A foreign ReplicaSet has the name: the next one is tried, and the rest of the status stays.
+    let foreign = Failure::NameTaken(Some(Box::new(world.find("web-b").clone())));
+    let after = after_failure(&world.observed, &plan, create, &foreign, world.now);
+    let Some(Action::WriteStatus(write)) = after.actions.first().map(|it| &it.action) else {
+        panic!("{after:?}")
+    };
+    assert_eq!((write.status.collision_count, write.status.ours.target.is_some()), (Some(1), true));
+    assert_eq!(write.status.conditions.len(), world.observed.workload.status.conditions.len() + 1);
 }
