@@ -12,6 +12,7 @@ pub(crate) mod liveness;
 pub(crate) mod news;
 mod ownership;
 mod pause;
+mod premises;
 pub(crate) mod progress;
 pub(crate) mod records;
 mod recreate;
@@ -20,16 +21,19 @@ mod scaling;
 pub(crate) mod slots;
 mod status;
 mod surge;
+mod verdicts;
 pub(crate) mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
 use plan::Flavour;
 use world::Object;
 
 use crate::actor::Actor;
 use crate::history::History;
 use crate::link::{Decided, Decision, Request};
+use crate::record::Coverage;
 use crate::subject::Subject;
 use crate::truth::Truth;
 use crate::view::View;
@@ -65,6 +69,9 @@ pub(crate) struct Accepted<'a> {
     /// Whether the operator that sent it has died since.
     pub(crate) is_late: bool,
     pub(crate) flavour: Flavour,
+    /// The server's time, and whether it is that of operators, too.
+    pub(crate) now: Timestamp,
+    pub(crate) is_clock_right: bool,
 }
 
 impl Accepted<'_> {
@@ -81,6 +88,8 @@ impl Accepted<'_> {
 }
 
 type Check = fn(&Accepted<'_>) -> Verdict;
+/// A check of what seldom happens: nothing, if its premise does not hold.
+type Rule = fn(&Accepted<'_>) -> Option<Verdict>;
 
 /// Everything that looks at one write.
 const ON_WRITE: [(&str, Check); 21] = [
@@ -107,10 +116,25 @@ const ON_WRITE: [(&str, Check); 21] = [
     ("HI-1", records::each_rollout_once),
 ];
 
+/// Everything that looks at one write of a Deployment with a pin or verdicts, and its premise, which is counted.
+const ON_RULED_WRITE: [(&str, &str, Rule); 9] = [
+    ("FP-1", "FP-1: a revision becomes good", verdicts::good_is_true),
+    ("FP-2", "FP-2: a write of a reconcile that stores a failure", verdicts::stored_first),
+    ("FP-2", "FP-2: a revision fails by itself", verdicts::failure_is_true),
+    ("FP-5", "FP-5: a revision fails, and another one may be good", verdicts::cause_is_its_own),
+    ("FP-9", "FP-9: a request to retry or abort is heard", verdicts::asked_for),
+    ("FP-9", "FP-9: a ReplicaSet is deleted, and one is protected", history::protected),
+    ("FP-10", "FP-10: sizes change while a failure is held", progress::failed_set_yields),
+    ("FP-10", "FP-10: sizes change on the way back", progress::only_one_grows),
+    ("FP-11", "FP-11: a write while the pinned ReplicaSet is missing", pause::nothing_replaces),
+];
+
 /// What is remembered from write to write.
 #[derive(Debug, Default)]
 pub(crate) struct Checks {
     pub(crate) found: Vec<Violation>,
+    /// How often premises held.
+    pub(crate) premises: Coverage,
     pub(crate) requests: Requests,
     /// How often each check had something to look at.
     pub(crate) writes: u64,
@@ -124,6 +148,8 @@ pub(crate) struct Marks {
     /// Names of sets that were to be created and were there already.
     pub(crate) taken: BTreeSet<String>,
     deletions: i64,
+    /// The revisions of which the failure was withheld.
+    withheld: BTreeSet<(String, i64)>,
 }
 
 impl Checks {
@@ -138,6 +164,14 @@ impl Checks {
         self.writes += 1;
         for (name, check) in ON_WRITE {
             self.fail(name, check(write));
+        }
+        if write.view().is_ruled() {
+            for (name, premise, rule) in ON_RULED_WRITE {
+                let Some(verdict) = rule(write) else { continue };
+                self.premises.hit(premise);
+                self.fail(name, verdict);
+            }
+            premises::count(write, &mut marks.withheld, &mut self.premises);
         }
         marks.floor.decided(write, history);
         self.fail("NS-1", marks.count_creations(write));

@@ -1,7 +1,7 @@
 //! What has to happen in a full run, so that its silence means something.
 
 /// Everything of which at least one is wanted in a full run.
-pub const WANTED: [&str; 91] = [
+pub const WANTED: [&str; 96] = [
     "Available MinimumReplicasAvailable",
     "Available MinimumReplicasUnavailable",
     "Progressing NewReplicaSetCreated",
@@ -79,6 +79,11 @@ pub const WANTED: [&str; 91] = [
     "act foreign size",
     "act garbage",
     "act pin",
+    "act pin nothing",
+    "act delete pinned",
+    "act lack",
+    "Stalled PinTargetMissing",
+    "act restart",
     "act unpin",
     "Progressing RolledBack",
     "another revision at rest",
@@ -114,6 +119,27 @@ pub const RECORDED: [&str; 10] = [
 
 /// Each of [`RECORDED`] has to happen at least once in this many rollouts: 1,000 times in a full run.
 pub const RECORDED_ONCE_IN: u64 = 200;
+
+/// How often that happens in 200,000 rollouts at least which the rules of pins and failure policies are about (FP-1 to
+/// FP-12). A run of another length has to reach its part of it.
+pub const PREMISES: [(&str, u64); 13] = [
+    ("a revert begins", 10_000),
+    ("a revert while R changes", 2000),
+    ("a failure is withheld, since the fallback does no better", 1000),
+    ("a ReplicaSet with a verdict is declared again", 2000),
+    ("FP-1: a revision becomes good", 10_000),
+    ("FP-2: a write of a reconcile that stores a failure", 10_000),
+    ("FP-2: a revision fails by itself", 10_000),
+    ("FP-5: a revision fails, and another one may be good", 10_000),
+    ("FP-9: a request to retry or abort is heard", 1000),
+    ("FP-9: a ReplicaSet is deleted, and one is protected", 1000),
+    ("FP-10: sizes change while a failure is held", 100),
+    ("FP-10: sizes change on the way back", 10_000),
+    ("FP-11: a write while the pinned ReplicaSet is missing", 1000),
+];
+
+/// As many rollouts as [`PREMISES`] counts.
+pub const PREMISES_OF: u64 = 200_000;
 
 /// The name under which a condition is counted.
 pub(crate) fn condition(kind: &str, reason: &str) -> &'static str {

@@ -133,7 +133,7 @@ impl<'a> Engine<'a> {
             sets: ReplicaSetController::new(),
             kubelets,
             collector: GarbageCollector::new(),
-            nature: Nature { salt, pods: scenario.pods, is_healed: false },
+            nature: Nature { salt, pods: scenario.pods, is_healed: false, ..Nature::default() },
             victims: Dice::new(salt, 2),
             delays: Dice::new(salt, 3),
             switches,
@@ -285,10 +285,12 @@ impl<'a> Engine<'a> {
                     let now = self.epoch.checked_add(since(self.now)).unwrap_or(self.epoch);
                     if let Some(subject) = self.subjects.get_mut(which) {
                         subject.truth.note_set(&entry.set, is_deleted, change.version, actor, now);
+                        subject.truth.judge(now);
                     }
                 }
             }
             _ => {
+                let now = self.wall();
                 let writer = self.status_writer(which, change, actor);
                 let is_report =
                     change.before.as_ref().is_some_and(|before| before.status != change.object.status);
@@ -296,6 +298,7 @@ impl<'a> Engine<'a> {
                 if let Some(entry) = self.history.note_workload(self.flavour, change, by_rival, writer) {
                     if let Some(subject) = self.subjects.get_mut(which) {
                         subject.truth.note_workload(&entry.workload, is_deleted, change.version);
+                        subject.truth.judge(now);
                     }
                     for condition in &entry.workload.status.conditions {
                         self.coverage.hit(crate::coverage::condition(&condition.kind, &condition.reason));

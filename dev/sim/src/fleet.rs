@@ -81,6 +81,7 @@ impl Scenario {
             }
         }
         taken_back(&mut Dice::new(seed, 13), &mut scenario);
+        crate::themes::policed(seed, &mut scenario);
         scenario
     }
 }

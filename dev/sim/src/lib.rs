@@ -21,6 +21,7 @@ mod record;
 mod requests;
 mod rival;
 pub mod scenario;
+mod shown;
 pub mod shrink;
 mod subject;
 pub mod themes;
@@ -191,6 +192,8 @@ fn report(mut engine: Engine<'_>) -> Report {
     if engine.subjects.iter().any(|subject| subject.marks.floor.deepest > 0) {
         engine.coverage.hit("below the floor by others");
     }
+    let mut coverage = std::mem::take(&mut engine.coverage);
+    coverage.merge(&engine.checks.premises);
     let sets = engine.subjects.iter().flat_map(|subject| subject.truth.owned());
     let sets = sets.map(|truth| {
         let revision = truth.set.annotations.get(plan::keys::REVISION).and_then(|text| text.parse().ok());
@@ -208,6 +211,6 @@ fn report(mut engine: Engine<'_>) -> Report {
         requests: engine.checks.requests.kept.take().unwrap_or_default(),
         hash: engine.trace.hash(),
         lines: engine.trace.lines().map(str::to_owned).collect(),
-        coverage: engine.coverage,
+        coverage,
     }
 }

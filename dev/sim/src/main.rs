@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use clap::Parser;
-use sim::coverage::{OFTEN, RECORDED, RECORDED_ONCE_IN, WANTED};
+use sim::coverage::{OFTEN, PREMISES, PREMISES_OF, RECORDED, RECORDED_ONCE_IN, WANTED};
 use sim::{Coverage, Report, Settings};
 
 #[global_allocator]
@@ -201,6 +201,8 @@ fn print(sum: &Sum, arguments: &Arguments, seconds: f64) -> std::io::Result<bool
     let missing: Vec<_> = WANTED.iter().filter(|name| sum.coverage.count(name) == 0).collect();
     let rare = RECORDED.iter().filter(|name| sum.coverage.count(name) * RECORDED_ONCE_IN < sum.rollouts);
     let rare: Vec<_> = rare.collect();
+    let is_few = |(name, least): &&(&str, u64)| sum.coverage.count(name) * PREMISES_OF < least * sum.rollouts;
+    let few: Vec<_> = PREMISES.iter().filter(is_few).collect();
     for (seed, report) in &sum.failures {
         if let Some(violation) = &report.violation {
             writeln!(out, "seed {seed}: {}: {}", violation.check, violation.text)?;
@@ -225,6 +227,9 @@ fn print(sum: &Sum, arguments: &Arguments, seconds: f64) -> std::io::Result<bool
     if arguments.is_whole() && !rare.is_empty() {
         writeln!(out, "less than once in {RECORDED_ONCE_IN} rollouts: {rare:?}")?;
     }
-    let happened = missing.is_empty() && seldom.is_empty() && rare.is_empty();
+    if arguments.is_whole() && !few.is_empty() {
+        writeln!(out, "less often than so many times in {PREMISES_OF} rollouts: {few:?}")?;
+    }
+    let happened = missing.is_empty() && seldom.is_empty() && rare.is_empty() && few.is_empty();
     Ok(sum.failures.is_empty() && (!arguments.is_whole() || happened))
 }

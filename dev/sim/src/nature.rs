@@ -1,6 +1,7 @@
 //! What becomes of pods, and what admission does: everything about the cluster that a scenario
 //! chooses and that nobody decides.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -16,40 +17,78 @@ use crate::scenario::Pods;
 
 /// From this image on, no pod ever becomes ready.
 pub(crate) const BAD_IMAGE: u8 = 8;
+/// From this image on, every other pod does.
+pub(crate) const HALF_BAD_IMAGE: u8 = 16;
+/// From this image on, pods become ready, and do not stay so for long.
+pub(crate) const CRASHING_IMAGE: u8 = 24;
 
 /// The name of an image.
 pub(crate) fn image(number: u8) -> String {
-    if number >= BAD_IMAGE { format!("app:bad{number}") } else { format!("app:{number}") }
+    match number {
+        0..BAD_IMAGE => format!("app:{number}"),
+        BAD_IMAGE..HALF_BAD_IMAGE => format!("app:bad{number}"),
+        HALF_BAD_IMAGE..CRASHING_IMAGE => format!("app:half{number}"),
+        _ => format!("app:crashing{number}"),
+    }
 }
 
 /// Draws the course of each pod from its uid.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Nature {
     pub(crate) salt: u64,
     pub(crate) pods: Pods,
     /// Nothing goes wrong by itself any more.
     pub(crate) is_healed: bool,
+    /// The Deployments of which no pod is ready, since all of them lack something; and whether there ever was one.
+    pub(crate) lacking: BTreeSet<String>,
+    pub(crate) has_lacked: bool,
 }
 
 impl Policy for Nature {
     fn course(&mut self, pod: &Object, before: Option<&Course>) -> Course {
-        if let Some(before) = before {
-            let unready_after = before.unready_after.filter(|_| !self.is_healed);
-            return Course { unready_after, ..*before };
+        if let Some(before) = before.filter(|_| !self.has_lacked) {
+            return if self.is_healed { Self::healed(pod, *before) } else { *before };
         }
+        let course = self.drawn(pod);
+        let is_lacking = self.has_lacked && pod.label("app").is_some_and(|app| self.lacking.contains(app));
+        Course { ready_after: course.ready_after.filter(|_| !is_lacking), ..course }
+    }
+}
+
+impl Nature {
+    /// What becomes of a pod once nothing goes wrong by itself any more.
+    fn healed(pod: &Object, course: Course) -> Course {
+        let is_half_bad = image_of(pod).contains(":half");
+        Course { unready_after: None, fate: if is_half_bad { Fate::Runs } else { course.fate }, ..course }
+    }
+
+    /// What becomes of a pod that lacks nothing: always the same, until all is healed.
+    fn drawn(&self, pod: &Object) -> Course {
         let mut dice = Dice::new(self.salt, mix(digest(pod.uid())));
-        let containers = pod.spec.pointer("/containers/0/image").and_then(Value::as_str);
-        let is_bad = containers.is_some_and(|image| image.contains("bad"));
+        let image = image_of(pod);
         let is_flaky = !self.is_healed && dice.percent(self.pods.flaky_percent);
-        Course {
+        let course = Course {
             node: Some(usize::try_from(dice.below(8)).unwrap_or(0)),
             bound_after: Duration::from_millis(dice.below(20)),
-            fate: if is_bad { Fate::ImagePull } else { Fate::Runs },
+            fate: if image.contains(":bad") { Fate::ImagePull } else { Fate::Runs },
             ready_after: Some(Duration::from_millis(dice.below(self.pods.ready_max + 1))),
             unready_after: is_flaky.then(|| Duration::from_millis(dice.below(20_000))),
             gone_after: Duration::from_millis(dice.below(self.pods.gone_max + 1)),
+        };
+        if self.is_healed {
+            return course;
         }
+        if image.contains(":half") && dice.percent(50) {
+            return Course { fate: Fate::ImagePull, ..course };
+        }
+        let is_crashing = image.contains(":crashing");
+        let unready_after = is_crashing.then(|| Duration::from_millis(dice.below(15_000)));
+        Course { unready_after: unready_after.or(course.unready_after), ..course }
     }
+}
+
+fn image_of(pod: &Object) -> &str {
+    pod.spec.pointer("/containers/0/image").and_then(Value::as_str).unwrap_or_default()
 }
 
 /// What admission does, switched on and off as the scenario says.

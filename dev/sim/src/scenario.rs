@@ -80,7 +80,7 @@ pub enum Share {
 }
 
 /// How slow pods are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pods {
     /// Longest time until ready.
     pub ready_max: Millis,
@@ -104,7 +104,7 @@ pub struct Step {
 /// What somebody else does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Act {
-    /// Another template; 8 and up never become ready.
+    /// Another template. From 8 on no pod becomes ready, from 16 on every other one, and from 24 on none for long.
     Template(u8),
     /// Another size.
     Scale(i64),
@@ -145,6 +145,10 @@ pub enum Act {
     Restart(u8),
     /// `spec.pin` names a set: which, and whether for the current template only.
     Pin(u8, bool),
+    /// `spec.pin` names no set.
+    PinNothing,
+    /// Somebody deletes the set that `spec.pin` names.
+    DeletePinned,
     /// `spec.pin` goes.
     Unpin,
     /// `spec.failurePolicy`: what follows a failure, and for how long a revision bakes.
@@ -153,6 +157,8 @@ pub enum Act {
     Retry(u8),
     /// The declared revision is to be given up.
     Abort(u8),
+    /// Whether all pods lack something, and so none is ready.
+    Lack(bool),
 }
 
 /// Something that goes wrong.

@@ -1,8 +1,12 @@
 //! Scenarios with a theme: situations that bugs of the past needed, and that pure chance makes
 //! too seldom. Numbers and times are still drawn from the seed.
 
+mod revisions;
+
 use crate::chance::Dice;
-use crate::scenario::{Act, Failing, Fault, Rollout, Scenario, Share, Step, Trouble, WriteFault};
+use crate::scenario::{Act, Fault, Rollout, Scenario, Share, Step, Trouble, WriteFault};
+
+pub(crate) use revisions::{other_revisions, policed};
 
 /// When the first rollout is through, in most scenarios.
 const SETTLED: u64 = 40_000;
@@ -34,8 +38,8 @@ impl Scenario {
             paused_busy,
             garbled_maximum,
             cut_late,
-            pinned,
-            reverted,
+            revisions::pinned,
+            revisions::reverted,
         ];
         let index = usize::try_from(dice.below(themes.len() as u64)).unwrap_or(0);
         if let Some(theme) = themes.get(index) {
@@ -275,95 +279,4 @@ fn cut_late(dice: &mut Dice, scenario: &mut Scenario) {
     scenario.act(second, Act::Template(2));
     let begin = if dice.percent(50) { from } else { second + dice.below(5000) };
     scenario.faults.push(Fault::During(begin, dice.between(5000, 40_000), Trouble::SlowSet(which)));
-}
-
-/// Every fourth seed is about revisions that run in the place of the declared one.
-pub(crate) fn other_revisions(seed: u64, scenario: &mut Scenario) {
-    let mut dice = Dice::new(seed, 17);
-    match seed % 8 {
-        5 => pinned(&mut dice, scenario),
-        6 => reverted(&mut dice, scenario),
-        _ => return,
-    }
-    scenario.steps.sort_by_key(|step| step.at);
-}
-
-/// An earlier revision is pinned, in the middle of a rollout or after it, whatever goes wrong (FP-11).
-fn pinned(dice: &mut Dice, scenario: &mut Scenario) {
-    scenario.steps.clear();
-    if dice.percent(50) {
-        scenario.faults.clear();
-    }
-    scenario.is_apps = false;
-    scenario.act(SETTLED, Act::Template(1));
-    let mut at = SETTLED + if dice.percent(50) { dice.between(1, 8000) } else { SETTLED };
-    scenario.act(at, Act::Pin(small_index(dice), dice.percent(20)));
-    for image in 2..2 + u8::try_from(dice.below(4)).unwrap_or(0) {
-        at += dice.between(1, SETTLED);
-        let acts = [
-            Act::Template(image),
-            Act::Scale(small(dice, 0, 8)),
-            Act::Pause(true),
-            Act::RollBack(0),
-            Act::Unpin,
-            Act::Pin(small_index(dice), false),
-        ];
-        let index = usize::try_from(dice.below(acts.len() as u64)).unwrap_or(0);
-        scenario.steps.extend(acts.get(index).cloned().map(|act| Step { at, act }));
-    }
-    scenario.act(at + SETTLED, Act::Pause(false));
-    if dice.percent(40) {
-        scenario.act(at + SETTLED + 1, Act::Unpin);
-    }
-}
-
-fn small_index(dice: &mut Dice) -> u8 {
-    u8::try_from(dice.below(4)).unwrap_or(0)
-}
-
-/// A revision fails under a policy, whatever goes wrong beside that (FP-1 to FP-10).
-fn reverted(dice: &mut Dice, scenario: &mut Scenario) {
-    scenario.steps.clear();
-    if dice.percent(50) {
-        scenario.faults.clear();
-    }
-    scenario.is_apps = false;
-    scenario.start.deadline_seconds = 10;
-    scenario.start.history_limit = dice.one_of(&[1, 2, 10], 10);
-    scenario.start.replicas = small(dice, 1, 8);
-    scenario.pods.ready_max = dice.one_of(&[200, 1000, 5000], 1000);
-    let action =
-        dice.one_of(&[Failing::Revert, Failing::Revert, Failing::Revert, Failing::Pause], Failing::Revert);
-    let bake = dice.one_of(&[0, 0, 5, 30], 0);
-    // With the failing template, or long before it.
-    let policy = if dice.percent(30) { 2 * SETTLED } else { 1000 };
-    scenario.act(policy, Act::Policy(action, bake));
-    scenario.act(SETTLED, Act::Template(1));
-    scenario.act(2 * SETTLED, Act::Template(8));
-    let mut at = 2 * SETTLED + dice.between(1, 30_000);
-    for number in 0..u8::try_from(dice.below(5)).unwrap_or(0) {
-        at += dice.between(1, 30_000);
-        let acts = [
-            Act::Template(9 + number),
-            Act::Template(2 + number),
-            Act::Template(1),
-            Act::Scale(small(dice, 0, 8)),
-            Act::Scale(small(dice, 1, 8)),
-            Act::Pause(true),
-            Act::RollBack(0),
-            Act::Retry(number),
-            Act::Abort(number),
-            Act::Pin(small_index(dice), false),
-            Act::Unpin,
-            Act::DeletePod(small_index(dice)),
-        ];
-        let index = usize::try_from(dice.below(acts.len() as u64)).unwrap_or(0);
-        scenario.steps.extend(acts.get(index).cloned().map(|act| Step { at, act }));
-    }
-    scenario.act(at + SETTLED, Act::Pause(false));
-    // It may be the failed revision that is pinned.
-    scenario.act(at + SETTLED + 1, Act::Unpin);
-    if dice.percent(30) {
-        scenario.act(at + 2 * SETTLED, Act::Template(7));
-    }
 }

@@ -164,6 +164,7 @@ impl Engine<'_> {
     pub(crate) fn heal(&mut self) {
         self.trace.say(|| "heal".to_owned());
         self.nature.is_healed = true;
+        self.nature.lacking.clear();
         self.outages.clear();
         self.overload = None;
         self.holds.answers = 0;
@@ -203,8 +204,8 @@ impl Engine<'_> {
         let bad: Vec<String> = (BAD_IMAGE..BAD_IMAGE + 8).map(crate::nature::image).collect();
         let mut spec = json!({ "paused": false });
         // What was reverted stays so.
-        let because = workload.status.get("target").and_then(|target| target.get("because"));
-        let is_reverted = because.and_then(serde_json::Value::as_str) == Some("Reverted");
+        let truth = self.subjects.get(which).map(|subject| &subject.truth);
+        let is_reverted = truth.is_some_and(crate::truth::Truth::stays_reverted);
         if !is_reverted && bad.iter().any(|bad| Some(bad.as_str()) == image) {
             spec = json!({ "paused": false, "template": { "spec": { "containers": [{ "name": "app", "image": "app:9" }] } } });
         }

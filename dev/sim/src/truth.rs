@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use plan::keys::HASH_LABEL;
+use plan::keys::{HASH_LABEL, RETRY};
 use plan::{ReplicaSet, Workload};
 use world::{Change, ChangeKind, Object};
 
 use crate::actor::Actor;
+use crate::shown::Shown;
+use crate::verdict::{Running, memory, pin, running};
 
 /// A ReplicaSet as it is.
 #[derive(Clone, Debug)]
@@ -64,6 +66,8 @@ pub(crate) struct Truth {
     expectant: usize,
     /// The last versions of the Deployment and of any of its sets.
     pub(crate) changed: (u64, u64),
+    /// What the declared revision has shown, under a failure policy.
+    pub(crate) shown: Option<Shown>,
 }
 
 impl Truth {
@@ -80,8 +84,19 @@ impl Truth {
 
     /// The set that is pinned, if one is; `None` inside if it is gone.
     pub(crate) fn pinned(&self) -> Option<Option<&SetTruth>> {
-        let pin = self.workload.as_ref()?.pin_in_force()?;
+        let pin = pin(self.workload.as_ref()?)?;
         Some(self.owned().find(|truth| truth.set.labels.get(HASH_LABEL) == Some(&pin.hash)))
+    }
+
+    /// Whether another revision runs because the declared one failed, and nobody has asked to retry that.
+    pub(crate) fn stays_reverted(&self) -> bool {
+        let (Some(workload), Some(new)) = (&self.workload, self.new_set()) else { return false };
+        let running = running(workload, self.owned().map(|truth| &*truth.set), &new.set);
+        let heard = memory(&new.set).and_then(|memory| memory.get("retry")?.as_str().map(str::to_owned));
+        let is_retried = workload.annotations.get(RETRY).is_some_and(|text| Some(text) != heard.as_ref());
+        matches!(running, Running::Set(set) if set.uid != new.set.uid)
+            && pin(workload).is_none()
+            && !is_retried
     }
 
     /// Available pods of the Deployment.
@@ -153,6 +168,18 @@ impl Truth {
         if let Some(available) = owned.filter(|_| is_deleted || !is_owned) {
             note_leaver(&mut self.losses, &set.uid, available, version);
         }
+    }
+
+    /// The Deployment or one of its sets was written: what has the declared revision shown?
+    pub(crate) fn judge(&mut self, now: Timestamp) {
+        let known = self.shown.take();
+        let Some(workload) = self.workload.clone().filter(|workload| workload.failure_policy.is_some())
+        else {
+            return;
+        };
+        let sets: Vec<&ReplicaSet> = self.owned().map(|truth| &*truth.set).collect();
+        let declared = self.new_set().map(|truth| &*truth.set);
+        self.shown = declared.and_then(|declared| Shown::next(known, &workload, (&sets, declared), now));
     }
 
     /// A pod was written.

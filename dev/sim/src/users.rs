@@ -138,6 +138,9 @@ impl Engine<'_> {
             }
             Act::Retry(number) => self.ask_about_revision(which, RETRY, number),
             Act::Abort(number) => self.ask_about_revision(which, ABORT, number),
+            Act::PinNothing => self.edit_spec(which, &json!({ "pin": { "hash": "missing" } })),
+            Act::DeletePinned => self.delete_pinned(which),
+            Act::Lack(is_lacking) => self.lack(which, is_lacking),
             Act::Unpin => self.edit_spec(which, &json!({ "pin": null })),
             Act::OrphanAndReturn => self.orphan(which),
             other => self.meddle(which, &other),
@@ -150,6 +153,10 @@ impl Engine<'_> {
         if let Some(workload) = subject.and_then(|subject| subject.truth.workload.clone()) {
             let verdict = crate::checks::progress::is_told(&workload, self.wall());
             self.checks.fail("PD-1", verdict);
+            let truth = self.subjects.get(which).map(|subject| &subject.truth);
+            let verdict =
+                truth.map_or(Ok(()), |truth| crate::checks::progress::fails_in_time(truth, self.wall()));
+            self.checks.fail("FP-3", verdict);
         }
     }
 
@@ -189,6 +196,29 @@ impl Engine<'_> {
         );
     }
 
+    fn delete_pinned(&mut self, which: Which) {
+        self.is_meddled_with(which);
+        let pinned = self.subjects.get(which).and_then(|it| it.truth.pinned().flatten());
+        let name = pinned.map(|pinned| pinned.set.name.clone());
+        if let (Some(name), namespace) = (name, self.workload_key(which).namespace) {
+            let key = Key::new(Resource::ReplicaSets, &namespace, &name);
+            _ = self.store.delete(&key, &Deletion::default());
+            self.settle(Actor::Foreign);
+        }
+    }
+
+    /// What all pods of a Deployment need is gone, or there again.
+    fn lack(&mut self, which: Which, is_lacking: bool) {
+        let Some(name) = self.subjects.get(which).map(|subject| subject.name.clone()) else { return };
+        if is_lacking {
+            self.nature.has_lacked = true;
+            self.nature.lacking.insert(name);
+        } else {
+            self.nature.lacking.remove(&name);
+        }
+        self.look_at_pods();
+    }
+
     fn orphan(&mut self, which: Which) {
         let key = self.workload_key(which);
         self.is_meddled_with(which);
@@ -218,7 +248,10 @@ impl Engine<'_> {
 
     /// Somebody edits what belongs to us.
     fn meddle(&mut self, of: Which, act: &Act) {
-        self.is_meddled_with(of);
+        // A pod that goes or restarts changes no size.
+        if !matches!(act, Act::DeletePod(_) | Act::Restart(_)) {
+            self.is_meddled_with(of);
+        }
         let set = |which: &u8| self.pick(of, Resource::ReplicaSets, *which);
         match act {
             Act::ScaleSet(which, size) => {
@@ -356,6 +389,9 @@ fn name(act: &Act) -> &'static str {
         Act::TakeName(..) => "act take name",
         Act::Restart(_) => "act restart",
         Act::Pin(..) => "act pin",
+        Act::PinNothing => "act pin nothing",
+        Act::DeletePinned => "act delete pinned",
+        Act::Lack(_) => "act lack",
         Act::Unpin => "act unpin",
         Act::Policy(..) => "act policy",
         Act::Retry(_) => "act retry",

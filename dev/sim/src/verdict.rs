@@ -1,8 +1,8 @@
 //! Which set is to run, read from the Deployment and the memory of its ReplicaSets: computed here once more, so that
 //! a mistake of the planner does not excuse itself (FP-1, FP-6, FP-11).
 
-use plan::keys::{HASH_LABEL, REVISION, ROLLOUT};
-use plan::{FailureAction, ReplicaSet, Workload};
+use plan::keys::{ABORT, HASH_LABEL, REVISION, ROLLOUT};
+use plan::{FailureAction, Pin, ReplicaSet, Workload};
 use serde_json::Value;
 
 /// What is to run.
@@ -16,18 +16,77 @@ pub(crate) enum Running<'a> {
     Held,
 }
 
-fn revision(set: &ReplicaSet) -> Option<i64> {
-    set.annotations.get(REVISION)?.parse().ok()
+/// The pin, if it is in force: `whileTemplate` is the fingerprint of the template, or absent (FP-11).
+pub(crate) fn pin(workload: &Workload) -> Option<&Pin> {
+    let template = workload.template.fingerprint.as_str();
+    workload.pin.as_ref().filter(|pin| pin.while_template.as_deref().is_none_or(|wanted| wanted == template))
+}
+
+/// Its revision, if that is a number, and not the largest, which nobody gets (S5.2).
+pub(crate) fn revision(set: &ReplicaSet) -> Option<i64> {
+    set.annotations.get(REVISION)?.parse().ok().filter(|number| *number < i64::MAX)
 }
 
 /// The memory of a set that is about its revision.
-fn memory(set: &ReplicaSet) -> Option<Value> {
+pub(crate) fn memory(set: &ReplicaSet) -> Option<Value> {
     let memory: Value = serde_json::from_str(set.annotations.get(ROLLOUT)?).ok()?;
     (memory.get("revision")?.as_i64() == revision(set)).then_some(memory)
 }
 
-fn says(set: &ReplicaSet, verdict: &str) -> bool {
+/// Whether the verdict on a set is this one.
+pub(crate) fn says(set: &ReplicaSet, verdict: &str) -> bool {
     memory(set).is_some_and(|memory| memory.get("verdict").and_then(Value::as_str) == Some(verdict))
+}
+
+/// Whether verdicts count at all: without a policy, only where somebody asks to abort.
+pub(crate) fn is_judged(workload: &Workload) -> bool {
+    workload.failure_policy.is_some() || workload.annotations.contains_key(ABORT)
+}
+
+/// Whether all others of these sets have a lower revision than this one: otherwise it is about to get another one.
+pub(crate) fn is_highest<'a>(sets: impl Iterator<Item = &'a ReplicaSet>, declared: &ReplicaSet) -> bool {
+    let mut others = sets.filter(|set| set.uid != declared.uid);
+    others.all(|set| revision(set) < revision(declared))
+}
+
+/// What a revert would run of these sets: the newest good one, the declared one aside.
+pub(crate) fn fallback<'a>(
+    workload: &Workload,
+    sets: impl Iterator<Item = &'a ReplicaSet>,
+    declared: Option<&ReplicaSet>,
+) -> Option<&'a ReplicaSet> {
+    let declared = declared.map(|set| set.uid.as_str());
+    let is_good =
+        |set: &&ReplicaSet| !set.deleting && says(set, "Good") && Some(set.uid.as_str()) != declared;
+    sets.filter(is_good).max_by_key(|set| revision(set)).filter(|_| is_judged(workload))
+}
+
+/// The old set that is good because no set has a verdict: the only one with pods, or the largest of those whose pods
+/// are all available (FP-1).
+pub(crate) fn inferred<'a>(
+    sets: impl Iterator<Item = &'a ReplicaSet>,
+    declared: &ReplicaSet,
+) -> Option<&'a ReplicaSet> {
+    let sets: Vec<_> = sets.collect();
+    let is_tried_again = !is_highest(sets.iter().copied(), declared);
+    let is_void = |set: &ReplicaSet| is_tried_again && set.uid == declared.uid && says(set, "Failed");
+    if sets.iter().any(|set| !is_void(set) && memory(set).is_some_and(|it| it.get("verdict").is_some())) {
+        return None;
+    }
+    let is_whole = |set: &&ReplicaSet| set.size > 0 && set.status.available >= set.size;
+    let olds = sets.into_iter().filter(|set| set.uid != declared.uid);
+    olds.filter(is_whole).max_by_key(|set| set.size)
+}
+
+/// Whether the pods of the fallback do no better than those of the declared set (FP-5).
+pub(crate) fn is_shared(fallback: &ReplicaSet, declared: &ReplicaSet) -> bool {
+    let share = |one: &ReplicaSet, of: &ReplicaSet| one.status.available * of.size;
+    fallback.size > 0 && share(fallback, declared) <= share(declared, fallback)
+}
+
+/// Whether somebody asked to abort the revision of this memory.
+pub(crate) fn is_aborted(memory: &Value) -> bool {
+    memory.get("aborted") == Some(&Value::Bool(true))
 }
 
 /// What is to run of these sets, of which `declared` is the one of the template.
@@ -37,24 +96,22 @@ pub(crate) fn running<'a>(
     declared: &'a ReplicaSet,
 ) -> Running<'a> {
     let sets: Vec<_> = sets.collect();
-    if let Some(pin) = workload.pin_in_force() {
+    if let Some(pin) = pin(workload) {
         let pinned = sets.into_iter().find(|set| set.labels.get(HASH_LABEL) == Some(&pin.hash));
         return pinned.map_or(Running::Missing, Running::Set);
     }
     // One that is declared anew is about to get another revision, and to be tried.
-    let is_highest = sets.iter().all(|set| set.uid == declared.uid || revision(set) < revision(declared));
+    let is_highest = is_highest(sets.iter().copied(), declared);
     let Some(memory) = memory(declared).filter(|_| is_highest && says(declared, "Failed")) else {
         return Running::Set(declared);
     };
     let action = workload.failure_policy.as_ref().map(|policy| policy.action);
-    let is_aborted = memory.get("aborted") == Some(&Value::Bool(true));
-    // Without a policy, a verdict counts only where somebody asks to abort.
-    let is_judged = action.is_some() || workload.annotations.contains_key(plan::keys::ABORT);
-    if !is_judged || !(is_aborted || matches!(action, Some(FailureAction::Pause | FailureAction::Revert))) {
+    let is_aborted = is_aborted(&memory);
+    let acts = is_aborted || matches!(action, Some(FailureAction::Pause | FailureAction::Revert));
+    if !is_judged(workload) || !acts {
         return Running::Set(declared);
     }
-    let good = sets.into_iter().filter(|set| set.uid != declared.uid && !set.deleting && says(set, "Good"));
-    match good.max_by_key(|set| revision(set)) {
+    match fallback(workload, sets.into_iter(), Some(declared)) {
         Some(good) if is_aborted || action == Some(FailureAction::Revert) => Running::Set(good),
         _ => Running::Held,
     }

@@ -8,7 +8,7 @@ use plan::template::Digest;
 use plan::{Action, OwnerChange, ReplicaSet, Strategy, Workload, replica_count};
 
 use crate::truth::owns;
-use crate::verdict::{Running, running};
+use crate::verdict::{self, Running, pin, running};
 
 /// A ReplicaSet as a reconcile sees it.
 #[derive(Clone, Debug)]
@@ -83,8 +83,7 @@ impl View {
     /// The set that is to run.
     pub(crate) fn running_set(&self) -> Option<&SetView> {
         let Some(new) = self.new_set() else {
-            let pin = self.workload.pin_in_force()?;
-            return self.owned().find(|view| view.set.labels.get(HASH_LABEL) == Some(&pin.hash));
+            return self.pinned_set();
         };
         match running(&self.workload, self.owned().map(|view| &*view.set), &new.set) {
             Running::Set(set) => self.find(&set.uid),
@@ -92,10 +91,32 @@ impl View {
         }
     }
 
+    /// The set that a pin in force names.
+    fn pinned_set(&self) -> Option<&SetView> {
+        let pin = pin(&self.workload)?;
+        self.owned().find(|view| view.set.labels.get(HASH_LABEL) == Some(&pin.hash))
+    }
+
+    /// Whether a pin in force names no set (FP-11).
+    pub(crate) fn lacks_pinned(&self) -> bool {
+        pin(&self.workload).is_some() && self.pinned_set().is_none()
+    }
+
+    /// What a revert would run, by the verdicts that are stored.
+    pub(crate) fn fallback(&self) -> Option<&ReplicaSet> {
+        let new = self.new_set().map(|new| &*new.set);
+        verdict::fallback(&self.workload, self.owned().map(|view| &*view.set), new)
+    }
+
+    /// Whether another revision may run than the declared one: there is a pin, a policy, or a request to abort.
+    pub(crate) fn is_ruled(&self) -> bool {
+        self.workload.pin.is_some() || verdict::is_judged(&self.workload)
+    }
+
     /// Whether an earlier revision runs because the declared one failed.
     pub(crate) fn is_reverted(&self) -> bool {
         let (new, running) = (self.new_set(), self.running_set());
-        self.workload.pin_in_force().is_none() && new.map(|it| &it.set.uid) != running.map(|it| &it.set.uid)
+        pin(&self.workload).is_none() && new.map(|it| &it.set.uid) != running.map(|it| &it.set.uid)
     }
 
     /// Whether the declared revision failed, and somebody has to act.
@@ -122,14 +143,25 @@ impl View {
         cap(&self.workload)
     }
 
-    /// Whether the reconcile scales instead of rolling out.
+    /// Available pods of which the Deployment has its minimum: what may be missing counts in rolling updates only
+    /// (S9.8).
+    pub(crate) fn minimum(&self) -> i64 {
+        if self.is_rolling() { self.floor() } else { self.workload.replicas }
+    }
+
+    /// Whether the reconcile scales instead of rolling out: not while it reverts, unless it is paused (FP-10).
     pub(crate) fn is_scaling(&self) -> bool {
+        self.workload.paused || (self.is_stale() && !self.is_reverted())
+    }
+
+    /// Whether a set with pods was last scaled for another size of the Deployment.
+    pub(crate) fn is_stale(&self) -> bool {
         let replicas = self.workload.replicas;
         let stale = |view: &SetView| {
             let desired = view.set.annotations.get(DESIRED_REPLICAS).and_then(|text| replica_count(text));
             view.set.is_active() && desired.is_some_and(|desired| desired != replicas)
         };
-        self.workload.paused || self.owned().any(stale)
+        self.owned().any(stale)
     }
 
     /// Whether the annotations that shares are computed from are numbers.

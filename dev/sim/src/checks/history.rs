@@ -43,6 +43,7 @@ pub(super) fn lowest_first(write: &Accepted<'_>) -> Verdict {
     };
     let Some(gone) = view.find(uid).and_then(|set| number(&set.set)) else { return Ok(()) };
     let new = view.new_set().map(|new| new.set.uid.as_str());
+    let fallback = view.fallback().map(|set| &set.uid);
     let mut lower = view.owned().filter(|other| {
         let (set, status) = (&other.set, &other.set.status);
         let is_counted = status.observed_generation >= set.generation && status.replicas == 0;
@@ -50,9 +51,7 @@ pub(super) fn lowest_first(write: &Accepted<'_>) -> Verdict {
         let is_wanted = view.workload.rollback_to.is_some_and(|wanted| Some(wanted) == number(set));
         let pin = view.workload.pin.as_ref();
         let hash = set.labels.get(HASH_LABEL);
-        let fallback = view.workload.status.ours.fallback.as_ref();
-        let is_pinned = pin.is_some_and(|pin| hash == Some(&pin.hash))
-            || fallback.is_some_and(|fallback| hash == Some(&fallback.hash));
+        let is_pinned = pin.is_some_and(|pin| hash == Some(&pin.hash)) || fallback == Some(&set.uid);
         is_idle
             && !is_wanted
             && !is_pinned
@@ -76,20 +75,29 @@ pub(super) fn only_idle_sets(write: &Accepted<'_>) -> Verdict {
     if set.status_number("observedGeneration").unwrap_or(0) < set.generation() {
         return Err(format!("{name} was deleted before its controller had counted"));
     }
-    let workload = &write.view().workload;
-    let is_now =
-        workload.status.observed_generation == workload.generation && workload.failure_policy.is_some();
-    let fallback = workload.status.ours.fallback.as_ref().filter(|_| is_now);
-    if fallback.is_some_and(|fallback| set.label(HASH_LABEL) == Some(fallback.hash.as_str())) {
-        return Err(format!("FP-9: {name} was deleted, and it is the fallback"));
-    }
-    let pin = workload.pin.as_ref();
-    if pin.is_some_and(|pin| set.label(HASH_LABEL) == Some(pin.hash.as_str())) {
-        return Err(format!("FP-9: {name} was deleted, and it is pinned"));
-    }
     let is_new = write.view().new_set().is_some_and(|new| new.set.uid == *uid);
     if is_new {
         return Err(format!("{name} was deleted, and it is the new set"));
     }
     Ok(())
+}
+
+/// FP-9: neither what a pin names is deleted, in force or not, nor what a revert would run, by the verdicts that the
+/// sets have.
+pub(super) fn protected(write: &Accepted<'_>) -> Option<Verdict> {
+    let Request::Delete { name, uid, .. } = write.request else { return None };
+    let view = write.view();
+    let set = &view.find(uid)?.set;
+    let pinned = view.workload.pin.as_ref().map(|pin| &pin.hash);
+    let fallback = view.fallback().map(|set| &set.uid);
+    if pinned.is_none() && fallback.is_none() {
+        return None;
+    }
+    let is_pinned = pinned.is_some() && set.labels.get(HASH_LABEL) == pinned;
+    Some(if is_pinned || fallback == Some(uid) {
+        let what = if is_pinned { "pinned" } else { "the fallback" };
+        Err(format!("{name} was deleted, and it is {what}"))
+    } else {
+        Ok(())
+    })
 }

@@ -54,7 +54,7 @@ pub(super) fn is_true(write: &Accepted<'_>) -> Verdict {
                 ));
             }
         }
-        "Failed" if view.is_created && view.workload.pin_in_force().is_none() => {
+        "Failed" if view.is_created && crate::verdict::pin(&view.workload).is_none() => {
             let deadline = after.status.get("conditions").map(ToString::to_string);
             return Err(format!("failed in the pass that began the rollout: {deadline:?}"));
         }

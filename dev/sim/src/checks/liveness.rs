@@ -9,15 +9,22 @@ use crate::verdict::{Running, running};
 /// One active set, the new one, of the right size; all pods available; and the status says so.
 pub(crate) fn converged(truth: &Truth) -> Verdict {
     let Some(workload) = truth.workload.as_deref() else { return Err("there is no Deployment".to_owned()) };
+    if truth.pinned().is_some_and(|pinned| pinned.is_none()) {
+        return target_is_told(workload, Some("PinTargetMissing"));
+    }
     let Some(new) = truth.new_set() else { return Err("there is no new set".to_owned()) };
     let running = match running(workload, truth.owned().map(|truth| &*truth.set), &new.set) {
-        Running::Missing => return target_is_told(workload, Some("PinTargetMissing")),
         Running::Held => return failure_is_told(workload),
         Running::Set(set) => truth.sets.get(&set.uid).unwrap_or(new),
+        Running::Missing => new,
     };
     let is_new = running.set.uid == new.set.uid;
-    let because = if workload.pin_in_force().is_some() { "Pinned" } else { "Reverted" };
+    let because = if crate::verdict::pin(workload).is_some() { "Pinned" } else { "Reverted" };
     target_is_told(workload, (!is_new).then_some(because))?;
+    let target = workload.status.ours.target.as_ref();
+    if target.is_some_and(|target| Some(&target.hash) != running.set.labels.get(plan::keys::HASH_LABEL)) {
+        return Err(format!("status.target is {target:?}, and {} runs", running.set.name));
+    }
     let replicas = workload.replicas;
     if running.set.size != replicas || truth.total() != replicas {
         return Err(format!(
@@ -42,8 +49,28 @@ pub(crate) fn converged(truth: &Truth) -> Verdict {
     if counters.iter().any(|count| *count != replicas) || status.unavailable_replicas != 0 {
         return Err(format!("counters {counters:?}, unavailable {}", status.unavailable_replicas));
     }
+    standing_is_told(workload, is_new)?;
     annotations_are_copied(workload, &new.set)?;
     revision_is_highest(truth)
+}
+
+/// FP-12 at rest: what runs is complete, and the conditions say whether it is what the template declares.
+fn standing_is_told(workload: &plan::Workload, is_declared: bool) -> Verdict {
+    let said =
+        |kind: &str| workload.status.condition(kind).map(|one| (one.status.as_str(), one.reason.as_str()));
+    // apps/v1 has no such condition.
+    let Some(ready) = said("Ready") else { return Ok(()) };
+    let progressing = said("Progressing").filter(|_| workload.progress_deadline_seconds.is_some());
+    let stalled = said("Stalled");
+    let is_told = (ready.0 == "True") == is_declared
+        && stalled.is_some_and(|stalled| stalled.0 == "True") != is_declared
+        && said("Available").is_some_and(|available| available.0 == "True")
+        && (is_declared || progressing.is_none_or(|known| known == ("False", "RolledBack")));
+    if is_told {
+        Ok(())
+    } else {
+        Err(format!("Ready {ready:?}, Stalled {stalled:?}, Progressing {progressing:?}"))
+    }
 }
 
 /// FP-6: somebody has to act, and the status says so, unless it is paused anyway.

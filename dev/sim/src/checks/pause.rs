@@ -27,3 +27,28 @@ fn judges(update: &plan::UpdateReplicaSet) -> bool {
     let memory = update.annotations.get(plan::keys::ROLLOUT);
     memory.is_some_and(|text| text.contains("\"Failed\"") && !text.contains("\"aborted\""))
 }
+
+/// FP-11: where the pinned set is gone, nothing starts, and nothing is cut; only sizes follow R.
+pub(super) fn nothing_replaces(write: &Accepted<'_>) -> Option<Verdict> {
+    let view = write.view();
+    if !view.lacks_pinned() || view.workload.deleting {
+        return None;
+    }
+    Some(match write.action() {
+        Some(Action::CreateReplicaSet(set)) => {
+            Err(format!("{} was created, and the pin names none", set.name))
+        }
+        Some(Action::RollBack(_)) => Err("rolled back, and the pin names no ReplicaSet".to_owned()),
+        Some(Action::UpdateReplicaSet(update)) if update.size_to != update.size_from => {
+            let (name, sizes) = (&update.target.name, (update.size_from, update.size_to));
+            let starts = sizes.0 == 0;
+            if starts || update.purpose == Purpose::ScaleDownOld || !(view.is_stale() || view.workload.paused)
+            {
+                Err(format!("{name} went from {} to {}, and the pin names none", sizes.0, sizes.1))
+            } else {
+                Ok(())
+            }
+        }
+        _ => Ok(()),
+    })
+}

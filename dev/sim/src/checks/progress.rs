@@ -3,9 +3,12 @@
 
 use jiff::{SignedDuration, Timestamp};
 use plan::keys::{condition, reason};
-use plan::{Action, Flavour, Workload};
+use plan::{Action, FailureAction, Flavour, ReplicaSet, UpdateReplicaSet, Workload};
 
 use crate::checks::{Accepted, Verdict};
+use crate::shown::{after, is_held_back};
+use crate::truth::Truth;
+use crate::verdict::{is_highest, pin, says};
 
 /// So much later than its deadline a stuck rollout may be reported.
 const SLACK: SignedDuration = SignedDuration::from_secs(10);
@@ -27,19 +30,85 @@ pub(super) fn starts_anew(write: &Accepted<'_>) -> Verdict {
     Ok(())
 }
 
-/// In a rollout, no old set gets pods; on the way back, not even with another size (FP-10).
+/// In a rollout, no old set gets pods.
 pub(super) fn old_sets_shrink(write: &Accepted<'_>) -> Verdict {
     let Some(Action::UpdateReplicaSet(update)) = write.action() else { return Ok(()) };
     let view = write.view();
     let is_new = view.running_set().is_some_and(|new| new.set.uid == update.target.uid);
-    if update.size_to > update.size_from
-        && !is_new
-        && !view.is_held()
-        && (!view.is_scaling() || view.is_reverted())
-    {
+    if update.size_to > update.size_from && !is_new && !view.is_held() && !view.is_scaling() {
         return Err(format!(
             "old set {} from {} to {}",
             update.target.name, update.size_from, update.size_to
+        ));
+    }
+    Ok(())
+}
+
+/// FP-10: on the way back only what runs grows, whatever the size of the Deployment does.
+pub(super) fn only_one_grows(write: &Accepted<'_>) -> Option<Verdict> {
+    let view = write.view();
+    let (update, _) = resized(write).filter(|_| view.is_reverted())?;
+    let is_running = view.running_set().is_some_and(|running| running.set.uid == update.target.uid);
+    let text = || format!("{} from {} to {}", update.target.name, update.size_from, update.size_to);
+    Some(if update.size_to > update.size_from && !is_running { Err(text()) } else { Ok(()) })
+}
+
+/// FP-10: while a failure is held, the failed set does not grow as long as another one has pods, its pods go first, and
+/// nothing else grows but what follows R in its place.
+pub(super) fn failed_set_yields(write: &Accepted<'_>) -> Option<Verdict> {
+    let view = write.view();
+    let (update, grows) = resized(write).filter(|_| view.is_held())?;
+    let failed = view.new_set()?;
+    let is_failed = update.target.uid == failed.set.uid;
+    let others = || view.owned().filter(|other| other.set.uid != failed.set.uid && other.set.size > 0);
+    let largest = others().map(|other| other.set.size).max();
+    let wrong = match (is_failed, grows) {
+        (true, true) if largest.is_some() => "it failed, and another one has pods",
+        (false, true) if !(view.is_stale() || view.workload.paused || largest.is_none()) => {
+            "nothing rolls out"
+        }
+        (false, true) if largest.is_some_and(|largest| update.size_from < largest) => "another one is larger",
+        (false, false) if failed.size > 0 => "the one that failed keeps its pods",
+        _ => return Some(Ok(())),
+    };
+    let name = &update.target.name;
+    Some(Err(format!("{name} from {} to {}, although {wrong}", update.size_from, update.size_to)))
+}
+
+/// A set that gets another size, and whether it grows.
+fn resized<'a>(write: &'a Accepted<'_>) -> Option<(&'a UpdateReplicaSet, bool)> {
+    let Some(Action::UpdateReplicaSet(update)) = write.action() else { return None };
+    (update.size_to != update.size_from).then(|| (update, update.size_to > update.size_from))
+}
+
+/// Where nothing goes wrong with operators, a revision that makes no progress under a policy fails in time (FP-2, FP-3):
+/// pods that come and go are none.
+pub(crate) fn fails_in_time(truth: &Truth, now: Timestamp) -> Verdict {
+    let (Some(workload), Some(shown)) = (truth.workload.as_deref(), truth.shown.as_ref()) else {
+        return Ok(());
+    };
+    let (Some(policy), Some(deadline)) = (&workload.failure_policy, workload.progress_deadline_seconds)
+    else {
+        return Ok(());
+    };
+    let Some(declared) = truth.new_set().map(|new| &*new.set) else { return Ok(()) };
+    let sets: Vec<&ReplicaSet> = truth.owned().map(|owned| &*owned.set).collect();
+    let ours = &workload.status.ours;
+    let is_judged = policy.deadline
+        && policy.action != FailureAction::Stay
+        && !workload.paused
+        && !workload.deleting
+        && workload.replicas > 0
+        && pin(workload).is_none()
+        && ours.target.is_none()
+        && ours.revision == Some(shown.revision);
+    let is_open = !shown.is_done && !says(declared, "Good") && !says(declared, "Failed");
+    let is_able = is_highest(sets.iter().copied(), declared) && !is_held_back(workload, &sets, declared);
+    let end = after(shown.stirred, deadline);
+    if is_judged && is_open && is_able && end.checked_add(SLACK).is_ok_and(|end| end < now) {
+        return Err(format!(
+            "{} has shown nothing new since {}, and did not fail",
+            declared.name, shown.stirred
         ));
     }
     Ok(())

@@ -7,14 +7,19 @@ use serde_json::Value;
 use world::{Object, Resource};
 
 use crate::checks::{Accepted, Verdict};
+use crate::verdict::{is_aborted, memory};
 
 /// What a status says of rollouts.
 struct Story<'a> {
     revision: i64,
-    /// Revision and hash of the set that runs instead of the declared one, and why.
-    instead: Option<(i64, &'a str, &'a str)>,
+    /// Revision and hash of the set that runs instead of the declared one, and why; no revision, if a pin names none.
+    instead: Option<(Option<i64>, &'a str, &'a str)>,
     running: Option<&'a Value>,
     ended: &'a [Value],
+    /// Whether all pods are those of the template, and available.
+    is_complete: bool,
+    /// Whether the declared revision failed, and somebody has to act.
+    is_held: bool,
 }
 
 fn number(value: &Value, field: &str) -> i64 {
@@ -25,11 +30,28 @@ fn id(record: &Value) -> i64 {
     number(record, "id")
 }
 
-fn instead(status: &Value) -> Option<(i64, &str, &str)> {
+fn instead(status: &Value) -> Option<(Option<i64>, &str, &str)> {
     let target = status.get("target")?;
     let hash = target.get("hash")?.as_str()?;
     let because = target.get("because")?.as_str()?;
-    (because != "PinTargetMissing").then(|| (number(target, "revision"), hash, because))
+    let revision = Some(number(target, "revision")).filter(|_| because != "PinTargetMissing");
+    Some((revision, hash, because))
+}
+
+fn is_complete(object: &Object) -> bool {
+    let replicas = object.spec_number("replicas").unwrap_or(1);
+    let fields = ["replicas", "updatedReplicas", "availableReplicas"];
+    let is_counted = object.status_number("observedGeneration") >= Some(object.generation());
+    is_counted && fields.into_iter().all(|field| object.status_number(field).unwrap_or(0) == replicas)
+}
+
+fn is_held(status: &world::Status) -> bool {
+    let conditions = status.get("conditions").and_then(Value::as_array).into_iter().flatten();
+    let text =
+        |condition: &Value, field: &str| condition.get(field).and_then(Value::as_str).map(str::to_owned);
+    let mut stalled = conditions.filter(|one| text(one, "type").as_deref() == Some("Stalled"));
+    let held = ["RolloutFailed", "NoGoodRevision"];
+    stalled.any(|one| text(&one, "reason").is_some_and(|reason| held.contains(&reason.as_str())))
 }
 
 impl<'a> Story<'a> {
@@ -40,6 +62,8 @@ impl<'a> Story<'a> {
             instead: instead(status),
             running: status.get("rollout").filter(|running| !running.is_null()),
             ended: status.get("history").and_then(Value::as_array).map_or(&[], Vec::as_slice),
+            is_complete: is_complete(object),
+            is_held: is_held(status),
         }
     }
 
@@ -95,25 +119,49 @@ pub(super) fn each_rollout_once(write: &Accepted<'_>) -> Verdict {
             return Err(format!("the record of rollout {} is another one", id(running)));
         }
     }
+    outcome_is_true(write, (&before, &after), &new)?;
     let given = after.highest() - before.highest();
-    let expected = match (before.instead, after.instead) {
-        (None, None) => vec![i64::from(after.revision > before.revision)],
-        // Without pods, there is nothing to roll out again.
-        (Some(_), None) => vec![0, 1],
-        (before, after) => vec![i64::from(before.map(|it| (it.1, it.2)) != after.map(|it| (it.1, it.2)))],
+    let opens = match (before.instead, after.instead) {
+        (None, None) => after.revision > before.revision,
+        // What is complete at once, as without pods, is not rolled out again, nor is what failed.
+        (Some(_), None) => !after.is_complete && !after.is_held,
+        // Nothing starts in the place of what is missing.
+        (_, Some((None, ..))) => false,
+        (before, Some((_, hash, because))) => before.map(|it| (it.1, it.2)) != Some((hash, because)),
     };
-    if !expected.contains(&given) {
+    if given != i64::from(opens) {
         return Err(format!(
             "{given} records opened, and revision {} was {} before",
             after.revision, before.revision
         ));
     }
     let latest = after.running.or(after.ended.first());
-    let runs = after.instead.map_or(after.revision, |(revision, ..)| revision);
+    let runs = after.instead.and_then(|(revision, ..)| revision).unwrap_or(after.revision);
     if given > 0 && latest.is_none_or(|latest| number(latest, "revision") != runs) {
         return Err(format!("no record of revision {runs}: {latest:?}"));
     }
     Ok(())
+}
+
+/// FP-6: a rollout that somebody aborts is cancelled, whether there is a good revision or not; one that is reverted or
+/// held otherwise has failed.
+fn outcome_is_true(
+    write: &Accepted<'_>,
+    (before, after): (&Story<'_>, &Story<'_>),
+    new: &[&Value],
+) -> Verdict {
+    let is_reverted = |story: &Story<'_>| story.instead.is_some_and(|(.., because)| because == "Reverted");
+    let begins = is_reverted(after) && before.instead.is_none() || after.is_held && !before.is_held;
+    let ended = before.running.filter(|_| begins && before.revision == after.revision);
+    let Some(end) = ended.and_then(|running| new.iter().find(|record| id(record) == id(running))) else {
+        return Ok(());
+    };
+    let failed = write.view().new_set().and_then(|new| memory(&new.set));
+    let wanted = if failed.is_some_and(|memory| is_aborted(&memory)) { "Cancelled" } else { "Failed" };
+    match end.get("outcome").and_then(Value::as_str) {
+        Some(outcome) if outcome == wanted => Ok(()),
+        outcome => Err(format!("rollout {} is {outcome:?}, and {wanted} is true", id(end))),
+    }
 }
 
 /// The records of a Deployment, newest first, without what depends on the moment.
@@ -128,9 +176,11 @@ pub(crate) fn summary(object: &Object) -> Vec<String> {
     running.into_iter().chain(ended).map(line).collect()
 }
 
-/// HI-1 at rest: what is complete does not run.
+/// HI-1 at rest: what is complete does not run. A rollout that a pin of nothing stopped is not over.
 pub(crate) fn ended(workload: &Workload) -> Verdict {
-    match &workload.status.ours.rollout {
+    let target = workload.status.ours.target.as_ref();
+    let is_stopped = target.is_some_and(|target| target.because == "PinTargetMissing");
+    match workload.status.ours.rollout.as_ref().filter(|_| !is_stopped) {
         Some(running) => Err(format!("rollout {} still runs at rest", running.id)),
         None => Ok(()),
     }

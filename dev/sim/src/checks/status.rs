@@ -61,8 +61,7 @@ fn available_is_true(write: &Accepted<'_>, status: &plan::Status) -> Verdict {
     if view.workload.deleting || before.condition(AVAILABLE) == Some(condition) {
         return Ok(());
     }
-    // S9.8: what may be missing counts in rolling updates only.
-    let floor = if view.is_rolling() { view.floor() } else { view.workload.replicas };
+    let floor = view.minimum();
     let available = view.available();
     if (condition.status == "True") != (available >= floor) {
         return Err(format!("Available={}, with {available} of at least {floor} pods", condition.status));

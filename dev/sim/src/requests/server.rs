@@ -9,6 +9,7 @@ use crate::actor::Actor;
 use crate::checks::Accepted;
 use crate::engine::{Engine, MILLISECOND};
 use crate::link::{Decided, Decision, Reply, Request, Sent};
+use crate::scenario::{Fault, Trouble};
 use crate::subject::{Subject, Which};
 
 impl Engine<'_> {
@@ -129,13 +130,31 @@ impl Engine<'_> {
         total_before: i64,
         is_late: bool,
     ) {
+        let (now, is_clock_right) = (self.wall(), self.is_clock_right());
         let Self { subjects, history, checks, flavour, .. } = self;
         let Some(Subject { truth, marks, is_alone, .. }) = subjects.get_mut(sent.of) else { return };
         let request = &sent.request;
         let (truth, is_alone, flavour) = (&*truth, *is_alone, *flavour);
-        let accepted =
-            Accepted { request, decision, before, after, total_before, truth, is_alone, is_late, flavour };
+        let accepted = Accepted {
+            request,
+            decision,
+            before,
+            after,
+            total_before,
+            truth,
+            is_alone,
+            is_late,
+            flavour,
+            now,
+            is_clock_right,
+        };
         checks.write(&accepted, marks, history);
+    }
+
+    /// Whether the clock of operators was never off.
+    fn is_clock_right(&self) -> bool {
+        let is_off = |fault: &Fault| matches!(fault, Fault::During(_, _, Trouble::Clock(_)));
+        !self.scenario.faults.iter().any(is_off)
     }
 
     fn count(&mut self, sent: &Sent, is_new: bool) {

@@ -1,0 +1,116 @@
+//! What the declared revision has shown under a failure policy, by its ReplicaSet as it was stored (FP-1, FP-3, FP-5):
+//! what no cache shows in time, computed without the planner.
+
+use jiff::{SignedDuration, Timestamp};
+use plan::{ReplicaSet, Workload};
+
+use crate::verdict::{fallback, inferred, is_highest, is_shared, revision, says};
+
+/// What the declared revision has shown.
+#[derive(Clone, Debug)]
+pub(crate) struct Shown {
+    pub(crate) uid: String,
+    pub(crate) revision: i64,
+    replicas: i64,
+    generation: i64,
+    /// The most pods, ready pods, and available pods that it had, at most R each.
+    highest: [i64; 3],
+    /// When one of these rose last to what the status reports.
+    pub(crate) improved: Option<Timestamp>,
+    /// When one rose that the status does not report yet.
+    unreported: Option<Timestamp>,
+    /// Whether the status reports the present size: what rises with that is no progress.
+    is_settled: bool,
+    /// When something happened last that may have put the deadline off.
+    pub(crate) stirred: Timestamp,
+    /// Whether it was complete at some time, with pods or without: then it does not fail by itself (FP-4).
+    pub(crate) is_done: bool,
+    /// When it was complete with pods for the first time.
+    pub(crate) whole: Option<Timestamp>,
+}
+
+/// Its pods, ready pods, and available pods.
+pub(crate) fn counts(set: &ReplicaSet) -> [i64; 3] {
+    [set.status.replicas, set.status.ready, set.status.available]
+}
+
+impl Shown {
+    /// What is known after a change of the Deployment or of one of its sets.
+    pub(crate) fn next(
+        known: Option<Self>,
+        workload: &Workload,
+        (sets, declared): (&[&ReplicaSet], &ReplicaSet),
+        now: Timestamp,
+    ) -> Option<Self> {
+        let revision = revision(declared)?;
+        let is_new = counts(declared) == [0; 3] && (known.is_some() || workload.status.ours.marks.is_some());
+        let known = known.filter(|known| known.uid == declared.uid && known.revision == revision);
+        let since = if known.is_some() || is_new { now } else { Timestamp::MIN };
+        let mut shown = known.unwrap_or_else(|| Self {
+            uid: declared.uid.clone(),
+            revision,
+            replicas: workload.replicas,
+            generation: workload.generation,
+            highest: [0; 3],
+            // A new revision is progress; but of one that was there before the policy, or whose template was away for
+            // a moment, nothing is known.
+            improved: is_new.then_some(now),
+            unreported: None,
+            is_settled: false,
+            stirred: now,
+            is_done: false,
+            whole: None,
+        });
+        shown.take_in(workload, declared, now);
+        let total: i64 = sets.iter().map(|set| set.size).sum();
+        let (size, available) = (declared.size, declared.status.available);
+        if [size, available, total].iter().all(|count| *count == workload.replicas) {
+            shown.is_done = true;
+            shown.whole = shown.whole.or(Some(since).filter(|_| workload.replicas > 0));
+        }
+        if is_held_back(workload, sets, declared) || says(declared, "Failed") {
+            shown.stirred = now;
+        }
+        Some(shown)
+    }
+
+    fn take_in(&mut self, workload: &Workload, declared: &ReplicaSet, now: Timestamp) {
+        if self.generation != workload.generation {
+            (self.generation, self.stirred) = (workload.generation, now);
+        }
+        let replicas = workload.replicas;
+        if self.replicas != replicas {
+            self.replicas = replicas;
+            self.highest = self.highest.map(|count| count.min(replicas));
+            self.is_settled = false;
+        }
+        let counts = counts(declared).map(|count| count.min(replicas));
+        if counts.iter().zip(self.highest).any(|(now, highest)| *now > highest) {
+            (self.stirred, self.unreported) = (now, Some(now));
+        }
+        for (highest, now) in self.highest.iter_mut().zip(counts) {
+            *highest = now.max(*highest);
+        }
+        let marks = workload.status.ours.marks.as_ref();
+        let marks = marks.filter(|marks| marks.revision == self.revision && marks.replicas == replicas);
+        let is_reported = marks.is_some_and(|it| [it.updated, it.ready, it.available] == self.highest);
+        if is_reported && self.is_settled {
+            self.improved = self.unreported.take().or(self.improved);
+        }
+        if is_reported {
+            (self.is_settled, self.unreported) = (true, None);
+        }
+    }
+}
+
+/// Whether the declared revision does not fail now, since the pods of the fallback do no better.
+pub(crate) fn is_held_back(workload: &Workload, sets: &[&ReplicaSet], declared: &ReplicaSet) -> bool {
+    let good = fallback(workload, sets.iter().copied(), Some(declared));
+    let good = good.or_else(|| inferred(sets.iter().copied(), declared));
+    good.is_some_and(|good| is_shared(good, declared)) && is_highest(sets.iter().copied(), declared)
+}
+
+/// A number of seconds after a time.
+pub(crate) fn after(time: Timestamp, seconds: i64) -> Timestamp {
+    time.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX)
+}

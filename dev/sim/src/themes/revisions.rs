@@ -1,0 +1,174 @@
+//! Revisions that run in the place of the declared one: pins, and policies for what fails.
+
+use super::{SETTLED, small};
+use crate::chance::Dice;
+use crate::scenario::{Act, Failing, Millis, Rollout, Scenario, Share, Start, Step};
+
+/// A revision that fails does so so much later than its template came, in most scenarios.
+const LATE: Millis = 10_500;
+
+/// In every fourth seed the first Deployment is about revisions that run in the place of the declared one. Which seeds
+/// have a theme otherwise (`seed % 4`) has nothing to do with it.
+pub(crate) fn other_revisions(seed: u64, scenario: &mut Scenario) {
+    let mut dice = Dice::new(seed, 17);
+    match seed / 4 % 8 {
+        5 => pinned(&mut dice, scenario),
+        6 => reverted(&mut dice, scenario),
+        _ => return,
+    }
+    scenario.steps.sort_by_key(|step| step.at);
+}
+
+/// Many Deployments of a fleet have a policy, and a template that fails.
+pub(crate) fn policed(seed: u64, scenario: &mut Scenario) {
+    let mut dice = Dice::new(seed, 19);
+    let others = scenario.fleet.iter_mut().flat_map(|fleet| &mut fleet.others);
+    for member in others.filter(|_| !scenario.is_apps) {
+        if dice.percent(40) {
+            let from = member.end().unwrap_or(0).max(20_000);
+            failing(&mut dice, &mut member.start, &mut member.steps, from);
+            member.steps.sort_by_key(|step| step.at);
+        }
+    }
+}
+
+fn one_of(dice: &mut Dice, acts: &[Act]) -> Option<Act> {
+    let index = usize::try_from(dice.below(acts.len() as u64)).unwrap_or(0);
+    acts.get(index).cloned()
+}
+
+fn small_index(dice: &mut Dice) -> u8 {
+    u8::try_from(dice.below(4)).unwrap_or(0)
+}
+
+/// An earlier revision is pinned, in the middle of a rollout or after it, whatever goes wrong (FP-11).
+pub(super) fn pinned(dice: &mut Dice, scenario: &mut Scenario) {
+    scenario.steps.clear();
+    if dice.percent(50) {
+        scenario.faults.clear();
+    }
+    scenario.is_apps = false;
+    scenario.act(SETTLED, Act::Template(1));
+    let mut at = SETTLED + if dice.percent(50) { dice.between(1, 8000) } else { SETTLED };
+    let first =
+        if dice.percent(20) { Act::PinNothing } else { Act::Pin(small_index(dice), dice.percent(20)) };
+    scenario.act(at, first);
+    for image in 2..2 + u8::try_from(dice.below(5)).unwrap_or(0) {
+        at += dice.between(1, SETTLED);
+        let acts = [
+            Act::Template(image),
+            Act::Scale(small(dice, 0, 8)),
+            Act::Pause(true),
+            Act::RollBack(0),
+            Act::Unpin,
+            Act::Pin(small_index(dice), false),
+            Act::PinNothing,
+            Act::DeletePinned,
+        ];
+        let act = one_of(dice, &acts);
+        if act == Some(Act::DeletePinned) {
+            // What comes while it is missing?
+            scenario.act(at + dice.between(1, 5000), Act::Template(7));
+            scenario.act(at + dice.between(1, 9000), Act::Scale(small(dice, 0, 8)));
+        }
+        scenario.steps.extend(act.map(|act| Step { at, act }));
+    }
+    scenario.act(at + SETTLED, Act::Pause(false));
+    if dice.percent(40) {
+        scenario.act(at + SETTLED + 1, Act::Unpin);
+    }
+}
+
+/// A revision fails under a policy, whatever goes wrong beside that (FP-1 to FP-10).
+pub(super) fn reverted(dice: &mut Dice, scenario: &mut Scenario) {
+    scenario.steps.clear();
+    if dice.percent(50) {
+        scenario.faults.clear();
+    }
+    scenario.is_apps = false;
+    scenario.start.replicas = small(dice, 1, 8);
+    scenario.pods.ready_max = dice.one_of(&[200, 1000, 5000], 1000);
+    let Scenario { start, steps, .. } = scenario;
+    failing(dice, start, steps, SETTLED);
+}
+
+fn action(dice: &mut Dice) -> Failing {
+    match dice.below(10) {
+        0 => Failing::Pause,
+        1 => Failing::Stay,
+        _ => Failing::Revert,
+    }
+}
+
+/// A template that does not work: no pod does, or only some, or none for long.
+fn broken(dice: &mut Dice) -> u8 {
+    let first = dice.one_of(&[8, 8, 8, 16, 16, 24], 8);
+    first + u8::try_from(dice.below(3)).unwrap_or(0)
+}
+
+/// A policy, and templates that fail under it.
+fn failing(dice: &mut Dice, start: &mut Start, steps: &mut Vec<Step>, from: Millis) {
+    start.deadline_seconds = 10;
+    start.history_limit = dice.one_of(&[1, 2, 10], 10);
+    start.replicas = start.replicas.max(1);
+    if dice.percent(60) {
+        // Pods of the good revision stay until others are available.
+        start.strategy = Rollout::Rolling(Share::Pods(1), Share::Pods(0));
+    }
+    let bake = dice.one_of(&[0, 0, 0, 5, 30], 0);
+    // With the template that fails, or long before it.
+    let policy = if dice.percent(20) { from + SETTLED } else { 1000 };
+    let mut act = |at: Millis, act: Act| steps.push(Step { at, act });
+    act(policy, Act::Policy(action(dice), bake));
+    act(from, Act::Template(1));
+    let mut at = from + SETTLED;
+    for round in 0..dice.between(1, 3) {
+        let template = if dice.percent(80) { broken(dice) } else { 2 };
+        act(at, Act::Template(template));
+        if dice.percent(22) {
+            // The pods of all revisions stop being ready, before the deadline or after they all were.
+            let gone = at + dice.between(1, 6000);
+            act(gone, Act::Lack(true));
+            act(gone + dice.between(12_000, 30_000), Act::Lack(false));
+        }
+        if dice.percent(50) {
+            // About when it fails, and on the way back.
+            act(at + LATE + dice.below(1500), Act::Scale(small(dice, 1, 6)));
+        }
+        if dice.percent(20) {
+            let pod = small_index(dice);
+            // A pod that restarts again and again is ready again and again.
+            (1..6).for_each(|time| act(at + time * 4000, Act::Restart(pod)));
+        }
+        let next = [LATE + 4000, LATE + 20_000, SETTLED];
+        at += dice.one_of(&next, SETTLED) + dice.below(3000);
+        let number = u8::try_from(round).unwrap_or(0);
+        let acts = [
+            // The template that runs is declared again, as a revert in Git does; or the one that failed.
+            Act::Template(1),
+            Act::Template(1),
+            Act::Template(template),
+            Act::Retry(number),
+            Act::Retry(number),
+            Act::Abort(number),
+            Act::Abort(number),
+            Act::Scale(small(dice, 0, 6)),
+            Act::Pause(true),
+            Act::RollBack(0),
+            Act::Policy(action(dice), bake),
+            Act::Policy(Failing::None, 0),
+            Act::Strategy(Rollout::Recreate),
+            Act::Pin(small_index(dice), false),
+            Act::DeletePod(small_index(dice)),
+        ];
+        for _ in 0..dice.below(3) {
+            if let Some(one) = one_of(dice, &acts) {
+                act(at, one);
+                at += dice.between(1, 15_000);
+            }
+        }
+    }
+    act(at, Act::Pause(false));
+    // It may be the failed revision that is pinned.
+    act(at + 1, Act::Unpin);
+}
