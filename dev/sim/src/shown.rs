@@ -2,6 +2,7 @@
 //! what no cache shows in time, computed without the planner.
 
 use jiff::{SignedDuration, Timestamp};
+use plan::keys::{condition, reason};
 use plan::{ReplicaSet, Workload};
 
 use crate::verdict::{fallback, inferred, is_highest, is_shared, revision, says};
@@ -21,6 +22,8 @@ pub(crate) struct Shown {
     unreported: Option<Timestamp>,
     /// Whether the status reports the present size: what rises with that is no progress.
     is_settled: bool,
+    /// Whether it could not fail then: it had failed, or the pods of the fallback did no better.
+    was_excused: bool,
     /// When something happened last that may have put the deadline off.
     pub(crate) stirred: Timestamp,
     /// Whether it was complete at some time, with pods or without: then it does not fail by itself (FP-4).
@@ -58,6 +61,7 @@ impl Shown {
             unreported: None,
             is_settled: false,
             stirred: now,
+            was_excused: true,
             is_done: false,
             whole: None,
         });
@@ -68,7 +72,12 @@ impl Shown {
             shown.is_done = true;
             shown.whole = shown.whole.or(Some(since).filter(|_| workload.replicas > 0));
         }
-        if is_held_back(workload, sets, declared) || says(declared, "Failed") {
+        let status = &workload.status;
+        let progressing = status.condition(condition::PROGRESSING).map(|known| known.reason.as_str());
+        shown.is_done |=
+            status.ours.revision == Some(revision) && progressing == Some(reason::NEW_REPLICA_SET_AVAILABLE);
+        let is_excused = is_held_back(workload, sets, declared) || says(declared, "Failed");
+        if std::mem::replace(&mut shown.was_excused, is_excused) || is_excused {
             shown.stirred = now;
         }
         Some(shown)

@@ -12,6 +12,9 @@ use crate::actor::Actor;
 use crate::shown::Shown;
 use crate::verdict::{Running, memory, pin, running};
 
+/// After so long the controller of a set has heard of a pod.
+const HEARD_AFTER: SignedDuration = SignedDuration::from_millis(25);
+
 /// A ReplicaSet as it is.
 #[derive(Clone, Debug)]
 pub(crate) struct SetTruth {
@@ -39,6 +42,12 @@ struct PodTruth {
 }
 
 impl PodTruth {
+    /// Whether the controller of its set takes it for available before it hears of what happens to the pod now.
+    fn is_nearly_available(&self, now: Timestamp) -> bool {
+        let heard = now.checked_add(HEARD_AFTER).unwrap_or(now);
+        self.available_from.is_some_and(|from| from <= heard)
+    }
+
     /// Whether it is available, if that takes so many seconds.
     fn judge(&mut self, lasting: i64, now: Timestamp) {
         let since = self.ready_since.filter(|_| self.is_active);
@@ -192,7 +201,8 @@ impl Truth {
             self.expectant -= usize::from(is_expectant(before));
             self.count(&before.set, before, -1);
         }
-        let was_available = before.as_ref().is_some_and(|pod| pod.is_available);
+        let was_available =
+            before.as_ref().is_some_and(|pod| pod.is_available || pod.is_nearly_available(now));
         let is_available = after.as_ref().is_some_and(|pod| pod.is_available);
         if let (true, false, Some(before)) = (was_available, is_available, &before) {
             self.note_loss(before, after.as_ref().is_some_and(|pod| pod.is_active), actor, change.version);

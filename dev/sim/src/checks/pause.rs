@@ -42,8 +42,7 @@ pub(super) fn nothing_replaces(write: &Accepted<'_>) -> Option<Verdict> {
         Some(Action::UpdateReplicaSet(update)) if update.size_to != update.size_from => {
             let (name, sizes) = (&update.target.name, (update.size_from, update.size_to));
             let starts = sizes.0 == 0;
-            if starts || update.purpose == Purpose::ScaleDownOld || !(view.is_stale() || view.workload.paused)
-            {
+            if starts || update.purpose == Purpose::ScaleDownOld || !view.is_stale() {
                 Err(format!("{name} went from {} to {}, and the pin names none", sizes.0, sizes.1))
             } else {
                 Ok(())

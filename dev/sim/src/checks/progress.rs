@@ -78,11 +78,11 @@ pub(super) fn failed_set_yields(write: &Accepted<'_>) -> Option<Verdict> {
 /// A set that gets another size, and whether it grows.
 fn resized<'a>(write: &'a Accepted<'_>) -> Option<(&'a UpdateReplicaSet, bool)> {
     let Some(Action::UpdateReplicaSet(update)) = write.action() else { return None };
-    (update.size_to != update.size_from).then(|| (update, update.size_to > update.size_from))
+    (update.size_to != update.size_from).then_some((update, update.size_to > update.size_from))
 }
 
-/// Where nothing goes wrong with operators, a revision that makes no progress under a policy fails in time (FP-2, FP-3):
-/// pods that come and go are none.
+/// Where nothing goes wrong with operators, a revision that makes no progress under a policy fails in time (FP-3): pods
+/// that come and go are none.
 pub(crate) fn fails_in_time(truth: &Truth, now: Timestamp) -> Verdict {
     let (Some(workload), Some(shown)) = (truth.workload.as_deref(), truth.shown.as_ref()) else {
         return Ok(());

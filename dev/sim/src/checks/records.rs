@@ -34,7 +34,8 @@ fn instead(status: &Value) -> Option<(Option<i64>, &str, &str)> {
     let target = status.get("target")?;
     let hash = target.get("hash")?.as_str()?;
     let because = target.get("because")?.as_str()?;
-    let revision = Some(number(target, "revision")).filter(|_| because != "PinTargetMissing");
+    // What is missing has none, nor does a ReplicaSet in whose annotation somebody wrote garbage.
+    let revision = target.get("revision").and_then(Value::as_i64);
     Some((revision, hash, because))
 }
 
@@ -51,7 +52,7 @@ fn is_held(status: &world::Status) -> bool {
         |condition: &Value, field: &str| condition.get(field).and_then(Value::as_str).map(str::to_owned);
     let mut stalled = conditions.filter(|one| text(one, "type").as_deref() == Some("Stalled"));
     let held = ["RolloutFailed", "NoGoodRevision"];
-    stalled.any(|one| text(&one, "reason").is_some_and(|reason| held.contains(&reason.as_str())))
+    stalled.any(|one| text(one, "reason").is_some_and(|reason| held.contains(&reason.as_str())))
 }
 
 impl<'a> Story<'a> {

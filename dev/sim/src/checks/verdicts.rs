@@ -198,7 +198,10 @@ pub(super) fn good_is_true(write: &Accepted<'_>) -> Option<Verdict> {
     }
     let bake = workload.failure_policy.as_ref().map_or(0, |policy| policy.bake_seconds);
     let is_known = |shown: &&Shown| shown.uid == new.set.uid && Some(shown.revision) == revision(&new.set);
-    let shown = write.truth.shown.as_ref().filter(is_known);
+    // An earlier size may have been complete.
+    let now = write.truth.workload.as_ref();
+    let is_current = now.is_some_and(|now| now.generation == workload.generation);
+    let shown = write.truth.shown.as_ref().filter(|shown| is_current && is_known(shown));
     let shown = shown.filter(|_| write.is_alone && write.is_clock_right);
     Some(match shown.map(|shown| shown.whole) {
         Some(None) => Err(format!("{name} is good, and was never complete")),

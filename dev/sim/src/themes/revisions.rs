@@ -125,42 +125,10 @@ fn failing(dice: &mut Dice, start: &mut Start, steps: &mut Vec<Step>, from: Mill
     for round in 0..dice.between(1, 3) {
         let template = if dice.percent(80) { broken(dice) } else { 2 };
         act(at, Act::Template(template));
-        if dice.percent(22) {
-            // The pods of all revisions stop being ready, before the deadline or after they all were.
-            let gone = at + dice.between(1, 6000);
-            act(gone, Act::Lack(true));
-            act(gone + dice.between(12_000, 30_000), Act::Lack(false));
-        }
-        if dice.percent(50) {
-            // About when it fails, and on the way back.
-            act(at + LATE + dice.below(1500), Act::Scale(small(dice, 1, 6)));
-        }
-        if dice.percent(20) {
-            let pod = small_index(dice);
-            // A pod that restarts again and again is ready again and again.
-            (1..6).for_each(|time| act(at + time * 4000, Act::Restart(pod)));
-        }
+        meanwhile(dice, at, &mut act);
         let next = [LATE + 4000, LATE + 20_000, SETTLED];
         at += dice.one_of(&next, SETTLED) + dice.below(3000);
-        let number = u8::try_from(round).unwrap_or(0);
-        let acts = [
-            // The template that runs is declared again, as a revert in Git does; or the one that failed.
-            Act::Template(1),
-            Act::Template(1),
-            Act::Template(template),
-            Act::Retry(number),
-            Act::Retry(number),
-            Act::Abort(number),
-            Act::Abort(number),
-            Act::Scale(small(dice, 0, 6)),
-            Act::Pause(true),
-            Act::RollBack(0),
-            Act::Policy(action(dice), bake),
-            Act::Policy(Failing::None, 0),
-            Act::Strategy(Rollout::Recreate),
-            Act::Pin(small_index(dice), false),
-            Act::DeletePod(small_index(dice)),
-        ];
+        let acts = afterwards(dice, (template, bake), u8::try_from(round).unwrap_or(0));
         for _ in 0..dice.below(3) {
             if let Some(one) = one_of(dice, &acts) {
                 act(at, one);
@@ -171,4 +139,45 @@ fn failing(dice: &mut Dice, start: &mut Start, steps: &mut Vec<Step>, from: Mill
     act(at, Act::Pause(false));
     // It may be the failed revision that is pinned.
     act(at + 1, Act::Unpin);
+}
+
+/// What happens until a revision fails, and right after that.
+fn meanwhile(dice: &mut Dice, at: Millis, act: &mut impl FnMut(Millis, Act)) {
+    if dice.percent(22) {
+        // The pods of all revisions stop being ready, before the deadline or after they all were.
+        let gone = at + dice.between(1, 6000);
+        act(gone, Act::Lack(true));
+        act(gone + dice.between(12_000, 30_000), Act::Lack(false));
+    }
+    if dice.percent(50) {
+        // About when it fails, and on the way back.
+        act(at + LATE + dice.below(1500), Act::Scale(small(dice, 1, 6)));
+    }
+    if dice.percent(20) {
+        let pod = small_index(dice);
+        // A pod that restarts again and again is ready again and again.
+        (1..6).for_each(|time| act(at + time * 4000, Act::Restart(pod)));
+    }
+}
+
+/// What users may do once a revision has failed.
+fn afterwards(dice: &mut Dice, (template, bake): (u8, i64), number: u8) -> [Act; 15] {
+    [
+        // The template that runs is declared again, as a revert in Git does; or the one that failed.
+        Act::Template(1),
+        Act::Template(1),
+        Act::Template(template),
+        Act::Retry(number),
+        Act::Retry(number),
+        Act::Abort(number),
+        Act::Abort(number),
+        Act::Scale(small(dice, 0, 6)),
+        Act::Pause(true),
+        Act::RollBack(0),
+        Act::Policy(action(dice), bake),
+        Act::Policy(Failing::None, 0),
+        Act::Strategy(Rollout::Recreate),
+        Act::Pin(small_index(dice), false),
+        Act::DeletePod(small_index(dice)),
+    ]
 }
