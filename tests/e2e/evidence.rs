@@ -1,10 +1,13 @@
 //! A revision that fails by what its pods show, not by its deadline (FP-2, FP-4).
 
+use std::time::{Duration, Instant};
+
+use cluster::kubelet::{NEVER_READY, READY_AFTER_MS};
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 
 use crate::failure::{Outcome, ensure, same};
-use crate::manifest::{Manifest, image_patch};
+use crate::manifest::{Manifest, image_patch, pods_patch};
 use crate::objects::Deployment;
 use crate::pinning::hash;
 use crate::reverting::{judged, manifest, target, told};
@@ -14,6 +17,7 @@ use crate::world::World;
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     ours stuck_pods_are_reverted because "apps/v1 has no failure policy",
     ours restarting_pods_are_reverted because "apps/v1 has no failure policy",
+    ours ten_dead_pods_give_way_at_once because "apps/v1 has no failure policy",
     ours restarts_count_while_a_revision_bakes because "apps/v1 has no failure policy",
 ];
 
@@ -38,6 +42,15 @@ async fn goes_back(world: &World, image: &str, words: &str) -> Outcome<Deploymen
     world.wait_event("web", "Reverted", words).await?;
     same("Progressing", web.progressing(), ("False".to_owned(), "RolledBack".to_owned()))?;
     Ok(web)
+}
+
+/// The container of a pod of the second revision has restarted so often.
+async fn restart(world: &World, pod: &str, count: i64) -> Outcome {
+    let status = json!([{"name": "app", "image": "app:v2", "imageID": "", "ready": true, "restartCount": count,
+        "state": {"running": {"startedAt": "2026-04-01T12:00:00Z"}}}]);
+    let status = Patch::Strategic(json!({"status": {"containerStatuses": status}}));
+    world.pod_api().patch_status(pod, &PatchParams::default(), &status).await?;
+    Ok(())
 }
 
 /// An image that cannot be pulled, long before the deadline of ten minutes.
@@ -69,12 +82,41 @@ async fn restarts_count_while_a_revision_bakes(world: World) -> Outcome {
     world.complete("web").await?;
     let pods = world.pods().await?;
     let name = pods.first().and_then(|pod| pod.metadata.name.clone()).unwrap_or_default();
-    let status = json!([{"name": "app", "image": "app:v2", "imageID": "", "ready": true, "restartCount": 3,
-        "state": {"running": {"startedAt": "2026-04-01T12:00:00Z"}}}]);
-    let status = Patch::Strategic(json!({"status": {"containerStatuses": status}}));
-    world.pod_api().patch_status(&name, &PatchParams::default(), &status).await?;
+    restart(&world, &name, 3).await?;
     let web =
         goes_back(&world, "app:v2", "1 of 3 pods have a container that restarted 3 times or more").await?;
     let told = told(&web);
     same("what the history says", told.get(1).map(String::as_str), Some("2 NewImage Succeeded"))
+}
+
+/// All ten pods die after the rollout was complete. What goes back does not wait for surge and availability, since dead
+/// pods cost nothing: the ten pods of the first revision, which take twenty seconds, start together (FP-7).
+async fn ten_dead_pods_give_way_at_once(world: World) -> Outcome {
+    let policy = json!({"action": "Revert", "when": {"restarts": 3}});
+    let manifest = manifest("web", 10).pods(READY_AFTER_MS, "20000").spec("failurePolicy", &policy);
+    world.roll_out(&manifest).await?;
+    judged(&world, "app:v1", "Good").await?;
+    let mut fast = pods_patch("app:v2", READY_AFTER_MS, &Value::Null);
+    fast["spec"]["failurePolicy"] = json!({"bakeSeconds": 3600});
+    world.patch("web", &fast).await?;
+    world.complete("web").await?;
+    let dead = json!({"metadata": {"annotations": {NEVER_READY: "true"}}});
+    for name in pod_names(&world).await? {
+        world.pod_api().patch(&name, &PatchParams::default(), &Patch::Merge(&dead)).await?;
+    }
+    world.wait_until("web", "no pod that is ready", |web| web.status("availableReplicas") == 0).await?;
+    for name in pod_names(&world).await? {
+        restart(&world, &name, 3).await?;
+    }
+    judged(&world, "app:v2", "Failed").await?;
+    let verdict = Instant::now();
+    let is_back = |web: &Deployment| web.status("availableReplicas") == 10;
+    world.wait_until("web", "ten available pods of the first revision", is_back).await?;
+    let (time, most) = (verdict.elapsed(), Duration::from_secs(45));
+    ensure(time <= most, "ten available pods within 45 s", time)?;
+    same("what runs", world.get("web").await?.text("/status/target/because"), "Reverted")
+}
+
+async fn pod_names(world: &World) -> Outcome<Vec<String>> {
+    Ok(world.pods().await?.into_iter().filter_map(|pod| pod.metadata.name).collect())
 }
