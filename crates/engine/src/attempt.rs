@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use plan::durations::{ASK_AGAIN, CACHE_PATIENCE, CACHE_PATIENCE_WITHOUT_WATCH};
-use plan::{Action, Answers, Observed, Options, Pace, ReplicaSet, StatusWrite, Why, Workload};
+use plan::{Action, Answers, Observed, Options, Pace, ReplicaSet, Requeue, StatusWrite, Why, Workload};
 
 use crate::index::{Key, PackedSnapshot, Snapshot};
 use crate::ledger::Readiness;
@@ -168,8 +168,13 @@ impl<P: Port> Attempt<'_, P> {
         self.port.note(Note::Begins(&workload, &sets));
         let uid = workload.uid.clone();
         let (begun, since) = (self.port.timestamp(), self.port.now());
+        let awaits_deadline = workload.status.awaits_deadline();
         let observed = self.observed(workload, sets, begun);
-        let outcome = reconcile::run(self, observed, begun).await;
+        let mut outcome = reconcile::run(self, observed, begun).await;
+        if outcome.requeue == Requeue::Again && !awaits_deadline {
+            // S9.15 asks for it until the deadline has passed; this one never does.
+            outcome.requeue = Requeue::OnChange;
+        }
         self.note_why(&uid, outcome.why.as_ref());
         let rival = self.note_reconcile(&uid, &outcome, begun);
         if let Some(next) = rival {

@@ -119,7 +119,8 @@ impl Looks {
             is_news |= entry.conclude(looking, now);
             return Course { is_news, ..Course::default() };
         }
-        if is_late && entry.found.is_none() && (entry.awaited.refusal.is_some() || entry.pods.is_whole) {
+        let is_known = entry.awaited.refusal.is_some() || entry.has_looked_since();
+        if is_late && entry.found.is_none() && is_known {
             // That much is known without a look.
             is_news |= entry.conclude(looking, now);
         }
@@ -156,6 +157,7 @@ impl Looks {
             // It counts for the next look, should the rollout stop again.
             (entry.found, entry.evidence) = (None, Vec::new());
             entry.awaited = Awaited::default();
+            entry.pods.start_over();
         } else {
             self.entries.remove(key);
         }
@@ -180,8 +182,8 @@ impl Looks {
         if is_whole && is_judged {
             entry.evidence = entry.pods.evidence(&entry.awaited, time);
         }
-        let again = Some(entry.looked.unwrap_or(now) + LOOK_AGAIN);
-        Course { is_news, is_evidence: is_whole && is_judged, question: None, again }
+        let is_evidence = is_whole && is_judged && !entry.evidence.is_empty();
+        Course { is_news, is_evidence, question: None, again: Some(entry.looked.unwrap_or(now) + LOOK_AGAIN) }
     }
 
     /// What the pods of a revision that is judged showed last, and those of its fallback.
@@ -235,16 +237,22 @@ impl Entry {
         self.awaited.is_still && self.still_since + looking.after <= now
     }
 
+    /// Whether all pods were read since the rollout moved last.
+    fn has_looked_since(&self) -> bool {
+        self.pods.is_whole && self.looked.is_some_and(|looked| looked >= self.still_since)
+    }
+
     /// Whether the rollout has moved since. Says whether what blocked it does so no more.
     fn compare(&mut self, awaited: &Awaited, now: Instant) -> bool {
-        let is_other = self.awaited.uid != awaited.uid || self.awaited.size != awaited.size;
+        let is_another = self.awaited.uid != awaited.uid;
+        let is_other = is_another || self.awaited.size != awaited.size;
         let progress = progress(awaited);
         let is_better = self.best.iter().zip(progress).any(|(best, now)| now > *best);
         if self.awaited.selector != awaited.selector {
             // The pages of one look are those of one list.
             self.pods.start_over();
         }
-        if self.awaited.uid != awaited.uid {
+        if is_another {
             self.evidence = Vec::new();
         }
         self.awaited.clone_from(awaited);
@@ -259,7 +267,10 @@ impl Entry {
             self.best.iter_mut().zip(known).for_each(|(best, known)| *best = known.max(*best));
         }
         self.still_since = now;
-        self.pods.start_over();
+        if is_another || !awaited.is_judged {
+            // The pages of a revision that is judged go on: it may move all the time.
+            self.pods.start_over();
+        }
         // Of another ReplicaSet nothing is known; this one is blocked no more.
         let before = if is_other { self.found.take() } else { self.found.replace(Vec::new()) };
         !is_other && before.is_some_and(|before| !before.is_empty())

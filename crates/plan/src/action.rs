@@ -216,6 +216,8 @@ pub struct StatusWrite {
     pub ended: Vec<Record>,
     /// `status.lastScale`, if it is another one (our kind).
     pub last_scale: Option<LastScale>,
+    /// Whether it is the first to report that a revision failed that no status reported as late (FP-2).
+    pub is_failure: bool,
 }
 
 /// The outcome of a rollback request, written to the Deployment itself (S10.7, S10.8).

@@ -22,7 +22,7 @@ pub(crate) fn waits_for_pods(decisions: &Decisions<'_>, why: &Why) -> bool {
 /// What the rollout waits for, or is judged by.
 pub(crate) fn awaited(decisions: &Decisions<'_>, why: &Why) -> Option<Awaited> {
     let is_still = waits_for_pods(decisions, why);
-    let is_judged = decisions.rulings.reads && decisions.aim.divergence.is_none();
+    let is_judged = decisions.rulings.reads;
     if !is_still && !is_judged {
         return None;
     }

@@ -25,6 +25,8 @@ pub(crate) struct Noted {
     /// Records that close, oldest first.
     pub(crate) ended: Vec<Record>,
     pub(crate) last_scale: Option<LastScale>,
+    /// Whether it is the first to report a failure.
+    pub(crate) is_failure: bool,
 }
 
 /// Brings a status that is about to be written up to date.
@@ -60,7 +62,19 @@ pub(crate) fn note(decisions: &Decisions<'_>, why: &Why, status: &mut Status) ->
         ended.push(running.ended(now, outcome, failure));
     }
     head(status, &ended);
-    Noted { last_scale: scaled(workload, status, now), ended }
+    Noted { last_scale: scaled(workload, status, now), is_failure: is_failure(decisions, status), ended }
+}
+
+/// Whether this status is the first to report that the declared revision failed by its policy. One that was late has
+/// been reported.
+fn is_failure(decisions: &Decisions<'_>, status: &Status) -> bool {
+    let stored = &decisions.observed.workload.status;
+    let Some(revision) = decisions.revision().and_then(Revision::number) else { return false };
+    let was_late = stored
+        .condition(condition::PROGRESSING)
+        .is_some_and(|known| known.reason == reason::PROGRESS_DEADLINE_EXCEEDED);
+    let is_first = status.reports_failure(revision) && !stored.reports_failure(revision);
+    is_first && !was_late && decisions.rulings.cause.is_some()
 }
 
 /// Whether the record of a way back, or of a pin, is still open although it is complete: nothing else of the status

@@ -103,8 +103,9 @@ impl<'a> Case<'a> {
     /// FP-2: pods have been stuck for long enough. The status reports since when, and the last reading of this process
     /// how many they are.
     fn stuck(&self) -> Option<String> {
+        let read = self.evidence()?.read;
         let is_over = |blocker: &&Blocker| {
-            self.stuck_until(blocker).is_some_and(|end| end <= self.now) && !self.is_fallback_stuck(blocker)
+            self.stuck_until(blocker).is_some_and(|end| end <= read) && !self.is_fallback_stuck(blocker)
         };
         self.blockers().find(is_over).map(Blocker::sentence)
     }
@@ -127,11 +128,8 @@ impl<'a> Case<'a> {
         blocker.since?.max(self.memory.retried.unwrap_or(Timestamp::MIN)).checked_add(seconds).ok()
     }
 
-    /// FP-5.
     fn is_fallback_stuck(&self, blocker: &Blocker) -> bool {
-        let shows =
-            |(set, evidence): (&ReplicaSet, &Evidence)| evidence.stuck_by(&blocker.cause) >= self.least(set);
-        self.evidence_of_fallback().is_some_and(shows)
+        self.does_fallback_show(|evidence| evidence.stuck_by(&blocker.cause))
     }
 
     /// FP-2: containers have restarted too often since the revision was declared or retried.
@@ -139,10 +137,10 @@ impl<'a> Case<'a> {
         let (limit, since) = (self.policy.restarts?, self.memory.since?);
         let evidence = self.evidence()?;
         let before = self.memory.restarts_before;
-        // Those of before count in pods that are older; how many these are was remembered.
+        // Pods that are older have restarted before; how often was remembered.
         let count = |pod: &&Restarts| match before {
             _ if pod.created >= since => pod.count,
-            Some(before) => pod.count - before,
+            Some(before) => pod.count.saturating_sub(before),
             None => 0,
         };
         let pods = number(evidence.restarts.iter().filter(|pod| count(pod) >= limit));
@@ -151,18 +149,16 @@ impl<'a> Case<'a> {
         is_over.then(|| format!("{pods} of {of} pods have a container that restarted {limit} times or more"))
     }
 
-    /// FP-5: pods of the fallback have restarted as often, and again since then.
+    /// As often, and again since then.
     fn has_fallback_restarted(&self, limit: i64, since: Timestamp) -> bool {
         let is_over = |pod: &&Restarts| pod.count >= limit && pod.last.is_some_and(|last| last >= since);
-        let shows = |(set, evidence): (&ReplicaSet, &Evidence)| {
-            number(evidence.restarts.iter().filter(is_over)) >= self.least(set)
-        };
-        self.evidence_of_fallback().is_some_and(shows)
+        self.does_fallback_show(|evidence| number(evidence.restarts.iter().filter(is_over)))
     }
 
-    fn evidence_of_fallback(&self) -> Option<(&'a ReplicaSet, &'a Evidence)> {
-        let (set, _) = self.fallback?;
-        Some((set, self.evidence_of(set)?))
+    /// FP-5: whether enough pods of the fallback show the same.
+    fn does_fallback_show(&self, pods: impl Fn(&Evidence) -> i64) -> bool {
+        let Some((set, _)) = self.fallback else { return false };
+        self.evidence_of(set).is_some_and(|evidence| pods(evidence) >= self.least(set))
     }
 
     /// How many pods of a set must show it.
@@ -190,7 +186,7 @@ impl<'a> Case<'a> {
         let Workload { replicas, strategy, status, .. } = &self.observed.workload;
         let marks = status.ours.marks.as_ref().filter(|marks| marks.revision == self.memory.revision);
         let most = marks.map_or(*replicas, |marks| marks.available.min(*replicas));
-        most.saturating_sub(strategy.max_unavailable(*replicas))
+        most.saturating_sub(strategy.max_unavailable(most))
     }
 }
 

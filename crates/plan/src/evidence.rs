@@ -9,7 +9,7 @@ pub struct Evidence {
     pub uid: String,
     /// When the last page of pods was read.
     pub read: Timestamp,
-    /// The pods with a container that has restarted.
+    /// Of each pod.
     pub restarts: Vec<Restarts>,
     /// Causes that keep pods from being ready, and how many pods each.
     pub stuck: Vec<(String, i64)>,

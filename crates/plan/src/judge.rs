@@ -178,8 +178,8 @@ impl Rulings {
     /// Failed, good, or neither yet.
     fn decide(&mut self, case: &Case<'_>, sets: &Sets<'_>, (index, known): (usize, Memory)) {
         let memory = case.remembered();
-        let acts = case.observed.workload.is_judged();
-        if acts && is_judged(&case.observed.workload, memory.revision) {
+        let is_judged = is_judged(&case.observed.workload, memory.revision);
+        if is_judged {
             if let Some(cause) = case.failure() {
                 self.write(index, Memory { shown: Some(Shown::Failed), cause: Some(cause), ..memory });
                 return;
@@ -188,8 +188,9 @@ impl Rulings {
         }
         self.bake(case, sets);
         let end = self.bake.as_ref().map(|bake| baked_at(bake, case.policy));
-        let is_read =
-            |end| case.policy.restarts.is_none() || !acts || case.evidence().is_some_and(|it| it.read >= end);
+        let is_read = |end| {
+            case.policy.restarts.is_none() || !is_judged || case.evidence().is_some_and(|it| it.read >= end)
+        };
         match end {
             Some(end) if end > case.now => self.due = self.due.into_iter().chain([end]).min(),
             Some(end) if case.has_enough() && is_read(end) => {
@@ -234,7 +235,8 @@ fn baked_at(bake: &BakeRecord, policy: &FailurePolicy) -> Timestamp {
 
 /// FP-2: whether the declared revision runs, not frozen, and the status is about it.
 fn is_judged(workload: &Workload, revision: i64) -> bool {
-    !workload.paused
+    workload.may_fail()
+        && !workload.paused
         && workload.replicas > 0
         && workload.pin_in_force().is_none()
         && workload.status.ours.target.is_none()

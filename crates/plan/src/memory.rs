@@ -68,7 +68,7 @@ impl Memory {
             retry: text("retry"),
             retried: time("retried"),
             since: time("since"),
-            restarts_before: memory.get("restartsBefore").and_then(Value::as_i64),
+            restarts_before: memory.get("restartsBefore").and_then(Value::as_i64).filter(|count| *count >= 0),
         })
     }
 

@@ -163,7 +163,7 @@ impl Workload {
     }
 
     /// Whether a revision may fail by its policy: not under Stay.
-    pub(crate) fn is_judged(&self) -> bool {
+    pub(crate) fn may_fail(&self) -> bool {
         self.failure_policy.as_ref().is_some_and(|policy| policy.action != FailureAction::Stay)
     }
 

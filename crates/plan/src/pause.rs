@@ -13,7 +13,7 @@ pub(crate) fn noted(workload: &Workload, now: Timestamp) -> Option<Edit> {
     let current = current.map(|condition| condition.reason.as_str());
     let (reason, message) = match (workload.paused, current) {
         // S13.1; but a revision that may fail gets a new deadline when the Deployment is resumed (FP-3).
-        (_, Some(reason::PROGRESS_DEADLINE_EXCEEDED)) if !workload.is_judged() => return None,
+        (_, Some(reason::PROGRESS_DEADLINE_EXCEEDED)) if !workload.may_fail() => return None,
         (true, Some(reason::DEPLOYMENT_PAUSED)) => return None,
         (true, _) => (reason::DEPLOYMENT_PAUSED, "Deployment is paused"),
         (false, Some(reason::DEPLOYMENT_PAUSED)) => (reason::DEPLOYMENT_RESUMED, "Deployment is resumed"),

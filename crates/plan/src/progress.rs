@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::action::Requeue;
-use crate::conditions::{Condition, Edit, says};
+use crate::conditions::{Condition, Edit};
 use crate::criteria::is_before;
 use crate::decisions::Decisions;
 use crate::durations::DEADLINE_MARGIN;
@@ -63,14 +63,10 @@ fn estimate(
     }
 }
 
-/// When to look whether the deadline has passed (S9.15). Neither what is pinned becomes late (FP-11), nor what was
-/// complete (S9.11).
+/// When to look whether the deadline has passed (S9.15). What is pinned does not become late (FP-11).
 pub(crate) fn requeue(decisions: &Decisions<'_>, status: &Status) -> Requeue {
     let workload = &decisions.observed.workload;
-    let was_complete =
-        says(&status.conditions, condition::PROGRESSING, "True", reason::NEW_REPLICA_SET_AVAILABLE);
-    let is_timed = decisions.aim.divergence.is_none() && !was_complete;
-    let deadline = workload.progress_deadline_seconds.filter(|_| is_timed);
+    let deadline = workload.progress_deadline_seconds.filter(|_| decisions.aim.divergence.is_none());
     deadline.map_or(Requeue::OnChange, |deadline| {
         status.requeue_after((workload.replicas, workload.generation), deadline, decisions.now)
     })
@@ -120,6 +116,13 @@ impl Status {
             || self.replicas - self.updated_replicas < old.replicas - old.updated_replicas
             || self.ready_replicas > old.ready_replicas
             || self.available_replicas > old.available_replicas
+    }
+
+    /// Whether a rollout can become late: one that was complete does not (S9.11), however long a pod of it is missing.
+    #[must_use]
+    pub fn awaits_deadline(&self) -> bool {
+        let progressing = self.condition(condition::PROGRESSING);
+        progressing.is_none_or(|known| known.reason != reason::NEW_REPLICA_SET_AVAILABLE)
     }
 
     /// When to look again although nothing changes: just after the deadline (S9.15). `replicas` and

@@ -194,11 +194,6 @@ impl Record {
         self
     }
 
-    /// Whether it ended, and the revision failed.
-    pub(crate) fn has_failed(&self) -> bool {
-        self.end.as_ref().is_some_and(|end| end.outcome == Outcome::Failed)
-    }
-
     /// Cuts an open record to what it may take: images and texts give way to what is counted.
     pub(crate) fn bounded(mut self) -> Self {
         let room = RECORD_BYTES_MAX.saturating_sub(ROOM_FOR_THE_END);

@@ -44,7 +44,7 @@ pub(crate) struct Report {
     pub(crate) if_create_refused: Option<Box<Status>>,
     pub(crate) why: Why,
     pub(crate) requeue: Requeue,
-    /// What the rollout waits for.
+    /// What the rollout waits for, or is judged by.
     pub(crate) awaited: Option<Box<Awaited>>,
     pub(crate) error: Option<String>,
     /// Events that do not depend on a write.
@@ -378,9 +378,9 @@ fn written(
         blocked::refresh(status.edit(), current);
     }
     let mut status = status.into_box();
-    let Noted { ended, last_scale } =
+    let Noted { ended, last_scale, is_failure } =
         if has_extras { chronicle::note(decisions, why, &mut status) } else { Noted::default() };
-    let write = StatusWrite { status: *status, revision_annotation: revision, ended, last_scale };
+    let write = StatusWrite { status: *status, revision_annotation: revision, ended, last_scale, is_failure };
     let mut news = Vec::new();
     if has_extras {
         let (before, after) = (&workload.status, &write.status);

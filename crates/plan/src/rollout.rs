@@ -9,7 +9,7 @@ use crate::action::{Action, Event, StatusWrite, UpdateReplicaSet};
 use crate::conditions::Condition;
 use crate::keys::{REVISION, REVISION_HISTORY, condition, reason};
 use crate::observed::Workload;
-use crate::record::{Outcome, Record};
+use crate::record::Outcome;
 use crate::revision::Revision;
 use crate::status::Status;
 use crate::why::Why;
@@ -23,7 +23,7 @@ pub enum Transition {
     Completed,
     /// The condition Progressing became `ProgressDeadlineExceeded`.
     DeadlineExceeded,
-    /// The declared revision failed otherwise (FP-2; rollwright.dev only).
+    /// The declared revision failed, and no status reported it as late before (FP-2; rollwright.dev only).
     Failed,
     /// Another template came before this one was through.
     Superseded,
@@ -86,6 +86,9 @@ pub fn transitions(workload: &Workload, action: &Action) -> Vec<Transition> {
 }
 
 fn of_status(workload: &Workload, write: &StatusWrite) -> Option<Transition> {
+    if write.is_failure {
+        return Some(Transition::Failed);
+    }
     let stored = &workload.status;
     let (before, after) = (reason_of(stored), reason_of(&write.status)?);
     if before == Some(after) {
@@ -98,12 +101,6 @@ fn of_status(workload: &Workload, write: &StatusWrite) -> Option<Transition> {
         }
         reason::NEW_REPLICA_SET_AVAILABLE => Some(Transition::Completed),
         reason::PROGRESS_DEADLINE_EXCEEDED => Some(Transition::DeadlineExceeded),
-        // A rollout that is late has failed once already.
-        _ if before != Some(reason::PROGRESS_DEADLINE_EXCEEDED)
-            && write.ended.iter().any(Record::has_failed) =>
-        {
-            Some(Transition::Failed)
-        }
         _ => None,
     }
 }

@@ -53,8 +53,8 @@ impl Port for Server {
     fn note(&self, _: Note<'_>) {}
 }
 
-/// A rollout of two pods that are not ready yet.
-fn rolling() -> (Workload, Placed) {
+/// Two pods that are not ready, for this reason of Progressing.
+fn unready(reason: &str) -> (Workload, Placed) {
     let flavour = Flavour::AppsV1;
     let template = json!({
         "metadata": { "labels": { "app": "web" } },
@@ -68,7 +68,7 @@ fn rolling() -> (Workload, Placed) {
         })
     };
     let conditions = [
-        condition("Progressing", "True", "ReplicaSetUpdated", "ReplicaSet \"web-1\" is progressing."),
+        condition("Progressing", "True", reason, "ReplicaSet \"web-1\" is progressing."),
         condition(
             "Available",
             "False",
@@ -108,19 +108,34 @@ fn rolling() -> (Workload, Placed) {
     (workload(flavour, &deployment, Defaults::of(flavour)).unwrap(), set)
 }
 
-/// The next look was late by as much as the clock was set back; found by a simulation of many Deployments.
-#[test]
-fn a_clock_that_is_set_back_during_a_reconcile_delays_nothing() {
-    let server = Server { started: Instant::now(), wall: Mutex::new(BEGUN.parse().unwrap()) };
-    let (deployment, set) = rolling();
+/// What follows an attempt at this time.
+fn attempt(server: &Server, (deployment, set): (Workload, Placed)) -> Next {
     let mut cache = Index::new(Sight::Whole);
     cache.reset_sets(None, vec![set]);
     cache.reset_workloads(None, vec![deployment], server.started);
     let engine = Engine::new(Flavour::AppsV1, Settings::default(), cache, server.started);
     let key = Key { namespace: "ns".to_owned(), name: "web".to_owned() };
-    let next = engine.attempt(&server, &key).now_or_never().unwrap();
+    engine.attempt(server, &key).now_or_never().unwrap()
+}
+
+fn server(wall: &str) -> Server {
+    Server { started: Instant::now(), wall: Mutex::new(wall.parse().unwrap()) }
+}
+
+/// The next look was late by as much as the clock was set back; found by a simulation of many Deployments.
+#[test]
+fn a_clock_that_is_set_back_during_a_reconcile_delays_nothing() {
+    let server = server(BEGUN);
+    let next = attempt(&server, unready("ReplicaSetUpdated"));
     let Next::After(wait) = next else { panic!("{next:?}") };
     assert_eq!(wait.reason, Reason::Deadline);
     let delay = wait.until - server.started;
     assert!((TEN_MINUTES..TEN_MINUTES + Duration::from_secs(2)).contains(&delay), "{delay:?}");
+}
+
+/// It lost its pods a day after it was complete. No deadline runs, and nobody looks for one ten times a second.
+#[test]
+fn what_was_complete_awaits_no_deadline() {
+    let next = attempt(&server("2026-01-02T01:00:00Z"), unready("NewReplicaSetAvailable"));
+    assert_eq!(next, Next::Nothing);
 }

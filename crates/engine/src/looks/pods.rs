@@ -51,6 +51,14 @@ pub(super) enum Read {
     Failed,
 }
 
+/// What the pods of a ReplicaSet show, all pages together.
+#[derive(Default)]
+struct Shown {
+    restarts: Vec<Restarts>,
+    /// Causes that keep pods from being ready by their status, and how many pods each.
+    stuck: BTreeMap<String, i64>,
+}
+
 /// What a look has read.
 #[derive(Default)]
 pub(super) struct Pods {
@@ -59,10 +67,8 @@ pub(super) struct Pods {
     pub(super) held: Vec<Value>,
     /// How many there are in all.
     pub(super) of: usize,
-    /// Of the ReplicaSet that is judged, and of its fallback: what restarts show, and the fallback's pods that are not
-    /// ready.
-    restarts: [Vec<Restarts>; 2],
-    held_of_fallback: Vec<Value>,
+    /// Of the ReplicaSet that is judged, and of its fallback.
+    shown: [Shown; 2],
     /// Events of one pod, and when they were read.
     events: Vec<Value>,
     events_read: Option<Instant>,
@@ -88,7 +94,7 @@ impl Pods {
     pub(super) fn ask(&mut self, selector: &str, now: Instant) -> Question {
         if self.is_idle() {
             (self.held, self.of, self.is_whole) = (Vec::new(), 0, false);
-            (self.restarts, self.held_of_fallback) = Default::default();
+            self.shown = Default::default();
             self.stage = Stage::Pods(None);
         }
         match &self.stage {
@@ -156,14 +162,13 @@ impl Pods {
     }
 
     fn keep_evidence(&mut self, pods: &[Value], awaited: &Awaited) {
-        let uids = [awaited.uid.as_str(), awaited.fallback.as_str()];
-        for pod in pods.iter().filter(|pod| is_alive(pod)) {
-            let Some(owner) = controller_of(pod) else { continue };
-            let kept = uids.iter().zip(&mut self.restarts).find(|(uid, _)| **uid == owner);
-            let Some((_, kept)) = kept else { continue };
-            kept.extend(restarts(pod));
-            if owner == awaited.fallback && !is_ready(pod) && self.held_of_fallback.len() < KEPT {
-                self.held_of_fallback.push(brief(pod));
+        for (uid, shown) in [&awaited.uid, &awaited.fallback].into_iter().zip(&mut self.shown) {
+            let own = |pod: &&Value| controller_of(pod) == Some(uid.as_str()) && is_alive(pod);
+            let own: Vec<&Value> = pods.iter().filter(own).collect();
+            shown.restarts.extend(own.iter().filter_map(|pod| restarts(pod)));
+            let held: Vec<Value> = own.iter().filter(|pod| !is_ready(pod)).map(|pod| brief(pod)).collect();
+            for found in blockers(&held, &[], Words::Withheld) {
+                *shown.stuck.entry(found.cause.as_str().to_owned()).or_insert(0) += count(found.pods);
             }
         }
     }
@@ -173,14 +178,13 @@ impl Pods {
         if self.may_list_pods == Right::Denied {
             return Vec::new();
         }
-        let [declared, fallback] = &self.restarts;
-        let of = |uid: &str, restarts: &[Restarts], held: &[Value]| Evidence {
-            uid: uid.to_owned(),
+        let of = |(uid, shown): (&String, &Shown)| Evidence {
+            uid: uid.clone(),
             read,
-            restarts: restarts.to_vec(),
-            stuck: stuck(held),
+            restarts: shown.restarts.clone(),
+            stuck: shown.stuck.clone().into_iter().collect(),
         };
-        vec![of(&awaited.uid, declared, &self.held), of(&awaited.fallback, fallback, &self.held_of_fallback)]
+        [&awaited.uid, &awaited.fallback].into_iter().zip(&self.shown).map(of).collect()
     }
 
     /// Events are read if they may say more, and not again and again.
@@ -203,16 +207,7 @@ impl Pods {
     }
 }
 
-/// What keeps pods from being ready by their status, and how many pods each.
-fn stuck(held: &[Value]) -> Vec<(String, i64)> {
-    let mut stuck = BTreeMap::new();
-    for found in blockers(held, &[], Words::Withheld) {
-        *stuck.entry(found.cause.as_str().to_owned()).or_insert(0) += count(found.pods);
-    }
-    stuck.into_iter().collect()
-}
-
-/// Those of the container that has the most; none, if no container has restarted.
+/// Those of the container that has the most.
 fn restarts(pod: &Value) -> Option<Restarts> {
     let containers = ["/status/initContainerStatuses", "/status/containerStatuses"];
     let statuses = || containers.iter().flat_map(|path| list(pod, path));
@@ -221,7 +216,7 @@ fn restarts(pod: &Value) -> Option<Restarts> {
     let last = statuses().flat_map(|status| ends.map(|path| text(status, path)));
     Some(Restarts {
         created: text(pod, "/metadata/creationTimestamp").parse().ok()?,
-        count: most.filter(|count| *count > 0)?,
+        count: most.unwrap_or(0),
         last: last.filter_map(|time| time.parse().ok()).max(),
     })
 }

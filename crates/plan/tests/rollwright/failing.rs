@@ -46,6 +46,9 @@ pub(crate) fn play(world: &mut World, seconds: i64, dead: &[&str]) -> (Vec<Event
     let (mut events, mut lowest) = (Vec::new(), i64::MAX);
     for _ in 0..=seconds / 10 {
         world.now += SignedDuration::from_secs(10);
+        let now = world.now;
+        // The pods that somebody has read are read again, and show the same.
+        world.observed.answers.evidence.iter_mut().for_each(|evidence| evidence.read = now);
         // A reconcile for each thing that a write changes.
         for _ in 0..4 {
             let plan = world.plan();

@@ -5,6 +5,7 @@
 mod bounds;
 mod chronicle;
 mod creating;
+mod evidence;
 mod failing;
 mod finding;
 mod judging;

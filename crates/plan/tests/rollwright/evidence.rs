@@ -1,0 +1,264 @@
+//! What pods showed when they were read: stuck ones, and those that restart (FP-2, FP-4, FP-5).
+
+use jiff::{SignedDuration, Timestamp};
+use plan::intstr::IntOrPercent;
+use plan::keys::{RETRY, condition};
+use plan::{Blocker, Evidence, FailureAction, FailurePolicy, Restarts};
+use serde_json::Value;
+
+use crate::failing::{good, memory, named, play, policy};
+use crate::pinning::{count, says, target};
+use crate::world::{Kstatus, World, template};
+
+/// Fails by evidence alone.
+pub(crate) fn by(change: impl FnOnce(&mut FailurePolicy)) -> FailurePolicy {
+    let mut policy = FailurePolicy { deadline: false, ..policy(FailureAction::Revert).unwrap() };
+    change(&mut policy);
+    policy
+}
+
+/// Revision 3 is rolled out under this policy; its pods do not become ready.
+pub(crate) fn rolling(policy: FailurePolicy) -> World {
+    let mut world = good(FailureAction::Revert).that(|it| it.failure_policy = Some(policy));
+    world.set_template(template("c"));
+    play(&mut world, 20, &["c"]);
+    read(&mut world, &[], &[]);
+    world
+}
+
+/// Somebody reads the pods of revision 3, and those of the fallback: how often their containers restarted.
+pub(crate) fn read(world: &mut World, declared: &[Restarts], fallback: &[Restarts]) {
+    let read = world.now;
+    let uid = |image: &str| world.find(&named(world, image)).uid.clone();
+    let evidence = |uid: String, restarts: &[Restarts]| {
+        let restarts = restarts.to_vec();
+        Evidence { uid, read, restarts, stuck: Vec::new() }
+    };
+    world.observed.answers.evidence = vec![evidence(uid("c"), declared), evidence(uid("b"), fallback)];
+}
+
+/// A pod that is so many seconds old, and whose container has restarted so often, the last time just now.
+pub(crate) fn restarts(world: &World, age: i64, count: i64) -> Restarts {
+    Restarts { created: world.now - SignedDuration::from_secs(age), count, last: Some(world.now) }
+}
+
+fn block(world: &mut World, cause: &str, pods: i64) {
+    let (cause, message, since) = (cause.to_owned(), "cannot pull the image".to_owned(), Some(world.now));
+    world.observed.answers.evidence.first_mut().unwrap().stuck = vec![(cause.clone(), pods)];
+    // The status reports how many these are when it is written for another reason.
+    world.observed.workload.status.ours.blockers =
+        vec![Blocker { cause, pods: 1, of: 3, message, since, ..Blocker::default() }];
+}
+
+#[test]
+fn pods_that_are_stuck_fail_a_revision_before_its_deadline() {
+    for (cause, pods, is_reverted) in
+        [("ImagePull", 1, true), ("CrashLoop", 1, true), ("Unschedulable", 1, false), ("ImagePull", 0, false)]
+    {
+        let mut world = rolling(by(|policy| policy.stuck_seconds = Some(120)));
+        block(&mut world, cause, pods);
+        let end = world.now + SignedDuration::from_secs(120);
+        let due = world.plan().requeue.time();
+        assert_eq!(due.is_some_and(|due| due <= end), is_reverted, "{cause}");
+        play(&mut world, 100, &["c"]);
+        world.now = end;
+        assert!(world.plan().actions.is_empty(), "{cause}: nobody has read them since");
+        assert_eq!(target(&world), None, "{cause}: not yet");
+        let (events, _) = play(&mut world, 30, &["c"]);
+        assert_eq!((target(&world).is_some(), count(&events, "Reverted")), (is_reverted, is_reverted.into()));
+        if is_reverted {
+            let cause = memory(&world, &named(&world, "c"))["cause"].clone();
+            assert_eq!(cause, "1 of 3 pods cannot pull the image");
+        }
+    }
+}
+
+#[test]
+fn what_this_process_has_not_read_is_no_evidence() {
+    let mut world = rolling(by(|policy| policy.stuck_seconds = Some(60)));
+    block(&mut world, "ImagePull", 1);
+    world.observed.answers.evidence.clear();
+    play(&mut world, 300, &["c"]);
+    assert_eq!(target(&world), None);
+    read(&mut world, &[], &[]);
+    play(&mut world, 20, &["c"]);
+    assert_eq!(target(&world), None, "they are not stuck any more");
+    world.observed.answers.evidence.first_mut().unwrap().stuck = vec![("ImagePull".to_owned(), 1)];
+    play(&mut world, 20, &["c"]);
+    assert!(target(&world).is_some());
+}
+
+#[test]
+fn a_fallback_that_is_stuck_for_the_same_cause_shows_that_the_revision_is_not_to_blame() {
+    for (cause, is_reverted) in [("ImagePull", false), ("CrashLoop", true)] {
+        let mut world = rolling(by(|policy| policy.stuck_seconds = Some(60)));
+        block(&mut world, "ImagePull", 1);
+        world.observed.answers.evidence.last_mut().unwrap().stuck = vec![(cause.to_owned(), 1)];
+        play(&mut world, 200, &["c"]);
+        assert_eq!(target(&world).is_some(), is_reverted, "{cause}");
+    }
+}
+
+/// Since it was complete, its pods have run; a retry gives them as much time again.
+#[test]
+fn stuck_pods_count_until_all_were_available_and_since_the_last_retry() {
+    let mut world = rolling(by(|policy| (policy.stuck_seconds, policy.bake_seconds) = (Some(60), 1000)));
+    play(&mut world, 100, &[]);
+    assert_eq!(world.kstatus(), Kstatus::Current);
+    block(&mut world, "CrashLoop", 1);
+    let plan = world.plan();
+    assert!(plan.awaited.is_none(), "nor are they read: {:?}", plan.awaited);
+    for _ in 0..20 {
+        block(&mut world, "CrashLoop", 1);
+        for blocker in &mut world.observed.workload.status.ours.blockers {
+            blocker.since = Some(Timestamp::UNIX_EPOCH);
+        }
+        play(&mut world, 0, &["c"]);
+    }
+    assert_eq!(target(&world), None);
+
+    let mut world = rolling(by(|policy| policy.stuck_seconds = Some(60)));
+    // It has not failed yet, so this means nothing.
+    world.observed.workload.annotations.insert(RETRY.to_owned(), "3".to_owned());
+    block(&mut world, "ImagePull", 1);
+    let long_ago = world.observed.workload.status.ours.blockers.clone();
+    play(&mut world, 100, &["c"]);
+    assert!(target(&world).is_some());
+    world.observed.workload.annotations.insert(RETRY.to_owned(), "3/again".to_owned());
+    play(&mut world, 0, &["c"]);
+    world.observed.workload.status.ours.blockers = long_ago;
+    play(&mut world, 30, &["c"]);
+    assert_eq!(target(&world), None, "the same time once more");
+    play(&mut world, 60, &["c"]);
+    assert!(target(&world).is_some());
+}
+
+#[test]
+fn containers_that_restart_too_often_fail_a_revision() {
+    for (counts, least, is_reverted) in [
+        (vec![2, 2, 2], "1", false),
+        (vec![3], "1", true),
+        (vec![3], "50%", false),
+        (vec![3, 4], "50%", true),
+    ] {
+        let min_pods = least.parse().map_or(IntOrPercent::Text(least.to_owned()), IntOrPercent::Int);
+        let mut world = rolling(by(|policy| (policy.restarts, policy.min_pods) = (Some(3), min_pods)));
+        let name = named(&world, "c");
+        assert!(
+            memory(&world, &name)["since"].is_string(),
+            "since it was declared, by the write that made it"
+        );
+        world.find_mut(&name).status.replicas = 3;
+        let awaited = world.plan().awaited.unwrap();
+        assert_eq!((awaited.is_judged, awaited.fallback.as_str()), (true, "uid-web-b"));
+        assert_eq!(awaited.selector, "app=web", "the fallback's pods, too");
+        let pods: Vec<_> = counts.iter().map(|count| restarts(&world, 0, *count)).collect();
+        read(&mut world, &pods, &[]);
+        let plan = world.plan();
+        world.apply(&plan);
+        let verdict = memory(&world, &name)["verdict"].clone();
+        assert_eq!(verdict == "Failed", is_reverted, "{counts:?} {least}");
+        if is_reverted {
+            let words = format!("{} of 3 pods have a container that restarted 3 times or more", counts.len());
+            assert_eq!(memory(&world, &name)["cause"], words);
+            let sizes: Vec<i64> = world.observed.sets.iter().map(|set| set.size).collect();
+            assert_eq!(sizes, [0, 3, 1], "nothing moves beside a verdict");
+            let (events, _) = play(&mut world, 10, &["c"]);
+            let event = events.iter().find(|event| event.reason == "Reverted").unwrap();
+            assert!(event.message.ends_with(&format!(", which failed: {words}")), "{event:?}");
+            assert_eq!(target(&world).unwrap().revision, Some(2));
+        }
+    }
+}
+
+/// A revision that was complete goes on being judged while it bakes, and is good only once its pods were read after
+/// that.
+#[test]
+fn restarts_count_while_it_bakes_and_a_good_revision_was_read() {
+    let baking = || by(|policy| (policy.restarts, policy.bake_seconds) = (Some(3), 100));
+    let mut world = rolling(baking());
+    play(&mut world, 50, &[]);
+    assert_eq!(
+        (world.kstatus(), says(&world, condition::PROGRESSING).0.as_str()),
+        (Kstatus::Current, "True")
+    );
+    assert!(world.plan().awaited.is_some_and(|awaited| awaited.is_judged && !awaited.is_still));
+    let pod = restarts(&world, 10, 3);
+    read(&mut world, &[pod], &[]);
+    let (_, lowest) = play(&mut world, 10, &[]);
+    assert_eq!((target(&world).unwrap().revision, lowest), (Some(2), 3));
+
+    let mut world = rolling(baking());
+    world.observed.answers.evidence.clear();
+    play(&mut world, 300, &[]);
+    let name = named(&world, "c");
+    assert_eq!(memory(&world, &name)["verdict"], Value::Null, "nobody has read it since");
+    read(&mut world, &[], &[]);
+    play(&mut world, 10, &[]);
+    assert_eq!(memory(&world, &name)["verdict"], "Good");
+    assert!(world.plan().awaited.is_none(), "nobody reads the pods of a good revision");
+}
+
+/// Restarts of before the declaration do not count: the same ReplicaSet may have run for months.
+#[test]
+fn older_pods_count_from_the_first_look_on() {
+    let mut world = rolling(by(|policy| policy.restarts = Some(3)));
+    let name = named(&world, "c");
+    for (restarted, is_failed) in [(7, false), (9, false), (10, true)] {
+        let pod = restarts(&world, 86_400, restarted);
+        read(&mut world, &[pod], &[]);
+        let plan = world.plan();
+        world.apply(&plan);
+        assert_eq!(memory(&world, &name)["restartsBefore"], 7);
+        assert_eq!(memory(&world, &name)["verdict"] == "Failed", is_failed, "{restarted}");
+    }
+    // One that had not restarted before counts from then on.
+    let mut young = rolling(by(|policy| policy.restarts = Some(2)));
+    for (restarted, is_failed) in [(0, false), (1, false), (2, true)] {
+        let pod = restarts(&young, 86_400, restarted);
+        read(&mut young, &[pod], &[]);
+        let plan = young.plan();
+        young.apply(&plan);
+        let verdict = memory(&young, &named(&young, "c"))["verdict"].clone();
+        assert_eq!(verdict == "Failed", is_failed, "{restarted}");
+    }
+    // A retry begins anew.
+    world.observed.workload.annotations.insert(RETRY.to_owned(), "3".to_owned());
+    world.observed.answers.evidence.clear();
+    world.now += SignedDuration::from_secs(60);
+    let plan = world.plan();
+    world.apply(&plan);
+    assert_eq!(memory(&world, &name)["restartsBefore"], Value::Null);
+    assert!(
+        memory(&world, &name)["since"].as_str().unwrap()
+            > memory(&rolling(by(|_| {})), &name)["since"].as_str().unwrap_or("")
+    );
+}
+
+#[test]
+fn a_policy_that_comes_later_counts_restarts_from_then_on() {
+    let mut world = good(FailureAction::Stay);
+    world.set_template(template("c"));
+    play(&mut world, 20, &["c"]);
+    world.observed.workload.failure_policy = Some(by(|policy| policy.restarts = Some(3)));
+    let pod = restarts(&world, 10, 5);
+    read(&mut world, &[pod], &[]);
+    play(&mut world, 20, &["c"]);
+    let memory = memory(&world, &named(&world, "c"));
+    assert_eq!((memory["verdict"].clone(), memory["restartsBefore"].clone()), (Value::Null, 5.into()));
+    assert!(memory["since"].is_string());
+}
+
+#[test]
+fn a_fallback_that_restarts_as_often_shows_that_the_revision_is_not_to_blame() {
+    for (count, last, is_reverted) in [(3, true, false), (2, true, true), (9, false, true)] {
+        let mut world = rolling(by(|policy| policy.restarts = Some(3)));
+        let (pod, mut other) = (restarts(&world, 0, 3), restarts(&world, 86_400, count));
+        if !last {
+            other.last = Some(world.now - SignedDuration::from_secs(3600));
+        }
+        read(&mut world, &[pod], &[other]);
+        play(&mut world, 20, &["c"]);
+        assert_eq!(target(&world).is_some(), is_reverted, "{count} restarts, again since: {last}");
+    }
+}
