@@ -73,10 +73,18 @@ pub(crate) fn running<'a>(deployment: &Deployment, newest_first: &'a [Revision])
     }
 }
 
-/// The revision that runs because the declared one failed.
+/// The revision that runs because the declared one failed. A change since then that keeps the template changes nothing
+/// about that.
 pub(crate) fn reverted_to<'a>(deployment: &Deployment, all: &'a [Revision]) -> Option<&'a Revision> {
-    let target = target(&deployment.body).filter(is_reverted)?;
-    of_hash(all, target.hash.as_deref()?)
+    let target = deployment.status().target.filter(is_reverted)?;
+    of_hash(all, target.hash.as_deref()?).filter(|_| has_failed(deployment, all))
+}
+
+/// Whether the declared revision is reported to have failed.
+pub(crate) fn has_failed(deployment: &Deployment, all: &[Revision]) -> bool {
+    let declared = declared(deployment, all).map(|revision| revision.number);
+    let workload = deployment.workload();
+    declared.zip(workload.ok()).is_some_and(|(number, it)| it.status.reports_failure(number))
 }
 
 /// The revision of the template, if that has a ReplicaSet.

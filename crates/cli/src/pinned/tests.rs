@@ -47,8 +47,11 @@ fn after_a_revert_zero_is_the_revision_that_runs() {
     assert_eq!(declared(&reverted, &all).map(|revision| revision.number), Some(7));
     assert_eq!(number(wanted(&reverted, &all, 0)), Ok(6));
     assert_eq!(number(wanted(&reverted, &all, 5)), Ok(5));
-    // The next template comes, and its rollout is the one to go back from.
+    // Somebody scales it.
     reverted.body["metadata"]["generation"] = json!(10);
+    assert_eq!(running(&reverted, &all).map(|revision| revision.number), Some(6));
+    // The next template comes, and its rollout is the one to go back from.
+    reverted.body["spec"]["template"]["spec"]["containers"][0]["image"] = json!("app:8");
     assert_eq!(running(&reverted, &all).map(|revision| revision.number), Some(7));
 }
 

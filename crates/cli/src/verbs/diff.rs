@@ -10,7 +10,6 @@ use crate::failure::Failure;
 use crate::history::{Revision, difference, revisions};
 use crate::output::{clean, print};
 use crate::pinned;
-use crate::rollout;
 use crate::verbs::subject::Subject;
 
 /// `diff`.
@@ -27,7 +26,7 @@ fn compared(deployment: &Deployment, all: &[Revision]) -> Result<String, Failure
     let number = declared.map_or_else(String::new, |revision| format!(" {}", revision.number));
     let same = || Ok(format!("{} runs the declared revision{number}\n", deployment.full_name()));
     let pin = pinned::in_force(deployment);
-    let is_held = pin.is_none() && rollout::is_observed(&deployment.body);
+    let is_held = pin.is_none() && pinned::has_failed(deployment, all);
     let (other, what) = if let Some((_, words)) = failed::held(&deployment.status()).filter(|_| is_held) {
         // Pods of several revisions may run, and none of them is rolled out.
         match pinned::fallback(deployment, all) {
@@ -84,11 +83,13 @@ mod tests {
 
     #[test]
     fn what_failed_is_compared_with_what_was_reverted_to() {
-        let (deployment, all) = (samples::reverted(), samples::revisions());
+        let (mut deployment, all) = (samples::reverted(), samples::revisions());
         let text = compared(&deployment, &all).unwrap_or_default();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[..2], ["--- revision 6 (runs)", "+++ revision 7 (declared)"], "{text}");
         assert!(text.contains("image: app:6") && text.contains("image: app:7"), "{text}");
+        deployment.body["metadata"]["generation"] = json!(10);
+        assert_eq!(compared(&deployment, &all).unwrap_or_default(), text, "somebody scaled it a moment ago");
     }
 
     #[test]
@@ -97,6 +98,8 @@ mod tests {
         let text = compared(&held, &all).unwrap_or_default();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[..2], ["--- revision 6 (the last good one)", "+++ revision 7 (declared)"], "{text}");
+        held.body["metadata"]["generation"] = json!(10);
+        assert_eq!(compared(&held, &all).unwrap_or_default(), text, "somebody scaled it a moment ago");
         held.body["status"]["fallback"] = json!(null);
         let text = compared(&held, &all).unwrap_or_default();
         assert_eq!(text, format!("deployment.rollwright.dev/web: {}\n", samples::HELD));
