@@ -32,7 +32,8 @@ impl Deployment {
         format!("{}/{}", kind_and_group(self.flavour), self.name())
     }
 
-    /// A command about this Deployment, to be copied: it works whatever the namespace and the other API have.
+    /// A command about this Deployment, to be copied: it names the API and the namespace, but not what the user gave
+    /// about the connection, such as `--context`.
     pub(crate) fn command(&self, verb: &str) -> String {
         format!("kubectl rollwright {verb} {} -n {}", self.full_name(), self.namespace())
     }
