@@ -37,7 +37,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) unread: Unread,
     /// Budgets of the namespace.
     pub(crate) budgets: &'a [Value],
-    /// What becomes of the last change, if the rollout has not begun.
+    /// What becomes of the last change or request, if nothing has come of it yet.
     pub(crate) unobserved: Option<Unobserved>,
     /// The planner's own reason.
     pub(crate) why: Result<Why, String>,
@@ -138,9 +138,12 @@ pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
     diagnosis
 }
 
-/// The controller has not begun with the last change. The caller has given it time.
+/// The controller has not begun with the last change, or nothing has come of a request. The caller has given it time.
 fn unbegun(facts: &Facts<'_>) -> Option<Diagnosis> {
     let (deployment, unobserved) = (facts.deployment, facts.unobserved?);
+    if unobserved == Unobserved::Waiting && !rollout::is_yet_to_begin(&deployment.body) {
+        return None;
+    }
     let text = unobserved.sentence(deployment.flavour, "The rollout");
     let blocked = |next: String| Diagnosis {
         verdict: Verdict::Blocked,

@@ -35,15 +35,20 @@ const OPERATOR: &str = "rollwright";
 /// Who else works on those of apps/v1.
 const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 
-/// What a rollout says that has not begun for a while; nothing if the Deployment itself says enough.
-pub(crate) async fn words(cluster: &Cluster, deployment: &Deployment) -> Option<String> {
+/// What a change or a request says that has been awaited for a while; nothing if the Deployment itself says enough.
+pub(crate) async fn words(cluster: &Cluster, deployment: &Deployment, is_awaited: bool) -> Option<String> {
     let age = Timestamp::now().duration_since(changed(&metadata(deployment)));
-    if !rollout::is_yet_to_begin(&deployment.body) || age < PATIENCE.try_into().ok()? {
+    if !is_awaited || age < PATIENCE.try_into().ok()? {
         return None;
     }
     let unobserved = unobserved(cluster, deployment).await;
-    let is_said = rollout::is_queued(&deployment.body)
-        && matches!(unobserved, Unobserved::Waiting | Unobserved::Unclear);
+    let is_queued = rollout::is_queued(&deployment.body);
+    let is_said = match unobserved {
+        // That a request is awaited is said already.
+        Unobserved::Waiting => is_queued || !rollout::is_yet_to_begin(&deployment.body),
+        Unobserved::Unclear => is_queued,
+        Unobserved::Unseen | Unobserved::Absent => false,
+    };
     let name = format!("deployment \"{}\"", deployment.name());
     (!is_said).then(|| unobserved.sentence(deployment.flavour, &name))
 }

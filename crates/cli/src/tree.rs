@@ -20,6 +20,8 @@ use crate::table::{age, line, table};
 pub(crate) struct Tree {
     pub(crate) deployment: Deployment,
     pub(crate) rollout: Rollout,
+    /// Whether the operator has yet to begin with the last change, or to report what became of a request.
+    pub(crate) is_awaited: bool,
     /// What runs instead of the declared revision.
     target: Option<Target>,
     /// Newest first, each with its pods.
@@ -44,6 +46,7 @@ impl Tree {
         let newest = all.first().map(Revision::set_name);
         let rollout = rollout::of_set(deployment.flavour, deployment.name(), &deployment.body, newest);
         let rollout = requests::awaited(&deployment, &all, rollout);
+        let is_awaited = requests::is_awaited(&deployment, &all);
         let target = pinned::target(&deployment.body);
         let total = all.len();
         let with_pods = all.into_iter().map(|revision| {
@@ -58,7 +61,7 @@ impl Tree {
             })
             .map(|(_, shown)| shown)
             .collect();
-        Self { left_out: total - shown.len(), deployment, rollout, target, revisions: shown }
+        Self { left_out: total - shown.len(), deployment, rollout, is_awaited, target, revisions: shown }
     }
 
     /// Whether pods of the revision that runs instead of the declared one are still to come, or others are to go.

@@ -79,8 +79,9 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::diagnosis::tests::{diverged_by, instead};
+    use crate::diagnosis::tests::{awaited_by, diverged_by, instead};
     use crate::pinned::samples;
+    use crate::unobserved::Unobserved;
 
     const NEXT: &str = "kubectl rollwright retry deployment.rollwright.dev/web -n shop";
 
@@ -165,8 +166,18 @@ mod tests {
             (complete, ABORT),
         ] {
             deployment.body["metadata"]["annotations"] = json!({key: "7/again"});
-            let found = diverged_by(&deployment, Why::Stepping, &[]);
-            assert_eq!((found.verdict, &*found.cause), (Verdict::Waiting, "NotObserved"), "{found:?}");
+            let (not_observed, hidden) =
+                ("has not observed the request to", "nothing that you may read shows");
+            for (signs, verdict, cause, words) in [
+                (None, Verdict::Waiting, "NotObserved", not_observed),
+                (Some(Unobserved::Waiting), Verdict::Waiting, "NotObserved", not_observed),
+                (Some(Unobserved::Unclear), Verdict::Waiting, "NotObserved", hidden),
+                (Some(Unobserved::Absent), Verdict::Blocked, "NoController", "the operator does not run"),
+            ] {
+                let found = awaited_by(&deployment, Why::Stepping, &[], signs);
+                assert_eq!((found.verdict, &*found.cause), (verdict, cause), "{found:?}");
+                assert!(found.text.contains(words), "{found:?}");
+            }
         }
     }
 }

@@ -313,6 +313,16 @@ fn a_budget_is_named_beside_the_cause() {
 
 /// A Deployment of the samples, with such a reason of the planner.
 pub(super) fn diverged_by(deployment: &Deployment, why: Why, new_pods: &[Value]) -> Diagnosis {
+    awaited_by(deployment, why, new_pods, None)
+}
+
+/// The same, where such signs of life are found.
+pub(super) fn awaited_by(
+    deployment: &Deployment,
+    why: Why,
+    new_pods: &[Value],
+    unobserved: Option<Unobserved>,
+) -> Diagnosis {
     let revisions = samples::revisions();
     diagnose(&Facts {
         deployment,
@@ -323,7 +333,7 @@ pub(super) fn diverged_by(deployment: &Deployment, why: Why, new_pods: &[Value])
         events: &[],
         unread: Unread::default(),
         budgets: &[],
-        unobserved: None,
+        unobserved,
         why: Ok(why),
     })
 }

@@ -11,7 +11,7 @@ use crate::code::Code;
 use crate::failure::Failure;
 use crate::output::{document, is_lively, print};
 use crate::reported;
-use crate::rollout::{self, Phase};
+use crate::rollout::Phase;
 use crate::signs::{self, LOOK_AGAIN};
 use crate::tree::Tree;
 use crate::verbs::subject::Subject;
@@ -41,7 +41,7 @@ async fn read(cluster: &Cluster, deployment: Deployment, revisions: usize) -> Re
         Err(failure) => return Err(failure),
     };
     let mut tree = Tree::new(deployment, sets, pods.as_deref().unwrap_or_default(), revisions);
-    if let Some(words) = signs::words(cluster, &tree.deployment).await {
+    if let Some(words) = signs::words(cluster, &tree.deployment, tree.is_awaited).await {
         tree.rollout.message = words;
     }
     if matches!(tree.rollout.phase, Phase::Progressing | Phase::Failed) {
@@ -86,8 +86,7 @@ async fn follow(cluster: &Cluster, mut tree: Tree, arguments: &GetArguments) -> 
         }
         tokio::time::sleep(GATHER).await;
         // While nobody looks at the Deployment, its controller may end, or begin to run.
-        let is_to_begin = rollout::is_yet_to_begin(&tree.deployment.body);
-        let patience = if is_to_begin { LOOK_AGAIN } else { Duration::MAX };
+        let patience = if tree.is_awaited { LOOK_AGAIN } else { Duration::MAX };
         if let Ok(None) = tokio::time::timeout(patience, changes.next()).await {
             return Err(Failure::Rollout("the watch has ended; try again".to_owned()));
         }

@@ -55,29 +55,36 @@ struct Stand {
 
 impl Stand {
     /// Reads it from the Deployment; asks for the ReplicaSets only where it seems to have failed, or somebody asked for
-    /// a retry or to abort, and for the controller only where it has not begun.
+    /// a retry or to abort, and for the controller only where nothing has come of the last change or request.
     async fn find(cluster: &Cluster, deployment: &Deployment, goal: Goal) -> Result<Self, Failure> {
         let mut stand = Self::of(deployment, goal, &[]);
         if goal == Goal::Running
             && stand.end == Some(Code::Failed)
             && let Some(target) = by_pin(deployment)
         {
-            let revisions = revisions(cluster.sets_of(deployment).await?);
-            stand = Self::towards_pin(deployment, &target, &revisions);
+            let all = revisions(cluster.sets_of(deployment).await?);
+            stand = Self::towards_pin(deployment, &target, &all);
             if stand.end.is_none() {
                 stand.message = reported::added_to(&stand.message, &deployment.body);
             }
             return Ok(stand);
         }
-        if stand.end.is_none()
-            && let Some(words) = signs::words(cluster, deployment).await
-        {
-            stand.message = words;
-        }
+        let mut all = Vec::new();
         let is_asked = requests::is_asked(deployment) && !rollout::is_yet_to_begin(&deployment.body);
         if is_asked || stand.end == Some(Code::Failed) {
-            let revisions = revisions(cluster.sets_of(deployment).await?);
-            stand = Self::of(deployment, goal, &revisions);
+            all = match cluster.sets_of(deployment).await {
+                Ok(sets) => revisions(sets),
+                // The Deployment itself shows nearly all of it.
+                Err(Failure::Forbidden(_)) => Vec::new(),
+                Err(failure) => return Err(failure),
+            };
+            stand = Self::of(deployment, goal, &all);
+        }
+        if stand.end.is_none()
+            && let Some(words) =
+                signs::words(cluster, deployment, requests::is_awaited(deployment, &all)).await
+        {
+            stand.message = words;
         }
         if matches!(stand.end, None | Some(Code::Failed)) {
             stand.message = reported::added_to(&stand.message, &deployment.body);

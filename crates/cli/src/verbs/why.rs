@@ -16,6 +16,7 @@ use crate::history::revisions;
 use crate::output::{clean, document, print};
 use crate::pinned;
 use crate::projection;
+use crate::requests;
 use crate::rollout;
 use crate::signs::{self, PATIENCE};
 use crate::verbs::subject::Subject;
@@ -79,7 +80,7 @@ async fn look(subject: &Subject, deployment: &Deployment) -> Result<Diagnosis, F
     let events = cluster.events().list(&warnings).await.map(|list| list.items);
     unread.events = events.is_err();
     let budgets = cluster.budgets().list(&ListParams::default()).await.map(|list| list.items);
-    let unobserved = if rollout::is_yet_to_begin(&deployment.body) {
+    let unobserved = if requests::is_awaited(deployment, &all) {
         Some(signs::unobserved(cluster, deployment).await)
     } else {
         None
