@@ -5,6 +5,7 @@ use crate::aim::{Because, Manner};
 use crate::conditions::{Condition, Edit, says};
 use crate::decisions::Decisions;
 use crate::keys::{condition, reason};
+use crate::observed::Workload;
 use crate::revision::Revision;
 use crate::status::Status;
 use crate::why::Why;
@@ -43,13 +44,13 @@ pub(crate) fn explained(decisions: &Decisions<'_>, status: &Status) -> Why {
 pub(crate) fn failed(decisions: &Decisions<'_>, reason: &str) -> String {
     let number = decisions.revision().and_then(Revision::number);
     let revision = number.map_or_else(String::new, |number| format!(" {number}"));
-    let name = &decisions.observed.workload.name;
+    let Workload { namespace, name, .. } = &decisions.observed.workload;
     let cause = decisions.rulings.cause.as_ref().map_or_else(String::new, |cause| format!(" ({cause})"));
     let what =
         if reason == reason::NO_GOOD_REVISION { ", and no other revision is known to be good" } else { "" };
     format!(
         "the declared revision{revision} failed{cause}{what}: apply another template, or try this one again with \
-         `kubectl rollwright retry {name}`"
+         `kubectl rollwright retry deployment.rollwright.dev/{name} -n {namespace}`"
     )
 }
 

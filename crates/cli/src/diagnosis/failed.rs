@@ -147,7 +147,7 @@ mod tests {
             let held = samples::held(reason);
             let found = diverged_by(&held, blocked(), &[]);
             is_blocked(&found, reason, samples::HELD);
-            assert!(found.text.ends_with("`kubectl rollwright retry web`."), "{}", found.text);
+            assert!(found.text.ends_with(&format!("`{NEXT}`.")), "{}", found.text);
             let found = diverged_by(&held, blocked(), &[pod("web-h7", "app:7")]);
             is_blocked(&found, reason, samples::HELD);
             assert!(found.text.contains("`. 1 pod of web-h7 cannot pull the image app:7"), "{}", found.text);

@@ -141,7 +141,9 @@ fn pause_freezes_what_runs_and_the_failed_set_does_not_grow() {
     assert_eq!(count(&events, "RolloutFailed"), 1, "{events:?}");
     let words =
         "blocked: the declared revision 3 failed (it made no progress for 600 s): apply another template";
-    assert!(world.plan().why.to_string().starts_with(words), "{}", world.plan().why);
+    let why = world.plan().why.to_string();
+    assert!(why.starts_with(words), "{why}");
+    assert!(why.ends_with("`kubectl rollwright retry deployment.rollwright.dev/web -n default`"), "{why}");
     for kind in [condition::STALLED, condition::PROGRESSING] {
         assert_eq!(says(&world, kind).1, "RolloutFailed", "{kind}");
     }

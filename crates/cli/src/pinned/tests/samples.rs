@@ -69,7 +69,7 @@ pub(crate) fn reverted() -> Deployment {
 
 /// What the operator reports where nothing is rolled out before somebody acts.
 pub(crate) const HELD: &str = "the declared revision 7 failed: apply another template, or try this one again with \
-                               `kubectl rollwright retry web`";
+                               `kubectl rollwright retry deployment.rollwright.dev/web -n shop`";
 
 /// The Deployment after revision 7 failed, where somebody has to act for this reason.
 pub(crate) fn held(reason: &str) -> Deployment {
