@@ -64,9 +64,9 @@ async fn held_until_somebody_decides(world: World) -> Outcome {
     judged(&world, "bad:v2", "Failed").await?;
     expect(&tool, "status web --timeout=60s", FAILED, "the declared revision 2 failed").await?;
     expect(&tool, "why web", FAILED, "the declared revision 2 failed").await?;
-    // Until the operator finds out what the pods lack, the state has another word.
-    let state = "Blocked: ImagePull";
-    world.wait_until("web", state, |web| web.text("/status/state") == state).await?;
+    // While it waits for somebody, the status has no blockers.
+    let state = "Blocked: RolloutFailed";
+    same("the column STATUS", world.get("web").await?.text("/status/state"), state)?;
     expect(&tool, "list --blocked", DONE, state).await?;
     expect(&tool, "diff web", DONE, "--- revision 1 (the last good one)").await?;
     // The spec changes, and what failed does not become the one to go back to.
