@@ -26,7 +26,7 @@ async fn verdict(rig: &Rig) -> Outcome {
 }
 
 async fn report(rig: &Rig) -> Outcome {
-    let select = Match::verb("patch").resource("deployments").subresource("status");
+    let select = Match::verb("patch").resource("deployments").subresource("status").field("/status/target");
     each(rig, &select, "status write of a revert").await
 }
 
