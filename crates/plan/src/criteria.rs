@@ -71,9 +71,11 @@ impl<'a> Case<'a> {
         let workload = &self.observed.workload;
         let deadline = workload.progress_deadline_seconds.filter(|_| self.policy.deadline)?;
         let progressing = workload.status.condition(condition::PROGRESSING)?;
-        // The deadline begins anew when the Deployment is resumed, which this reconcile reports; and a set that gets its
-        // first pods by it was not late.
-        let is_running = progressing.reason != reason::DEPLOYMENT_PAUSED && self.counted.size > 0;
+        // The deadline begins anew when the Deployment is resumed, which this reconcile reports. A set that gets its first
+        // pods by it was not late, and one with all its pods is not late any more.
+        let Counted { size, available, .. } = self.counted;
+        let is_whole = size == workload.replicas && available >= size;
+        let is_running = progressing.reason != reason::DEPLOYMENT_PAUSED && size > 0 && !is_whole;
         let is_late = is_running
             && !is_before(progressing, self.memory.retried)
             && progressing.is_timed_out(deadline, self.now)
@@ -82,11 +84,12 @@ impl<'a> Case<'a> {
         is_late.then(|| format!("it made no progress for {deadline} s"))
     }
 
+    /// Where no status has marks yet, nobody knows, and the next one has.
     fn has_progressed(&self) -> bool {
         let Workload { replicas, status, .. } = &self.observed.workload;
         let marks = status.ours.marks.as_ref();
         let raised = |known| Marks::raised(Some(known), self.set, (self.memory.revision, *replicas));
-        marks.is_some_and(|known| raised(known).improve(Some(known)))
+        marks.is_none_or(|known| raised(known).improve(Some(known)))
     }
 
     /// FP-5: the fallback has pods, and no larger share of them is available.

@@ -238,3 +238,41 @@ fn what_was_complete_awaits_no_deadline() {
     play(&mut world, 10, &["c"]);
     assert!(world.observed.workload.status.awaits_deadline());
 }
+
+/// Its pods became available after all, which is no progress if they were before. The old ones are gone, so nothing
+/// excuses it, and nothing has to.
+#[test]
+fn a_revision_with_all_its_pods_does_not_fail() {
+    let mut world = good(FailureAction::Revert);
+    world.set_template(template("c"));
+    play(&mut world, 900, &["b", "c"]);
+    assert_eq!(says(&world, condition::PROGRESSING).1, "ProgressDeadlineExceeded", "a shared cause");
+    let name = named(&world, "c");
+    for (set, size) in [("web-b", 0), (name.as_str(), 3)] {
+        let set = world.find_mut(set);
+        set.size = size;
+        (set.status.replicas, set.status.ready, set.status.available) = (size, size, size);
+    }
+    let plan = world.plan();
+    world.apply(&plan);
+    assert_ne!(memory(&world, &name)["verdict"], "Failed");
+    assert_eq!(world.kstatus(), Kstatus::Current);
+}
+
+/// The first status under a policy has the marks, so that progress of before is not missed.
+#[test]
+fn a_policy_that_is_set_while_a_rollout_is_late_applies_with_the_next_status() {
+    let mut world = good(FailureAction::Stay).that(|it| it.failure_policy = None);
+    world.set_template(template("c"));
+    play(&mut world, 900, &["c"]);
+    world.observed.workload.failure_policy = policy(FailureAction::Revert);
+    let name = named(&world, "c");
+    for verdict in [Value::Null, "Failed".into()] {
+        assert_eq!(memory(&world, &name)["verdict"], verdict);
+        for _ in 0..2 {
+            let plan = world.plan();
+            world.apply(&plan);
+        }
+    }
+    assert_eq!(memory(&world, &name)["verdict"], "Failed");
+}
