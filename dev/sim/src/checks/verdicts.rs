@@ -1,6 +1,5 @@
 //! FP-1, FP-2, FP-4, FP-5, FP-9: a verdict is true, it is stored before anything moves, and each request counts once.
 
-use jiff::Timestamp;
 use plan::keys::{ABORT, RETRY, ROLLOUT, condition, reason};
 use plan::{Action, FailureAction, ReplicaSet, UpdateReplicaSet, Workload};
 use serde_json::Value;
@@ -74,7 +73,7 @@ pub(super) fn stored_first(write: &Accepted<'_>) -> Option<Verdict> {
     })
 }
 
-/// FP-2, FP-4: a revision that failed by itself was late or stuck, and it was its turn.
+/// FP-2, FP-4: a revision that failed by itself was late, and it was its turn.
 pub(super) fn failure_is_true(write: &Accepted<'_>) -> Option<Verdict> {
     let said = Said::of(write).filter(|said| said.is("Failed") && !said.is_abort() && !said.was("Failed"))?;
     let (view, number) = (write.view(), revision(said.set));
@@ -102,14 +101,11 @@ pub(super) fn failure_is_true(write: &Accepted<'_>) -> Option<Verdict> {
     Some(is_due(write, policy, said.set).map_err(|text| format!("{name} failed, and {text}")))
 }
 
-/// Whether the deadline has passed, or pods were stuck for long enough.
+/// Whether the deadline has passed: no scenario has another criterion.
 fn is_due(write: &Accepted<'_>, policy: &plan::FailurePolicy, set: &ReplicaSet) -> Verdict {
     let workload = &*write.view().workload;
-    if policy.stuck_seconds.is_some_and(|seconds| is_stuck(workload, seconds, write.now)) {
-        return Ok(());
-    }
     if !policy.deadline {
-        return Err("its pods were not stuck for long enough".to_owned());
+        return Err("the policy has no deadline".to_owned());
     }
     let progressing = workload.status.condition(condition::PROGRESSING);
     // When it is resumed, the deadline begins anew.
@@ -138,12 +134,6 @@ fn is_due(write: &Accepted<'_>, policy: &plan::FailurePolicy, set: &ReplicaSet) 
         }
         _ => Ok(()),
     }
-}
-
-fn is_stuck(workload: &Workload, seconds: i64, now: Timestamp) -> bool {
-    let causes = ["ImagePull", "ContainerConfig", "CrashLoop"];
-    let blockers = workload.status.ours.blockers.iter().filter(|one| causes.contains(&one.cause.as_str()));
-    blockers.filter_map(|one| one.since).any(|since| after(since, seconds) <= after(now, SLACK))
 }
 
 /// FP-5: it does not fail while the pods of the fallback do no better.
