@@ -6,6 +6,7 @@ use plan::keys::{condition, reason};
 use plan::{ReplicaSet, Workload};
 
 use crate::verdict::{fallback, inferred, is_highest, is_shared, revision, says};
+use crate::view::minimum_of;
 
 /// What the declared revision has shown.
 #[derive(Clone, Debug)]
@@ -28,8 +29,10 @@ pub(crate) struct Shown {
     pub(crate) stirred: Timestamp,
     /// Whether it was complete at some time, with pods or without: then it does not fail by itself (FP-4).
     pub(crate) is_done: bool,
-    /// When it was complete with pods for the first time.
+    /// When it was complete with pods for the first time since it had fewer than the minimum.
     pub(crate) whole: Option<Timestamp>,
+    /// Whether the status reported since then that enough pods were available.
+    is_told: bool,
 }
 
 /// Its pods, ready pods, and available pods.
@@ -64,8 +67,10 @@ impl Shown {
             was_excused: true,
             is_done: false,
             whole: None,
+            is_told: false,
         });
         shown.take_in(workload, declared, now);
+        shown.note_break(workload, declared);
         let total: i64 = sets.iter().map(|set| set.size).sum();
         let (size, available) = (declared.size, declared.status.available);
         if [size, available, total].iter().all(|count| *count == workload.replicas) {
@@ -108,6 +113,24 @@ impl Shown {
         }
         if is_reported {
             (self.is_settled, self.unreported) = (true, None);
+        }
+    }
+
+    /// FP-1: it had fewer than the minimum, and the status reports that. A break that is over before an operator sees
+    /// it counts for nothing, and what a change of R adds counts once it was available.
+    fn note_break(&mut self, workload: &Workload, declared: &ReplicaSet) {
+        let status = &workload.status;
+        let marks = status.ours.marks.as_ref().filter(|marks| marks.revision == self.revision);
+        let [_, _, most] = self.highest;
+        // What was there for a moment, and no status reports, is not known to have been there.
+        let minimum = minimum_of(workload, marks.map_or(most, |marks| marks.available.min(most)));
+        if status.observed_generation != workload.generation {
+            return;
+        }
+        if status.available_replicas >= minimum {
+            self.is_told = self.whole.is_some();
+        } else if self.is_told && declared.status.available < minimum {
+            (self.whole, self.is_told) = (None, false);
         }
     }
 }

@@ -146,7 +146,7 @@ impl View {
     /// Available pods of which the Deployment has its minimum: what may be missing counts in rolling updates only
     /// (S9.8).
     pub(crate) fn minimum(&self) -> i64 {
-        if self.is_rolling() { self.floor() } else { self.workload.replicas }
+        minimum_of(&self.workload, self.workload.replicas)
     }
 
     /// Whether the reconcile scales instead of rolling out: not while it reverts, unless it is paused (FP-10).
@@ -239,15 +239,15 @@ impl View {
 
 /// Surge and how many may be missing: computed here once more, so that a mistake of the planner
 /// does not excuse itself.
-fn limits(workload: &Workload) -> (i64, i64) {
+fn limits(workload: &Workload, replicas: i64) -> (i64, i64) {
     let Strategy::RollingUpdate { max_surge, max_unavailable } = &workload.strategy else {
-        return (0, workload.replicas);
+        return (0, replicas);
     };
     let pods = |limit: &Option<IntOrPercent>, rounding: i64| match limit {
         Some(IntOrPercent::Int(pods)) => *pods,
         Some(IntOrPercent::Text(text)) => {
             let percent = text.strip_suffix('%').and_then(|text| text.parse::<i64>().ok()).unwrap_or(0);
-            (percent * workload.replicas + rounding).div_euclid(100)
+            (percent * replicas + rounding).div_euclid(100)
         }
         None => 0,
     };
@@ -259,10 +259,16 @@ fn limits(workload: &Workload) -> (i64, i64) {
 
 /// Pods that must stay available.
 pub(crate) fn floor(workload: &Workload) -> i64 {
-    (workload.replicas - limits(workload).1).max(0)
+    (workload.replicas - limits(workload, workload.replicas).1).max(0)
+}
+
+/// Available pods of which a Deployment with this many replicas has its minimum (S6.4).
+pub(crate) fn minimum_of(workload: &Workload, replicas: i64) -> i64 {
+    let is_rolling = matches!(workload.strategy, Strategy::RollingUpdate { .. });
+    if is_rolling { (replicas - limits(workload, replicas).1).max(0) } else { replicas }
 }
 
 /// Desired and surge together.
 pub(crate) fn cap(workload: &Workload) -> i64 {
-    workload.replicas + limits(workload).0
+    workload.replicas + limits(workload, workload.replicas).0
 }

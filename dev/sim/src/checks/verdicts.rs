@@ -194,7 +194,7 @@ pub(super) fn good_is_true(write: &Accepted<'_>) -> Option<Verdict> {
     let shown = write.truth.shown.as_ref().filter(|shown| is_current && is_known(shown));
     let shown = shown.filter(|_| write.is_alone && write.is_clock_right);
     Some(match shown.map(|shown| shown.whole) {
-        Some(None) => Err(format!("{name} is good, and was never complete")),
+        Some(None) => Err(format!("{name} is good, and was not complete since it had too few pods")),
         Some(Some(whole)) if after(whole, bake) > after(write.now, SLACK) => {
             Err(format!("{name} is good, was complete at {whole}, and bakes for {bake} s"))
         }
