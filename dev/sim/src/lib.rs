@@ -182,7 +182,7 @@ fn has_come_right(engine: &mut Engine<'_>, which: usize) -> bool {
             engine.coverage.hit("a revert at rest");
         }
     }
-    engine.checks.fail("LV-1", checks::liveness::converged(&subject.truth));
+    engine.checks.fail("LV-1", checks::liveness::converged(&subject.truth, engine.flavour));
     let workload = subject.truth.workload.as_deref();
     engine.checks.fail("HI-1", workload.map_or(Ok(()), checks::records::ended));
     true

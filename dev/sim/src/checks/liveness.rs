@@ -1,5 +1,6 @@
 //! LV-1: when nothing goes wrong any more, the Deployment gets what it asks for, and rest.
 
+use plan::Flavour;
 use plan::keys::REVISION;
 
 use crate::checks::Verdict;
@@ -7,7 +8,7 @@ use crate::truth::Truth;
 use crate::verdict::{Running, running};
 
 /// One active set, the new one, of the right size; all pods available; and the status says so.
-pub(crate) fn converged(truth: &Truth) -> Verdict {
+pub(crate) fn converged(truth: &Truth, flavour: Flavour) -> Verdict {
     let Some(workload) = truth.workload.as_deref() else { return Err("there is no Deployment".to_owned()) };
     if truth.pinned().is_some_and(|pinned| pinned.is_none()) {
         return target_is_told(workload, Some("PinTargetMissing"));
@@ -49,7 +50,10 @@ pub(crate) fn converged(truth: &Truth) -> Verdict {
     if counters.iter().any(|count| *count != replicas) || status.unavailable_replicas != 0 {
         return Err(format!("counters {counters:?}, unavailable {}", status.unavailable_replicas));
     }
-    standing_is_told(workload, is_new)?;
+    // apps/v1 has neither Ready nor Stalled.
+    if flavour == Flavour::Rollwright {
+        standing_is_told(workload, is_new)?;
+    }
     annotations_are_copied(workload, &new.set)?;
     revision_is_highest(truth)
 }
@@ -58,11 +62,10 @@ pub(crate) fn converged(truth: &Truth) -> Verdict {
 fn standing_is_told(workload: &plan::Workload, is_declared: bool) -> Verdict {
     let said =
         |kind: &str| workload.status.condition(kind).map(|one| (one.status.as_str(), one.reason.as_str()));
-    // apps/v1 has no such condition.
-    let Some(ready) = said("Ready") else { return Ok(()) };
+    let ready = said("Ready");
     let progressing = said("Progressing").filter(|_| workload.progress_deadline_seconds.is_some());
     let stalled = said("Stalled");
-    let is_told = (ready.0 == "True") == is_declared
+    let is_told = ready.is_some_and(|ready| (ready.0 == "True") == is_declared)
         && stalled.is_some_and(|stalled| stalled.0 == "True") != is_declared
         && said("Available").is_some_and(|available| available.0 == "True")
         && (is_declared || progressing.is_none_or(|known| known == ("False", "RolledBack")));
