@@ -3,7 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use plan::keys::{condition, reason};
-use plan::{ReplicaSet, Workload};
+use plan::{FailurePolicy, Pin, ReplicaSet, Workload};
 
 use crate::verdict::{fallback, inferred, is_highest, is_shared, revision, says};
 use crate::view::minimum_of;
@@ -14,7 +14,7 @@ pub(crate) struct Shown {
     pub(crate) uid: String,
     pub(crate) revision: i64,
     replicas: i64,
-    generation: i64,
+    terms: Terms,
     /// The most pods, ready pods, and available pods that it had, at most R each.
     highest: [i64; 3],
     /// When one of these rose last to what the status reports.
@@ -33,6 +33,31 @@ pub(crate) struct Shown {
     pub(crate) whole: Option<Timestamp>,
     /// Whether the status reported since then that enough pods were available.
     is_told: bool,
+}
+
+/// What lets the deadline of a revision begin anew when it changes; another size does not (FP-3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Terms {
+    policy: Option<FailurePolicy>,
+    deadline_seconds: Option<i64>,
+    pin: Option<Pin>,
+    /// Whether another revision ran.
+    is_replaced: bool,
+    is_paused: bool,
+    has_pods: bool,
+}
+
+impl Terms {
+    fn of(workload: &Workload) -> Self {
+        Self {
+            policy: workload.failure_policy.clone(),
+            deadline_seconds: workload.progress_deadline_seconds,
+            pin: workload.pin.clone(),
+            is_replaced: workload.status.ours.target.is_some(),
+            is_paused: workload.paused,
+            has_pods: workload.replicas > 0,
+        }
+    }
 }
 
 /// Its pods, ready pods, and available pods.
@@ -56,7 +81,7 @@ impl Shown {
             uid: declared.uid.clone(),
             revision,
             replicas: workload.replicas,
-            generation: workload.generation,
+            terms: Terms::of(workload),
             highest: [0; 3],
             // A new revision is progress; but of one that was there before the policy, or whose template was away for
             // a moment, nothing is known.
@@ -79,8 +104,9 @@ impl Shown {
         }
         let status = &workload.status;
         let progressing = status.condition(condition::PROGRESSING).map(|known| known.reason.as_str());
-        shown.is_done |=
-            status.ours.revision == Some(revision) && progressing == Some(reason::NEW_REPLICA_SET_AVAILABLE);
+        if status.ours.revision == Some(revision) && progressing == Some(reason::NEW_REPLICA_SET_AVAILABLE) {
+            shown.is_done = true;
+        }
         let is_excused = is_held_back(workload, sets, declared) || says(declared, "Failed");
         if std::mem::replace(&mut shown.was_excused, is_excused) || is_excused {
             shown.stirred = now;
@@ -89,8 +115,9 @@ impl Shown {
     }
 
     fn take_in(&mut self, workload: &Workload, declared: &ReplicaSet, now: Timestamp) {
-        if self.generation != workload.generation {
-            (self.generation, self.stirred) = (workload.generation, now);
+        let terms = Terms::of(workload);
+        if self.terms != terms {
+            (self.terms, self.stirred) = (terms, now);
         }
         let replicas = workload.replicas;
         if self.replicas != replicas {
