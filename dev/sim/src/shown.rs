@@ -29,6 +29,8 @@ pub(crate) struct Shown {
     pub(crate) stirred: Timestamp,
     /// Whether it was complete at some time, with pods or without: then it does not fail by itself (FP-4).
     pub(crate) is_done: bool,
+    /// Whether a status reported that, and nothing has let the deadline begin anew since.
+    pub(crate) is_reported_done: bool,
     /// When it was complete with pods for the first time since it had fewer than the minimum.
     pub(crate) whole: Option<Timestamp>,
     /// Whether the status reported since then that enough pods were available.
@@ -91,6 +93,7 @@ impl Shown {
             stirred: now,
             was_excused: true,
             is_done: false,
+            is_reported_done: false,
             whole: None,
             is_told: false,
         });
@@ -105,7 +108,7 @@ impl Shown {
         let status = &workload.status;
         let progressing = status.condition(condition::PROGRESSING).map(|known| known.reason.as_str());
         if status.ours.revision == Some(revision) && progressing == Some(reason::NEW_REPLICA_SET_AVAILABLE) {
-            shown.is_done = true;
+            (shown.is_done, shown.is_reported_done) = (true, true);
         }
         let is_excused = is_held_back(workload, sets, declared) || says(declared, "Failed");
         if std::mem::replace(&mut shown.was_excused, is_excused) || is_excused {
@@ -117,7 +120,7 @@ impl Shown {
     fn take_in(&mut self, workload: &Workload, declared: &ReplicaSet, now: Timestamp) {
         let terms = Terms::of(workload);
         if self.terms != terms {
-            (self.terms, self.stirred) = (terms, now);
+            (self.terms, self.stirred, self.is_reported_done) = (terms, now, false);
         }
         let replicas = workload.replicas;
         if self.replicas != replicas {

@@ -116,6 +116,10 @@ fn is_due(write: &Accepted<'_>, policy: &plan::FailurePolicy, set: &ReplicaSet) 
     let Some(deadline) = workload.progress_deadline_seconds else {
         return Err("it has no deadline".to_owned());
     };
+    let wanted = workload.replicas;
+    if [set.size, set.status.available, write.view().total()].iter().all(|count| *count == wanted) {
+        return Err("it is complete".to_owned());
+    }
     if let Some(marks) =
         workload.status.ours.marks.as_ref().filter(|marks| Some(marks.revision) == revision(set))
     {
@@ -128,6 +132,9 @@ fn is_due(write: &Accepted<'_>, policy: &plan::FailurePolicy, set: &ReplicaSet) 
     }
     // What others write to sets, and a wrong clock, confuse the times.
     let shown = write.truth.shown.as_ref().filter(|_| write.is_alone && write.is_clock_right);
+    if shown.is_some_and(|shown| shown.is_reported_done) {
+        return Err("the status reported that it was complete".to_owned());
+    }
     match shown.and_then(|shown| shown.improved) {
         Some(time) if after(time, deadline) > after(write.now, SLACK) => {
             Err(format!("it had more pods than ever before at {time}, and has {deadline} s"))
