@@ -172,7 +172,7 @@ impl<P: Port> Attempt<'_, P> {
         let observed = self.observed(workload, sets, begun);
         let mut outcome = reconcile::run(self, observed, begun).await;
         if outcome.requeue == Requeue::Again && !awaits_deadline {
-            // S9.15 asks for it until the deadline has passed; this one never does.
+            // S9.15 asks again and again once the end is near. What was complete has no deadline (S9.11).
             outcome.requeue = Requeue::OnChange;
         }
         self.note_why(&uid, outcome.why.as_ref());

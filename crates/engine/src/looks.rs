@@ -1,6 +1,7 @@
 //! Finds out what blocks a rollout that does not move: when its pods are listed, and what that showed.
 //!
-//! There is no watch on pods. Once a rollout has not moved for a while, its pods are listed, a page a request;
+//! There is no watch on pods. Once a rollout has not moved for a while, or while a failure policy judges it by them, its
+//! pods are listed, a page a request;
 //! and the events of one of them, if their status does not say why they are not ready. All Deployments together
 //! share a few requests a second, first come, first served. A request follows a reconcile and never precedes it,
 //! so it delays the next reconcile of its own Deployment at most, and decisions do not wait for it.
@@ -9,6 +10,7 @@ mod findings;
 mod pods;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use diagnosis::Words;
@@ -84,7 +86,7 @@ struct Entry {
     found: Option<Vec<Blocker>>,
     pods: Pods,
     /// What the last look showed of a revision that is judged.
-    evidence: Vec<Evidence>,
+    evidence: Arc<[Evidence]>,
     /// When the last look began.
     looked: Option<Instant>,
     place: Option<Instant>,
@@ -155,7 +157,7 @@ impl Looks {
         let is_recent = |time: Option<Instant>| time.is_some_and(|time| time + EVENTS_AGAIN > now);
         if is_recent(entry.looked) {
             // It counts for the next look, should the rollout stop again.
-            (entry.found, entry.evidence) = (None, Vec::new());
+            (entry.found, entry.evidence) = (None, Arc::default());
             entry.awaited = Awaited::default();
             entry.pods.start_over();
         } else {
@@ -180,16 +182,18 @@ impl Looks {
         let (is_whole, is_judged) = (read == Read::Whole, entry.awaited.is_judged);
         let is_news = is_whole && is_late && entry.conclude(looking, now);
         if is_whole && is_judged {
-            entry.evidence = entry.pods.evidence(&entry.awaited, time);
+            let took = entry.looked.map_or(Duration::ZERO, |looked| now.saturating_duration_since(looked));
+            let began = time.checked_sub(took).unwrap_or(time);
+            entry.evidence = entry.pods.evidence(&entry.awaited, began).into();
         }
         let is_evidence = is_whole && is_judged && !entry.evidence.is_empty();
         Course { is_news, is_evidence, question: None, again: Some(entry.looked.unwrap_or(now) + LOOK_AGAIN) }
     }
 
     /// What the pods of a revision that is judged showed last, and those of its fallback.
-    pub(crate) fn evidence(&self, key: &Key, uid: &str) -> Vec<Evidence> {
+    pub(crate) fn evidence(&self, key: &Key, uid: &str) -> Arc<[Evidence]> {
         let entry = self.entries.get(key).filter(|entry| entry.uid == uid && entry.awaited.is_judged);
-        entry.map_or_else(Vec::new, |entry| entry.evidence.clone())
+        entry.map_or_else(Arc::default, |entry| Arc::clone(&entry.evidence))
     }
 
     /// What is known to block this rollout.
@@ -226,7 +230,7 @@ impl Entry {
             still_since: now,
             found: None,
             pods: Pods::default(),
-            evidence: Vec::new(),
+            evidence: Arc::default(),
             looked: None,
             place: None,
         }
@@ -248,12 +252,12 @@ impl Entry {
         let is_other = is_another || self.awaited.size != awaited.size;
         let progress = progress(awaited);
         let is_better = self.best.iter().zip(progress).any(|(best, now)| now > *best);
-        if self.awaited.selector != awaited.selector {
-            // The pages of one look are those of one list.
+        if self.awaited.selector != awaited.selector || self.awaited.fallback != awaited.fallback {
+            // The pages of one look are those of one list, about the same ReplicaSets.
             self.pods.start_over();
         }
         if is_another {
-            self.evidence = Vec::new();
+            self.evidence = Arc::default();
         }
         self.awaited.clone_from(awaited);
         if !awaited.is_still {

@@ -280,7 +280,7 @@ pub enum Requeue {
     /// When something changes.
     #[default]
     OnChange,
-    /// Soon, at the queue's own rate: the deadline is less than a second away (S9.15).
+    /// Soon, at the queue's own rate: the deadline is less than a second away, or has passed (S9.15).
     Again,
     /// At this time, one second after the deadline (S9.15).
     Deadline(Timestamp),

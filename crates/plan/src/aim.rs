@@ -144,7 +144,7 @@ impl Aim {
             total: replicas,
             // Where it cannot be read, nothing grows.
             cap: strategy.cap(replicas).unwrap_or(i64::MIN),
-            floor: replicas.saturating_sub(strategy.max_unavailable(replicas)),
+            floor: strategy.floor(replicas),
             gate: Gate::Open,
             manner,
             because: Because::RollingOut,

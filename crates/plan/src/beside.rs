@@ -7,7 +7,8 @@ use crate::action::{Action, Event, Plan, Planned, StatusWrite};
 use crate::collision;
 use crate::keys::reason;
 use crate::observed::Observed;
-use crate::outcome::{Aftermath, Failure, Verdict};
+use crate::outcome::{Aftermath, Failure, Verdict, is_of_template, not_created};
+use crate::status::Status;
 
 /// The creation at `index` failed.
 pub(crate) fn after_create_beside(
@@ -22,31 +23,35 @@ pub(crate) fn after_create_beside(
         Failure::NameTaken(_) => format!("{failure}: {name}"),
         _ => failure.to_string(),
     };
-    let statuses = |planned: &Planned| match &planned.action {
-        Action::WriteStatus(write) => Some(write.clone()),
-        _ => None,
-    };
-    // One that the plan has behind the creation is still to be written.
-    let due = plan.actions.iter().skip(index).find_map(statuses);
-    let (write, events) = match failure {
+    // What the plan has behind the creation is still to be written, and reported.
+    let later = plan.actions.iter().skip(index).filter(|planned| status(planned).is_some());
+    let mut actions: Vec<Planned> = later.cloned().collect();
+    let events = match failure {
         Failure::NameTaken(Some(set)) => {
-            let is_ours = set.controller_uid.as_ref() == Some(&observed.workload.uid);
-            if is_ours && set.carries(&observed.workload.template.fingerprint) {
+            if is_of_template(set, &observed.workload) {
                 return Aftermath::end(Verdict::PlanAgain(set.clone()));
             }
-            let written = plan.actions.iter().take(index).filter_map(statuses).next_back();
-            let status = written.map_or_else(|| observed.workload.status.clone(), |write| write.status);
-            let mut write = due.unwrap_or_else(|| Box::new(StatusWrite { status, ..StatusWrite::default() }));
-            let events = collision::note(observed, &mut write.status, name, now);
-            (Some(write), events)
+            if actions.is_empty() {
+                let earlier = plan.actions.iter().take(index).filter_map(status).next_back();
+                let status = earlier.unwrap_or(&observed.workload.status).clone();
+                let write = Box::new(StatusWrite { status, ..StatusWrite::default() });
+                actions.push(Planned { action: Action::WriteStatus(write), events: Vec::new() });
+            }
+            let writes = actions.iter_mut().filter_map(|planned| match &mut planned.action {
+                Action::WriteStatus(write) => Some(&mut write.status),
+                _ => None,
+            });
+            writes.flat_map(|status| collision::note(observed, status, name, now)).collect()
         }
-        Failure::NameTaken(None) => (due, Vec::new()),
-        _ => {
-            let message = format!("Failed to create new replica set \"{name}\": {text}");
-            (due, vec![Event::warning(reason::REPLICA_SET_CREATE_ERROR, message)])
-        }
+        Failure::NameTaken(None) => Vec::new(),
+        _ => vec![Event::warning(reason::REPLICA_SET_CREATE_ERROR, not_created(name, &text))],
     };
-    let action = |write| Planned { action: Action::WriteStatus(write), events: Vec::new() };
-    let actions = write.map(action).into_iter().collect();
     Aftermath { actions, events, ..Aftermath::end(Verdict::Retry(text)) }
+}
+
+fn status(planned: &Planned) -> Option<&Status> {
+    match &planned.action {
+        Action::WriteStatus(write) => Some(&write.status),
+        _ => None,
+    }
 }

@@ -1,7 +1,7 @@
 //! What blocks a rollout, as the status, its conditions, and events report it (rollwright.dev only).
 //!
-//! The engine finds it out and adds it to the snapshot; only a failure policy decides by it. A blocker is known by its cause,
-//! container, and reason: another count or text is reported with the next write, and causes none.
+//! The engine finds it out and adds it to the snapshot; only a failure policy decides by it. A blocker is known by its
+//! cause, container, and reason: another count or text is reported with the next write, and causes none.
 
 use crate::action::Event;
 use crate::awaited::waits_for_pods;

@@ -1,13 +1,12 @@
 //! When the record of a rollout opens and closes (our kind).
 //!
 //! A record opens in the status write that reports a new revision, and closes in the one that reports the end.
-//! Neither causes a write: what is noted here joins a status that is written anyway. So a record is there
-//! exactly if its write succeeded, whichever process restarted in between. Decisions read whether a record is open
-//! (`target.rs`), and nothing else of it.
+//! Neither causes a write, except the end of a revert or of a pin ([`closes`]): what is noted here joins a status that
+//! is written anyway. So a record is there exactly if its write succeeded, whichever process restarted in between.
+//! Decisions read whether a record is open (`target.rs`), and nothing else of it.
 
 use jiff::Timestamp;
 
-use crate::aim::Because;
 use crate::blocked;
 use crate::conditions::whole_seconds;
 use crate::decisions::Decisions;
@@ -56,7 +55,12 @@ pub(crate) fn note(decisions: &Decisions<'_>, why: &Why, status: &mut Status) ->
     if let Some(outcome) = outcome(decisions, status, opened.is_some())
         && let Some(running) = status.ours.rollout.take()
     {
-        let late = || (reason::PROGRESS_DEADLINE_EXCEEDED, why.to_string());
+        // A revision that failed before its deadline has a cause.
+        let held = decisions.rulings.cause.as_ref().filter(|_| decisions.is_held());
+        let late = || match held {
+            Some(cause) => (reason::ROLLOUT_FAILED, cause.clone()),
+            None => (reason::PROGRESS_DEADLINE_EXCEEDED, why.to_string()),
+        };
         let failure = (outcome == Outcome::Failed)
             .then(|| blocked::heaviest(&status.ours.blockers).unwrap_or_else(late));
         ended.push(running.ended(now, outcome, failure));
@@ -66,15 +70,15 @@ pub(crate) fn note(decisions: &Decisions<'_>, why: &Why, status: &mut Status) ->
 }
 
 /// Whether this status is the first to report that the declared revision failed by its policy. One that was late has
-/// been reported.
+/// been reported, and a pin or a pause has only hidden the failure of before.
 fn is_failure(decisions: &Decisions<'_>, status: &Status) -> bool {
     let stored = &decisions.observed.workload.status;
     let Some(revision) = decisions.revision().and_then(Revision::number) else { return false };
-    let was_late = stored
-        .condition(condition::PROGRESSING)
-        .is_some_and(|known| known.reason == reason::PROGRESS_DEADLINE_EXCEEDED);
-    let is_first = status.reports_failure(revision) && !stored.reports_failure(revision);
-    is_first && !was_late && decisions.rulings.cause.is_some()
+    let known = stored.condition(condition::PROGRESSING).map(|known| known.reason.as_str());
+    let is_known = stored.ours.target.is_some()
+        || matches!(known, Some(reason::PROGRESS_DEADLINE_EXCEEDED | reason::DEPLOYMENT_PAUSED))
+        || stored.reports_failure(revision);
+    !is_known && status.reports_failure(revision) && decisions.rulings.cause.is_some()
 }
 
 /// Whether the record of a way back, or of a pin, is still open although it is complete: nothing else of the status
@@ -101,8 +105,7 @@ fn opened(decisions: &Decisions<'_>, status: &Status) -> Option<i64> {
     match &next.target {
         Some(target) => target.revision.filter(|_| !is_known(target)),
         None if stored.target.is_some() => {
-            let is_held = matches!(decisions.aim.because, Because::Failed { .. });
-            next.revision.filter(|_| !is_held && !decisions.is_complete(status))
+            next.revision.filter(|_| !decisions.is_held() && !decisions.is_complete(status))
         }
         None => next.revision.filter(|next| stored.revision.is_none_or(|stored| *next > stored)),
     }
@@ -197,9 +200,8 @@ fn outcome(decisions: &Decisions<'_>, status: &Status, is_new: bool) -> Option<O
         return Some(Outcome::Succeeded);
     }
     let progressing = status.condition(condition::PROGRESSING);
-    let has_failed = progressing.is_some_and(|known| {
-        known.reason == reason::PROGRESS_DEADLINE_EXCEEDED || reason::HELD.contains(&known.reason.as_str())
-    });
+    let is_late = progressing.is_some_and(|known| known.reason == reason::PROGRESS_DEADLINE_EXCEEDED);
+    let has_failed = is_late || decisions.is_held();
     let outcome = if decisions.rulings.is_aborted { Outcome::Cancelled } else { Outcome::Failed };
     (has_failed && !is_new).then_some(outcome)
 }

@@ -71,8 +71,8 @@ impl<'a> Case<'a> {
         let workload = &self.observed.workload;
         let deadline = workload.progress_deadline_seconds.filter(|_| self.policy.deadline)?;
         let progressing = workload.status.condition(condition::PROGRESSING)?;
-        // The deadline begins anew when the Deployment is resumed, which this reconcile reports. A set that gets its first
-        // pods by it was not late, and one with all its pods is not late any more.
+        // The deadline begins anew when the Deployment is resumed, which this reconcile reports. A set that gets its
+        // first pods by it was not late, and one with all its pods is not late any more.
         let Counted { size, available, .. } = self.counted;
         let is_whole = size == workload.replicas && available >= size;
         let is_running = progressing.reason != reason::DEPLOYMENT_PAUSED && size > 0 && !is_whole;
@@ -179,8 +179,7 @@ impl<'a> Case<'a> {
     /// Whether as many pods of it are available as S6.4 asks for.
     pub(crate) fn has_enough(&self) -> bool {
         let Workload { replicas, strategy, .. } = &self.observed.workload;
-        *replicas > 0
-            && self.counted.available >= replicas.saturating_sub(strategy.max_unavailable(*replicas))
+        *replicas > 0 && self.counted.available >= strategy.floor(*replicas)
     }
 
     /// How many pods of it are available at least while it bakes. What a change of R adds counts once it was there
@@ -188,8 +187,7 @@ impl<'a> Case<'a> {
     pub(crate) fn floor(&self) -> i64 {
         let Workload { replicas, strategy, status, .. } = &self.observed.workload;
         let marks = status.ours.marks.as_ref().filter(|marks| marks.revision == self.memory.revision);
-        let most = marks.map_or(*replicas, |marks| marks.available.min(*replicas));
-        most.saturating_sub(strategy.max_unavailable(most))
+        strategy.floor(marks.map_or(*replicas, |marks| marks.available.min(*replicas)))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::aim::Aim;
+use crate::aim::{Aim, Because};
 use crate::creation::{self, Creation};
 use crate::history::History;
 use crate::judge::Rulings;
@@ -67,6 +67,11 @@ impl Decisions<'_> {
                 has_all && status.is_filled(replicas, generation)
             }
         }
+    }
+
+    /// Whether the declared revision failed, and somebody has to act (FP-6).
+    pub(crate) fn is_held(&self) -> bool {
+        matches!(self.aim.because, Because::Failed { .. })
     }
 
     /// Its revision.

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 pub struct Evidence {
     /// `metadata.uid` of the ReplicaSet.
     pub uid: String,
-    /// When the last page of pods was read.
+    /// When the reading began.
     pub read: Timestamp,
     /// Of each pod.
     pub restarts: Vec<Restarts>,

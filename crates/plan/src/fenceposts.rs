@@ -33,12 +33,17 @@ impl Strategy {
         if replicas == 0 { 0 } else { self.readable_limits(replicas).1.min(replicas) }
     }
 
+    /// How many pods must stay available, under any strategy (S6.4).
+    pub(crate) fn floor(&self, replicas: i64) -> i64 {
+        replicas.saturating_sub(self.max_unavailable(replicas))
+    }
+
     /// How many pods must stay available in a rolling update; 0 otherwise, as upstream's
     /// `MinAvailable` (S6.4).
     #[must_use]
     pub fn min_available(&self, replicas: i64) -> i64 {
         match self {
-            Self::RollingUpdate { .. } => replicas.saturating_sub(self.max_unavailable(replicas)),
+            Self::RollingUpdate { .. } => self.floor(replicas),
             Self::Recreate | Self::Unknown(_) => 0,
         }
     }

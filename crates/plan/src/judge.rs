@@ -164,7 +164,7 @@ impl Rulings {
                 }
             }
             (Proof::Unproven, Some(policy)) => {
-                let memory = Memory { retry, ..known.clone() }.dated(policy, now);
+                let memory = Memory { retry, ..known.clone() }.dated(workload, now);
                 let counted = |index: usize| sets.counted.get(index).copied().unwrap_or_default();
                 let fallback = self.fallback.and_then(|it| Some((*sets.all.get(it)?, counted(it))));
                 let (counted, memory) = (counted(index), &memory);

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::conditions::whole_seconds;
 use crate::keys::ROLLOUT;
-use crate::observed::{FailureAction, FailurePolicy, Observed, ReplicaSet, Workload};
+use crate::observed::{Observed, ReplicaSet, Workload};
 use crate::revision;
 use crate::sets::Sets;
 
@@ -104,11 +104,7 @@ impl Memory {
 
     /// That of a revision that is declared or retried now.
     pub(crate) fn fresh(workload: &Workload, revision: i64, now: Timestamp) -> Self {
-        let fresh = Self { revision, ..Self::default() };
-        match &workload.failure_policy {
-            Some(policy) => fresh.dated(policy, now),
-            None => fresh,
-        }
+        Self { revision, ..Self::default() }.dated(workload, now)
     }
 
     /// What is left of it when the same set is declared again, with this revision: only Good survives (FP-1).
@@ -118,8 +114,9 @@ impl Memory {
     }
 
     /// With the time since when restarts count, if they count at all.
-    pub(crate) fn dated(self, policy: &FailurePolicy, now: Timestamp) -> Self {
-        let counts = policy.restarts.is_some() && policy.action != FailureAction::Stay;
+    pub(crate) fn dated(self, workload: &Workload, now: Timestamp) -> Self {
+        let policy = workload.failure_policy.as_ref().filter(|_| workload.may_fail());
+        let counts = policy.is_some_and(|policy| policy.restarts.is_some());
         let since = self.since.or(counts.then(|| whole_seconds(now)));
         Self { since, ..self }
     }

@@ -1,5 +1,7 @@
 //! The snapshot of a reconcile: one Deployment, its candidate ReplicaSets, and the answers to questions.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -94,7 +96,7 @@ pub struct Answers {
     /// failure policy decides by what the status has of it (FP-4).
     pub findings: Option<Findings>,
     /// What the pods of the declared ReplicaSet and of the fallback showed, where a failure policy needs it (FP-4).
-    pub evidence: Vec<Evidence>,
+    pub evidence: Arc<[Evidence]>,
 }
 
 /// What the API server would make of the current template.

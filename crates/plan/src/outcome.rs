@@ -11,7 +11,7 @@ use crate::collision;
 use crate::conditions::Condition;
 use crate::keys::{condition, reason};
 use crate::kstatus::Standing;
-use crate::observed::{Observed, ReplicaSet};
+use crate::observed::{Observed, ReplicaSet, Workload};
 use crate::status::{InHand, Status};
 
 /// Why an action was refused.
@@ -85,10 +85,10 @@ pub fn after_failure(
         (Action::DeleteReplicaSet(_), _) if is_followed_by_create(plan, index) => {
             Aftermath::end(Verdict::Continue)
         }
-        (Action::CreateReplicaSet(set), failure) if plan.if_create_refused.is_none() => {
-            after_create_beside(observed, plan, (index, &set.name), failure, now)
-        }
-        (Action::CreateReplicaSet(set), failure) => after_create(observed, plan, &set.name, failure, now),
+        (Action::CreateReplicaSet(set), failure) => match plan.if_create_refused.as_deref() {
+            Some(refused) => after_create(observed, refused, &set.name, failure, now),
+            None => after_create_beside(observed, plan, (index, &set.name), failure, now),
+        },
         (Action::UpdateReplicaSet(update), failure) if update.purpose == Purpose::ScaleDownOld => {
             Aftermath { deviation: Some("S6.13"), ..after_cut(plan, index, failure) }
         }
@@ -204,7 +204,7 @@ fn is_status(action: &Action) -> bool {
 
 fn after_create(
     observed: &Observed,
-    plan: &Plan,
+    refused: &Status,
     name: &str,
     failure: &Failure,
     now: Timestamp,
@@ -212,7 +212,7 @@ fn after_create(
     match failure {
         Failure::NamespaceTerminating(text) => Aftermath::end(Verdict::GiveUp(text.clone())),
         Failure::NameTaken(Some(set)) => {
-            Aftermath { deviation: Some("S4.15"), ..after_taken(observed, plan, name, set, now) }
+            Aftermath { deviation: Some("S4.15"), ..after_taken(observed, refused, name, set, now) }
         }
         Failure::NameTaken(None) => {
             let verdict = Verdict::Retry(format!("{failure}: {name}"));
@@ -223,19 +223,33 @@ fn after_create(
         | Failure::Conflict(text)
         | Failure::Refused(text) => {
             let is_final = matches!(failure, Failure::Invalid(_));
-            after_refused_create(observed, plan, name, (text, is_final), now)
+            after_refused_create(observed, refused, name, (text, is_final), now)
         }
     }
 }
 
+/// Whether a set that has the name is the Deployment's own, for its template.
+pub(crate) fn is_of_template(set: &ReplicaSet, workload: &Workload) -> bool {
+    set.controller_uid.as_ref() == Some(&workload.uid) && set.carries(&workload.template.fingerprint)
+}
+
+/// What is reported of a refused creation.
+pub(crate) fn not_created(name: &str, text: &str) -> String {
+    format!("Failed to create new replica set \"{name}\": {text}")
+}
+
 /// Settled by a live read, not by the cache (deviation from S4.15).
-fn after_taken(observed: &Observed, plan: &Plan, name: &str, set: &ReplicaSet, now: Timestamp) -> Aftermath {
-    let workload = &observed.workload;
-    let is_ours = set.controller_uid.as_ref() == Some(&workload.uid);
-    if is_ours && set.carries(&workload.template.fingerprint) {
+fn after_taken(
+    observed: &Observed,
+    refused: &Status,
+    name: &str,
+    set: &ReplicaSet,
+    now: Timestamp,
+) -> Aftermath {
+    if is_of_template(set, &observed.workload) {
         return Aftermath::end(Verdict::PlanAgain(Box::new(set.clone())));
     }
-    let mut status = plan.if_create_refused.as_deref().cloned().unwrap_or_default();
+    let mut status = refused.clone();
     let events = collision::note(observed, &mut status, name, now);
     let text = format!("{}: {name}", Failure::NameTaken(None));
     let actions = vec![write(stands(observed, &status, (&text, false), now))];
@@ -245,14 +259,14 @@ fn after_taken(observed: &Observed, plan: &Plan, name: &str, set: &ReplicaSet, n
 /// The server's words go into condition and event; `true` means that it will never take the set.
 fn after_refused_create(
     observed: &Observed,
-    plan: &Plan,
+    refused: &Status,
     name: &str,
     (text, is_final): (&String, bool),
     now: Timestamp,
 ) -> Aftermath {
     let workload = &observed.workload;
-    let message = format!("Failed to create new replica set \"{name}\": {text}");
-    let mut status = plan.if_create_refused.as_deref().cloned().unwrap_or_default();
+    let message = not_created(name, text);
+    let mut status = refused.clone();
     if workload.progress_deadline_seconds.is_some() {
         if observed.flavour.has_status_extras() {
             forget_other(&mut status, name);

@@ -63,10 +63,13 @@ fn estimate(
     }
 }
 
-/// When to look whether the deadline has passed (S9.15). What is pinned does not become late (FP-11).
+/// When to look whether the deadline has passed (S9.15). What is pinned does not become late (FP-11), nor what was
+/// complete (S9.11): it must not hide the end of a bake.
 pub(crate) fn requeue(decisions: &Decisions<'_>, status: &Status) -> Requeue {
     let workload = &decisions.observed.workload;
-    let deadline = workload.progress_deadline_seconds.filter(|_| decisions.aim.divergence.is_none());
+    let is_timed = status.awaits_deadline() || decisions.rulings.due.is_none();
+    let is_timed = is_timed && decisions.aim.divergence.is_none();
+    let deadline = workload.progress_deadline_seconds.filter(|_| is_timed);
     deadline.map_or(Requeue::OnChange, |deadline| {
         status.requeue_after((workload.replicas, workload.generation), deadline, decisions.now)
     })

@@ -1,8 +1,8 @@
 //! What somebody asks of a revision by an annotation of the Deployment (FP-9, rollwright.dev only):
 //! [`RETRY`](crate::keys::RETRY) tries one that failed again, and [`ABORT`](crate::keys::ABORT) gives one up.
 //!
-//! The text is `7`, or `7/` and anything, which makes it another request. The ReplicaSet remembers the last one, so that
-//! each is carried out once.
+//! The text is `7`, or `7/` and anything, which makes it another request. The ReplicaSet remembers the last one, so
+//! that each is carried out once.
 
 use crate::keys::{ABORT, condition, reason};
 use crate::memory::{Memory, Shown};

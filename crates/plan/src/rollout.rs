@@ -75,7 +75,10 @@ pub fn transitions(workload: &Workload, action: &Action) -> Vec<Transition> {
             let has_failed = |reason| {
                 reason == reason::PROGRESS_DEADLINE_EXCEEDED || reason::NOT_ROLLED_OUT.contains(&reason)
             };
-            if !reason_of(&workload.status).is_some_and(has_failed) {
+            // Without a deadline there is no condition Progressing.
+            let stored = &workload.status;
+            let is_failure = stored.ours.revision.is_some_and(|revision| stored.reports_failure(revision));
+            if !is_failure && !reason_of(stored).is_some_and(has_failed) {
                 transitions.push(Transition::RolledBack);
             }
         }

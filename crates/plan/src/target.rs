@@ -1,5 +1,5 @@
-//! Which revision runs when it is not the declared one, and how the status reports it (FP-8, FP-11, FP-12; rollwright.dev
-//! only).
+//! Which revision runs when it is not the declared one, and how the status reports it (FP-8, FP-11, FP-12;
+//! rollwright.dev only).
 //!
 //! `aim` in `lib.rs` decides it. Nothing here does: this is what people and tools read.
 
@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::action::{Event, Requeue};
 use crate::aim::{Aim, Because, Divergence};
-use crate::conditions::{Condition, Edit, says};
+use crate::conditions::{Condition, Edit};
 use crate::decisions::Decisions;
 use crate::keys::{HASH_LABEL, condition, reason};
 use crate::observed::Workload;
@@ -153,10 +153,8 @@ pub(crate) fn event(decisions: &Decisions<'_>, status: &Status) -> Option<Event>
             Event::warning(reason::REVERTED, format!("{}{cause}", sentence(workload, target)))
         }
         Some(target) => Event::normal(reason::PINNED, sentence(workload, target)),
-        // Another event reports that nothing is left to go back to.
-        None if says(&status.conditions, condition::STALLED, "True", reason::NO_GOOD_REVISION) => {
-            return None;
-        }
+        // Another event reports that nothing is rolled out.
+        None if decisions.is_held() => return None,
         None if before.is_some_and(|before| before.because == reason::REVERTED) => {
             let message = "the revert has ended: the declared revision is rolled out".to_owned();
             Event::normal(reason::REVERT_ENDED, message)

@@ -138,4 +138,7 @@ fn a_clock_that_is_set_back_during_a_reconcile_delays_nothing() {
 fn what_was_complete_awaits_no_deadline() {
     let next = attempt(&server("2026-01-02T01:00:00Z"), unready("NewReplicaSetAvailable"));
     assert_eq!(next, Next::Nothing);
+    // One that is about to be late is looked at again.
+    let next = attempt(&server("2026-01-01T01:09:59.5Z"), unready("ReplicaSetUpdated"));
+    assert!(matches!(next, Next::After(wait) if wait.reason == Reason::Deadline), "{next:?}");
 }

@@ -174,17 +174,17 @@ impl Pods {
     }
 
     /// What was read of a revision that is judged, and of its fallback; nothing, if the operator may not read it.
-    pub(super) fn evidence(&self, awaited: &Awaited, read: Timestamp) -> Vec<Evidence> {
+    pub(super) fn evidence(&mut self, awaited: &Awaited, read: Timestamp) -> Vec<Evidence> {
         if self.may_list_pods == Right::Denied {
             return Vec::new();
         }
-        let of = |(uid, shown): (&String, &Shown)| Evidence {
+        let of = |(uid, shown): (&String, Shown)| Evidence {
             uid: uid.clone(),
             read,
-            restarts: shown.restarts.clone(),
-            stuck: shown.stuck.clone().into_iter().collect(),
+            restarts: shown.restarts,
+            stuck: shown.stuck.into_iter().collect(),
         };
-        [&awaited.uid, &awaited.fallback].into_iter().zip(&self.shown).map(of).collect()
+        [&awaited.uid, &awaited.fallback].into_iter().zip(std::mem::take(&mut self.shown)).map(of).collect()
     }
 
     /// Events are read if they may say more, and not again and again.

@@ -1,9 +1,11 @@
-//! What pods showed when they were read: stuck ones, and those that restart (FP-2, FP-4, FP-5).
+//! What pods showed when they were read: stuck ones, and those that restart (FP-1, FP-2, FP-4, FP-5, FP-9).
+
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use plan::intstr::IntOrPercent;
-use plan::keys::{RETRY, condition};
-use plan::{Blocker, Evidence, FailureAction, FailurePolicy, Restarts};
+use plan::keys::{ABORT, RETRY, REVISION, ROLLOUT, condition};
+use plan::{Action, Blocker, Evidence, FailureAction, FailurePolicy, Restarts};
 use serde_json::Value;
 
 use crate::failing::{good, memory, named, play, policy};
@@ -34,7 +36,12 @@ pub(crate) fn read(world: &mut World, declared: &[Restarts], fallback: &[Restart
         let restarts = restarts.to_vec();
         Evidence { uid, read, restarts, stuck: Vec::new() }
     };
-    world.observed.answers.evidence = vec![evidence(uid("c"), declared), evidence(uid("b"), fallback)];
+    world.observed.answers.evidence = [evidence(uid("c"), declared), evidence(uid("b"), fallback)].into();
+}
+
+/// What was read, to be changed.
+fn shown(world: &mut World) -> &mut [Evidence] {
+    Arc::make_mut(&mut world.observed.answers.evidence)
 }
 
 /// A pod that is so many seconds old, and whose container has restarted so often, the last time just now.
@@ -44,7 +51,7 @@ pub(crate) fn restarts(world: &World, age: i64, count: i64) -> Restarts {
 
 fn block(world: &mut World, cause: &str, pods: i64) {
     let (cause, message, since) = (cause.to_owned(), "cannot pull the image".to_owned(), Some(world.now));
-    world.observed.answers.evidence.first_mut().unwrap().stuck = vec![(cause.clone(), pods)];
+    shown(world).first_mut().unwrap().stuck = vec![(cause.clone(), pods)];
     // The status reports how many these are when it is written for another reason.
     world.observed.workload.status.ours.blockers =
         vec![Blocker { cause, pods: 1, of: 3, message, since, ..Blocker::default() }];
@@ -77,13 +84,13 @@ fn pods_that_are_stuck_fail_a_revision_before_its_deadline() {
 fn what_this_process_has_not_read_is_no_evidence() {
     let mut world = rolling(by(|policy| policy.stuck_seconds = Some(60)));
     block(&mut world, "ImagePull", 1);
-    world.observed.answers.evidence.clear();
+    world.observed.answers.evidence = Arc::default();
     play(&mut world, 300, &["c"]);
     assert_eq!(target(&world), None);
     read(&mut world, &[], &[]);
     play(&mut world, 20, &["c"]);
     assert_eq!(target(&world), None, "they are not stuck any more");
-    world.observed.answers.evidence.first_mut().unwrap().stuck = vec![("ImagePull".to_owned(), 1)];
+    shown(&mut world).first_mut().unwrap().stuck = vec![("ImagePull".to_owned(), 1)];
     play(&mut world, 20, &["c"]);
     assert!(target(&world).is_some());
 }
@@ -93,7 +100,7 @@ fn a_fallback_that_is_stuck_for_the_same_cause_shows_that_the_revision_is_not_to
     for (cause, is_reverted) in [("ImagePull", false), ("CrashLoop", true)] {
         let mut world = rolling(by(|policy| policy.stuck_seconds = Some(60)));
         block(&mut world, "ImagePull", 1);
-        world.observed.answers.evidence.last_mut().unwrap().stuck = vec![(cause.to_owned(), 1)];
+        shown(&mut world).last_mut().unwrap().stuck = vec![(cause.to_owned(), 1)];
         play(&mut world, 200, &["c"]);
         assert_eq!(target(&world).is_some(), is_reverted, "{cause}");
     }
@@ -189,11 +196,17 @@ fn restarts_count_while_it_bakes_and_a_good_revision_was_read() {
     assert_eq!((target(&world).unwrap().revision, lowest), (Some(2), 3));
 
     let mut world = rolling(baking());
-    world.observed.answers.evidence.clear();
+    world.observed.answers.evidence = Arc::default();
     play(&mut world, 300, &[]);
     let name = named(&world, "c");
     assert_eq!(memory(&world, &name)["verdict"], Value::Null, "nobody has read it since");
     read(&mut world, &[], &[]);
+    let before =
+        world.observed.workload.status.ours.bake.clone().unwrap().since + SignedDuration::from_secs(99);
+    shown(&mut world).iter_mut().for_each(|evidence| evidence.read = before);
+    let plan = world.plan();
+    world.apply(&plan);
+    assert_eq!(memory(&world, &name)["verdict"], Value::Null, "it was read before the end of the bake");
     play(&mut world, 10, &[]);
     assert_eq!(memory(&world, &name)["verdict"], "Good");
     assert!(world.plan().awaited.is_none(), "nobody reads the pods of a good revision");
@@ -223,16 +236,15 @@ fn older_pods_count_from_the_first_look_on() {
         assert_eq!(verdict == "Failed", is_failed, "{restarted}");
     }
     // A retry begins anew.
+    let since = |world: &World| memory(world, &name)["since"].as_str().unwrap().to_owned();
+    let declared = since(&world);
     world.observed.workload.annotations.insert(RETRY.to_owned(), "3".to_owned());
-    world.observed.answers.evidence.clear();
+    world.observed.answers.evidence = Arc::default();
     world.now += SignedDuration::from_secs(60);
     let plan = world.plan();
     world.apply(&plan);
     assert_eq!(memory(&world, &name)["restartsBefore"], Value::Null);
-    assert!(
-        memory(&world, &name)["since"].as_str().unwrap()
-            > memory(&rolling(by(|_| {})), &name)["since"].as_str().unwrap_or("")
-    );
+    assert!(since(&world) > declared);
 }
 
 #[test]
@@ -261,4 +273,92 @@ fn a_fallback_that_restarts_as_often_shows_that_the_revision_is_not_to_blame() {
         play(&mut world, 20, &["c"]);
         assert_eq!(target(&world).is_some(), is_reverted, "{count} restarts, again since: {last}");
     }
+}
+
+/// `since`, of the very write that makes or renumbers the ReplicaSet; under Stay nothing is judged.
+#[test]
+fn restarts_count_from_the_write_that_declares_a_revision() {
+    for (action, is_dated) in [(FailureAction::Revert, true), (FailureAction::Stay, false)] {
+        let counting = by(|policy| (policy.action, policy.restarts) = (action, Some(3)));
+        let mut world = good(FailureAction::Revert).that(|it| it.failure_policy = Some(counting));
+        world.set_template(template("c"));
+        let plan = world.plan();
+        let new = plan.actions.iter().find_map(|planned| match &planned.action {
+            Action::CreateReplicaSet(new) => Some(&new.annotations),
+            _ => None,
+        });
+        assert_eq!(new.unwrap().contains_key(ROLLOUT), is_dated, "{action:?}");
+        world.apply(&plan);
+        play(&mut world, 20, &["c"]);
+        // What runs is declared again, and so is one that nothing is remembered of.
+        for image in ["b", "a"] {
+            world.set_template(template(image));
+            let plan = world.plan();
+            let update = plan.actions.iter().find_map(|planned| match &planned.action {
+                Action::UpdateReplicaSet(update) => {
+                    update.annotations.contains_key(REVISION).then_some(update)
+                }
+                _ => None,
+            });
+            let memory = update.unwrap().annotations.get(ROLLOUT).map_or("", String::as_str);
+            assert_eq!(memory.contains("since"), is_dated, "{image} {action:?}: {memory}");
+            world.apply(&plan);
+        }
+    }
+}
+
+#[test]
+fn a_number_that_cannot_be_is_no_number() {
+    let mut world = rolling(by(|policy| policy.restarts = Some(3)));
+    let (name, pod) = (named(&world, "c"), restarts(&world, 86_400, 1));
+    let text = memory(&world, &name).to_string().replace('}', r#","restartsBefore":-5}"#);
+    world.find_mut(&name).annotations.insert(ROLLOUT.to_owned(), text);
+    read(&mut world, &[pod], &[]);
+    let plan = world.plan();
+    world.apply(&plan);
+    let memory = memory(&world, &name);
+    assert_eq!((memory["verdict"].clone(), memory["restartsBefore"].clone()), (Value::Null, 1.into()));
+}
+
+/// It was complete with three pods. What a change of R adds is stuck, and that is no failure of the revision.
+#[test]
+fn pods_that_a_change_of_the_size_adds_do_not_fail_a_revision_that_bakes() {
+    let mut world = rolling(by(|policy| (policy.stuck_seconds, policy.bake_seconds) = (Some(60), 1000)));
+    play(&mut world, 100, &[]);
+    world.observed.workload.replicas = 5;
+    let name = named(&world, "c");
+    for _ in 0..30 {
+        world.now += SignedDuration::from_secs(10);
+        let plan = world.plan();
+        world.apply(&plan);
+        let status = &mut world.find_mut(&name).status;
+        (status.replicas, status.ready, status.available) = (5, 3, 3);
+        read(&mut world, &[], &[]);
+        block(&mut world, "ImagePull", 2);
+        for blocker in &mut world.observed.workload.status.ours.blockers {
+            blocker.since = Some(Timestamp::UNIX_EPOCH);
+        }
+    }
+    assert_eq!(memory(&world, &name)["verdict"], Value::Null);
+}
+
+/// The annotation is there, and the revision has not failed: that alone is no reason to write.
+#[test]
+fn a_retry_of_what_has_not_failed_causes_no_write() {
+    let mut world = rolling(by(|policy| policy.restarts = Some(3)));
+    play(&mut world, 20, &["c"]);
+    world.observed.workload.annotations.insert(RETRY.to_owned(), "3".to_owned());
+    assert!(world.plan().actions.is_empty(), "{:?}", world.plan().actions);
+}
+
+#[test]
+fn a_revision_that_failed_and_is_aborted_has_no_cause_any_more() {
+    let mut world = rolling(by(|policy| policy.restarts = Some(3)));
+    let pod = restarts(&world, 0, 3);
+    read(&mut world, &[pod], &[]);
+    play(&mut world, 10, &["c"]);
+    world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
+    play(&mut world, 10, &["c"]);
+    let memory = memory(&world, &named(&world, "c"));
+    assert_eq!((memory["aborted"].clone(), memory["cause"].clone()), (true.into(), Value::Null));
 }

@@ -1,14 +1,17 @@
-//! When a revision is judged, by its progress and after its rollout (FP-1 to FP-4, FP-8).
+//! When a revision is judged, by its progress and after its rollout (FP-1 to FP-5, FP-8).
 
 use jiff::SignedDuration;
 use plan::intstr::IntOrPercent;
-use plan::keys::{ABORT, condition};
-use plan::{BakeRecord, FailureAction, FailurePolicy, Flavour, Pin, Strategy, Transition, transitions};
+use plan::keys::{ABORT, ROLLOUT, condition};
+use plan::{
+    Action, BakeRecord, FailureAction, FailurePolicy, Flavour, Marks, Outcome, Pin, Pod, Requeue, Strategy,
+    Transition, transitions,
+};
 use serde_json::Value;
 
 use crate::evidence::{by, read, restarts, rolling};
 use crate::failing::{good, memory, named, play, policy};
-use crate::pinning::{complete, says, target};
+use crate::pinning::{complete, count, says, target};
 use crate::world::{Kstatus, World, set, template};
 
 #[test]
@@ -110,6 +113,43 @@ fn the_bake_begins_once_it_is_complete_and_anew_after_too_few_were_available() {
     assert_eq!(world.observed.workload.status.ours.bake, None::<BakeRecord>);
 }
 
+/// A change of R does not interrupt the bake, but has to be through.
+#[test]
+fn a_revision_is_good_only_while_it_has_enough_pods() {
+    let mut world = complete().that(|it| {
+        it.failure_policy =
+            policy(FailureAction::Revert).map(|policy| FailurePolicy { bake_seconds: 100, ..policy });
+    });
+    play(&mut world, 20, &[]);
+    world.observed.workload.replicas = 10;
+    for available in [3, 10] {
+        world.now += SignedDuration::from_secs(200);
+        let plan = world.plan();
+        world.apply(&plan);
+        assert_eq!(memory(&world, "web-b")["verdict"], Value::Null, "{available} follow");
+        let set = world.find_mut("web-b");
+        (set.status.replicas, set.status.ready, set.status.available) = (10, available, available);
+        set.status.observed_generation = set.generation;
+    }
+    let plan = world.plan();
+    world.apply(&plan);
+    assert_eq!(memory(&world, "web-b")["verdict"], "Good");
+}
+
+#[test]
+fn nothing_is_remembered_of_what_goes_or_is_newer() {
+    let cases: [fn(&mut World); 2] = [
+        |world| world.observed.workload.deleting = true,
+        |world| world.observed.workload.unknown_field = Some("spec.later".to_owned()),
+    ];
+    for change in cases {
+        let mut world = complete().that(|it| it.failure_policy = policy(FailureAction::Revert));
+        change(&mut world);
+        play(&mut world, 30, &[]);
+        assert_eq!(memory(&world, "web-b"), Value::Null);
+    }
+}
+
 #[test]
 fn only_our_kind_is_judged() {
     let mut world = crate::world::world(Flavour::AppsV1).with(set("a", 0).revision("1"));
@@ -150,6 +190,25 @@ fn a_failure_is_counted_once_and_an_abort_is_none() {
     let pod = restarts(&world, 0, 3);
     read(&mut world, &[pod], &[]);
     assert_eq!(failures(&mut world), [Transition::Failed]);
+    // Nor a pause, nor a pin that hides it for a while.
+    for hide in [
+        (|world: &mut World, is_on| world.observed.workload.paused = is_on) as fn(&mut World, bool),
+        |world, is_on| {
+            let pin = || Pin { hash: "a".to_owned(), ..Pin::default() };
+            world.observed.workload.pin = is_on.then(pin);
+        },
+    ] {
+        for is_on in [true, false] {
+            hide(&mut world, is_on);
+            assert_eq!(failures(&mut world), []);
+        }
+    }
+    // Late is late: the deadline counts, and what follows does not.
+    let mut world = good(FailureAction::Revert);
+    world.set_template(template("c"));
+    play(&mut world, 560, &["c"]);
+    assert_eq!(failures(&mut world), [Transition::DeadlineExceeded]);
+    assert!(target(&world).is_some());
     // After completion, and without a deadline, too.
     let policy = by(|policy| (policy.restarts, policy.bake_seconds) = (Some(3), 1000));
     let mut world = rolling(policy).that(|it| it.progress_deadline_seconds = None);
@@ -158,6 +217,9 @@ fn a_failure_is_counted_once_and_an_abort_is_none() {
     let pod = restarts(&world, 0, 3);
     read(&mut world, &[pod], &[]);
     assert_eq!(failures(&mut world), [Transition::Failed]);
+    // Going back to what ran before that is the answer to it.
+    world.set_template(template("b"));
+    assert_eq!(failures(&mut world), []);
     let mut world = rolling(by(|policy| policy.restarts = Some(3)));
     world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
     assert_eq!(failures(&mut world), []);
@@ -181,6 +243,59 @@ fn a_rollout_that_is_resumed_has_a_new_deadline() {
         play(&mut world, 120, &["c"]);
         assert_eq!(memory(&world, &named(&world, "c"))["verdict"], "Failed", "{paused_after}");
     }
+}
+
+#[test]
+fn a_rollout_that_was_late_has_a_new_deadline_too_when_it_is_resumed() {
+    let mut world = good(FailureAction::Revert);
+    world.set_template(template("c"));
+    play(&mut world, 700, &["b", "c"]);
+    assert_eq!(says(&world, condition::PROGRESSING).1, "ProgressDeadlineExceeded", "a shared cause");
+    world.observed.workload.paused = true;
+    play(&mut world, 10, &["b", "c"]);
+    assert_eq!(says(&world, condition::PROGRESSING).1, "DeploymentPaused");
+    world.observed.workload.paused = false;
+    play(&mut world, 500, &["c"]);
+    assert_eq!(target(&world), None);
+    play(&mut world, 200, &["c"]);
+    assert!(target(&world).is_some());
+}
+
+/// The first status after a retry was lost: the deadline in the stored one is that of before.
+#[test]
+fn a_deadline_of_before_a_retry_does_not_count() {
+    let mut world = good(FailureAction::Revert);
+    world.set_template(template("c"));
+    play(&mut world, 700, &["b", "c"]);
+    assert_eq!(says(&world, condition::PROGRESSING).1, "ProgressDeadlineExceeded", "a shared cause");
+    let text = format!(r#"{{"version":1,"revision":3,"retry":"3","retried":"{:.0}"}}"#, world.now);
+    let name = named(&world, "c");
+    world.find_mut(&name).annotations.insert(ROLLOUT.to_owned(), text);
+    world.find_mut("web-b").status.available = 3;
+    let plan = world.plan();
+    world.apply(&plan);
+    assert_eq!(memory(&world, &name)["verdict"], Value::Null);
+}
+
+/// Old pods do not go, so it has none: nothing shows what it is like.
+#[test]
+fn a_revision_without_a_size_is_not_late() {
+    let mut world = good(FailureAction::Revert).that(|it| it.strategy = Strategy::Recreate);
+    let memory_of = |revision: i64| format!(r#"{{"version":1,"revision":{revision},"verdict":"Good"}}"#);
+    world.set_template(template("c"));
+    play(&mut world, 10, &["c"]);
+    let name = named(&world, "c");
+    world.find_mut(&name).size = 0;
+    world.find_mut(&name).status.replicas = 0;
+    world.find_mut("web-b").annotations.insert(ROLLOUT.to_owned(), memory_of(2));
+    world.pods =
+        vec![Pod { controller_uid: Some(world.find("web-b").uid.clone()), phase: "Running".to_owned() }];
+    for _ in 0..80 {
+        world.now += SignedDuration::from_secs(10);
+        let plan = world.plan();
+        world.apply(&plan);
+    }
+    assert_eq!((world.find(&name).size, memory(&world, &name)["verdict"].clone()), (0, Value::Null));
 }
 
 /// Under Recreate, the template of revision 3 goes and comes back before the one in between has its ReplicaSet.
@@ -253,6 +368,8 @@ fn a_revision_with_all_its_pods_does_not_fail() {
         set.size = size;
         (set.status.replicas, set.status.ready, set.status.available) = (size, size, size);
     }
+    let marks = Marks { revision: 3, replicas: 3, updated: 3, ready: 3, available: 3 };
+    world.observed.workload.status.ours.marks = Some(marks);
     let plan = world.plan();
     world.apply(&plan);
     assert_ne!(memory(&world, &name)["verdict"], "Failed");
@@ -267,12 +384,82 @@ fn a_policy_that_is_set_while_a_rollout_is_late_applies_with_the_next_status() {
     play(&mut world, 900, &["c"]);
     world.observed.workload.failure_policy = policy(FailureAction::Revert);
     let name = named(&world, "c");
+    assert_eq!(memory(&world, &name)["verdict"], Value::Null);
     for verdict in [Value::Null, "Failed".into()] {
+        let plan = world.plan();
+        world.apply(&plan);
         assert_eq!(memory(&world, &name)["verdict"], verdict);
-        for _ in 0..2 {
-            let plan = world.plan();
-            world.apply(&plan);
-        }
     }
-    assert_eq!(memory(&world, &name)["verdict"], "Failed");
+}
+
+/// A pod is missing, within the limits, and the deadline of its rollout is long over.
+#[test]
+fn the_end_of_a_bake_is_looked_for_although_a_pod_is_missing() {
+    let baking = policy(FailureAction::Revert).map(|policy| FailurePolicy { bake_seconds: 3600, ..policy });
+    let mut world = complete().that(|it| it.failure_policy = baking);
+    let max_unavailable = Some(IntOrPercent::Int(1));
+    world.observed.workload.strategy = Strategy::RollingUpdate { max_surge: None, max_unavailable };
+    play(&mut world, 20, &[]);
+    let end =
+        world.observed.workload.status.ours.bake.clone().unwrap().since + SignedDuration::from_secs(3600);
+    world.now += SignedDuration::from_secs(700);
+    world.find_mut("web-b").status.available = 2;
+    let plan = world.plan();
+    world.apply(&plan);
+    assert_eq!(world.plan().requeue, Requeue::Deadline(end));
+}
+
+/// What was noted when a rollout was held: how it ended, and why.
+fn held(change: impl FnOnce(&mut World)) -> (Outcome, Option<String>, Option<String>) {
+    let mut world = rolling(by(|policy| (policy.action, policy.restarts) = (FailureAction::Pause, Some(3))));
+    change(&mut world);
+    let mut ended = Vec::new();
+    for _ in 0..5 {
+        world.now += SignedDuration::from_secs(10);
+        let plan = world.plan();
+        for planned in &plan.actions {
+            if let Action::WriteStatus(write) = &planned.action {
+                ended.extend(write.ended.clone());
+            }
+        }
+        world.apply(&plan);
+    }
+    let end = ended.pop().unwrap().end.unwrap();
+    assert!(ended.is_empty() && world.observed.workload.status.ours.rollout.is_none(), "{ended:?}");
+    (end.outcome, end.reason, end.message)
+}
+
+#[test]
+fn a_rollout_that_is_held_ends_with_its_cause() {
+    let restart = |world: &mut World| {
+        let pod = restarts(world, 0, 3);
+        read(world, &[pod], &[]);
+    };
+    let cause = Some("1 of 1 pods have a container that restarted 3 times or more".to_owned());
+    let failed = (Outcome::Failed, Some("RolloutFailed".to_owned()), cause);
+    assert_eq!(held(restart), failed);
+    // Without a deadline, there is no condition Progressing.
+    let without_deadline = |world: &mut World| {
+        world.observed.workload.progress_deadline_seconds = None;
+        restart(world);
+    };
+    assert_eq!(held(without_deadline), failed);
+    // Nobody has seen an aborted one fail; here nothing is left to go back to.
+    let aborted = held(|world| {
+        world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
+        world.find_mut("web-b").annotations.remove(ROLLOUT);
+        world.find_mut("web-b").status.available = 2;
+    });
+    assert_eq!(aborted.0, Outcome::Cancelled);
+}
+
+/// Somebody turns Revert into Pause: the revert is over, and the declared revision is not rolled out all the same.
+#[test]
+fn a_revert_that_ends_in_a_hold_is_not_reported_as_a_rollout() {
+    let mut world = good(FailureAction::Revert);
+    world.set_template(template("c"));
+    play(&mut world, 700, &["c"]);
+    world.observed.workload.failure_policy = policy(FailureAction::Pause);
+    let (events, _) = play(&mut world, 20, &["c"]);
+    assert_eq!((count(&events, "RevertEnded"), count(&events, "RolloutFailed")), (0, 1), "{events:?}");
 }

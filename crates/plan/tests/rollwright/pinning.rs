@@ -347,6 +347,10 @@ fn a_refused_replica_set_beside_a_pin_holds_nothing_up() {
         };
         let is_told = is_told(&plan.actions[..create]) || is_told(&after.actions);
         assert_eq!(is_told, retries, "{failure:?}: {:?}", after.actions);
+        let events =
+            |actions: &[plan::Planned]| actions.iter().flat_map(|it| it.events.clone()).collect::<Vec<_>>();
+        let told = [events(&plan.actions[..create]), events(&after.actions)].concat();
+        assert_eq!(count(&told, "Pinned"), usize::from(retries), "{failure:?}: {told:?}");
     }
     // A foreign ReplicaSet has the name: the next one is tried, and the rest of the status stays.
     let foreign = Failure::NameTaken(Some(Box::new(world.find("web-b").clone())));
