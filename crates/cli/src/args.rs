@@ -83,7 +83,8 @@ pub(crate) enum SpecVerb {
 /// Verbs about a revision that runs in the place of the declared one.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RevisionVerb {
-    /// Show how the declared revision differs from the one that runs; the exit code is 0 either way.
+    /// Show how the declared revision differs from the one that runs, or from the last good one while nothing is rolled
+    /// out; the exit code is 0 either way.
     Diff(DiffArguments),
     /// Remove spec.pin, so that the declared revision runs again.
     Unpin(EditArguments),

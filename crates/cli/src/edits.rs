@@ -48,7 +48,7 @@ pub(crate) enum Undo {
     Patch(Patch<Value>),
 }
 
-/// Nothing, unless the Deployment is paused: then this would wait.
+/// Refuses while the Deployment is paused, since this would wait.
 pub(crate) fn unpaused(deployment: &Deployment, what: &str) -> Result<(), Failure> {
     if !deployment.is_paused() {
         return Ok(());
@@ -57,7 +57,7 @@ pub(crate) fn unpaused(deployment: &Deployment, what: &str) -> Result<(), Failur
     Err(Failure::Paused(format!("{name} is paused, so {what} would wait; run resume first: {resume}")))
 }
 
-/// Nothing, unless the template of a rollback would not run now.
+/// Refuses a rollback with a template that would not run now: the Deployment is paused, or a pin is in force (FP-11).
 pub(crate) fn runs_its_template(deployment: &Deployment) -> Result<(), Failure> {
     unpaused(deployment, "a rollback")?;
     let Some(pin) = pinned::in_force(deployment) else { return Ok(()) };
@@ -73,7 +73,6 @@ pub(crate) fn runs_its_template(deployment: &Deployment) -> Result<(), Failure> 
 /// Goes back to a revision: ours is asked by its field, and does the rest itself; a Deployment of
 /// apps/v1 gets the template and annotations of the revision, as from `kubectl rollout undo`.
 pub(crate) fn undo(deployment: &Deployment, revision: &Revision) -> Result<Undo, Failure> {
-    runs_its_template(deployment)?;
     if equality::equal(deployment.template(), &revision.template) {
         return Ok(Undo::Nothing(SAME_TEMPLATE));
     }
@@ -239,7 +238,7 @@ mod tests {
     fn nothing_is_done_twice() {
         for flavour in [Flavour::Rollwright, Flavour::AppsV1] {
             assert!(matches!(undo(&deployment(flavour, false), &first("app:2")), Ok(Undo::Nothing(_))));
-            assert!(undo(&deployment(flavour, true), &first("app:1")).is_err(), "paused");
+            assert!(runs_its_template(&deployment(flavour, true)).is_err(), "paused");
         }
         assert!(pause(&deployment(Flavour::AppsV1, true)).is_err());
         assert!(resume(&deployment(Flavour::AppsV1, false)).is_err());
@@ -293,8 +292,9 @@ mod tests {
     #[test]
     fn what_stands_in_the_way_of_a_pin_or_of_a_rollback_is_named() {
         let (pinned, revisions) = (samples::pinned(), samples::revisions());
-        let refused = |undo: Result<Undo, Failure>| undo.err().map(|error| (error.code(), error.to_string()));
-        let (code, message) = refused(undo(&pinned, &revisions[2])).unwrap();
+        let words = |error: Failure| (error.code(), error.to_string());
+        let refused = |undo: Result<Undo, Failure>| undo.err().map(words);
+        let (code, message) = runs_its_template(&pinned).err().map(words).unwrap();
         assert_eq!(code, Code::Failed);
         assert!(message.contains("unpin deployment.rollwright.dev/web -n shop"), "{message}");
         let apps = deployment(Flavour::AppsV1, false);
@@ -308,6 +308,7 @@ mod tests {
         // With another template, this pin is not in force, and does not hinder a rollback.
         let mut over = samples::pinned();
         over.body["spec"]["pin"]["whileTemplate"] = json!(format!("v1:{}", "0".repeat(64)));
+        assert!(runs_its_template(&over).is_ok());
         assert_eq!(sent(undo(&over, &revisions[2])), json!({"spec": {"rollbackTo": {"revision": 5}}}));
     }
 }

@@ -1,5 +1,5 @@
-//! Requests to retry the declared revision after it failed, or to abort it (FP-9; rollwright.dev only). What is due, and
-//! what comes of it, the planner decides.
+//! Requests to retry the declared revision after it failed, or to abort it (FP-9; rollwright.dev only). The planner
+//! decides what is due, and what follows.
 
 use api::decode;
 use jiff::Timestamp;
@@ -18,12 +18,11 @@ use crate::pinned;
 use crate::projection;
 use crate::rollout::{self, Phase, Rollout};
 
-/// Asks the operator to run the declared revision again, after it failed. Returns its number, too.
-pub(crate) fn retry(
-    deployment: &Deployment,
-    all: &[Revision],
-    now: Timestamp,
-) -> Result<(i64, Patch<Value>), Failure> {
+/// The number of the declared revision, and what to write.
+type Asked = Result<(i64, Patch<Value>), Failure>;
+
+/// Asks the operator to run the declared revision again, after it failed.
+pub(crate) fn retry(deployment: &Deployment, all: &[Revision], now: Timestamp) -> Asked {
     let number = judged(deployment, all, "retried")?;
     edits::unpaused(deployment, "a retry")?;
     if !readable(deployment)?.status.reports_failure(number) {
@@ -34,11 +33,7 @@ pub(crate) fn retry(
 
 /// Asks the operator to give the declared revision up. A pause does not hinder that: then the way back begins once
 /// somebody resumes.
-pub(crate) fn abort(
-    deployment: &Deployment,
-    all: &[Revision],
-    now: Timestamp,
-) -> Result<(i64, Patch<Value>), Failure> {
+pub(crate) fn abort(deployment: &Deployment, all: &[Revision], now: Timestamp) -> Asked {
     let number = judged(deployment, all, "aborted")?;
     let (name, full) = (deployment.name(), deployment.full_name());
     let Workload { status, .. } = readable(deployment)?;
@@ -55,8 +50,7 @@ pub(crate) fn abort(
             "apply another template".to_owned()
         };
         return Err(Failure::Missing(format!(
-            "no other revision of {full} is known to be good, so the operator would run none instead of revision \
-             {number}; {fix}"
+            "no other revision of {full} is known to be good, so none could run instead of revision {number}; {fix}"
         )));
     }
     Ok((number, annotation(ABORT, &request)))
@@ -118,8 +112,8 @@ fn annotation(key: &str, request: &str) -> Patch<Value> {
     Patch::Merge(json!({"metadata": {"annotations": {key: request}}}))
 }
 
-/// The rollout, as it stands with these ReplicaSets. A request is no change of the spec, so what the status reports is
-/// of before it until the operator has observed it.
+/// The rollout, as it stands with these ReplicaSets. A request is no change of the spec, so the status is older than
+/// the request until the operator has observed it.
 pub(crate) fn awaited(deployment: &Deployment, all: &[Revision], rollout: Rollout) -> Rollout {
     let Some(verb) = due(deployment, all) else { return rollout };
     let name = deployment.name();
@@ -142,9 +136,9 @@ pub(crate) fn is_awaited(deployment: &Deployment, all: &[Revision]) -> bool {
     rollout::is_yet_to_begin(&deployment.body) || is_due()
 }
 
-/// What somebody asked for of the declared revision, if the status has yet to show what became of it. A pin decides what
-/// runs, so nothing comes of a request meanwhile; nor does the operator hear one while it knows too little of the
-/// Deployment, or once somebody deletes that.
+/// The request about the declared revision that has no outcome in the status yet. Nothing follows from one while a pin
+/// is in force. The operator also ignores it while a field or an annotation is newer than the operator, or while the
+/// Deployment is being deleted.
 pub(crate) fn due(deployment: &Deployment, all: &[Revision]) -> Option<&'static str> {
     if !deployment.flavour.has_status_extras() || pinned::in_force(deployment).is_some() {
         return None;
@@ -157,17 +151,6 @@ pub(crate) fn due(deployment: &Deployment, all: &[Revision]) -> Option<&'static 
     let set = decode::replica_set(deployment.flavour, &pinned::declared(deployment, all)?.set).ok()?;
     let requests = [(ABORT, "abort"), (RETRY, "retry")];
     requests.into_iter().find_map(|(key, verb)| workload.is_request_due(&set, key).then_some(verb))
-}
-
-/// Whether there is a request about the declared revision, heard or not: it stays for good.
-pub(crate) fn is_asked(deployment: &Deployment) -> bool {
-    let status = deployment.status();
-    let declared = [status.revision, status.target.and_then(|target| target.declared_revision)];
-    let annotations = deployment.body.pointer("/metadata/annotations");
-    [ABORT, RETRY].into_iter().any(|key| {
-        let request = annotations.and_then(|known| known.get(key)?.as_str()?.split('/').next()?.parse().ok());
-        request.is_some() && declared.contains(&request)
-    })
 }
 
 #[cfg(test)]

@@ -35,10 +35,11 @@ const OPERATOR: &str = "rollwright";
 /// Who else works on those of apps/v1.
 const CONTROLLER_MANAGER: &str = "kube-controller-manager";
 
-/// What a change or a request says that has been awaited for a while; nothing if the Deployment itself says enough.
-pub(crate) async fn words(cluster: &Cluster, deployment: &Deployment, is_awaited: bool) -> Option<String> {
+/// What to report of a change or a request that has been awaited for a while; `None` if the Deployment itself shows
+/// enough.
+pub(crate) async fn words(cluster: &Cluster, deployment: &Deployment) -> Option<String> {
     let age = Timestamp::now().duration_since(changed(&metadata(deployment)));
-    if !is_awaited || age < PATIENCE.try_into().ok()? {
+    if age < PATIENCE.try_into().ok()? {
         return None;
     }
     let unobserved = unobserved(cluster, deployment).await;

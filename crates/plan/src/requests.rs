@@ -4,7 +4,7 @@
 //! The text is `7`, or `7/` and anything, which makes it another request. The ReplicaSet remembers the last one, so
 //! that each is carried out once.
 
-use crate::keys::{ABORT, condition, reason};
+use crate::keys::{ABORT, RETRY, condition, reason};
 use crate::memory::{Memory, Shown};
 use crate::observed::{ReplicaSet, Workload};
 use crate::revision;
@@ -36,6 +36,15 @@ impl Workload {
         }
         // Once it is heard, only another verdict ends the new try.
         reports_failure && !(has_failed && memory.retry == Some(text))
+    }
+
+    /// Whether there is a request about the declared revision, carried out or not (FP-9).
+    #[must_use]
+    pub fn has_request(&self) -> bool {
+        self.status
+            .ours
+            .revision
+            .is_some_and(|it| [ABORT, RETRY].iter().any(|key| asked(self, key, it).is_some()))
     }
 }
 

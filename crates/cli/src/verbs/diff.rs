@@ -1,4 +1,4 @@
-//! `diff`: the declared revision against the one that runs.
+//! `diff`: the declared revision against the one that runs, or the last good one.
 
 use plan::keys::reason;
 use plan::{Pin, TargetRecord};

@@ -41,7 +41,9 @@ async fn read(cluster: &Cluster, deployment: Deployment, revisions: usize) -> Re
         Err(failure) => return Err(failure),
     };
     let mut tree = Tree::new(deployment, sets, pods.as_deref().unwrap_or_default(), revisions);
-    if let Some(words) = signs::words(cluster, &tree.deployment, tree.is_awaited).await {
+    if tree.is_awaited
+        && let Some(words) = signs::words(cluster, &tree.deployment).await
+    {
         tree.rollout.message = words;
     }
     if matches!(tree.rollout.phase, Phase::Progressing | Phase::Failed) {

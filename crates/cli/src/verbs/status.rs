@@ -70,7 +70,8 @@ impl Stand {
             return Ok(stand);
         }
         let mut all = Vec::new();
-        let is_asked = requests::is_asked(deployment) && !rollout::is_yet_to_begin(&deployment.body);
+        let is_asked = !rollout::is_yet_to_begin(&deployment.body)
+            && deployment.workload().is_ok_and(|it| it.has_request());
         if is_asked || stand.end == Some(Code::Failed) {
             all = match cluster.sets_of(deployment).await {
                 Ok(sets) => revisions(sets),
@@ -81,8 +82,8 @@ impl Stand {
             stand = Self::of(deployment, goal, &all);
         }
         if stand.end.is_none()
-            && let Some(words) =
-                signs::words(cluster, deployment, requests::is_awaited(deployment, &all)).await
+            && requests::is_awaited(deployment, &all)
+            && let Some(words) = signs::words(cluster, deployment).await
         {
             stand.message = words;
         }
