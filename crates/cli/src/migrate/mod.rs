@@ -282,7 +282,7 @@ impl Migration<'_> {
                 let patch = Patch::Merge(patch);
                 cluster.deployments(self.to).patch(&self.name, &params, &patch).await.map(drop)
             }
-            Change::Release(patch) => {
+            Change::RollOut(patch) => {
                 let from = Facts::other(self.to);
                 let patch = Patch::Merge(patch);
                 cluster.deployments(from).patch(&self.name, &params, &patch).await.map(drop)

@@ -78,7 +78,7 @@ pub(crate) fn apply(facts: &mut Facts, write: &Write) -> Result<(), String> {
             merge(&mut target.body, patch);
             raise(&mut target.body);
         }
-        Change::Release(patch) => roll_out(facts, patch)?,
+        Change::RollOut(patch) => roll_out(facts, patch)?,
         Change::PatchSet { name, patch } => merge(find(&mut facts.sets, name)?, patch),
         Change::PatchScaler { name, patch } => merge(find(&mut facts.scalers, name)?, patch),
         Change::DeleteSource { uid, .. } => {

@@ -147,6 +147,16 @@ fn run(facts: &mut Facts, writes: usize) -> usize {
     writes
 }
 
+/// Writes to the end, and returns the spec of the target, which has the declared template.
+fn migrated(facts: &mut Facts) -> &Value {
+    let Next::Write(write) = next(facts) else { panic!("{:?}", next(facts)) };
+    apply(facts, &write).expect("a write");
+    run(facts, usize::MAX);
+    let spec = &facts.target.as_ref().expect("of apps/v1").body["spec"];
+    assert_eq!(spec["template"], template("app:v3"));
+    spec
+}
+
 /// What is left of a cluster when versions, uids and generations are taken away.
 fn essence(facts: &Facts) -> Value {
     let deployment = |deployment: &Option<Deployment>| {

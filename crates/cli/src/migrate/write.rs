@@ -26,7 +26,7 @@ pub(crate) enum Change {
     /// A merge patch of the target.
     PatchTarget(Value),
     /// A merge patch of the source that lets its declared revision roll out.
-    Release(Value),
+    RollOut(Value),
     /// A merge patch of a ReplicaSet.
     PatchSet { name: String, patch: Value },
     /// A merge patch of a HorizontalPodAutoscaler.
@@ -174,7 +174,7 @@ pub(crate) fn unjudge(facts: &Facts, source: &Deployment) -> Option<Write> {
 fn declared(facts: &Facts, what: &str, patch: Value) -> Write {
     let name = facts.source_name();
     let says = format!("remove {what} from {name}, so that its declared revision rolls out");
-    Write { says, change: Change::Release(patch) }
+    Write { says, change: Change::RollOut(patch) }
 }
 
 /// Makes the current ReplicaSet one that our operator sees, and knows for that of this template.
