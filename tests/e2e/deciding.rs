@@ -6,6 +6,7 @@ use crate::command_line::{DONE, FAILED, NOT_FOUND, expect, tool};
 use crate::failure::{Outcome, ensure, same};
 use crate::flavour::Flavour;
 use crate::manifest::image_patch;
+use crate::objects::Deployment;
 use crate::retrying::reverted_by_a_quota;
 use crate::reverting::{LONG, SHORT, judged, manifest, within};
 use crate::scenario::{Scenario, scenarios};
@@ -17,11 +18,13 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     own ours back_to_apps_after_a_revert because "it leads from ours to apps/v1",
 ];
 
+/// The column STATUS while nothing is rolled out before somebody decides.
+const HELD: &str = "Blocked: RolloutFailed";
 /// What runs instead of what.
 const WORDS: &str = "revision 1 runs instead of the declared revision 2";
 
-/// Each verb shows the revert. A request counts for `status` from the moment on when it was made: the state of before
-/// is neither a failure nor a success of it.
+/// Each verb shows the revert. `status` counts a request from the moment it is made: the state before it is neither its
+/// failure nor its success.
 async fn retried_and_aborted_by_command(world: World) -> Outcome {
     let tool = tool(&world)?;
     reverted_by_a_quota(&world).await?;
@@ -61,20 +64,30 @@ async fn held_until_somebody_decides(world: World) -> Outcome {
     expect(&tool, "abort web", NOT_FOUND, "apply another template").await?;
     same("a request", world.get("web").await?.text("/metadata/annotations/rollwright.dev~1abort"), "")?;
     world.patch("web", &within(SHORT, image_patch("bad:v2"))).await?;
-    judged(&world, "bad:v2", "Failed").await?;
-    expect(&tool, "status web --timeout=60s", FAILED, "the declared revision 2 failed").await?;
+    held(&world, "bad:v2").await?;
+    expect(&tool, "status web", FAILED, "the declared revision 2 failed").await?;
     expect(&tool, "why web", FAILED, "the declared revision 2 failed").await?;
     // While it waits for somebody, the status has no blockers.
-    let state = "Blocked: RolloutFailed";
-    same("the column STATUS", world.get("web").await?.text("/status/state"), state)?;
-    expect(&tool, "list --blocked", DONE, state).await?;
+    expect(&tool, "list --blocked", DONE, HELD).await?;
     expect(&tool, "diff web", DONE, "--- revision 1 (the last good one)").await?;
-    // The spec changes, and what failed does not become the one to go back to.
+    world.patch("web", &within(SHORT, image_patch("bad:v3"))).await?;
+    held(&world, "bad:v3").await?;
+    expect(&tool, "status web", FAILED, "the declared revision 3 failed").await?;
+    // The spec changes, and revision 2, which failed, does not become the one to go back to.
     world.scale("web", 3).await?;
     expect(&tool, "undo web --dry-run=client", DONE, "rolled back to revision 1 (client dry run)").await?;
     expect(&tool, "migrate web --back --dry-run", FAILED, "apps/v1 has no failure policy").await?;
     expect(&tool, "undo web --wait --timeout=120s", DONE, "successfully rolled out").await?;
     same("the template", world.get("web").await?.image(), "app:v1")
+}
+
+/// Waits until the status reports that this image failed, which is after the verdict is stored. Between the two, it
+/// reports the deadline.
+async fn held(world: &World, image: &str) -> Outcome {
+    judged(world, image, "Failed").await?;
+    let is_reported = |web: &Deployment| web.is_observed() && web.text("/status/state") == HELD;
+    world.wait_until("web", &format!("the status that {image} failed"), is_reported).await?;
+    Ok(())
 }
 
 /// Only with consent, since apps/v1 rolls out the declared revision.

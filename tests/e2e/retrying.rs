@@ -33,7 +33,7 @@ async fn retried_and_aborted(world: World) -> Outcome {
     Ok(())
 }
 
-/// Two pods of revision 1 run instead of revision 2, a good one, of which a quota allows none.
+/// Two pods of revision 1 run instead of revision 2, which is fine, but a quota allows none of its pods.
 pub(crate) async fn reverted_by_a_quota(world: &World) -> Outcome {
     world.roll_out(&manifest("web", 2)).await?;
     world.kubectl.run(&["create", "quota", "full", "--hard=pods=2"]).await?;

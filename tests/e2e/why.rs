@@ -26,8 +26,8 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 
 /// Changed at once, so that most wait for a slot.
 const MANY: usize = 200;
-/// The one that changes after all others: with 64 slots at first, each kept for ten seconds, its turn comes after
-/// thirty.
+/// The one that changes after all others: with 64 slots at first, each kept for ten seconds, it gets a slot
+/// after thirty.
 const LAST: usize = MANY - 1;
 
 /// Asks until the answer is this cause with this exit code, and what it says contains this text.

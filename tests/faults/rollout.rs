@@ -75,6 +75,7 @@ impl<'a> Rollout<'a> {
 
     /// Starts a rollout, or rolls over one that is under way.
     pub(crate) async fn change(&mut self, image: &str) -> Outcome {
+        self.instead = None; // The next template ends a revert (FP-9).
         self.rollouts += 1;
         image.clone_into(&mut self.image);
         self.since = Instant::now();
@@ -91,18 +92,12 @@ impl<'a> Rollout<'a> {
         self.rig.world.roll_back(NAME, revision).await
     }
 
-    /// Asks to abort the rollout of this image: that of before runs.
+    /// Asks to abort the rollout of the current image, so that `before` runs.
     pub(crate) async fn abort(&mut self, before: &str) -> Outcome {
         self.instead = Some(before.to_owned());
         self.since = Instant::now();
         let revision = self.rig.world.set(&self.image).await?.revision().to_string();
         self.rig.world.patch(NAME, &json!({"metadata": {"annotations": {ABORT: revision}}})).await
-    }
-
-    /// The next template ends the revert.
-    pub(crate) async fn mend(&mut self, image: &str) -> Outcome {
-        self.instead = None;
-        self.change(image).await
     }
 
     /// Waits until new pods have been asked for.

@@ -47,7 +47,7 @@ async fn each(rig: &Rig, select: &Match, place: &str) -> Outcome {
         rig.proxy.heal();
         rollout.finish(name, place, SOON).await?;
         good = format!("app:v{}", index + 2);
-        rollout.mend(&good).await?;
+        rollout.change(&good).await?;
         rollout.measure("none", "after the revert", SOON).await?;
     }
     Ok(())
