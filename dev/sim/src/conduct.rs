@@ -105,7 +105,7 @@ pub(crate) struct Conduct {
 }
 
 /// Whether a reconcile from here begins a rollout for which it has to wait for a slot: there are pods, and its
-/// template is another one than that of any. Neither a pin waits for one nor a revert (FP-10, FP-11).
+/// template is another one than that of any. Neither a pin nor a revert waits for one (FP-10, FP-11).
 pub(crate) fn is_start(workload: &Workload, sets: &[ReplicaSet]) -> bool {
     let template = &workload.template.fingerprint;
     let is_wanted = workload.replicas > 0 && !workload.paused && !workload.deleting;

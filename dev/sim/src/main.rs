@@ -228,7 +228,7 @@ fn print(sum: &Sum, arguments: &Arguments, seconds: f64) -> std::io::Result<bool
         writeln!(out, "less than once in {RECORDED_ONCE_IN} rollouts: {rare:?}")?;
     }
     if arguments.is_whole() && !few.is_empty() {
-        writeln!(out, "less often than so many times in {PREMISES_OF} rollouts: {few:?}")?;
+        writeln!(out, "below the minimum for {PREMISES_OF} rollouts: {few:?}")?;
     }
     let happened = missing.is_empty() && seldom.is_empty() && rare.is_empty() && few.is_empty();
     Ok(sum.failures.is_empty() && (!arguments.is_whole() || happened))

@@ -165,10 +165,19 @@ impl Shown {
     }
 }
 
+/// What the declared revision is compared with before it fails: the set that a revert would run, if it has pods (FP-5).
+pub(crate) fn compared<'a>(
+    workload: &Workload,
+    sets: &[&'a ReplicaSet],
+    declared: &ReplicaSet,
+) -> Option<&'a ReplicaSet> {
+    let good = fallback(workload, sets.iter().copied(), Some(declared));
+    good.or_else(|| inferred(sets.iter().copied(), declared)).filter(|good| good.size > 0)
+}
+
 /// Whether the declared revision does not fail now, since the pods of the fallback do no better.
 pub(crate) fn is_held_back(workload: &Workload, sets: &[&ReplicaSet], declared: &ReplicaSet) -> bool {
-    let good = fallback(workload, sets.iter().copied(), Some(declared));
-    let good = good.or_else(|| inferred(sets.iter().copied(), declared));
+    let good = compared(workload, sets, declared);
     good.is_some_and(|good| is_shared(good, declared)) && is_highest(sets.iter().copied(), declared)
 }
 

@@ -81,7 +81,7 @@ pub(crate) fn inferred<'a>(
 /// Whether the pods of the fallback do no better than those of the declared set (FP-5).
 pub(crate) fn is_shared(fallback: &ReplicaSet, declared: &ReplicaSet) -> bool {
     let share = |one: &ReplicaSet, of: &ReplicaSet| one.status.available * of.size;
-    fallback.size > 0 && share(fallback, declared) <= share(declared, fallback)
+    share(fallback, declared) <= share(declared, fallback)
 }
 
 /// Whether somebody asked to abort the revision of this memory.

@@ -1,4 +1,5 @@
-//! How often that happened which the rules of other revisions are about, beside the premises of the checks themselves.
+//! Counts how often the situations occur that the rules of pins and failure policies are about, beside the premises of
+//! the checks themselves.
 
 use std::collections::BTreeSet;
 
@@ -24,8 +25,7 @@ pub(super) fn count(write: &Accepted<'_>, withheld: &mut BTreeSet<(String, i64)>
     match write.action() {
         Some(Action::WriteStatus(status)) => {
             count_revert(write, status, counts);
-            if let Some(held_back) = held_back(write).filter(|one| !withheld.contains(one)) {
-                withheld.insert(held_back);
+            if held_back(write).is_some_and(|one| withheld.insert(one)) {
                 counts.hit(WITHHELD);
             }
         }

@@ -5,7 +5,7 @@ use plan::{Action, FailureAction, ReplicaSet, UpdateReplicaSet, Workload};
 use serde_json::Value;
 
 use crate::checks::{Accepted, Verdict};
-use crate::shown::{Shown, after, counts, is_held_back};
+use crate::shown::{Shown, after, compared, counts, is_held_back};
 use crate::verdict::{inferred, is_aborted, memory, pin, revision, says};
 
 /// Times are whole seconds, and of two clocks that are read one after the other.
@@ -52,11 +52,12 @@ fn asked<'a>(workload: &'a Workload, key: &str, number: Option<i64>) -> Option<&
     (about.parse().ok() == number).then_some(text.as_str())
 }
 
-/// FP-2: nothing but the verdict is written in a reconcile that stores a failure, unless a pin is in force.
+/// FP-2: no size changes in a reconcile that stores a failure, unless the Deployment is paused or a pin is in force.
 pub(super) fn stored_first(write: &Accepted<'_>) -> Option<Verdict> {
     let view = write.view();
     let said = Said::of(write).filter(|said| said.is("Failed"));
-    if pin(&view.workload).is_some() || !(view.is_judged || said.is_some()) {
+    let is_free = view.workload.paused || pin(&view.workload).is_some();
+    if is_free || !(view.is_judged || said.is_some()) {
         return None;
     }
     let is_moved = |one: &crate::view::SetView| one.size != one.set.size;
@@ -147,6 +148,7 @@ fn is_due(write: &Accepted<'_>, policy: &plan::FailurePolicy, set: &ReplicaSet) 
 pub(super) fn cause_is_its_own(write: &Accepted<'_>) -> Option<Verdict> {
     let said = Said::of(write).filter(|said| said.is("Failed") && !said.is_abort() && !said.was("Failed"))?;
     let sets: Vec<_> = write.view().owned().map(|view| &*view.set).collect();
+    compared(&write.view().workload, &sets, said.set)?;
     Some(if is_held_back(&write.view().workload, &sets, said.set) {
         Err(format!("{} failed, and the pods of the fallback did no better", said.update.target.name))
     } else {
