@@ -105,8 +105,7 @@ fn rank(step: Step, schedule: Schedule) -> u8 {
 /// one (FP-6). None: nothing is rolled out, since no revision is good.
 fn runs(state: &State) -> Option<u8> {
     let wanted = &state.deployment;
-    let declared = state.sets.iter().find(|set| set.template == wanted.template);
-    let has_failed = declared.is_some_and(|set| set.verdict() == Some(Verdict::Aborted));
+    let has_failed = state.declared().is_some_and(|set| set.verdict() == Some(Verdict::Aborted));
     match wanted.pin {
         None if has_failed => rules::fallback(&state.sets, wanted.template),
         pin => Some(pin.unwrap_or(wanted.template)),
@@ -122,11 +121,10 @@ fn right(model: &Model, state: &State) -> Result<(), String> {
     let status = model.reconciles.statuses.get(wanted.status);
     let told = status.ours.target.as_ref().map(|target| target.because.as_str());
     let has = |template: u8| state.sets.iter().any(|set| set.template == template);
-    let declared = state.sets.iter().find(|set| set.template == wanted.template);
     let is_heard = |set: &Set| {
         wanted.abort != Some(set.revision) || set.memory.is_some_and(|memory| memory.abort == wanted.abort)
     };
-    if wanted.pin.is_none() && !declared.is_none_or(is_heard) {
+    if wanted.pin.is_none() && !state.declared().is_none_or(is_heard) {
         return Err(format!("FP-9: an abort was not heard: {state:?}"));
     }
     let Some(runs) = runs(state) else {

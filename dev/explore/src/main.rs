@@ -117,9 +117,7 @@ fn print(report: &Report) {
     let [accepted, conflicts, gone] = counts.writes;
     let [others, held] = counts.reverts;
     if others + held > 0 {
-        println!(
-            "  reported first in {others} status writes: another revision runs; in {held}: none is good"
-        );
+        println!("  first reports: {others} that another revision runs, {held} that none is good");
     }
     println!(
         "  {} states, {} steps, depth {}, {} snapshots planned, writes {accepted} accepted {conflicts} \

@@ -204,6 +204,11 @@ impl State {
         self.sets.iter().find(|set| set.uid == uid)
     }
 
+    /// The set of the present template.
+    pub(crate) fn declared(&self) -> Option<&Set> {
+        self.sets.iter().find(|set| set.template == self.deployment.template)
+    }
+
     /// Changes a set; the cache shows it later, and has seen everything before.
     pub(crate) fn write_set(&mut self, uid: u8, is_own: bool, change: impl FnOnce(&mut Set)) {
         let Some(place) = self.sets.iter().position(|set| set.uid == uid) else { return };

@@ -43,7 +43,7 @@ pub(crate) struct Model {
     pub(crate) reconciles: Reconciles,
     /// How many cuts counted on a report of an earlier size.
     pub(crate) trusting_cuts: usize,
-    /// How many status writes were the first to report a revert, and that no revision is good.
+    /// How many status writes were the first to report that another revision runs, and that none is good.
     pub(crate) reverts: [usize; 2],
 }
 
@@ -107,8 +107,7 @@ impl Model {
             let pins = (0..self.scope.templates).map(Some).chain([None]);
             let pins = pins.filter(|pin| self.scope.pins && *pin != deployment.pin);
             steps.extend(pins.map(Step::EditPin));
-            let declared = state.sets.iter().find(|set| set.template == deployment.template);
-            let declared = declared.map(|set| set.revision).filter(|_| self.scope.reverts);
+            let declared = state.declared().map(|set| set.revision).filter(|_| self.scope.reverts);
             steps.extend(declared.filter(|revision| deployment.abort != Some(*revision)).map(Step::Abort));
         }
         if budget.scales > 0 {
