@@ -6,6 +6,8 @@ use crate::scenario::{Act, Failing, Millis, Rollout, Scenario, Share, Start, Ste
 
 /// A revision that fails does so so much later than its template came, in most scenarios.
 const LATE: Millis = 10_500;
+/// A rollout has all the time it needs, so only an abort fails it.
+const NO_DEADLINE: i64 = i32::MAX as i64;
 
 /// In every fourth seed the first Deployment is about revisions that run in the place of the declared one. Which seeds
 /// have a theme otherwise (`seed % 4`) has nothing to do with it.
@@ -139,6 +141,9 @@ fn failing(dice: &mut Dice, start: &mut Start, steps: &mut Vec<Step>, from: Mill
     act(at, Act::Pause(false));
     // It may be the failed revision that is pinned.
     act(at + 1, Act::Unpin);
+    if dice.percent(30) {
+        start.deadline_seconds = NO_DEADLINE;
+    }
 }
 
 /// What happens until a revision fails, and right after that.
