@@ -81,10 +81,12 @@ impl<P: Port> Attempt<'_, P> {
             self.forget();
             return Ok(Next::Nothing);
         };
-        if let Standing::Wait(wait) = self.awaits_slot(&workload, &sets) {
-            return self.waits(wait, &workload).await;
+        let begun = self.port.timestamp();
+        let observed = self.observed(workload, sets, begun);
+        if let Standing::Wait(wait) = self.awaits_slot(&observed, begun) {
+            return self.waits(wait, &observed.workload).await;
         }
-        Ok(self.reconcile(workload, sets).await)
+        Ok(self.reconcile(observed, begun).await)
     }
 
     /// What keeps the key from being looked at, whatever is to be done.
@@ -112,12 +114,13 @@ impl<P: Port> Attempt<'_, P> {
     }
 
     /// What keeps a reconcile from beginning, now that it is known what there is.
-    fn awaits_slot(&self, workload: &Workload, sets: &[ReplicaSet]) -> Standing {
+    fn awaits_slot(&self, observed: &Observed, time: Timestamp) -> Standing {
         let (settings, key, now) = (&self.engine.settings, self.key, self.port.now());
+        let begins = settings.starts && starts::is_start(observed, time);
+        let sets = &observed.sets;
         let mut state = self.engine.state();
         let is_served = sets.iter().all(ReplicaSet::is_served);
         let mut granted = if is_served { state.starts.served(key, now) } else { Vec::new() };
-        let begins = settings.starts && starts::is_start(workload, sets);
         if !begins {
             // Before a cooldown, so that no other rollout waits meanwhile for a slot that is not used.
             granted.extend(state.starts.declines(key, now));
@@ -164,12 +167,11 @@ impl<P: Port> Attempt<'_, P> {
     }
 
     /// One reconcile, and what it means for this Deployment and for others.
-    async fn reconcile(&self, workload: Workload, sets: Vec<ReplicaSet>) -> Next {
-        self.port.note(Note::Begins(&workload, &sets));
+    async fn reconcile(&self, observed: Observed, begun: Timestamp) -> Next {
+        let (workload, since) = (&observed.workload, self.port.now());
+        self.port.note(Note::Begins(workload, &observed.sets));
         let uid = workload.uid.clone();
-        let (begun, since) = (self.port.timestamp(), self.port.now());
         let awaits_deadline = workload.status.awaits_deadline();
-        let observed = self.observed(workload, sets, begun);
         let mut outcome = reconcile::run(self, observed, begun).await;
         if outcome.requeue == Requeue::Again && !awaits_deadline {
             // S9.15 asks again and again once the end is near. What was complete has no deadline (S9.11).

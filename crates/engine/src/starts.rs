@@ -14,10 +14,9 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ops::Bound;
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use plan::durations::{STILL_AFTER, STUCK_AFTER};
-use plan::keys::{REVISION, reason};
-use plan::revision::Revision;
-use plan::{ReplicaSet, Workload};
+use plan::{Observed, ReplicaSet};
 
 use crate::index::Key;
 pub(crate) use limit::Limit;
@@ -70,31 +69,20 @@ pub struct Grant {
 
 /// Whether a reconcile over this Deployment would begin a rollout: its template is new, or came back, no pod
 /// of it was asked for yet, and pods of another template are to go. A change of size waits for nobody, and
-/// neither does a Deployment without pods: it disturbs none.
+/// neither does a Deployment without pods: it disturbs none. Pins and reverts do not wait, either: they are for
+/// emergencies, and the template gets no pods (FP-10, FP-11).
 #[must_use]
-pub fn is_start(workload: &Workload, sets: &[ReplicaSet]) -> bool {
+pub fn is_start(observed: &Observed, now: Timestamp) -> bool {
+    let Observed { workload, sets, .. } = observed;
     let template = &workload.template.fingerprint;
     workload.status.observed_generation < workload.generation
         && workload.replicas > 0
         && !workload.deleting
         && !workload.paused
         && workload.rollback_to.is_none()
-        // The template gets no pods (FP-11); and a pin is for emergencies.
-        && workload.pin_in_force().is_none()
-        // Nor does one that was reverted (FP-10).
-        && !is_reverted(workload, sets)
         && sets.iter().any(ReplicaSet::is_active)
         && !sets.iter().any(|set| set.is_active() && set.carries(template))
-}
-
-/// Whether the declared revision was reverted, and is so still.
-fn is_reverted(workload: &Workload, sets: &[ReplicaSet]) -> bool {
-    let Some(target) = &workload.status.ours.target else { return false };
-    let revision =
-        |set: &ReplicaSet| Revision::read(set.annotations.get(REVISION).map(String::as_str)).number();
-    let template = &workload.template.fingerprint;
-    let is_declared = |set: &&ReplicaSet| set.carries(template) && revision(set) == target.declared_revision;
-    target.because == reason::REVERTED && sets.iter().any(|set| is_declared(&set))
+        && observed.runs_declared(now)
 }
 
 impl Starts {

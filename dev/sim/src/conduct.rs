@@ -105,7 +105,8 @@ pub(crate) struct Conduct {
 }
 
 /// Whether a reconcile from here begins a rollout for which it has to wait for a slot: there are pods, and its
-/// template is another one than that of any. Neither a pin nor a revert waits for one (FP-10, FP-11).
+/// template is another one than that of any. Neither a pin nor a revert waits for one, and what is held begins
+/// nothing (FP-6, FP-10, FP-11).
 pub(crate) fn is_start(workload: &Workload, sets: &[ReplicaSet]) -> bool {
     let template = &workload.template.fingerprint;
     let is_wanted = workload.replicas > 0 && !workload.paused && !workload.deleting;
@@ -114,19 +115,19 @@ pub(crate) fn is_start(workload: &Workload, sets: &[ReplicaSet]) -> bool {
         && is_wanted
         && workload.rollback_to.is_none()
         && verdict::pin(workload).is_none()
-        && !is_reverted(workload, sets)
+        && !has_failed(workload, sets)
         && sets.iter().any(|set| set.size > 0)
         && sets.iter().all(|set| set.size == 0 || !set.carries(template))
 }
 
-/// Whether another set runs because the declared one failed.
-fn is_reverted(workload: &Workload, sets: &[ReplicaSet]) -> bool {
+/// Whether another set runs because the declared one failed, or none moves.
+fn has_failed(workload: &Workload, sets: &[ReplicaSet]) -> bool {
     let sets = || sets.iter().filter(|set| owns(workload, set));
     let declared = sets().filter(|set| set.carries(&workload.template.fingerprint));
     let declared = declared.min_by(|a, b| a.age_order(b));
     declared.is_some_and(|declared| {
         let running = verdict::running(workload, sets(), declared);
-        matches!(running, Running::Set(set) if set.uid != declared.uid)
+        !matches!(running, Running::Set(set) if set.uid == declared.uid)
     })
 }
 

@@ -1,7 +1,10 @@
 use std::time::Duration;
 
-use plan::SetFailure;
 use plan::durations::{ASK_AGAIN, SLOTS_LOOK};
+use plan::intstr::IntOrPercent;
+use plan::keys::{REVISION, ROLLOUT};
+use plan::{Answers, FailureAction, FailurePolicy, Flavour, Options, Pace, Pin, SetFailure, Workload};
+use serde_json::json;
 
 use super::*;
 use crate::index::tests::{set, workload};
@@ -175,39 +178,85 @@ fn everybody_comes_to_begin_whatever_happens_to_the_others() {
     assert_eq!(begun.len(), keys.len());
 }
 
+fn is_start(workload: Workload, sets: &[ReplicaSet]) -> bool {
+    let options = Options::new(true, Pace::EachReconcile);
+    let (flavour, sets) = (Flavour::Rollwright, sets.to_vec());
+    let observed = Observed { flavour, workload, sets, answers: Answers::default(), options };
+    super::is_start(&observed, "2026-01-01T00:00:00Z".parse().expect("time"))
+}
+
+/// Another template, for three replicas.
+fn edited() -> Workload {
+    let mut edited = workload("web", "w", "web", 1);
+    (edited.generation, edited.replicas) = (2, 3);
+    edited
+}
+
+fn old() -> ReplicaSet {
+    let mut old = ReplicaSet::clone(&set("web-1", Some("w"), "web", 2).set);
+    (old.size, old.fingerprints) = (3, Vec::new());
+    old
+}
+
+/// The set of the edited template.
+fn same(size: i64) -> ReplicaSet {
+    let fingerprints = vec![edited().template.fingerprint];
+    ReplicaSet { size, fingerprints, name: "web-2".to_owned(), uid: "uid-web-2".to_owned(), ..old() }
+}
+
+fn pin() -> Pin {
+    Pin { hash: "1".to_owned(), while_template: None, reason: None }
+}
+
 #[test]
 fn only_a_template_without_pods_that_replaces_others_makes_a_start() {
-    let edited = || {
-        let mut edited = workload("web", "w", "web", 1);
-        (edited.generation, edited.replicas) = (2, 3);
-        edited
-    };
-    let old = || {
-        let mut old = ReplicaSet::clone(&set("web-1", Some("w"), "web", 2).set);
-        (old.size, old.fingerprints) = (3, Vec::new());
-        old
-    };
-    let same = |size| {
-        let fingerprints = vec![edited().template.fingerprint];
-        ReplicaSet { size, fingerprints, ..old() }
-    };
-    assert!(is_start(&edited(), &[old()]), "another template");
-    assert!(is_start(&edited(), &[old(), same(0)]), "one that comes back");
-    assert!(!is_start(&edited(), &[]), "the first template");
+    assert!(is_start(edited(), &[old()]), "another template");
+    assert!(is_start(edited(), &[old(), same(0)]), "one that comes back");
+    assert!(!is_start(edited(), &[]), "the first template");
     let idle = ReplicaSet { size: 0, ..old() };
-    assert!(!is_start(&edited(), &[idle, same(0)]), "no pod has to go");
-    assert!(!is_start(&edited(), &[same(2)]), "a size");
+    assert!(!is_start(edited(), &[idle, same(0)]), "no pod has to go");
+    assert!(!is_start(edited(), &[same(2)]), "a size");
     for change in [
         |workload: &mut Workload| workload.status.observed_generation = 2,
         |workload: &mut Workload| workload.replicas = 0,
         |workload: &mut Workload| workload.deleting = true,
         |workload: &mut Workload| workload.paused = true,
         |workload: &mut Workload| workload.rollback_to = Some(0),
+        |workload: &mut Workload| workload.pin = Some(pin()),
     ] {
         let mut changed = edited();
         change(&mut changed);
-        assert!(!is_start(&changed, &[old()]), "{changed:?}");
+        assert!(!is_start(changed, &[old()]));
     }
+}
+
+/// A pin that ends leaves a `status.target` of its own, and none says yet that the declared revision is reverted.
+#[test]
+fn what_failed_begins_nothing_and_what_is_declared_anew_does() {
+    let with = |action| {
+        let mut edited = edited();
+        edited.failure_policy = Some(FailurePolicy {
+            action,
+            deadline: true,
+            restarts: None,
+            stuck_seconds: None,
+            min_pods: IntOrPercent::Int(1),
+            bake_seconds: 0,
+        });
+        edited
+    };
+    let noted = |set: ReplicaSet, revision: i64, verdict: &str| {
+        let memory = json!({ "version": 1, "revision": revision, "verdict": verdict });
+        let notes = [(REVISION, revision.to_string()), (ROLLOUT, memory.to_string())];
+        let annotations = notes.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        ReplicaSet { annotations, ..set }
+    };
+    let (good, failed) = (|| noted(old(), 1, "Good"), || noted(same(0), 2, "Failed"));
+    assert!(!is_start(with(FailureAction::Revert), &[good(), failed()]), "it is reverted");
+    assert!(!is_start(with(FailureAction::Pause), &[good(), failed()]), "it is held");
+    assert!(is_start(with(FailureAction::Stay), &[good(), failed()]), "it stays");
+    let newer = noted(old(), 3, "Good");
+    assert!(is_start(with(FailureAction::Revert), &[newer, failed()]), "it is tried again");
 }
 
 /// A cluster that makes the first pods of so many rollouts at a time, in 100 ms each. Its pods take eight

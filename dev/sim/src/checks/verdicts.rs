@@ -131,8 +131,9 @@ fn is_due(write: &Accepted<'_>, policy: &plan::FailurePolicy, set: &ReplicaSet) 
             return Err(format!("{now:?} pods are there, of which the status reports {known:?}"));
         }
     }
-    // What others write to sets, and a wrong clock, confuse the times.
-    let shown = write.truth.shown.as_ref().filter(|_| write.is_alone && write.is_clock_right);
+    // What others write to sets, and a wrong clock, confuse the times. Another revision may be declared meanwhile.
+    let is_known = |it: &&Shown| it.uid == set.uid && write.is_alone && write.is_clock_right;
+    let shown = write.truth.shown.as_ref().filter(is_known);
     if shown.is_some_and(|shown| shown.is_reported_done) {
         return Err("the status reported that it was complete".to_owned());
     }

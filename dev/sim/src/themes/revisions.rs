@@ -141,7 +141,7 @@ fn failing(dice: &mut Dice, start: &mut Start, steps: &mut Vec<Step>, from: Mill
     act(at, Act::Pause(false));
     // It may be the failed revision that is pinned.
     act(at + 1, Act::Unpin);
-    if dice.percent(30) {
+    if dice.percent(10) {
         start.deadline_seconds = NO_DEADLINE;
     }
 }
