@@ -128,13 +128,16 @@ pub fn plan(observed: &Observed, now: Timestamp) -> Step {
 }
 
 impl Observed {
-    /// Whether a reconcile rolls out the declared template: neither is another revision pinned (FP-11), nor did the
-    /// declared one fail, so that another one runs or nothing moves (FP-6).
+    /// Whether a reconcile rolls out the declared template: neither is a revision pinned, this one or another (FP-11),
+    /// nor did the declared one fail, so that another one runs or nothing moves (FP-6).
     #[must_use]
     pub fn runs_declared(&self, now: Timestamp) -> bool {
         let workload = &self.workload;
+        if workload.pin_in_force().is_some() {
+            return false;
+        }
         // A template about which the server has to be asked is new, as far as is known.
-        let Ok(sets) = identify(self) else { return workload.pin_in_force().is_none() };
+        let Ok(sets) = identify(self) else { return true };
         let rulings = judge(self, &sets, now);
         run(workload, &sets, &rulings).1.is_none() && !is_held(workload, &sets, &rulings)
     }

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use plan::durations::{ASK_AGAIN, SLOTS_LOOK};
 use plan::intstr::IntOrPercent;
-use plan::keys::{REVISION, ROLLOUT};
+use plan::keys::{HASH_LABEL, REVISION, ROLLOUT};
 use plan::{Answers, FailureAction, FailurePolicy, Flavour, Options, Pace, Pin, SetFailure, Workload};
 use serde_json::json;
 
@@ -228,6 +228,11 @@ fn only_a_template_without_pods_that_replaces_others_makes_a_start() {
         change(&mut changed);
         assert!(!is_start(changed, &[old()]));
     }
+    // Found by the simulator, seed 1156.
+    let mut pinned = edited();
+    let declared = ReplicaSet { labels: [(HASH_LABEL.to_owned(), "1".to_owned())].into(), ..same(0) };
+    pinned.pin = Some(pin());
+    assert!(!is_start(pinned, &[old(), declared]), "a pin of the declared revision");
 }
 
 /// A pin that ends leaves a `status.target` of its own, and none says yet that the declared revision is reverted.
