@@ -89,6 +89,22 @@ impl Memory {
             self.deleting.get_or_insert(now);
         }
     }
+
+    /// A container ends by itself.
+    fn restart_if_due(&mut self, course: &Course, now: Timestamp) {
+        if self.deleting.is_none() && self.ends_at(course).is_some_and(|end| end <= now) {
+            self.restarts += 1;
+            self.started = Some(now);
+        }
+    }
+
+    /// When a container that runs ends by itself.
+    fn ends_at(&self, course: &Course) -> Option<Timestamp> {
+        match course.fate {
+            Fate::Restarts { every } => Some(after(self.started?, every.max(RESTART_LEAST))),
+            _ => None,
+        }
+    }
 }
 
 /// The next thing to do about a pod.
@@ -143,6 +159,7 @@ impl Kubelets {
         memory.note(&pod, now);
         let course = policy.course(&pod, memory.course.as_ref());
         memory.course = Some(course);
+        memory.restart_if_due(&course, now);
         match next(nodes, store, &pod, memory, &course) {
             Action::Wait(again) => PodStep { wrote: false, again },
             action => match act(nodes, store, &pod, memory, &action) {
@@ -178,11 +195,11 @@ fn next(nodes: &[Node], store: &Store, pod: &Object, memory: &Memory, course: &C
     let Some(bound) = memory.bound else { return schedule(nodes, store, memory, course) };
     let (shape, until) = shape(memory, course, bound, now);
     let Some(shape) = shape else { return Action::Wait(until) };
-    let restarts = match shape {
-        Shape::Crashing => crashes(course, bound, now),
-        _ => memory.restarts,
-    };
-    let shown = Shown { shape, gates_met: gates_are_met(pod), restarts };
+    let is_counted = !matches!(course.fate, Fate::Crashes { .. });
+    let restarts = if is_counted { memory.restarts } else { crashes(course, bound, now) };
+    let ended = memory.started.filter(|_| is_counted && restarts > 0);
+    let until = until.into_iter().chain(memory.ends_at(course)).min();
+    let shown = Shown { shape, gates_met: gates_are_met(pod), restarts, ended };
     if memory.shown == Some(shown) { Action::Wait(until) } else { Action::Show(shown) }
 }
 
@@ -202,7 +219,7 @@ fn schedule(nodes: &[Node], store: &Store, memory: &Memory, course: &Course) -> 
         return Action::Bind(node);
     }
     let cordoned = nodes.iter().any(is_cordoned);
-    let shown = Shown { shape: Shape::Unschedulable { cordoned }, gates_met: true, restarts: 0 };
+    let shown = Shown { shape: Shape::Unschedulable { cordoned }, gates_met: true, restarts: 0, ended: None };
     if memory.shown == Some(shown) { Action::Wait(None) } else { Action::Show(shown) }
 }
 
@@ -265,7 +282,10 @@ fn shape(
             let crashes = u32::try_from(crashes(course, bound, now)).unwrap_or(u32::MAX);
             return (Some(Shape::Crashing), Some(after(bound, every.saturating_mul(crashes))));
         }
-        Fate::Runs | Fate::Completes | Fate::Fails => {}
+        Fate::Restarts { .. } if course.ready_after.is_none() && memory.restarts > 0 => {
+            return (Some(Shape::Crashing), None);
+        }
+        Fate::Runs | Fate::Restarts { .. } | Fate::Completes | Fate::Fails => {}
     }
     let Some(ready_after) = course.ready_after else { return (Some(Shape::NotReady), None) };
     let ready_at = after(started, ready_after);

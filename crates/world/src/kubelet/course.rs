@@ -22,6 +22,12 @@ pub enum Fate {
         /// Time between two restarts.
         every: Duration,
     },
+    /// They run, and a container ends so long after each start, whether the pod was ready by then or not. One that is
+    /// never ready waits for its next start in between.
+    Restarts {
+        /// Time from a start to its end.
+        every: Duration,
+    },
     /// They run and end well.
     Completes,
     /// They run and end with an error.

@@ -38,6 +38,8 @@ pub(super) struct Shown {
     pub(super) shape: Shape,
     pub(super) gates_met: bool,
     pub(super) restarts: u64,
+    /// When a container ended last, if that is known: otherwise now.
+    pub(super) ended: Option<Timestamp>,
 }
 
 impl Shown {
@@ -291,8 +293,9 @@ impl Culprits<'_> {
         let image = image(container);
         let is_culprit = !self.are_named || image.contains(culprit(shown.shape));
         let ended = |code: i32, reason: &str| {
+            let finished = stamp(shown.ended.unwrap_or(now));
             let mut end =
-                json!({"exitCode": code, "reason": reason, "startedAt": start, "finishedAt": stamp(now)});
+                json!({"exitCode": code, "reason": reason, "startedAt": start, "finishedAt": finished});
             if let Some(members) = end.as_object_mut().filter(|_| !self.last_words.is_empty()) {
                 members.insert("message".to_owned(), Value::from(self.last_words));
             }

@@ -46,7 +46,7 @@ fn reports_say_what_their_json_says() {
             let mut transitions = Transitions::default();
             for (second, shape) in (0..).zip(SHAPES.into_iter().chain([Shape::Ready, Shape::Ready])) {
                 for (gates_met, restarts) in [(true, 0), (false, 3), (true, 3)] {
-                    let shown = Shown { shape, gates_met, restarts };
+                    let shown = Shown { shape, gates_met, restarts, ended: None };
                     let report = Report::new(&parts(&pod), shown, &mut transitions, 1, 3, at(second));
                     let json = report.to_json();
                     let what = format!("{images:?} {node:?} {shown:?} {json}");
@@ -65,7 +65,8 @@ fn reports_do_not_pile_up() {
     let mut pod = pod(&["crash:1"], None);
     let others = Arc::clone(&pod.status);
     let mut transitions = Transitions::default();
-    let waits = Shown { shape: Shape::Unschedulable { cordoned: false }, gates_met: true, restarts: 0 };
+    let waits =
+        Shown { shape: Shape::Unschedulable { cordoned: false }, gates_met: true, restarts: 0, ended: None };
     let report = Report::new(&parts(&pod), waits, &mut transitions, 1, 3, at(0));
     pod.status = Arc::new(Status::reported(report));
     assert_eq!(pod.status.get("startTime"), None);
@@ -73,7 +74,7 @@ fn reports_do_not_pile_up() {
     pod.status = Arc::new(Status::bound(&pod.status, at(1)));
     assert_eq!(pod.status["conditions"][1]["status"], "True");
     for restarts in 1..4 {
-        let shown = Shown { shape: Shape::Crashing, gates_met: true, restarts };
+        let shown = Shown { shape: Shape::Crashing, gates_met: true, restarts, ended: None };
         let now = at(10 * i64::try_from(restarts).unwrap());
         let report = Report::new(&parts(&pod), shown, &mut transitions, 1, 3, now);
         pod.status = Arc::new(Status::reported(report));
