@@ -53,7 +53,6 @@ mod exit_codes;
 mod failure;
 mod flavour;
 mod floor;
-mod gitops;
 mod handover;
 mod history;
 mod interruptions;
@@ -104,7 +103,6 @@ use scenario::Scenario;
 const SCENARIOS: &[&[Scenario]] = &[
     webhooks::SCENARIOS,
     rivalry::SCENARIOS,
-    gitops::SCENARIOS,
     shadow::SCENARIOS,
     port::SCENARIOS,
     blockers::SCENARIOS,

@@ -44,14 +44,8 @@ enum Task {
         #[arg(value_parser = program)]
         program: Binary,
     },
-    /// Run a cluster in the foreground until SIGTERM or Ctrl-C, or until COMMAND ends.
-    Run {
-        #[command(flatten)]
-        settings: Settings,
-        /// Run this with KUBECONFIG set, and end with it and its exit code.
-        #[arg(last = true, value_name = "COMMAND")]
-        command: Vec<String>,
-    },
+    /// Run a cluster in the foreground until SIGTERM or Ctrl-C.
+    Run(Settings),
 }
 
 #[derive(Args, Clone)]
@@ -142,16 +136,15 @@ async fn main() -> ExitCode {
         .with_env_filter("warn,kube_client=off,cluster=info")
         .with_writer(std::io::stderr)
         .init();
-    let done = |()| ExitCode::SUCCESS;
     let result = match Arguments::parse().task {
-        Task::Up(settings) => up(&settings).await.map(done),
-        Task::Down(place) => down(&place).await.map(done),
+        Task::Up(settings) => up(&settings).await,
+        Task::Down(place) => down(&place).await,
         Task::Status(place) => return status(&place),
-        Task::Bin { program } => bin(program).map(done),
-        Task::Run { settings, command } => run(&settings, &command).await,
+        Task::Bin { program } => bin(program),
+        Task::Run(settings) => run(&settings).await,
     };
     match result {
-        Ok(code) => code,
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error}");
             let mut source = error.source();
@@ -217,7 +210,7 @@ fn print_export(state: &State) -> Result<(), Error> {
         .map_err(|source| io("writing to", Path::new("standard output"), source))
 }
 
-async fn run(settings: &Settings, command: &[String]) -> Result<ExitCode, Error> {
+async fn run(settings: &Settings) -> Result<(), Error> {
     let listen = |kind| signal(kind).map_err(|source| io("listening for", Path::new("signals"), source));
     let mut terminate = listen(SignalKind::terminate())?;
     let mut interrupt = listen(SignalKind::interrupt())?;
@@ -226,32 +219,20 @@ async fn run(settings: &Settings, command: &[String]) -> Result<ExitCode, Error>
     let options = settings.options()?;
     let cluster = tokio::select! {
         started = Cluster::start(options) => started?,
-        _ = terminate.recv() => return Ok(ExitCode::SUCCESS),
-        _ = interrupt.recv() => return Ok(ExitCode::SUCCESS),
+        _ = terminate.recv() => return Ok(()),
+        _ = interrupt.recv() => return Ok(()),
     };
-    let kubeconfig = cluster.kubeconfig(cluster::User::Admin);
     eprintln!(
-        "{} is ready. Ctrl-C ends it.\n\n  export KUBECONFIG={}\n",
+        "{} is ready; KUBECONFIG={}",
         cluster.server(),
-        kubeconfig.display()
+        cluster.kubeconfig(cluster::User::Admin).display()
     );
-    let result = tokio::select! {
-        result = carry_out(command, &kubeconfig) => result,
-        _ = terminate.recv() => Ok(ExitCode::SUCCESS),
-        _ = interrupt.recv() => Ok(ExitCode::SUCCESS),
-    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
     drop(cluster);
-    result
-}
-
-/// Runs a command to its end, or none without an end; it is killed when this is dropped.
-async fn carry_out(command: &[String], kubeconfig: &Path) -> Result<ExitCode, Error> {
-    let Some((program, arguments)) = command.split_first() else { return std::future::pending().await };
-    let mut command = tokio::process::Command::new(program);
-    command.args(arguments).env("KUBECONFIG", kubeconfig).kill_on_drop(true);
-    let status = command.status().await.map_err(|source| io("running", Path::new(program), source))?;
-    let code = status.code().and_then(|code| u8::try_from(code).ok());
-    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
+    Ok(())
 }
 
 async fn down(place: &Place) -> Result<(), Error> {

@@ -5,6 +5,7 @@
 //! excuse itself.
 
 mod availability;
+pub(crate) mod evidence;
 mod history;
 pub(crate) mod identity;
 mod kstatus;
@@ -34,6 +35,7 @@ use crate::actor::Actor;
 use crate::history::History;
 use crate::link::{Decided, Decision, Request};
 use crate::record::Coverage;
+use crate::signs::Window;
 use crate::subject::Subject;
 use crate::truth::Truth;
 use crate::view::View;
@@ -72,6 +74,10 @@ pub(crate) struct Accepted<'a> {
     /// The server's time, and whether it is that of operators, too.
     pub(crate) now: Timestamp,
     pub(crate) is_clock_right: bool,
+    /// Whether nothing goes wrong in this run.
+    pub(crate) is_quiet: bool,
+    /// When its sender began its last look at all pods, and when that was over.
+    pub(crate) looked: Option<Window>,
 }
 
 impl Accepted<'_> {
@@ -117,11 +123,16 @@ const ON_WRITE: [(&str, Check); 21] = [
 ];
 
 /// Everything that looks at one write of a Deployment with a pin or verdicts, and its premise, which is counted.
-const ON_RULED_WRITE: [(&str, &str, Rule); 9] = [
+const ON_RULED_WRITE: [(&str, &str, Rule); 14] = [
     ("FP-1", "FP-1: a revision becomes good", verdicts::good_is_true),
+    ("FP-1", "FP-1: a revision becomes good by a reading", evidence::good_is_read),
     ("FP-2", "FP-2: a write of a reconcile that stores a failure", verdicts::stored_first),
     ("FP-2", "FP-2: a revision fails by itself", verdicts::failure_is_true),
+    ("FP-2", "FP-2: a revision fails by restarts", evidence::it_restarted),
+    ("FP-2", "FP-2: a revision fails, since its pods are stuck", evidence::it_is_stuck),
+    ("FP-4", "FP-4: a revision fails by its pods, and nothing goes wrong", evidence::failed_in_time),
     ("FP-5", "FP-5: a revision fails, and another one may be good", verdicts::cause_is_its_own),
+    ("FP-5", "FP-5: a revision fails by its pods, and another one is good", evidence::symptom_is_its_own),
     ("FP-9", "FP-9: a request to retry or abort is heard", verdicts::asked_for),
     ("FP-9", "FP-9: a ReplicaSet is deleted, and one is protected", history::protected),
     ("FP-10", "FP-10: sizes change while a failure is held", progress::failed_set_yields),
@@ -150,6 +161,8 @@ pub(crate) struct Marks {
     deletions: i64,
     /// The revisions of which the failure was withheld.
     withheld: BTreeSet<(String, i64)>,
+    /// Those of which it was, since pods of the fallback show the same.
+    shared: BTreeSet<(String, i64)>,
 }
 
 impl Checks {
@@ -171,7 +184,7 @@ impl Checks {
                 self.premises.hit(premise);
                 self.fail(name, verdict);
             }
-            premises::count(write, &mut marks.withheld, &mut self.premises);
+            premises::count(write, marks, &mut self.premises);
         }
         marks.floor.decided(write, history);
         self.fail("NS-1", marks.count_creations(write));

@@ -1,7 +1,7 @@
 //! What has to happen in a full run, so that its silence means something.
 
 /// Everything of which at least one is wanted in a full run.
-pub const WANTED: [&str; 96] = [
+pub const WANTED: [&str; 104] = [
     "Available MinimumReplicasAvailable",
     "Available MinimumReplicasUnavailable",
     "Progressing NewReplicaSetCreated",
@@ -82,6 +82,14 @@ pub const WANTED: [&str; 96] = [
     "act pin nothing",
     "act delete pinned",
     "act lack",
+    "act crash",
+    "look",
+    "look in pages",
+    "fault look refused",
+    "fault look silence",
+    "fault look slow",
+    "fault look stale",
+    "RolloutBlocked",
     "Stalled PinTargetMissing",
     "act restart",
     "act unpin",
@@ -122,15 +130,21 @@ pub const RECORDED_ONCE_IN: u64 = 200;
 
 /// What the rules of pins and failure policies are about (FP-1 to FP-12), and how often it has to happen in 200,000
 /// rollouts. A run of another length has to reach its share.
-pub const PREMISES: [(&str, u64); 13] = [
+pub const PREMISES: [(&str, u64); 19] = [
     ("a revert begins", 10_000),
     ("a revert while R changes", 2000),
     ("a failure is withheld, since the fallback does no better", 1000),
+    ("a failure is withheld, since pods of the fallback show the same", 400),
     ("a ReplicaSet with a verdict is declared again", 2000),
     ("FP-1: a revision becomes good", 10_000),
+    ("FP-1: a revision becomes good by a reading", 2500),
     ("FP-2: a write of a reconcile that stores a failure", 10_000),
     ("FP-2: a revision fails by itself", 10_000),
+    ("FP-2: a revision fails by restarts", 800),
+    ("FP-2: a revision fails, since its pods are stuck", 700),
+    ("FP-4: a revision fails by its pods, and nothing goes wrong", 700),
     ("FP-5: a revision fails, and another one may be good", 5000),
+    ("FP-5: a revision fails by its pods, and another one is good", 1400),
     ("FP-9: a request to retry or abort is heard", 1000),
     ("FP-9: a ReplicaSet is deleted, and one is protected", 1000),
     ("FP-10: sizes change while a failure is held", 100),

@@ -66,8 +66,8 @@ pub(crate) struct Engine<'a> {
     looks: BTreeMap<Key, Time>,
     /// How many troubles hold each of these up.
     pub(crate) holds: Holds,
-    /// Requests sent so far: writes, reads.
-    pub(crate) sent: (u32, u32),
+    /// Requests sent so far: writes, reads, looks at pods.
+    pub(crate) sent: (u32, u32, u32),
     pub(crate) counts: Counts,
     pub(crate) clock_off: i64,
     pub(crate) outages: Vec<u16>,
@@ -148,7 +148,7 @@ impl<'a> Engine<'a> {
             controllers_due: false,
             looks: BTreeMap::new(),
             holds: Holds::default(),
-            sent: (0, 0),
+            sent: (0, 0, 0),
             counts: Counts::default(),
             clock_off: 0,
             outages: Vec::new(),
@@ -269,6 +269,9 @@ impl<'a> Engine<'a> {
         self.trace.note(&[self.now, kind, change.version, u64::from(is_deleted)]);
         self.say(change, actor);
         let which = self.whose(&change.object);
+        if change.object.resource != Resource::Pods {
+            self.pods_are_heeded(which);
+        }
         match change.object.resource {
             Resource::Pods => {
                 let wall = self.wall();

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::chance::Dice;
-use crate::scenario::{self, Act, Fault, Millis, Rollout, Scenario, Share, Start, Step, Trouble, WriteFault};
+use crate::scenario::{
+    self, Act, Fault, LookFault, Millis, Rollout, Scenario, Share, Start, Step, Trouble, WriteFault,
+};
 
 /// What an operator with slots, cooldowns and rivals has to do with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,6 +78,7 @@ impl Scenario {
         if !scenario.faults.is_empty() {
             let faults = fleet_faults(&mut dice, count, burst.unwrap_or(SETTLED), scenario.end());
             scenario.faults.extend(faults);
+            scenario.faults.extend(look_faults(&mut Dice::new(seed, 29), count));
             if dice.percent(5) {
                 unanswered_return(&mut dice, &mut scenario);
             }
@@ -99,6 +102,25 @@ fn unanswered_return(dice: &mut Dice, scenario: &mut Scenario) {
     let before = dice.below(200);
     let during = Fault::During(back - before, dice.one_of(&[300, 1000, 3000], 1000), Trouble::Unanswered);
     scenario.faults.push(during);
+}
+
+/// Looks at pods that go wrong.
+fn look_faults(dice: &mut Dice, count: u64) -> Vec<Fault> {
+    let rate = dice.one_of(&[0, 5, 25], 5);
+    let mut faults = Vec::new();
+    for nth in 0..60 {
+        if dice.percent(rate) {
+            let fault = match dice.below(5) {
+                0 => LookFault::Refused(dice.one_of(&[403, 429, 500, 503], 500)),
+                1 => LookFault::Silence,
+                2 | 3 => LookFault::Stale(dice.between(1, 9000)),
+                _ => LookFault::Slow(dice.between(1, 9000)),
+            };
+            faults.push(Fault::Look(nth, fault));
+        }
+    }
+    spread(&mut faults, dice, count);
+    faults
 }
 
 /// Some users take a new template back while it is rolled out. By chance alone, few rollouts are cancelled.
@@ -165,7 +187,7 @@ fn spread(faults: &mut [Fault], dice: &mut Dice, count: u64) {
     };
     for fault in faults {
         match fault {
-            Fault::Write(nth, _) | Fault::Read(nth, _) => *nth = far(*nth),
+            Fault::Write(nth, _) | Fault::Read(nth, _) | Fault::Look(nth, _) => *nth = far(*nth),
             Fault::During(..) => {}
         }
     }

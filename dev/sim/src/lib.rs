@@ -23,6 +23,7 @@ mod rival;
 pub mod scenario;
 mod shown;
 pub mod shrink;
+mod signs;
 mod subject;
 pub mod themes;
 mod troubles;

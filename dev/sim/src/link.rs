@@ -22,19 +22,44 @@ use crate::history::{decode_set, is_marked, parts, workloads_of};
 use crate::subject::Which;
 use crate::view::View;
 
+/// As many objects has a page of a list for a look.
+pub(crate) const PAGE: usize = 4;
+
 /// A request on its way.
 #[derive(Clone, Debug)]
 pub(crate) enum Request {
     Get(Resource, String),
     List(Resource),
-    Create { object: Value, is_dry_run: bool },
-    Patch { resource: Resource, name: String, patch: Patch, subresource: Subresource },
-    Delete { name: String, uid: String, version: String },
+    /// A page of pods: by this selector, and after this name.
+    Page(String, Option<String>),
+    /// Warnings about the pod with this uid.
+    Warnings(String),
+    Create {
+        object: Value,
+        is_dry_run: bool,
+    },
+    Patch {
+        resource: Resource,
+        name: String,
+        patch: Patch,
+        subresource: Subresource,
+    },
+    Delete {
+        name: String,
+        uid: String,
+        version: String,
+    },
 }
 
 impl Request {
     pub(crate) fn is_write(&self) -> bool {
-        !matches!(self, Self::Get(..) | Self::List(_) | Self::Create { is_dry_run: true, .. })
+        let is_read = self.is_look() || matches!(self, Self::Get(..) | Self::List(_));
+        !is_read && !matches!(self, Self::Create { is_dry_run: true, .. })
+    }
+
+    /// Whether it is to find out what blocks a rollout, or what its pods show.
+    pub(crate) fn is_look(&self) -> bool {
+        matches!(self, Self::Page(..) | Self::Warnings(_))
     }
 }
 
@@ -147,7 +172,6 @@ enum Shown {
     Version,
     Sets(Labels),
     Pods,
-    /// Nothing: the simulated operator does not look what blocks a rollout.
     Values,
 }
 
@@ -195,9 +219,9 @@ impl Link {
         match request {
             port::Request::Get { kind, name, .. } => Request::Get(self.resource(kind), name),
             port::Request::ListReplicaSets { .. } => Request::List(Resource::ReplicaSets),
-            port::Request::ListPods { .. }
-            | port::Request::PagePods { .. }
-            | port::Request::ListWarnings { .. } => Request::List(Resource::Pods),
+            port::Request::ListPods { .. } => Request::List(Resource::Pods),
+            port::Request::PagePods { selector, from, .. } => Request::Page(selector, from),
+            port::Request::ListWarnings { uid, .. } => Request::Warnings(uid),
             port::Request::Create { object, is_dry_run, .. } => Request::Create { object, is_dry_run },
             port::Request::Patch { kind, name, patch, of_status, .. } => {
                 let patch = match patch {
@@ -223,7 +247,13 @@ impl Link {
                 objects.retain(|object| self.shows(object, *labels));
                 port::Reply::Page(objects.into_iter().map(Live).collect(), None)
             }
-            Shown::Values => port::Reply::Values(Vec::new(), None),
+            Shown::Values => {
+                // One more than a page has shows that there is another.
+                let is_last = objects.len() <= PAGE;
+                objects.truncate(PAGE);
+                let next = objects.last().filter(|_| !is_last).map(|last| last.name().to_owned());
+                port::Reply::Values(objects.iter().map(Object::to_value).collect(), next)
+            }
             Shown::Pods => {
                 lock(&self.surroundings).watches_pods.insert(self.of);
                 if let Some(view) = lock(&self.view).as_mut() {
@@ -321,7 +351,12 @@ impl Port for Link {
                 surroundings.forgotten.push(self.of);
             }
             Note::GivesWay(..) => self.tell(Told::GivesWay),
-            Note::Ended(outcome) => *lock(&self.outcome) = Some(outcome.clone()),
+            Note::Ended(outcome) => {
+                if outcome.writes > usize::from(outcome.wrote_status) {
+                    self.tell(Told::Moved);
+                }
+                *lock(&self.outcome) = Some(outcome.clone());
+            }
             Note::CacheBehind
             | Note::DryRun(None)
             | Note::DryRunRefused(_)

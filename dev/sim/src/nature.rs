@@ -22,13 +22,20 @@ pub(crate) const HALF_BAD_IMAGE: u8 = 16;
 /// From this image on, pods become ready, and do not stay so for long.
 pub(crate) const CRASHING_IMAGE: u8 = 24;
 
+/// From this image on, containers restart again and again, before the pod is ready or after.
+pub(crate) const RESTARTING_IMAGE: u8 = 32;
+/// From this image on, pods are never ready in between.
+pub(crate) const LOOPING_IMAGE: u8 = 40;
+
 /// The name of an image.
 pub(crate) fn image(number: u8) -> String {
     match number {
         0..BAD_IMAGE => format!("app:{number}"),
         BAD_IMAGE..HALF_BAD_IMAGE => format!("app:bad{number}"),
         HALF_BAD_IMAGE..CRASHING_IMAGE => format!("app:half{number}"),
-        _ => format!("app:crashing{number}"),
+        CRASHING_IMAGE..RESTARTING_IMAGE => format!("app:crashing{number}"),
+        RESTARTING_IMAGE..LOOPING_IMAGE => format!("app:restarting{number}"),
+        _ => format!("app:looping{number}"),
     }
 }
 
@@ -42,6 +49,8 @@ pub(crate) struct Nature {
     /// The Deployments of which no pod is ready, since all of them lack something; and whether there ever was one.
     pub(crate) lacking: BTreeSet<String>,
     pub(crate) has_lacked: bool,
+    /// The Deployments of which all pods crash again and again.
+    pub(crate) crashing: BTreeSet<String>,
 }
 
 impl Policy for Nature {
@@ -50,16 +59,30 @@ impl Policy for Nature {
             return if self.is_healed { Self::healed(pod, *before) } else { *before };
         }
         let course = self.drawn(pod);
-        let is_lacking = self.has_lacked && pod.label("app").is_some_and(|app| self.lacking.contains(app));
-        Course { ready_after: course.ready_after.filter(|_| !is_lacking), ..course }
+        let is_of = |these: &BTreeSet<String>| pod.label("app").is_some_and(|app| these.contains(app));
+        let (is_lacking, is_crashing) = (is_of(&self.lacking), is_of(&self.crashing));
+        let fate = if is_crashing && course.fate == Fate::Runs { self.restarts(pod) } else { course.fate };
+        Course { ready_after: course.ready_after.filter(|_| !is_lacking), fate, ..course }
     }
 }
 
 impl Nature {
     /// What becomes of a pod once nothing goes wrong by itself any more.
     fn healed(pod: &Object, course: Course) -> Course {
-        let is_half_bad = image_of(pod).contains(":half");
-        Course { unready_after: None, fate: if is_half_bad { Fate::Runs } else { course.fate }, ..course }
+        let is_healed = matches!(course.fate, Fate::Restarts { .. }) || image_of(pod).contains(":half");
+        let fate = if is_healed { Fate::Runs } else { course.fate };
+        Course {
+            unready_after: None,
+            fate,
+            ready_after: course.ready_after.or(Some(Duration::ZERO)),
+            ..course
+        }
+    }
+
+    /// Its container ends again and again.
+    fn restarts(&self, pod: &Object) -> Fate {
+        let mut dice = Dice::new(self.salt, mix(digest(pod.uid()) ^ 1));
+        Fate::Restarts { every: Duration::from_millis(dice.between(2000, 12_000)) }
     }
 
     /// What becomes of a pod that lacks nothing: always the same, until all is healed.
@@ -77,6 +100,10 @@ impl Nature {
         };
         if self.is_healed {
             return course;
+        }
+        if image.contains(":restarting") || image.contains(":looping") {
+            let ready_after = course.ready_after.filter(|_| image.contains(":restarting"));
+            return Course { fate: self.restarts(pod), ready_after, ..course };
         }
         if image.contains(":half") && dice.percent(50) {
             return Course { fate: Fate::ImagePull, ..course };

@@ -5,13 +5,14 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use ::engine::index::{Index, Key, Placed, Sight};
 use ::engine::next::{Next, Scheduled};
 use ::engine::reconcile::Outcome;
 use ::engine::rivalry::Sighting;
-use ::engine::{Engine, Settings};
+use ::engine::{Engine, Looking, Settings};
+use diagnosis::Words;
 use jiff::Timestamp;
 use plan::{Flavour, Workload};
 
@@ -21,6 +22,9 @@ use crate::history::{History, WorkloadVersion};
 use crate::link::{Ended, Link, Sent, Shared, Surroundings, Wire, lock};
 use crate::subject::{Subject, Which, called};
 use crate::view::View;
+
+/// The operator looks what blocks a rollout that has not moved for so long.
+pub(crate) const BLOCKED_AFTER: Duration = Duration::from_secs(10);
 
 /// One of the two watches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,7 +79,10 @@ impl Operator {
     pub(crate) fn new(flavour: Flavour, fleet: Option<&Fleet>, now: Instant, wall: Timestamp) -> Self {
         let sight = if flavour.set_labels().is_some() { Sight::ByLabel } else { Sight::Whole };
         let plain = Settings { starts: false, cooldowns: false, force: true, ..Settings::default() };
-        let settings = fleet.map_or(plain, |fleet| Settings { slots: fleet.limit, ..Settings::default() });
+        let looking = Looking { after: BLOCKED_AFTER, words: Words::Withheld, engines: 1 };
+        let shared =
+            |fleet: &Fleet| Settings { slots: fleet.limit, looking: Some(looking), ..Settings::default() };
+        let settings = fleet.map_or(plain, shared);
         let surroundings = Surroundings {
             now,
             wall,

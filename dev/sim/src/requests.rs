@@ -11,7 +11,7 @@ use crate::actor::Actor;
 use crate::engine::{Engine, Event, MILLISECOND, SECOND, Time, nanoseconds};
 use crate::link::{Ended, Reply, Request, Sent, lock};
 use crate::operator::{Operator, Polled, Watch};
-use crate::scenario::{Fault, WriteFault};
+use crate::scenario::{Fault, LookFault, WriteFault};
 
 /// After so long an operator takes silence for an answer.
 const DEADLINE: u64 = 10 * SECOND;
@@ -224,6 +224,7 @@ impl Engine<'_> {
                 });
                 self.reply(2 * latency, id, &sent, Err(refusal(code)));
             }
+            Some(Trick::Look(fault)) => self.disturb(id, sent, fault, latency),
             Some(Trick::Write(WriteFault::RetryAfter(seconds))) => {
                 self.coverage.hit("retry after");
                 self.reply(2 * latency, id, &sent, Err(spare(seconds)));
@@ -244,6 +245,29 @@ impl Engine<'_> {
             }
             Some(Trick::Write(fault)) => {
                 self.strike(id, &sent, fault);
+            }
+        }
+    }
+
+    /// Faults of a look at pods.
+    fn disturb(&mut self, id: u64, sent: Box<Sent>, fault: LookFault, latency: Time) {
+        match fault {
+            LookFault::Refused(code) => {
+                self.coverage.hit("fault look refused");
+                self.reply(2 * latency, id, &sent, Err(refusal(code)));
+            }
+            LookFault::Silence => {
+                self.coverage.hit("fault look silence");
+                self.reply(DEADLINE, id, &sent, Err(refusal(0)));
+            }
+            LookFault::Slow(delay) => {
+                self.coverage.hit("fault look slow");
+                self.after(delay * MILLISECOND, Event::Arrive(id, sent));
+            }
+            LookFault::Stale(delay) => {
+                self.coverage.hit("fault look stale");
+                let reply = self.carry_out(id, &sent);
+                self.reply(delay * MILLISECOND, id, &sent, reply);
             }
         }
     }
@@ -279,7 +303,7 @@ impl Engine<'_> {
     }
 
     fn fault_of(&mut self, request: &Request) -> Option<Trick> {
-        let (writes, reads) = self.sent;
+        let (writes, reads, looks) = self.sent;
         let faults = if self.nature.is_healed { &[] } else { self.scenario.faults.as_slice() };
         if request.is_write() {
             self.sent.0 += 1;
@@ -290,6 +314,12 @@ impl Engine<'_> {
             faults.iter().find_map(|fault| match fault {
                 Fault::Write(nth, WriteFault::Refused(code)) if *nth == writes => Some(Trick::Refuse(*code)),
                 Fault::Write(nth, fault) if *nth == writes => Some(Trick::Write(*fault)),
+                _ => None,
+            })
+        } else if request.is_look() {
+            self.sent.2 += 1;
+            faults.iter().find_map(|fault| match fault {
+                Fault::Look(nth, fault) if *nth == looks => Some(Trick::Look(*fault)),
                 _ => None,
             })
         } else {
@@ -337,6 +367,7 @@ impl Engine<'_> {
 enum Trick {
     Refuse(u16),
     Write(WriteFault),
+    Look(LookFault),
 }
 
 /// A refusal by a server that has too much to do.

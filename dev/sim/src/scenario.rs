@@ -72,6 +72,25 @@ pub enum Failing {
     Revert,
 }
 
+/// `spec.failurePolicy.when`, and `minPods`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Criteria {
+    /// `deadline`.
+    pub deadline: bool,
+    /// `restarts`.
+    pub restarts: Option<i64>,
+    /// `stuckSeconds`.
+    pub stuck_seconds: Option<i64>,
+    /// `minPods`.
+    pub min_pods: Share,
+}
+
+impl Default for Criteria {
+    fn default() -> Self {
+        Self { deadline: true, restarts: None, stuck_seconds: None, min_pods: Share::Pods(1) }
+    }
+}
+
 /// A number of pods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Share {
@@ -107,6 +126,7 @@ pub struct Step {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Act {
     /// Another template. From 8 on no pod becomes ready, from 16 on every other one, and from 24 on none for long.
+    /// From 32 on containers restart again and again, and from 40 on without ever being ready.
     Template(u8),
     /// Another size.
     Scale(i64),
@@ -153,14 +173,25 @@ pub enum Act {
     DeletePinned,
     /// `spec.pin` goes.
     Unpin,
-    /// `spec.failurePolicy`: what follows a failure, and for how long a revision bakes.
-    Policy(Failing, i64),
+    /// `spec.failurePolicy`: what follows a failure, for how long a revision bakes, and when it fails.
+    Policy(Failing, i64, Criteria),
     /// The declared revision is to be retried; the number makes it another request.
     Retry(u8),
     /// The declared revision is to be given up.
     Abort(u8),
     /// Whether all pods lack something, and so none is ready.
     Lack(bool),
+    /// Whether all pods crash again and again.
+    Crash(bool),
+}
+
+impl Step {
+    /// Whether a policy comes that judges by what pods show.
+    pub(crate) fn judges_by_pods(&self) -> bool {
+        let is_by_pods =
+            |criteria: &Criteria| criteria.restarts.is_some() || criteria.stuck_seconds.is_some();
+        matches!(&self.act, Act::Policy(_, _, criteria) if is_by_pods(criteria))
+    }
 }
 
 /// Something that goes wrong.
@@ -170,6 +201,8 @@ pub enum Fault {
     Write(u32, WriteFault),
     /// To the n-th read request: this code.
     Read(u32, u16),
+    /// To the n-th request of operators that looks at pods.
+    Look(u32, LookFault),
     /// From a time on, for so long.
     During(Millis, Millis, Trouble),
 }
@@ -195,6 +228,19 @@ pub enum WriteFault {
     Slow(Millis),
     /// Refused, and the server asks to be spared for so many seconds (`Retry-After`).
     RetryAfter(u64),
+}
+
+/// What goes wrong with a look at pods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LookFault {
+    /// Refused with this code.
+    Refused(u16),
+    /// Not answered until the deadline.
+    Silence,
+    /// It takes this long.
+    Slow(Millis),
+    /// It is answered this late, with what was true before.
+    Stale(Millis),
 }
 
 /// What goes wrong for a while.

@@ -3,9 +3,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 use plan::keys::{condition, reason};
-use plan::{FailurePolicy, Pin, ReplicaSet, Workload};
+use plan::{FailureAction, FailurePolicy, Pin, ReplicaSet, Workload};
 
-use crate::verdict::{fallback, inferred, is_highest, is_shared, revision, says};
+use crate::verdict::{fallback, inferred, is_highest, is_shared, pin, revision, says};
 use crate::view::minimum_of;
 
 /// What the declared revision has shown.
@@ -27,6 +27,13 @@ pub(crate) struct Shown {
     was_excused: bool,
     /// When something happened last that may have put the deadline off.
     pub(crate) stirred: Timestamp,
+    /// Since when it is judged, the same policy and the same number of its pods aside from what these show (FP-4).
+    pub(crate) judged: Option<Timestamp>,
+    /// Since when the policy that there is counts restarts.
+    pub(crate) counted: Timestamp,
+    /// When sizes or numbers of pods changed last: until then, nothing blocks a rollout.
+    pub(crate) moved: Timestamp,
+    form: [i64; 4],
     /// Whether it was complete at some time, with pods or without: then it does not fail by itself (FP-4).
     pub(crate) is_done: bool,
     /// Whether a status reported that, and nothing has let the deadline begin anew since.
@@ -91,6 +98,10 @@ impl Shown {
             unreported: None,
             is_settled: false,
             stirred: now,
+            judged: None,
+            counted: if is_new { Timestamp::MIN } else { now },
+            moved: now,
+            form: [0; 4],
             was_excused: true,
             is_done: false,
             is_reported_done: false,
@@ -98,6 +109,9 @@ impl Shown {
             is_told: false,
         });
         shown.take_in(workload, declared, now);
+        shown.note_moves(sets, declared, now);
+        let is_judged = is_judged(workload, sets, declared);
+        shown.judged = shown.judged.filter(|_| is_judged).or(is_judged.then_some(now));
         shown.note_break(workload, declared);
         let total: i64 = sets.iter().map(|set| set.size).sum();
         let (size, available) = (declared.size, declared.status.available);
@@ -120,7 +134,11 @@ impl Shown {
     fn take_in(&mut self, workload: &Workload, declared: &ReplicaSet, now: Timestamp) {
         let terms = Terms::of(workload);
         if self.terms != terms {
+            if self.terms.policy != terms.policy {
+                self.counted = now;
+            }
             (self.terms, self.stirred, self.is_reported_done) = (terms, now, false);
+            self.judged = None;
         }
         let replicas = workload.replicas;
         if self.replicas != replicas {
@@ -143,6 +161,14 @@ impl Shown {
         }
         if is_reported {
             (self.is_settled, self.unreported) = (true, None);
+        }
+    }
+
+    fn note_moves(&mut self, sets: &[&ReplicaSet], declared: &ReplicaSet, now: Timestamp) {
+        let others: i64 = sets.iter().map(|set| set.size + set.status.replicas).sum();
+        let form = [others, declared.size, declared.status.replicas, self.highest.iter().sum()];
+        if std::mem::replace(&mut self.form, form) != form {
+            self.moved = now;
         }
     }
 
@@ -173,6 +199,21 @@ pub(crate) fn compared<'a>(
 ) -> Option<&'a ReplicaSet> {
     let good = fallback(workload, sets.iter().copied(), Some(declared));
     good.or_else(|| inferred(sets.iter().copied(), declared)).filter(|good| good.size > 0)
+}
+
+/// Whether the declared revision may fail by itself now (FP-4).
+pub(crate) fn is_judged(workload: &Workload, sets: &[&ReplicaSet], declared: &ReplicaSet) -> bool {
+    let ours = &workload.status.ours;
+    workload.failure_policy.as_ref().is_some_and(|policy| policy.action != FailureAction::Stay)
+        && !workload.paused
+        && !workload.deleting
+        && workload.replicas > 0
+        && pin(workload).is_none()
+        && ours.target.is_none()
+        && ours.revision == revision(declared)
+        && !says(declared, "Good")
+        && !says(declared, "Failed")
+        && is_highest(sets.iter().copied(), declared)
 }
 
 /// Whether the declared revision does not fail now, since the pods of the fallback do no better.

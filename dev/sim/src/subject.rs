@@ -1,5 +1,8 @@
 //! A Deployment of a run: what it is called, how it really is, and what the checks remember of it.
 
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
 use world::{Key, Object, Resource};
 
 use crate::checks::Marks;
@@ -7,6 +10,7 @@ use crate::engine::Engine;
 use crate::history::workloads_of;
 use crate::rival::Rivalry;
 use crate::scenario::{Scenario, Start, Step};
+use crate::signs::Window;
 use crate::truth::Truth;
 
 /// The first Deployment; the others are called `web-1`, `web-2`, and so on.
@@ -28,6 +32,17 @@ pub(crate) struct Subject<'a> {
     /// Whether nobody but one operator has changed its sizes so far.
     pub(crate) is_alone: bool,
     pub(crate) rivalry: Rivalry,
+    /// How operators looked at its pods.
+    pub(crate) looks: BTreeMap<u64, Look>,
+}
+
+/// How an operator looks at pods, page by page.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Look {
+    /// When it began last.
+    pub(crate) began: Timestamp,
+    /// When the last one that came to its end began and ended.
+    pub(crate) whole: Option<Window>,
 }
 
 impl<'a> Subject<'a> {
@@ -42,10 +57,11 @@ impl<'a> Subject<'a> {
             name: numbered(NAME, which),
             start,
             steps,
-            truth: Truth::default(),
+            truth: Truth::new(steps.iter().any(Step::judges_by_pods)),
             marks: Marks::default(),
             is_alone: true,
             rivalry: Rivalry::default(),
+            looks: BTreeMap::new(),
         });
         subjects.collect()
     }

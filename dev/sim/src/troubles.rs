@@ -165,6 +165,7 @@ impl Engine<'_> {
         self.trace.say(|| "heal".to_owned());
         self.nature.is_healed = true;
         self.nature.lacking.clear();
+        self.nature.crashing.clear();
         self.outages.clear();
         self.overload = None;
         self.holds.answers = 0;

@@ -10,7 +10,8 @@ use world::{Change, ChangeKind, Object};
 
 use crate::actor::Actor;
 use crate::shown::Shown;
-use crate::verdict::{Running, memory, pin, running};
+use crate::signs::Signs;
+use crate::verdict::{Running, memory, pin, revision, running, says};
 
 /// After so long the controller of a set has heard of a pod.
 const HEARD_AFTER: SignedDuration = SignedDuration::from_millis(25);
@@ -23,6 +24,8 @@ pub(crate) struct SetTruth {
     is_owned: bool,
     /// uid of the Deployment that it was created for.
     pub(crate) made_for: Option<String>,
+    /// When its revision was declared or retried.
+    pub(crate) since: Timestamp,
     /// Pods that are neither finished nor terminating.
     pub(crate) active: i64,
     /// Those that are available.
@@ -77,9 +80,16 @@ pub(crate) struct Truth {
     pub(crate) changed: (u64, u64),
     /// What the declared revision has shown, under a failure policy.
     pub(crate) shown: Option<Shown>,
+    /// What pods showed, if a policy may judge by them.
+    pub(crate) signs: Signs,
+    pub(crate) reads_signs: bool,
 }
 
 impl Truth {
+    pub(crate) fn new(reads_signs: bool) -> Self {
+        Self { reads_signs, ..Self::default() }
+    }
+
     /// The sets of the Deployment (𝓡).
     pub(crate) fn owned(&self) -> impl Iterator<Item = &SetTruth> {
         self.sets.values().filter(|truth| truth.is_owned)
@@ -157,6 +167,7 @@ impl Truth {
                 set: set.clone(),
                 is_owned,
                 made_for: set.controller_uid.clone(),
+                since: now,
                 active: 0,
                 available: 0,
                 foreign_cut: 0,
@@ -167,6 +178,9 @@ impl Truth {
             }
             if set.size >= truth.active {
                 truth.foreign_cut = 0;
+            }
+            if begins_anew(&truth.set, set) {
+                truth.since = now;
             }
             truth.set = set.clone();
             truth.is_owned = is_owned;
@@ -194,6 +208,11 @@ impl Truth {
     /// A pod was written.
     pub(crate) fn note_pod(&mut self, change: &Change, actor: Actor, now: Timestamp) {
         let uid = change.object.uid();
+        if self.reads_signs {
+            let is_there = change.kind != ChangeKind::Deleted && !change.object.is_deleting();
+            let is_active = is_there && !change.object.status.pod().phase.is_finished();
+            self.signs.note(&change.object, is_active, now);
+        }
         let before = self.pods.remove(uid);
         let after =
             (change.kind != ChangeKind::Deleted).then(|| self.read_pod(&change.object, now)).flatten();
@@ -284,6 +303,12 @@ impl Truth {
             }
         }
     }
+}
+
+/// Whether a set has another revision than before, or a failure of it is void.
+fn begins_anew(before: &ReplicaSet, set: &ReplicaSet) -> bool {
+    before.annotations != set.annotations
+        && (revision(before) != revision(set) || says(before, "Failed") && !says(set, "Failed"))
 }
 
 /// A set that does not belong to the Deployment any more takes its pods along.

@@ -1,17 +1,20 @@
 //! What others do: users, autoscalers, people who edit what they should not.
 
-use plan::keys::{
-    ABORT, FINGERPRINTS, HASH_LABEL, MANAGED_LABEL, RESTARTED_AT, RETRY, REVISION, ROLLBACK_TO,
-};
+mod spec;
+
+use std::collections::BTreeSet;
+
+use plan::keys::{ABORT, FINGERPRINTS, HASH_LABEL, MANAGED_LABEL, RETRY, REVISION, ROLLBACK_TO};
 use plan::{Flavour, set_name};
 use serde_json::{Value, json};
 use world::{Deletion, Key, Mode, Object, Propagation, Resource};
 
 use crate::actor::Actor;
 use crate::engine::{Engine, Event, SECOND};
-use crate::nature::image;
-use crate::scenario::{Act, Failing, Rollout, Share};
+use crate::nature::{Nature, image};
+use crate::scenario::Act;
 use crate::subject::Which;
+use spec::{policy, strategy, template};
 
 /// Values that nobody should write into an annotation.
 const GARBAGE: [&str; 12] = [
@@ -28,30 +31,6 @@ const GARBAGE: [&str; 12] = [
     "x",
     "3",
 ];
-
-fn share(share: Share) -> Value {
-    match share {
-        Share::Pods(pods) => json!(pods),
-        Share::Percent(percent) => json!(format!("{percent}%")),
-    }
-}
-
-fn policy(action: Failing, bake: i64) -> Value {
-    match action {
-        Failing::None => Value::Null,
-        _ => json!({ "action": format!("{action:?}"), "bakeSeconds": bake }),
-    }
-}
-
-fn strategy(rollout: Rollout) -> Value {
-    match rollout {
-        Rollout::Recreate => json!({ "type": "Recreate", "rollingUpdate": null }),
-        Rollout::Rolling(surge, unavailable) => json!({
-            "type": "RollingUpdate",
-            "rollingUpdate": { "maxSurge": share(surge), "maxUnavailable": share(unavailable) },
-        }),
-    }
-}
 
 impl Engine<'_> {
     /// The Deployment as its user wrote it.
@@ -133,14 +112,15 @@ impl Engine<'_> {
                 self.edit(&key, json!({ "metadata": { "annotations": { "team": value.to_string() } } }));
             }
             Act::Pin(set, is_while) => self.pin(which, set, is_while),
-            Act::Policy(action, bake) => {
-                self.edit_spec(which, &json!({ "failurePolicy": policy(action, bake) }));
+            Act::Policy(action, bake, criteria) => {
+                self.edit_spec(which, &json!({ "failurePolicy": policy(action, bake, &criteria) }));
             }
             Act::Retry(number) => self.ask_about_revision(which, RETRY, number),
             Act::Abort(number) => self.ask_about_revision(which, ABORT, number),
             Act::PinNothing => self.edit_spec(which, &json!({ "pin": { "hash": "missing" } })),
             Act::DeletePinned => self.delete_pinned(which),
-            Act::Lack(is_lacking) => self.lack(which, is_lacking),
+            Act::Lack(is_lacking) => self.lack(which, is_lacking, |nature| &mut nature.lacking),
+            Act::Crash(is_crashing) => self.lack(which, is_crashing, |nature| &mut nature.crashing),
             Act::Unpin => self.edit_spec(which, &json!({ "pin": null })),
             Act::OrphanAndReturn => self.orphan(which),
             other => self.meddle(which, &other),
@@ -157,6 +137,17 @@ impl Engine<'_> {
             let verdict =
                 truth.map_or(Ok(()), |truth| crate::checks::progress::fails_in_time(truth, self.wall()));
             self.checks.fail("FP-3", verdict);
+        }
+        self.pods_are_heeded(which);
+    }
+
+    /// FP-4, where nothing goes wrong with operators.
+    pub(crate) fn pods_are_heeded(&mut self, which: Which) {
+        let is_quiet = self.scenario.faults.is_empty() && !self.nature.is_healed;
+        let subject = self.subjects.get(which).filter(|subject| is_quiet && subject.truth.reads_signs);
+        if let Some(subject) = subject {
+            let verdict = crate::checks::evidence::is_heeded(&subject.truth, self.wall());
+            self.checks.fail("FP-4", verdict);
         }
     }
 
@@ -207,14 +198,15 @@ impl Engine<'_> {
         }
     }
 
-    /// What all pods of a Deployment need is gone, or there again.
-    fn lack(&mut self, which: Which, is_lacking: bool) {
+    /// What all pods of a Deployment need is gone, or there again: none is ready, or all crash.
+    fn lack(&mut self, which: Which, is_lacking: bool, of: impl Fn(&mut Nature) -> &mut BTreeSet<String>) {
         let Some(name) = self.subjects.get(which).map(|subject| subject.name.clone()) else { return };
+        self.nature.has_lacked = true;
+        let lacking = of(&mut self.nature);
         if is_lacking {
-            self.nature.has_lacked = true;
-            self.nature.lacking.insert(name);
+            lacking.insert(name);
         } else {
-            self.nature.lacking.remove(&name);
+            lacking.remove(&name);
         }
         self.look_at_pods();
     }
@@ -353,20 +345,6 @@ fn insert(object: &mut Value, field: &str, value: Value) {
     }
 }
 
-/// A template by its number. Two differ from the one before them by other things than the image.
-fn template(number: u8) -> Value {
-    let (restarted, note) = (json!(null), json!(null));
-    let (image, restarted, note) = match number {
-        4 => (image(3), json!("2026-01-01T00:00:00Z"), note),
-        5 => (image(3), restarted, json!("5")),
-        _ => (image(number), restarted, note),
-    };
-    json!({
-        "metadata": { "annotations": { RESTARTED_AT: restarted, "note": note } },
-        "spec": { "containers": [{ "name": "app", "image": image }] },
-    })
-}
-
 fn name(act: &Act) -> &'static str {
     match act {
         Act::Template(_) => "act template",
@@ -392,6 +370,7 @@ fn name(act: &Act) -> &'static str {
         Act::PinNothing => "act pin nothing",
         Act::DeletePinned => "act delete pinned",
         Act::Lack(_) => "act lack",
+        Act::Crash(_) => "act crash",
         Act::Unpin => "act unpin",
         Act::Policy(..) => "act policy",
         Act::Retry(_) => "act retry",

@@ -25,7 +25,7 @@ pub(super) fn known_shapes(write: &Accepted<'_>) -> Verdict {
             matches!(resource, Resource::Deployments | Resource::AppsDeployments)
         }
         Request::Delete { .. } => true,
-        Request::Get(..) | Request::List(_) => false,
+        Request::Get(..) | Request::List(_) | Request::Page(..) | Request::Warnings(_) => false,
     };
     if is_known { Ok(()) } else { Err(format!("{:?}", write.request)) }
 }

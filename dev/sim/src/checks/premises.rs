@@ -1,12 +1,10 @@
 //! Counts how often the situations occur that the rules of pins and failure policies are about, beside the premises of
 //! the checks themselves.
 
-use std::collections::BTreeSet;
-
 use plan::keys::{REVISION, condition, reason};
 use plan::{Action, FailureAction, StatusWrite, TargetRecord, Workload};
 
-use crate::checks::Accepted;
+use crate::checks::{Accepted, Marks, evidence};
 use crate::record::Coverage;
 use crate::shown::is_held_back;
 use crate::verdict::{memory, pin, revision};
@@ -17,16 +15,22 @@ const REVERT: &str = "a revert begins";
 const SCALED: &str = "a revert while R changes";
 /// The deadline has passed, and the pods of the fallback do no better.
 const WITHHELD: &str = "a failure is withheld, since the fallback does no better";
+/// Enough pods of the declared revision and of the fallback show the same.
+const SHARED: &str = "a failure is withheld, since pods of the fallback show the same";
 /// A template returns whose ReplicaSet has a verdict.
 const REDECLARED: &str = "a ReplicaSet with a verdict is declared again";
 
 /// Counts what a write is about.
-pub(super) fn count(write: &Accepted<'_>, withheld: &mut BTreeSet<(String, i64)>, counts: &mut Coverage) {
+pub(super) fn count(write: &Accepted<'_>, marks: &mut Marks, counts: &mut Coverage) {
+    let Marks { withheld, shared, .. } = marks;
     match write.action() {
         Some(Action::WriteStatus(status)) => {
             count_revert(write, status, counts);
             if held_back(write).is_some_and(|one| withheld.insert(one)) {
                 counts.hit(WITHHELD);
+            }
+            if shown_by_both(write).is_some_and(|one| shared.insert(one)) {
+                counts.hit(SHARED);
             }
         }
         Some(Action::UpdateReplicaSet(update)) if update.annotations.contains_key(REVISION) => {
@@ -55,6 +59,12 @@ fn count_revert(write: &Accepted<'_>, status: &StatusWrite, counts: &mut Coverag
     if begins && write.view().is_stale() || !begins && is_scaled {
         counts.hit(SCALED);
     }
+}
+
+/// The declared revision whose pods show what those of the fallback show.
+fn shown_by_both(write: &Accepted<'_>) -> Option<(String, i64)> {
+    let shown = write.truth.shown.as_ref().filter(|_| evidence::is_withheld(write.truth, write.now))?;
+    Some((shown.uid.clone(), shown.revision))
 }
 
 /// The declared revision that is late, and does not fail because of FP-5.

@@ -3,12 +3,11 @@
 
 use jiff::{SignedDuration, Timestamp};
 use plan::keys::{condition, reason};
-use plan::{Action, FailureAction, Flavour, ReplicaSet, UpdateReplicaSet, Workload};
+use plan::{Action, Flavour, ReplicaSet, UpdateReplicaSet, Workload};
 
 use crate::checks::{Accepted, Verdict};
-use crate::shown::{after, is_held_back};
+use crate::shown::{after, is_held_back, is_judged};
 use crate::truth::Truth;
-use crate::verdict::{is_highest, pin, says};
 
 /// So much later than its deadline a stuck rollout may be reported.
 const SLACK: SignedDuration = SignedDuration::from_secs(10);
@@ -93,19 +92,10 @@ pub(crate) fn fails_in_time(truth: &Truth, now: Timestamp) -> Verdict {
     };
     let Some(declared) = truth.new_set().map(|new| &*new.set) else { return Ok(()) };
     let sets: Vec<&ReplicaSet> = truth.owned().map(|owned| &*owned.set).collect();
-    let ours = &workload.status.ours;
-    let is_judged = policy.deadline
-        && policy.action != FailureAction::Stay
-        && !workload.paused
-        && !workload.deleting
-        && workload.replicas > 0
-        && pin(workload).is_none()
-        && ours.target.is_none()
-        && ours.revision == Some(shown.revision);
-    let is_open = !shown.is_done && !says(declared, "Good") && !says(declared, "Failed");
-    let is_able = is_highest(sets.iter().copied(), declared) && !is_held_back(workload, &sets, declared);
+    let is_open = policy.deadline && !shown.is_done && is_judged(workload, &sets, declared);
+    let is_able = !is_held_back(workload, &sets, declared);
     let end = after(shown.stirred, deadline);
-    if is_judged && is_open && is_able && end.checked_add(SLACK).is_ok_and(|end| end < now) {
+    if is_open && is_able && end.checked_add(SLACK).is_ok_and(|end| end < now) {
         return Err(format!(
             "{} has shown nothing new since {}, and did not fail",
             declared.name, shown.stirred

@@ -108,7 +108,11 @@ fn verb_and_resource(request: &Request) -> Option<&'static str> {
         Request::Patch { resource: Resource::ReplicaSets, .. } => Some("patch replicasets"),
         Request::Patch { subresource: Subresource::Status, .. } => Some("patch deployments/status"),
         Request::Patch { .. } => Some("patch deployments"),
-        Request::Get(..) | Request::List(_) | Request::Create { is_dry_run: true, .. } => None,
+        Request::Get(..)
+        | Request::List(_)
+        | Request::Page(..)
+        | Request::Warnings(_)
+        | Request::Create { is_dry_run: true, .. } => None,
     }
 }
 
@@ -117,6 +121,10 @@ fn whole(request: &Request) -> Value {
     match request {
         Request::Get(resource, name) => json!({ "verb": "get", "resource": resource.plural(), "name": name }),
         Request::List(resource) => json!({ "verb": "list", "resource": resource.plural() }),
+        Request::Page(selector, after) => {
+            json!({ "verb": "list", "resource": "pods", "selector": selector, "after": after })
+        }
+        Request::Warnings(uid) => json!({ "verb": "list", "resource": "events", "about": uid }),
         Request::Create { object, is_dry_run } => {
             json!({ "verb": "create", "resource": "replicasets", "dryRun": is_dry_run, "body": object })
         }

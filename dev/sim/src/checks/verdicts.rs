@@ -1,5 +1,6 @@
 //! FP-1, FP-2, FP-4, FP-5, FP-9: a verdict is true, it is stored before anything moves, and each request counts once.
 
+use jiff::Timestamp;
 use plan::keys::{ABORT, RETRY, ROLLOUT, condition, reason};
 use plan::{Action, FailureAction, ReplicaSet, UpdateReplicaSet, Workload};
 use serde_json::Value;
@@ -9,14 +10,23 @@ use crate::shown::{Shown, after, compared, counts, is_held_back};
 use crate::verdict::{inferred, is_aborted, memory, pin, revision, says};
 
 /// Times are whole seconds, and of two clocks that are read one after the other.
-const SLACK: i64 = 2;
+pub(super) const SLACK: i64 = 2;
 
 /// What a write says of a set: what it remembered, and what it remembers afterwards.
-struct Said<'a> {
-    update: &'a UpdateReplicaSet,
-    set: &'a ReplicaSet,
+pub(super) struct Said<'a> {
+    pub(super) update: &'a UpdateReplicaSet,
+    pub(super) set: &'a ReplicaSet,
     before: Option<Value>,
     after: Value,
+}
+
+/// Why a revision failed by itself, as its memory says in words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Criterion {
+    Deadline,
+    Restarts,
+    /// The pods are stuck for this cause.
+    Stuck(&'static str),
 }
 
 fn word<'a>(memory: &'a Value, field: &str) -> Option<&'a str> {
@@ -24,19 +34,40 @@ fn word<'a>(memory: &'a Value, field: &str) -> Option<&'a str> {
 }
 
 impl<'a> Said<'a> {
-    fn of(write: &'a Accepted<'_>) -> Option<Self> {
+    pub(super) fn of(write: &'a Accepted<'_>) -> Option<Self> {
         let Some(Action::UpdateReplicaSet(update)) = write.action() else { return None };
         let after = serde_json::from_str(update.annotations.get(ROLLOUT)?).ok()?;
         let set = &*write.view().find(&update.target.uid)?.set;
         Some(Self { update, set, before: memory(set), after })
     }
 
-    fn was(&self, verdict: &str) -> bool {
+    pub(super) fn was(&self, verdict: &str) -> bool {
         self.before.as_ref().is_some_and(|before| word(before, "verdict") == Some(verdict))
     }
 
-    fn is(&self, verdict: &str) -> bool {
+    pub(super) fn is(&self, verdict: &str) -> bool {
         word(&self.after, "verdict") == Some(verdict)
+    }
+
+    /// The criterion by which it fails with this write.
+    pub(super) fn criterion(&self) -> Option<Criterion> {
+        let cause = word(&self.after, "cause").filter(|_| self.fails())?;
+        let is_pull = cause.contains("cannot pull the image");
+        Some(match () {
+            () if cause.starts_with("it made no progress") => Criterion::Deadline,
+            () if cause.ends_with("times or more") => Criterion::Restarts,
+            () => Criterion::Stuck(if is_pull { "ImagePull" } else { "CrashLoop" }),
+        })
+    }
+
+    /// Since when restarts count, as the write says.
+    pub(super) fn since(&self) -> Option<Timestamp> {
+        word(&self.after, "since")?.parse().ok()
+    }
+
+    /// Whether it fails by itself with this write.
+    pub(super) fn fails(&self) -> bool {
+        self.is("Failed") && !self.is_abort() && !self.was("Failed")
     }
 
     fn is_abort(&self) -> bool {
@@ -76,7 +107,7 @@ pub(super) fn stored_first(write: &Accepted<'_>) -> Option<Verdict> {
 
 /// FP-2, FP-4: a revision that failed by itself was late, and it was its turn.
 pub(super) fn failure_is_true(write: &Accepted<'_>) -> Option<Verdict> {
-    let said = Said::of(write).filter(|said| said.is("Failed") && !said.is_abort() && !said.was("Failed"))?;
+    let said = Said::of(write).filter(Said::fails)?;
     let (view, number) = (write.view(), revision(said.set));
     let workload = &*view.workload;
     let Some(policy) = &workload.failure_policy else {
@@ -99,10 +130,16 @@ pub(super) fn failure_is_true(write: &Accepted<'_>) -> Option<Verdict> {
     if let Some((_, excuse)) = excuses.into_iter().find(|(is_so, _)| *is_so) {
         return Some(Err(format!("{name} failed, although {excuse}")));
     }
-    Some(is_due(write, policy, said.set).map_err(|text| format!("{name} failed, and {text}")))
+    let verdict = match said.criterion() {
+        Some(Criterion::Deadline) => is_due(write, policy, said.set),
+        // Other checks look at what the pods show.
+        Some(_) => Ok(()),
+        None => Err("nothing says why".to_owned()),
+    };
+    Some(verdict.map_err(|text| format!("{name} failed, and {text}")))
 }
 
-/// Whether the deadline has passed: no scenario has another criterion.
+/// Whether the deadline has passed.
 fn is_due(write: &Accepted<'_>, policy: &plan::FailurePolicy, set: &ReplicaSet) -> Verdict {
     let workload = &*write.view().workload;
     if !policy.deadline {
@@ -147,7 +184,7 @@ fn is_due(write: &Accepted<'_>, policy: &plan::FailurePolicy, set: &ReplicaSet) 
 
 /// FP-5: it does not fail while the pods of the fallback do no better.
 pub(super) fn cause_is_its_own(write: &Accepted<'_>) -> Option<Verdict> {
-    let said = Said::of(write).filter(|said| said.is("Failed") && !said.is_abort() && !said.was("Failed"))?;
+    let said = Said::of(write).filter(|said| said.criterion() == Some(Criterion::Deadline))?;
     let sets: Vec<_> = write.view().owned().map(|view| &*view.set).collect();
     compared(&write.view().workload, &sets, said.set)?;
     Some(if is_held_back(&write.view().workload, &sets, said.set) {

@@ -19,6 +19,8 @@ use crate::subject::Which;
 pub(crate) enum Told {
     /// A reconcile begins; and whether it begins a rollout.
     Begins(bool),
+    /// A reconcile wrote a set. The attempt goes on: it may look at pods.
+    Moved,
     /// The Deployment is left to another controller.
     GivesWay,
 }
@@ -101,6 +103,12 @@ impl Engine<'_> {
                 self.saw_asking(id, of);
                 self.saw_begin(id, of, attempt, *starts);
             }
+            Told::Moved => {
+                let now = self.now;
+                if let Some(operator) = self.operators.get_mut(&id) {
+                    operator.conduct.of(of).moved(now);
+                }
+            }
             Told::GivesWay => {
                 self.coverage.hit("rival");
                 let now = self.now;
@@ -163,9 +171,6 @@ impl Engine<'_> {
         if let Some(outcome) = &ended.outcome {
             if outcome.writes > 0 {
                 known.wrote = now;
-            }
-            if outcome.writes > usize::from(outcome.wrote_status) {
-                known.moved(now);
             }
             if outcome.why.as_ref().map(Why::itself) == Some(&Why::Converged) {
                 gave_back = known.slot.take().is_some();

@@ -2,15 +2,16 @@
 
 use ::engine::reconcile::Refusal;
 use plan::{Action, OwnerChange, Trigger};
+use serde_json::Value;
 use world::{Deletion, Key, Mode, Object, Preconditions, Refused, Resource};
 
 use super::{refusal, spare};
 use crate::actor::Actor;
 use crate::checks::Accepted;
 use crate::engine::{Engine, MILLISECOND};
-use crate::link::{Decided, Decision, Reply, Request, Sent};
+use crate::link::{Decided, Decision, PAGE, Reply, Request, Sent};
 use crate::scenario::{Fault, Trouble};
-use crate::subject::{Subject, Which};
+use crate::subject::{Look, Subject, Which};
 
 impl Engine<'_> {
     /// The server does what it is asked, and everybody looks at it.
@@ -35,6 +36,7 @@ impl Engine<'_> {
         let total_before = self.subjects.get(of).map_or(0, |subject| subject.truth.total());
         let version = self.store.version();
         let result = self.serve(of, &namespace, &sent.request);
+        self.note_page(id, sent, &result);
         let (now, is_ok) =
             (self.now / MILLISECOND, result.as_ref().map(|_| ()).map_err(|refused| refused.message.clone()));
         self.trace.say(|| format!("{now:>8} ms operator {id}: {} -> {is_ok:?}", describe(sent)));
@@ -48,7 +50,7 @@ impl Engine<'_> {
                     self.count(sent, self.store.version() > version);
                     let after = after.first();
                     let is_late = !self.operators.contains_key(&id);
-                    self.check(sent, decision, (before.as_ref(), after), total_before, is_late);
+                    self.check((id, sent), decision, (before.as_ref(), after), total_before, is_late);
                 }
                 Err(refused) if refused.reason == "Conflict" => {
                     self.coverage.hit(kind.conflict);
@@ -124,15 +126,16 @@ impl Engine<'_> {
 
     fn check(
         &mut self,
-        sent: &Sent,
+        (id, sent): (u64, &Sent),
         decision: &Decision,
         (before, after): (Option<&Object>, Option<&Object>),
         total_before: i64,
         is_late: bool,
     ) {
         let (now, is_clock_right) = (self.wall(), self.is_clock_right());
+        let is_quiet = self.scenario.faults.is_empty();
         let Self { subjects, history, checks, flavour, .. } = self;
-        let Some(Subject { truth, marks, is_alone, .. }) = subjects.get_mut(sent.of) else { return };
+        let Some(Subject { truth, marks, is_alone, looks, .. }) = subjects.get_mut(sent.of) else { return };
         let request = &sent.request;
         let (truth, is_alone, flavour) = (&*truth, *is_alone, *flavour);
         let accepted = Accepted {
@@ -147,6 +150,8 @@ impl Engine<'_> {
             flavour,
             now,
             is_clock_right,
+            is_quiet,
+            looked: looks.get(&id).and_then(|look| look.whole),
         };
         checks.write(&accepted, marks, history);
     }
@@ -155,6 +160,23 @@ impl Engine<'_> {
     fn is_clock_right(&self) -> bool {
         let is_off = |fault: &Fault| matches!(fault, Fault::During(_, _, Trouble::Clock(_)));
         !self.scenario.faults.iter().any(is_off)
+    }
+
+    /// An operator looks at pods: when did it begin, and when was it through?
+    fn note_page(&mut self, id: u64, sent: &Sent, result: &Result<Vec<Object>, Refused>) {
+        let (Request::Page(selector, after), Ok(pods)) = (&sent.request, result) else { return };
+        let (now, is_last) = (self.wall(), pods.len() <= PAGE);
+        self.coverage.hit(if after.is_none() && is_last { "look" } else { "look in pages" });
+        // One at the pods of a single set is about what blocks it, and nobody is judged by that.
+        let is_evidence = !selector.contains(plan::keys::HASH_LABEL);
+        let Some(subject) = self.subjects.get_mut(sent.of).filter(|_| is_evidence) else { return };
+        let look = subject.looks.entry(id).or_insert(Look { began: now, whole: None });
+        if after.is_none() {
+            look.began = now;
+        }
+        if is_last {
+            look.whole = Some((look.began, now));
+        }
     }
 
     fn count(&mut self, sent: &Sent, is_new: bool) {
@@ -178,6 +200,21 @@ impl Engine<'_> {
                 // The selectors of two Deployments have no pod in common.
                 let is_shown = |object: &&Object| *resource != Resource::Pods || self.whose(object) == of;
                 Ok(there.filter(is_shown).cloned().collect())
+            }
+            Request::Page(selector, after) => {
+                let is_selected = |object: &&Object| {
+                    let mut terms = selector.split(',').filter_map(|term| term.split_once('='));
+                    terms.all(|(key, value)| object.label(key) == Some(value))
+                };
+                let rest = self.store.list(Resource::Pods, Some(namespace)).filter(is_selected);
+                let rest = rest.filter(|pod| after.as_ref().is_none_or(|after| pod.name() > after.as_str()));
+                Ok(rest.take(PAGE + 1).cloned().collect())
+            }
+            Request::Warnings(uid) => {
+                let uid_of = |event: &Object| event.rest.get("involvedObject")?.get("uid").cloned();
+                let is_about = |event: &&Object| uid_of(event).is_some_and(|about| about == *uid);
+                let there = self.store.list(Resource::Events, Some(namespace));
+                Ok(there.filter(is_about).take(PAGE).cloned().collect())
             }
             Request::Create { object, is_dry_run } => {
                 let object = Object::from_value(Resource::ReplicaSets, object.clone());
@@ -205,7 +242,7 @@ fn key_of(namespace: &str, request: &Request) -> Option<Key> {
             Some(Key::new(*resource, namespace, name))
         }
         Request::Delete { name, .. } => Some(Key::new(Resource::ReplicaSets, namespace, name)),
-        Request::List(_) | Request::Create { .. } => None,
+        Request::List(_) | Request::Page(..) | Request::Warnings(_) | Request::Create { .. } => None,
     }
 }
 
@@ -256,7 +293,7 @@ fn kind_of(decision: &Decision) -> Kind {
 }
 
 fn translate(refused: Refused) -> Refusal {
-    let causes = refused.details.get("causes").and_then(serde_json::Value::as_array);
+    let causes = refused.details.get("causes").and_then(Value::as_array);
     let mut causes = causes.into_iter().flatten().filter_map(|cause| cause.get("reason")?.as_str());
     let namespace_terminating = causes.any(|reason| reason == "NamespaceTerminating");
     Refusal { namespace_terminating, ..Refusal::new(refused.code, &refused.reason, refused.message) }

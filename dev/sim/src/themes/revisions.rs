@@ -2,7 +2,7 @@
 
 use super::{SETTLED, small};
 use crate::chance::Dice;
-use crate::scenario::{Act, Failing, Millis, Rollout, Scenario, Share, Start, Step};
+use crate::scenario::{Act, Criteria, Failing, Millis, Rollout, Scenario, Share, Start, Step};
 
 /// A revision that fails does so so much later than its template came, in most scenarios.
 const LATE: Millis = 10_500;
@@ -16,6 +16,7 @@ pub(crate) fn other_revisions(seed: u64, scenario: &mut Scenario) {
     match seed / 4 % 8 {
         5 => pinned(&mut dice, scenario),
         6 => reverted(&mut dice, scenario),
+        7 => failing_by_pods(&mut dice, scenario),
         _ => return,
     }
     scenario.steps.sort_by_key(|step| step.at);
@@ -24,13 +25,16 @@ pub(crate) fn other_revisions(seed: u64, scenario: &mut Scenario) {
 /// Many Deployments of a fleet have a policy, and a template that fails.
 pub(crate) fn policed(seed: u64, scenario: &mut Scenario) {
     let mut dice = Dice::new(seed, 19);
+    let mut by_pods = Dice::new(seed, 23);
     let others = scenario.fleet.iter_mut().flat_map(|fleet| &mut fleet.others);
     for member in others.filter(|_| !scenario.is_apps) {
+        let from = member.end().unwrap_or(0).max(20_000);
         if dice.percent(40) {
-            let from = member.end().unwrap_or(0).max(20_000);
             failing(&mut dice, &mut member.start, &mut member.steps, from);
-            member.steps.sort_by_key(|step| step.at);
+        } else if by_pods.percent(25) {
+            judged_by_pods(&mut by_pods, &mut member.start, &mut member.steps, from);
         }
+        member.steps.sort_by_key(|step| step.at);
     }
 }
 
@@ -94,6 +98,18 @@ pub(super) fn reverted(dice: &mut Dice, scenario: &mut Scenario) {
     failing(dice, start, steps, SETTLED);
 }
 
+/// The same by what its pods show.
+pub(super) fn failing_by_pods(dice: &mut Dice, scenario: &mut Scenario) {
+    scenario.steps.clear();
+    if dice.percent(50) {
+        scenario.faults.clear();
+    }
+    scenario.is_apps = false;
+    scenario.start.replicas = small(dice, 1, 8);
+    let Scenario { start, steps, .. } = scenario;
+    judged_by_pods(dice, start, steps, SETTLED);
+}
+
 fn action(dice: &mut Dice) -> Failing {
     match dice.below(10) {
         0 => Failing::Pause,
@@ -121,7 +137,7 @@ fn failing(dice: &mut Dice, start: &mut Start, steps: &mut Vec<Step>, from: Mill
     // With the template that fails, or long before it.
     let policy = if dice.percent(20) { from + SETTLED } else { 1000 };
     let mut act = |at: Millis, act: Act| steps.push(Step { at, act });
-    act(policy, Act::Policy(action(dice), bake));
+    act(policy, Act::Policy(action(dice), bake, Criteria::default()));
     act(from, Act::Template(1));
     let mut at = from + SETTLED;
     for round in 0..dice.between(1, 3) {
@@ -154,7 +170,7 @@ fn meanwhile(dice: &mut Dice, at: Millis, act: &mut impl FnMut(Millis, Act)) {
         act(gone, Act::Lack(true));
         act(gone + dice.between(12_000, 30_000), Act::Lack(false));
     }
-    if dice.percent(50) {
+    if dice.percent(75) {
         // About when it fails, and on the way back.
         act(at + LATE + dice.below(1500), Act::Scale(small(dice, 1, 6)));
     }
@@ -179,10 +195,79 @@ fn afterwards(dice: &mut Dice, (template, bake): (u8, i64), number: u8) -> [Act;
         Act::Scale(small(dice, 0, 6)),
         Act::Pause(true),
         Act::RollBack(0),
-        Act::Policy(action(dice), bake),
-        Act::Policy(Failing::None, 0),
+        Act::Policy(action(dice), bake, Criteria::default()),
+        Act::Policy(Failing::None, 0, Criteria::default()),
         Act::Strategy(Rollout::Recreate),
         Act::Pin(small_index(dice), false),
         Act::DeletePod(small_index(dice)),
     ]
+}
+
+/// What a policy judges by, where it judges by what pods show.
+fn criteria(dice: &mut Dice) -> Criteria {
+    let kinds = dice.below(3);
+    let min_pods = [
+        Share::Pods(1),
+        Share::Pods(1),
+        Share::Pods(1),
+        Share::Pods(2),
+        Share::Percent(25),
+        Share::Percent(50),
+        Share::Percent(100),
+    ];
+    Criteria {
+        deadline: dice.percent(20),
+        restarts: (kinds > 0).then(|| small(dice, 1, 4)),
+        stuck_seconds: (kinds < 2).then(|| dice.one_of(&[10, 10, 20, 40], 10)),
+        min_pods: dice.one_of(&min_pods, Share::Pods(1)),
+    }
+}
+
+/// A policy that judges by what pods show, and templates whose pods crash or cannot start.
+fn judged_by_pods(dice: &mut Dice, start: &mut Start, steps: &mut Vec<Step>, from: Millis) {
+    start.deadline_seconds = dice.one_of(&[10, 60, 600], 600);
+    start.history_limit = dice.one_of(&[1, 2, 10], 10);
+    start.replicas = start.replicas.max(1);
+    if dice.percent(70) {
+        start.strategy = Rollout::Rolling(Share::Pods(1), Share::Pods(0));
+    }
+    let (bake, when) = (dice.one_of(&[0, 0, 5, 30], 0), criteria(dice));
+    let policy = if dice.percent(20) { from + SETTLED + dice.below(30_000) } else { 1000 };
+    let mut act = |at: Millis, act: Act| steps.push(Step { at, act });
+    act(policy, Act::Policy(action(dice), bake, when));
+    act(from, Act::Template(1));
+    let mut at = from + SETTLED;
+    for round in 0..dice.between(1, 2) {
+        let broken = dice.one_of(&[8, 16, 32, 32, 40, 2], 32);
+        act(at, Act::Template(broken));
+        if dice.percent(55) {
+            // Those of the fallback, too.
+            let from = at - dice.below(30_000);
+            let until = at + dice.between(20_000, 90_000);
+            let is_unready = dice.percent(75);
+            act(from, Act::Crash(true));
+            act(until, Act::Crash(false));
+            if is_unready {
+                act(from, Act::Lack(true));
+                act(until, Act::Lack(false));
+            }
+        }
+        if dice.percent(30) {
+            act(at + dice.between(5000, 40_000), Act::Scale(small(dice, 1, 6)));
+        }
+        at += dice.between(20_000, 80_000);
+        let acts = afterwards(dice, (broken, bake), u8::try_from(round).unwrap_or(0));
+        for _ in 0..dice.below(3) {
+            let chosen = one_of(dice, &acts).map(|act| match act {
+                Act::Policy(action, bake, _) if dice.percent(70) => Act::Policy(action, bake, when),
+                other => other,
+            });
+            if let Some(chosen) = chosen {
+                act(at, chosen);
+                at += dice.between(1, 40_000);
+            }
+        }
+    }
+    act(at, Act::Pause(false));
+    act(at + 1, Act::Unpin);
 }
