@@ -17,8 +17,12 @@ pub(crate) struct Aim {
     pub(crate) run: Option<usize>,
     /// How far it grows.
     pub(crate) ceiling: i64,
-    /// Index of the set that keeps what the ceiling leaves of `total`.
+    /// Index of the set that keeps what the ceiling leaves of `total` (SP-3).
     pub(crate) keep: Option<usize>,
+    /// Indices of the other sets in the order in which they lose pods meanwhile (SP-3).
+    pub(crate) order: Vec<usize>,
+    /// Whether the sizes are those that a step ends with, at R or at the R of before (SP-7).
+    pub(crate) is_at_rest: bool,
     /// How many pods there are to be in the end: R.
     pub(crate) total: i64,
     /// Under how many pods in all the running set grows: R + surge.
@@ -141,6 +145,8 @@ impl Aim {
             run,
             ceiling: replicas,
             keep: None,
+            order: Vec::new(),
+            is_at_rest: false,
             total: replicas,
             // Where it cannot be read, nothing grows.
             cap: strategy.cap(replicas).unwrap_or(i64::MIN),
@@ -153,6 +159,16 @@ impl Aim {
             divergence,
             deviation: None,
         }
+    }
+
+    /// The set that is kept, while the ceiling leaves it pods (SP-3). Otherwise, S6 and S8 are as they are.
+    pub(crate) fn partition(&self) -> Option<usize> {
+        self.keep.filter(|_| self.ceiling < self.total && self.manner == Manner::Rolling)
+    }
+
+    /// Whether sets may lose pods: the server has not refused that in this reconcile.
+    pub(crate) fn may_cut(&self) -> bool {
+        self.gate != Gate::Growth
     }
 
     /// Whether the running set is due: created, or brought to its ceiling. Under Recreate it has to

@@ -71,12 +71,12 @@ pub(crate) fn is_followed(decisions: &Decisions<'_>, due: Due) -> bool {
 /// The row of the one write to a set that is there.
 fn row_of(decisions: &Decisions<'_>, set: usize) -> Row {
     let Decisions { sets, upkeep, moves, .. } = decisions;
-    let is_of = |step: Option<Resize>| step.is_some_and(|step| step.set == set);
+    let is_of = |step: Resize| step.set == set;
     if upkeep.is_needed() && sets.declared == Some(set) {
         Row::Upkeep
-    } else if is_of(moves.up_again) {
+    } else if moves.ups_again().any(is_of) {
         Row::GrowthIntoRoom
-    } else if is_of(moves.up) {
+    } else if moves.ups().any(is_of) {
         Row::Growth
     } else {
         Row::Sizes

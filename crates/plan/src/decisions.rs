@@ -81,7 +81,7 @@ impl Decisions<'_> {
 
     /// The sum of sizes before any of them changes, if the running set does (S6.5).
     pub(crate) fn size_before_step(&self) -> Option<i64> {
-        let grows = self.moves.is_up() || self.moves.up_again.is_some();
+        let grows = self.moves.is_up() || self.moves.is_up_again();
         grows.then(|| self.total())
     }
 
@@ -93,9 +93,8 @@ impl Decisions<'_> {
     /// The sum of sizes that the status is told by (S9.3). What a step changes is not folded into the status
     /// of the same step, so the last step of the reconcile does not count.
     pub(crate) fn total_told(&self) -> i64 {
-        let Moves { up, cuts, up_again, .. } = self.moves;
-        let cuts: &[Resize] = if up_again.is_some() { cuts } else { &[] };
-        let change: i64 = up.iter().chain(cuts).map(|step| step.difference()).sum();
+        let cuts: &[Resize] = if self.moves.is_up_again() { &self.moves.cuts } else { &[] };
+        let change: i64 = self.moves.ups().chain(cuts.iter().copied()).map(Resize::difference).sum();
         self.total() + change
     }
 }

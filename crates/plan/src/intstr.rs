@@ -1,5 +1,7 @@
 //! Integer-or-percentage values and what they come to (S6.1).
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// An absolute number or a percentage of `spec.replicas`, as the API carries it.
@@ -16,6 +18,16 @@ pub enum IntOrPercent {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid value {0:?}: neither an integer nor a percentage such as \"25%\"")]
 pub struct NotAPercentage(pub String);
+
+impl fmt::Display for IntOrPercent {
+    /// As in YAML.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Int(number) => number.fmt(f),
+            Self::Text(text) => text.fmt(f),
+        }
+    }
+}
 
 /// Which way a percentage is rounded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

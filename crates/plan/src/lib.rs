@@ -41,6 +41,7 @@ mod observed;
 mod outcome;
 mod ownership;
 mod pace;
+mod partition;
 mod pause;
 mod progress;
 mod quantity;
@@ -57,6 +58,7 @@ pub mod selector;
 mod sets;
 mod sizes;
 mod status;
+mod steps;
 mod target;
 pub mod template;
 mod trigger;
@@ -91,6 +93,7 @@ pub use status::{
     BakeRecord, CollisionRecord, FallbackRecord, Marks, Ours, RecentRollback, RollbackRecord, Status,
     TargetRecord,
 };
+pub use steps::{StepPause, UpdateStep, UpdateSteps};
 pub use trigger::{Outline, Trigger};
 pub use why::Why;
 

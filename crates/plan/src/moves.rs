@@ -7,7 +7,7 @@
 use crate::aim::{Aim, Because, Gate, Manner};
 use crate::sets::{Counted, total};
 use crate::sizes::{Moves, Resize};
-use crate::{recreate, scale};
+use crate::{partition, recreate, scale};
 
 /// What the sets do next.
 pub(crate) fn moves(sets: &[Counted], aim: &Aim) -> Moves {
@@ -17,7 +17,9 @@ pub(crate) fn moves(sets: &[Counted], aim: &Aim) -> Moves {
             ..Moves::default()
         },
         (Gate::Frozen, _) => scale::scale(sets, aim),
-        (Gate::Open | Gate::Growth, Manner::Rolling) => roll(sets, aim),
+        (Gate::Open | Gate::Growth, Manner::Rolling) => {
+            aim.partition().map_or_else(|| roll(sets, aim), |keep| partition::roll(sets, aim, keep))
+        }
         (Gate::Open | Gate::Growth, Manner::Whole) => recreate::replace(sets, aim),
     }
 }
@@ -33,7 +35,7 @@ fn created(sets: &[Counted], aim: &Aim) -> Option<i64> {
 
 /// One reconcile of a rolling update (S6.5): up, down, and up into the room that this makes. Each step comes
 /// out as it would in a reconcile of its own, since no status changes in between.
-pub(crate) fn roll(sets: &[Counted], aim: &Aim) -> Moves {
+fn roll(sets: &[Counted], aim: &Aim) -> Moves {
     let created = created(sets, aim);
     let run = aim.run.and_then(|index| sets.get(index));
     let mut size = created.or(run.map(|run| run.size)).unwrap_or(0);
@@ -75,26 +77,26 @@ pub fn grown(size: i64, total: i64, ceiling: i64, cap: i64) -> i64 {
 
 /// What is cut, and whether a status stopped it (S6.10).
 #[derive(Default)]
-struct Cuts {
-    cuts: Vec<Resize>,
-    lags: bool,
+pub(crate) struct Cuts {
+    pub(crate) cuts: Vec<Resize>,
+    pub(crate) lags: bool,
 }
 
 /// An old set with pods.
 #[derive(Clone, Copy)]
-struct Old {
-    set: usize,
-    size: i64,
-    available: i64,
-    /// What is not cut, because it is to stay.
-    kept: Option<i64>,
+pub(crate) struct Old {
+    pub(crate) set: usize,
+    pub(crate) size: i64,
+    pub(crate) available: i64,
+    /// What is not cut, because it is to stay (SP-3).
+    pub(crate) kept: Option<i64>,
 }
 
 /// Takes old pods away: unhealthy ones first, then what availability allows (S6.8–S6.13).
 fn step_down(sets: &[Counted], aim: &Aim, run: Running) -> Cuts {
     let mut olds = olds(sets, aim);
     // S6.8
-    if olds.is_empty() || aim.gate == Gate::Growth {
+    if olds.is_empty() || !aim.may_cut() {
         return Cuts::default();
     }
     let mut dead = cut_dead(&olds, &aim.bad);
@@ -125,7 +127,7 @@ fn cut_dead(olds: &[Old], bad: &[usize]) -> Vec<Resize> {
 }
 
 /// The sizes after some cuts.
-fn follow(olds: &mut [Old], cuts: &[Resize]) {
+pub(crate) fn follow(olds: &mut [Old], cuts: &[Resize]) {
     for cut in cuts {
         olds.iter_mut().filter(|old| old.set == cut.set).for_each(|old| old.size = cut.to);
     }
@@ -134,9 +136,7 @@ fn follow(olds: &mut [Old], cuts: &[Resize]) {
 /// Old sets with pods, oldest first; bad ones before all others (FP-7).
 fn olds(sets: &[Counted], aim: &Aim) -> Vec<Old> {
     let others = sets.iter().enumerate().filter(|(index, set)| Some(*index) != aim.run && set.is_active());
-    let kept = |set| (aim.keep == Some(set)).then(|| aim.total - aim.ceiling);
-    let old =
-        |(set, it): (usize, &Counted)| Old { set, size: it.size, available: it.available, kept: kept(set) };
+    let old = |(set, it): (usize, &Counted)| Old { set, size: it.size, available: it.available, kept: None };
     let mut olds: Vec<Old> = others.map(old).collect();
     olds.sort_by_key(|old| !aim.bad.contains(&old.set));
     olds
@@ -151,7 +151,7 @@ impl Old {
 
 /// S6.10. A set that reports more available pods than it should have is behind an earlier cut:
 /// nothing more is cut before it has caught up.
-fn cut_unhealthy(olds: &[Old], max_down: i64) -> Cuts {
+pub(crate) fn cut_unhealthy(olds: &[Old], max_down: i64) -> Cuts {
     let mut cuts = Vec::new();
     let mut total = 0;
     for old in olds {
@@ -170,7 +170,7 @@ fn cut_unhealthy(olds: &[Old], max_down: i64) -> Cuts {
 }
 
 /// S6.11.
-fn cut_available(olds: &[Old], budget: i64) -> Vec<Resize> {
+pub(crate) fn cut_available(olds: &[Old], budget: i64) -> Vec<Resize> {
     let mut cuts = Vec::new();
     let mut total = 0;
     for old in olds {
@@ -184,5 +184,9 @@ fn cut_available(olds: &[Old], budget: i64) -> Vec<Resize> {
     cuts
 }
 
+#[cfg(test)]
+mod enumeration;
+#[cfg(test)]
+mod model;
 #[cfg(test)]
 mod tests;

@@ -313,7 +313,7 @@ fn finished(
     let is_counted = !is_deferred(decisions, early) || !keeps_counters(decisions.observed, &status);
     let chosen = if is_counted { computed } else { status };
     let moves = &decisions.moves;
-    let is_between = moves.is_up() && moves.is_down() && moves.up_again.is_none();
+    let is_between = moves.is_up() && moves.is_down() && !moves.is_up_again();
     // A cut may be refused; what is true of the growth is told first.
     let due = early.unwrap_or(if is_between { Due::BeforeCuts } else { Due::Last });
     let (write, news) = written(decisions, chosen, revision, &why);
@@ -339,7 +339,7 @@ fn is_deferred(decisions: &Decisions<'_>, early: Option<Due>) -> bool {
     let syncs = matches!(aim.because, Because::Paused) && decisions.upkeep.is_needed();
     let deletes = !history.surplus.sets.is_empty();
     let makes_room = history.spare.as_ref().is_some_and(|spare| !spare.sets.is_empty());
-    let is_between = moves.is_up() && moves.is_down() && moves.up_again.is_none();
+    let is_between = moves.is_up() && moves.is_down() && !moves.is_up_again();
     (is_early && (scales || syncs || deletes)) || ((is_early || is_between) && makes_room)
 }
 

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::aim::{Aim, Because, Manner};
+use crate::partition;
 use crate::sets::{Counted, total};
 use crate::sizes::{Moves, Resize};
 
@@ -31,6 +32,11 @@ pub(crate) fn scale(sets: &[Counted], aim: &Aim) -> Moves {
     if let Some(heir) = heir(sets, aim) {
         return without_bad(sets, aim, heir);
     }
+    partition::at_rest(sets, aim).unwrap_or_else(|| partition::bounded(in_transit(sets, aim), sets, aim))
+}
+
+/// S8.3–S8.8.
+fn in_transit(sets: &[Counted], aim: &Aim) -> Moves {
     let active: Vec<_> =
         (0..sets.len()).filter(|index| sets.get(*index).is_some_and(Counted::is_active)).collect();
     let size = |index: usize| sets.get(index).map_or(0, |set| set.size);

@@ -7,10 +7,16 @@ pub(crate) struct Moves {
     pub(crate) created: Option<i64>,
     /// The running set comes up to its ceiling, or down to it (S6.6, S6.7, S7.6).
     pub(crate) up: Option<Resize>,
+    /// The set that is kept comes up to what it is to have (SP-3).
+    pub(crate) keep: Option<Resize>,
     /// Old sets shrink within what may be missing (S6.8–S6.13).
     pub(crate) cuts: Vec<Resize>,
     /// The running set grows into the room that the cuts make (S6.7).
     pub(crate) up_again: Option<Resize>,
+    /// So does the set that is kept (SP-3).
+    pub(crate) keep_again: Option<Resize>,
+    /// Whether the set that is kept comes up before the running one.
+    pub(crate) keeps_first: bool,
     /// Sizes follow R (S8), or all old sets go (S7.1).
     pub(crate) shares: Vec<Resize>,
     /// Whether the cuts ended at a status that is behind its set (S6.10).
@@ -32,17 +38,40 @@ pub(crate) struct Resize {
 impl Moves {
     /// Without the growth into the room that the cuts make: the next reconcile does that.
     pub(crate) fn up_to_the_cuts(self) -> Self {
-        Self { up_again: None, ..self }
+        Self { up_again: None, keep_again: None, ..self }
     }
 
     /// Whether no set that is there gets another size.
     pub(crate) fn is_empty(&self) -> bool {
-        self.up.is_none() && self.up_again.is_none() && self.cuts.is_empty() && self.shares.is_empty()
+        self.ups().next().is_none()
+            && self.ups_again().next().is_none()
+            && self.cuts.is_empty()
+            && self.shares.is_empty()
     }
 
-    /// Whether the running set changes its size before anything is cut.
+    /// The steps before anything is cut.
+    pub(crate) fn ups(&self) -> impl Iterator<Item = Resize> {
+        self.ordered(self.up, self.keep)
+    }
+
+    /// The steps into the room that the cuts make.
+    pub(crate) fn ups_again(&self) -> impl Iterator<Item = Resize> {
+        self.ordered(self.up_again, self.keep_again)
+    }
+
+    fn ordered(&self, run: Option<Resize>, keep: Option<Resize>) -> impl Iterator<Item = Resize> {
+        let [first, second] = if self.keeps_first { [keep, run] } else { [run, keep] };
+        first.into_iter().chain(second)
+    }
+
+    /// Whether a set changes its size before anything is cut.
     pub(crate) fn is_up(&self) -> bool {
-        self.up.is_some_and(Resize::is_change)
+        self.ups().any(Resize::is_change)
+    }
+
+    /// Whether one grows into the room that the cuts make.
+    pub(crate) fn is_up_again(&self) -> bool {
+        self.ups_again().next().is_some()
     }
 
     /// Whether old sets shrink, as far as their statuses can be believed (S6.12).

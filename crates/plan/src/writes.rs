@@ -65,8 +65,8 @@ fn sized(observed: &Observed, sets: &Sets<'_>, upkeep: &Upkeep, moves: &Moves) -
         return writes;
     }
     let counts = counts(&observed.workload);
-    for step in moves.up.iter().chain(&moves.up_again) {
-        join(&mut writes, counts, sets, *step, Purpose::Scale);
+    for step in moves.ups().chain(moves.ups_again()) {
+        join(&mut writes, counts, sets, step, Purpose::Scale);
     }
     let shares = moves.shares.iter().map(|share| (share, Purpose::Scale));
     let cuts = moves.cuts.iter().map(|cut| (cut, Purpose::ScaleDownOld));

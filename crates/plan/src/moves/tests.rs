@@ -3,11 +3,13 @@
 use super::*;
 
 /// R 10, surge 1, unavailable 0: set 0 is old, set 1 runs.
-fn aim() -> Aim {
+pub(super) fn aim() -> Aim {
     Aim {
         run: Some(1),
         ceiling: 10,
         keep: None,
+        order: Vec::new(),
+        is_at_rest: false,
         total: 10,
         cap: 11,
         floor: 10,
@@ -33,13 +35,13 @@ fn sets(sizes: &[i64]) -> Vec<Counted> {
     sizes.iter().map(set).collect()
 }
 
-fn text(sets: &[Counted]) -> String {
+pub(super) fn text(sets: &[Counted]) -> String {
     sets.iter().map(|set| set.size.to_string()).collect::<Vec<_>>().join("+")
 }
 
-fn steps(moves: &Moves) -> impl Iterator<Item = Resize> {
-    let first = moves.up.iter().chain(&moves.cuts);
-    first.chain(&moves.shares).chain(&moves.up_again).copied().filter(|step| step.is_change())
+pub(super) fn steps(moves: &Moves) -> impl Iterator<Item = Resize> {
+    let cuts = moves.cuts.iter().chain(&moves.shares).copied();
+    moves.ups().chain(cuts).chain(moves.ups_again()).filter(|step| step.is_change())
 }
 
 /// The sizes after each step, until nothing moves. Pods come up between two reconciles.
@@ -60,7 +62,7 @@ fn path(mut sets: Vec<Counted>, aim: &Aim) -> Vec<String> {
 #[test]
 fn sizes_go_step_by_step_to_where_the_aim_is() {
     let ceiling = Aim { ceiling: 3, keep: Some(0), ..aim() };
-    let table: [(&str, Aim, &[i64], &[&str]); 11] = [
+    let table: [(&str, Aim, &[i64], &[&str]); 13] = [
         ("a ceiling", ceiling.clone(), &[10, 0], &["10+0", "10+1", "9+1", "9+2", "8+2", "8+3", "7+3"]),
         (
             "a ceiling, and three may be missing",
@@ -68,7 +70,14 @@ fn sizes_go_step_by_step_to_where_the_aim_is() {
             &[10, 0],
             &["10+0", "10+1", "7+1", "7+3"],
         ),
-        ("above the ceiling", ceiling, &[7, 5], &["7+5", "7+3"]),
+        ("above the ceiling", ceiling.clone(), &[7, 5], &["7+5", "7+3"]),
+        ("above the ceiling, and all are needed", ceiling, &[5, 5], &["5+5", "6+5", "6+4", "7+4", "7+3"]),
+        (
+            "a third one goes",
+            Aim { run: Some(2), ceiling: 1, keep: Some(0), ..aim() },
+            &[7, 3, 0],
+            &["7+3+0", "7+3+1", "7+2+1", "8+2+1", "8+1+1", "9+1+1", "9+0+1"],
+        ),
         (
             "no ceiling",
             Aim { total: 3, ceiling: 3, cap: 4, floor: 3, ..aim() },
@@ -149,4 +158,72 @@ fn unhealthy_pods_go_first_and_cost_nothing() {
     // A status that is behind its set stops the step (S6.10).
     assert_eq!(after(&[(5, 6), (5, 5), (1, 1)], &loose), ("5+5+1".to_owned(), true));
     assert_eq!(after(&[(5, 4), (5, 6), (1, 1)], &loose), ("4+5+1".to_owned(), true));
+}
+
+/// SP-3: pods of the set that is kept come before those of the running one, while too few are available.
+#[test]
+fn under_a_ceiling_the_set_that_is_kept_grows_first_while_pods_are_missing() {
+    let ceiling = Aim { run: Some(2), ceiling: 1, keep: Some(0), ..aim() };
+    let mut sets = sets(&[7, 3, 0]);
+    let mut path = vec![text(&sets)];
+    for _ in 0..10 {
+        sets[1].available = 0;
+        let moves = moves(&sets, &ceiling);
+        for step in steps(&moves) {
+            sets[step.set].size = step.to;
+            path.push(text(&sets));
+        }
+        sets.iter_mut().for_each(|set| set.available = set.size);
+    }
+    assert_eq!(path, ["7+3+0", "8+3+0", "8+2+0", "9+2+0", "9+1+0", "9+1+1", "9+0+1"]);
+}
+
+/// SP-3: in the order of the aim, and the set that is kept last, whatever its age, and its unready pods, too.
+#[test]
+fn under_a_ceiling_the_set_that_is_kept_is_cut_last() {
+    let ceiling = Aim { run: Some(3), ceiling: 2, keep: Some(0), order: vec![2, 1], floor: 9, ..aim() };
+    let sizes = |moves: &Moves, sizes: [i64; 4]| {
+        let mut sizes = sizes;
+        steps(moves).for_each(|step| sizes[step.set] = step.to);
+        sizes
+    };
+    let with = |counts: [(i64, i64); 4]| -> Vec<Counted> {
+        let set = |(size, available)| Counted { size, available, ..sets(&[0])[0] };
+        counts.into_iter().map(set).collect()
+    };
+    let cut = |counts: [(i64, i64); 4]| sizes(&moves(&with(counts), &ceiling), counts.map(|(size, _)| size));
+    assert_eq!(cut([(9, 9), (1, 1), (1, 1), (0, 0)]), [9, 0, 0, 2], "the others");
+    assert_eq!(cut([(9, 6), (1, 1), (1, 1), (0, 0)]), [8, 1, 1, 1], "only pods that serve nobody may go");
+    assert_eq!(cut([(9, 7), (1, 0), (1, 0), (0, 0)]), [9, 0, 0, 2], "those of the others first");
+    assert_eq!(cut([(8, 8), (0, 0), (3, 3), (0, 0)]), [8, 0, 1, 2]);
+    assert_eq!(cut([(8, 8), (2, 2), (1, 1), (0, 0)]), [8, 1, 0, 2]);
+    assert_eq!(cut([(8, 7), (2, 2), (2, 2), (0, 0)]), [8, 2, 0, 1], "the first of the order");
+}
+
+/// SP-7.
+#[test]
+fn at_rest_sizes_follow_r_at_once() {
+    let of = |from: [i64; 2], was: i64, total: i64, ceiling: i64, is_at_rest: bool| {
+        let frozen = Aim { gate: Gate::Frozen, because: Because::Scaling, keep: Some(0), ..aim() };
+        let aim = Aim { total, ceiling, cap: total + 1, floor: total, is_at_rest, ..frozen };
+        let set = |size: i64| Counted {
+            size,
+            available: size,
+            desired: Some(was),
+            desired_signed: Some(was),
+            base: was + 1,
+        };
+        let mut sets: Vec<_> = from.map(set).into();
+        steps(&moves(&sets, &aim)).for_each(|step| sets[step.set].size = step.to);
+        text(&sets)
+    };
+    assert_eq!(of([14, 6], 20, 19, 6, true), "13+6", "no pod is made");
+    assert_eq!(of([7, 3], 10, 20, 6, true), "14+6", "no surge");
+    assert_eq!(of([7, 3], 10, 0, 0, true), "0+0");
+    assert_eq!(of([0, 0], 0, 10, 3, false), "7+3", "no pods, so nothing is in transit");
+    assert_eq!(of([1, 0], 1, 10, 3, true), "7+3", "one has pods");
+    // In transit, S8 shares the difference out, and the kept set gets what is above the ceiling.
+    assert_eq!(of([9, 2], 10, 20, 6, false), "17+4");
+    assert_eq!(of([8, 3], 10, 20, 3, false), "17+3", "the kept one takes what it is to have");
+    assert_eq!(of([9, 2], 10, 20, 3, false), "17+3", "what is above both goes to nobody");
 }
