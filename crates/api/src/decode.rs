@@ -14,7 +14,7 @@ use plan::keys::{LAST_APPLIED, ROLLBACK_TO};
 use plan::selector::{LabelSelector, Requirement};
 use plan::{
     Authors, FailureAction, FailurePolicy, Flavour, Map, Outline, Pin, Pod, ReplicaSet, SetFailure,
-    SetStatus, Strategy, TemplateSummary, Workload,
+    SetStatus, StepPause, Strategy, TemplateSummary, UpdateStep, UpdateSteps, Workload,
 };
 use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Deserializer};
@@ -119,6 +119,7 @@ pub fn workload<'a>(
         annotations,
         replicas: spec.replicas.map_or(1, i64::from),
         selector: spec.selector.map(selector),
+        steps: spec.strategy.as_ref().filter(|_| flavour.has_status_extras()).and_then(steps),
         strategy: strategy(spec.strategy, defaults),
         min_ready_seconds: spec.min_ready_seconds.map_or(0, i64::from),
         revision_history_limit: limited(spec.revision_history_limit, 10),
@@ -270,6 +271,24 @@ fn strategy(strategy: Option<crate::Strategy>, defaults: Defaults) -> Strategy {
         (StrategyType::Recreate, _) => Strategy::Recreate,
         (other, _) => Strategy::Unknown(other.to_string()),
     }
+}
+
+/// The steps of rollouts; `None` without any.
+fn steps(strategy: &crate::Strategy) -> Option<UpdateSteps> {
+    let limits = strategy.rolling_update.as_ref()?;
+    let list = limits.steps.as_ref().filter(|list| !list.is_empty())?;
+    // Where a word is newer, the rollout waits.
+    let pause =
+        |pause: &crate::Pause| pause.seconds.map_or(StepPause::Promoted, |it| StepPause::Seconds(it.into()));
+    let step = |step: &crate::UpdateStep| UpdateStep {
+        updated: match &step.updated {
+            IntOrString::Int(number) => IntOrPercent::Int((*number).into()),
+            IntOrString::String(text) => IntOrPercent::Text(text.clone()),
+        },
+        pause: step.pause.as_ref().map(pause),
+    };
+    let skips_proven = matches!(limits.skip_steps_for, None | Some(crate::SkipStepsFor::Proven));
+    Some(UpdateSteps { list: list.iter().map(step).collect(), skips_proven })
 }
 
 /// Decodes a ReplicaSet.

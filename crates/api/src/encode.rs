@@ -149,11 +149,29 @@ pub(crate) fn status_of(flavour: Flavour, workload: &Workload, write: &StatusWri
                 members.remove(name);
             }
         }
+        if let Some(rollout) = members.get_mut("rollout").and_then(Value::as_object_mut) {
+            removed(workload, rollout);
+        }
         if let Some(last_scale) = &write.last_scale {
             members.insert("lastScale".to_owned(), json!(LastScale::from(last_scale)));
         }
     }
     status
+}
+
+/// What of the step is stored with the running rollout goes away with it.
+fn removed(workload: &Workload, rollout: &mut Map<String, Value>) {
+    let step = workload.status.ours.rollout.as_ref().and_then(|record| record.step);
+    let stored = [
+        ("step", step.is_some()),
+        ("of", step.is_some()),
+        ("updated", step.is_some()),
+        ("want", step.is_some()),
+        ("restingSince", step.is_some_and(|step| step.resting_since.is_some())),
+    ];
+    for (name, _) in stored.into_iter().filter(|(_, is_stored)| *is_stored) {
+        rollout.entry(name).or_insert(Value::Null);
+    }
 }
 
 /// A status as it is stored, with explicit nulls where a field is to go away (merge patch).

@@ -42,8 +42,8 @@ mod words;
 pub use blocker::{BLOCKER_MESSAGE_MAX, Blocker};
 pub use rollout::{Author, LastScale, Rollout};
 pub use spec::{
-    Deployment, DeploymentSpec, FailureAction, FailureCriteria, FailurePolicy, Pin, PodTemplate, RollbackTo,
-    RollingUpdate, Strategy, StrategyType,
+    Deployment, DeploymentSpec, FailureAction, FailureCriteria, FailurePolicy, Pause, PauseUntil, Pin,
+    PodTemplate, RollbackTo, RollingUpdate, SkipStepsFor, Strategy, StrategyType, UpdateStep,
 };
 #[cfg(feature = "planner")]
 pub use state::state;

@@ -65,6 +65,30 @@ pub struct Rollout {
     #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
     pub started: Option<Time>,
 
+    /// Step at which it is, counted from 1. This and the next four are absent without steps, and once it has ended.
+    #[schemars(range(min = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<i64>,
+
+    /// Number of steps, with the last one of 100%, also where that is implied.
+    #[schemars(range(min = 1))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of: Option<i64>,
+
+    /// Pods with the new template.
+    #[schemars(range(min = 0))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub updated: Option<i64>,
+
+    /// Pods that are to have it at this step.
+    #[schemars(range(min = 0))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub want: Option<i64>,
+
+    /// Since when it rests at this step; absent while it is on its way there.
+    #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
+    pub resting_since: Option<Time>,
+
     /// When it ended.
     #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
     pub ended: Option<Time>,

@@ -213,8 +213,25 @@ pub(crate) fn names_a_criterion() -> Rule {
     )
 }
 
-/// FP-2.
-pub(crate) fn min_pods() -> Rule {
+/// SP-1: nothing is left to wait for.
+pub(crate) fn the_last_step_has_no_pause() -> Rule {
+    rule_at(
+        ".pause",
+        "!has(self.pause) || type(self.updated) == int || !self.updated.matches('^0*100%$')",
+        "may not be set at 100%, which ends the rollout: remove pause, or lower updated",
+    )
+}
+
+/// SP-5, SP-6.
+pub(crate) fn pause_has_one_end() -> Rule {
+    rule(
+        "has(self.until) != has(self.seconds)",
+        "must have exactly one of until and seconds: write {until: Promoted} or, for example, {seconds: 600}",
+    )
+}
+
+/// FP-2, SP-1.
+pub(crate) fn some_pods() -> Rule {
     rule(
         "type(self) == int ? self >= 1 : self.matches('^0*([1-9]|[1-9][0-9]|100)%$')",
         "must be a number of pods, 1 or more, or a percentage from \"1%\" to \"100%\"",

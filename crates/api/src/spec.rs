@@ -10,7 +10,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube_derive::{CustomResource, KubeSchema};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::rules;
@@ -22,6 +22,8 @@ use crate::words;
 const INT32_MAX: i32 = i32::MAX;
 /// A day.
 const MAX_BAKE_SECONDS: i32 = 86_400;
+/// What an author can still survey.
+const MAX_STEPS: usize = 20;
 /// More pods than one cluster can run, with an order of magnitude to spare.
 const MAX_REPLICAS: i32 = 1_000_000;
 
@@ -266,6 +268,84 @@ pub struct RollingUpdate {
     #[x_kube(validation = rules::max_unavailable())]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_unavailable: Option<IntOrString>,
+
+    /// Numbers of updated pods at which the rollout stops for a while; a last step of 100% is implied. maxSurge and
+    /// maxUnavailable hold at all of them. A first rollout has no steps. Default: none. Example: [{updated: 1, pause:
+    /// {until: Promoted}}, {updated: 50%}].
+    #[schemars(length(max = MAX_STEPS))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<Vec<UpdateStep>>,
+
+    /// Revisions that have no steps: Proven ones, which are known to be good, as after a rollback; or None. Default:
+    /// Proven.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub skip_steps_for: Option<SkipStepsFor>,
+}
+
+/// One step of a RollingUpdate.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(description = "")]
+#[x_kube(crates(kube_core = "::kube_core"), validation = rules::the_last_step_has_no_pause())]
+pub struct UpdateStep {
+    /// How many pods are to have the new template: a number, or a percentage of replicas, rounded up. Only 100%
+    /// replaces the last old pod. Example: 25%.
+    #[schemars(with = "Share")]
+    #[x_kube(validation = rules::some_pods())]
+    pub updated: IntOrString,
+
+    /// What the rollout waits for once these pods are available. If absent, it goes on. Example: {seconds: 600}.
+    // Not nullable: an author who writes `pause:` and nothing more wants one.
+    #[schemars(with = "Pause")]
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub pause: Option<Pause>,
+}
+
+/// What ends the pause of a step.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
+#[serde(rename_all = "camelCase")]
+#[x_kube(crates(kube_core = "::kube_core"), validation = rules::pause_has_one_end())]
+pub struct Pause {
+    /// Promoted: somebody promotes the revision. Excludes seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<PauseUntil>,
+
+    /// This time, counted from when the pods are available, and again after any break of that. Excludes until. Example:
+    /// 600.
+    #[schemars(range(min = 1, max = INT32_MAX))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seconds: Option<i32>,
+}
+
+/// `pause.until` of a step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+// It would take the place of the field's.
+#[schemars(description = "", transform = words::known)]
+pub enum PauseUntil {
+    /// Somebody promotes the revision.
+    Promoted,
+    /// A word of a newer version of the API.
+    #[serde(untagged)]
+    Other(String),
+}
+
+/// `spec.strategy.rollingUpdate.skipStepsFor`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+// It would take the place of the field's.
+#[schemars(description = "", transform = words::known)]
+pub enum SkipStepsFor {
+    /// Revisions that are known to be good.
+    Proven,
+    /// No revision.
+    None,
+    /// A word of a newer version of the API.
+    #[serde(untagged)]
+    Other(String),
+}
+
+/// A value that is not null.
+fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
 }
 
 /// The schema of a number of pods or a percentage.
@@ -335,7 +415,7 @@ pub struct FailurePolicy {
     /// How many pods of the new revision must have restarted or be stuck before restarts and stuckSeconds count: a
     /// number, or a percentage of them, rounded up. Default: 1. Example: 50%.
     #[schemars(with = "Option<Share>")]
-    #[x_kube(validation = rules::min_pods())]
+    #[x_kube(validation = rules::some_pods())]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_pods: Option<IntOrString>,
 

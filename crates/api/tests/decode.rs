@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
-use plan::Flavour;
 use plan::intstr::IntOrPercent;
+use plan::{Flavour, StepPause};
 use rollwright_api::decode::{self, Defaults};
 use serde_json::{Value, json};
 
@@ -70,10 +70,10 @@ fn the_first_unknown_field_of_a_spec_is_noted() {
     let ours = |spec| unknown(Flavour::Rollwright, spec);
     let newer = json!({"failurePolicy": {"action": "Revert", "when": {"latency": "1s"}}});
     assert_eq!(ours(newer).as_deref(), Some("spec.failurePolicy.when.latency"));
-    let steps =
-        json!({"replicas": 3, "strategy": {"rollingUpdate": {"maxSurge": 1, "steps": [{"updated": 1}]}}});
-    assert_eq!(ours(steps.clone()).as_deref(), Some("spec.strategy.rollingUpdate.steps"));
-    assert_eq!(unknown(Flavour::AppsV1, steps), None, "the field of another API");
+    let gates =
+        json!({"strategy": {"rollingUpdate": {"steps": [{"updated": 1}, {"updated": 2, "gates": []}]}}});
+    assert_eq!(ours(gates.clone()).as_deref(), Some("spec.strategy.rollingUpdate.steps.1.gates"));
+    assert_eq!(unknown(Flavour::AppsV1, gates), None, "the field of another API");
     let known = json!({"replicas": 1, "selector": {"matchLabels": {"a": "b"}}, "rollbackTo": {"revision": 1},
                        "template": {"spec": {"newField": 1}}, "paused": null});
     assert_eq!(ours(known), None);
@@ -86,6 +86,37 @@ fn nulls_and_templates_are_passed_over() {
                       "template": ["anything"]});
     assert_eq!(decode::spec(&spec).unwrap(), Default::default());
     assert_eq!(decode::spec(&Value::Null).unwrap(), Default::default());
+}
+
+/// A null is no pause that is absent, and a word of a newer version waits.
+#[test]
+fn steps_are_read_as_they_are_written() {
+    let of = |flavour, limits: Value| {
+        let object = json!({"spec": {"strategy": {"rollingUpdate": limits}}});
+        decode::workload(flavour, &object, Defaults::of(flavour)).map(|workload| workload.steps)
+    };
+    let ours = |limits| of(Flavour::Rollwright, limits);
+    let written = json!({"steps": [
+        {"updated": 1, "pause": {"until": "Promoted"}},
+        {"updated": "25%", "pause": {"seconds": 600}},
+        {"updated": "50%"},
+        {"updated": "60%", "pause": {"until": "Dawn"}},
+    ]});
+    let steps = ours(written.clone()).unwrap().unwrap();
+    let pauses: Vec<_> = steps.list.iter().map(|step| step.pause).collect();
+    let promoted = Some(StepPause::Promoted);
+    assert_eq!(pauses, [promoted, Some(StepPause::Seconds(600)), None, promoted]);
+    let updated: Vec<_> = steps.list.iter().map(|step| step.updated.to_string()).collect();
+    assert_eq!((updated.join(" ").as_str(), steps.skips_proven), ("1 25% 50% 60%", true));
+    for (word, skips) in [("Proven", true), ("None", false), ("Some", false)] {
+        let steps = ours(json!({"skipStepsFor": word, "steps": [{"updated": 1}]})).unwrap().unwrap();
+        assert_eq!(steps.skips_proven, skips, "{word}");
+    }
+    let null = ours(json!({"steps": [{"updated": 1, "pause": null}]})).unwrap_err();
+    assert_eq!(null.field, "spec.strategy.rollingUpdate.steps[0].pause");
+    assert_eq!(ours(json!({"steps": []})), Ok(None));
+    assert_eq!(ours(json!({"steps": null})), Ok(None));
+    assert_eq!(of(Flavour::AppsV1, written), Ok(None));
 }
 
 /// What is not written has its default: the deadline alone, unless criteria are named, and one pod.

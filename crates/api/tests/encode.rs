@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
-use plan::{Flavour, Ours, RollbackRecord, Status};
+use plan::{Flavour, Ours, Record, RollbackRecord, Status, StatusWrite, StepRecord};
 use rollwright_api::{DeploymentStatus, decode, encode};
 use serde_json::{Value, json};
 
@@ -89,11 +89,41 @@ fn a_status_comes_back_as_it_was_written() {
         "rollout": {"id": 3, "revision": 12, "hash": "5f9", "from": 11, "images": {"main": "example.com/web:1"},
                     "moreImages": 2, "trigger": "Restart", "author": {"manager": "helm", "operation": "Update", "user": "dev-1"},
                     "cause": "why", "started": "2026-04-01T12:00:00Z", "lowestAvailable": 8, "highestPods": 12,
-                    "outline": "000102030405060708090a0b"},
+                    "outline": "000102030405060708090a0b", "step": 2, "of": 4, "updated": 3, "want": 3,
+                    "restingSince": "2026-04-01T12:30:00Z"},
     });
     let read: DeploymentStatus = decode::status(&stored).unwrap();
     assert_eq!(serde_json::to_value(&read).unwrap(), stored);
     assert_eq!(encode::status(Flavour::Rollwright, &read.into()), stored);
+}
+
+/// The rollout goes on; a merge patch would leave the time with it.
+#[test]
+fn what_is_gone_of_a_running_rollout_is_null() {
+    let step = |resting_since: Option<&str>| StepRecord {
+        step: 1,
+        of: 2,
+        updated: 1,
+        want: 1,
+        resting_since: resting_since.map(|time| time.parse().unwrap()),
+    };
+    let record = |step| Some(Box::new(Record { id: 1, step, ..Record::default() }));
+    let patch = |before, after| {
+        let mut workload =
+            decode::workload(Flavour::Rollwright, &json!({"spec": {}}), decode::Defaults::Apply).unwrap();
+        workload.status.ours.rollout = record(before);
+        let ours = Ours { rollout: record(after), ..Ours::default() };
+        let write = StatusWrite { status: Status { ours, ..Status::default() }, ..StatusWrite::default() };
+        encode::status_patch(Flavour::Rollwright, &workload, &write)["status"]["rollout"].clone()
+    };
+    let rests = Some(step(Some("2026-04-01T12:30:00Z")));
+    let left = patch(rests, Some(step(None)));
+    assert_eq!((left.get("restingSince"), &left["step"]), (Some(&Value::Null), &json!(1)));
+    let without = patch(rests, None);
+    for name in ["step", "of", "updated", "want", "restingSince"] {
+        assert_eq!(without.get(name), Some(&Value::Null), "{name}");
+    }
+    assert_eq!(patch(None, None).get("step"), None);
 }
 
 #[test]

@@ -84,7 +84,7 @@ pub use observed::{
 pub use outcome::{Aftermath, Failure, Verdict, after_failure};
 pub use record::{
     Author, Authors, End, HistoryHead, ID_MAX, LastScale, Outcome, RECORD_BYTES_MAX, RECORDS_MAX, Record,
-    Scaler,
+    Scaler, StepRecord,
 };
 pub use rollout::{Transition, transitions};
 pub use scale::{fraction, proportion};

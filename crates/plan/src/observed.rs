@@ -13,6 +13,7 @@ use crate::keys::Map;
 use crate::record::Authors;
 use crate::selector::LabelSelector;
 use crate::status::Status;
+use crate::steps::UpdateSteps;
 use crate::template::{Digest, Fingerprint};
 use crate::trigger::Outline;
 
@@ -133,6 +134,8 @@ pub struct Workload {
     pub selector: Option<LabelSelector>,
     /// `spec.strategy`.
     pub strategy: Strategy,
+    /// `spec.strategy.rollingUpdate.steps` (our kind); `None` without any.
+    pub steps: Option<UpdateSteps>,
     /// `spec.minReadySeconds`.
     pub min_ready_seconds: i64,
     /// `spec.revisionHistoryLimit`; `None` keeps everything (S11.2).

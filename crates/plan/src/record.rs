@@ -9,7 +9,8 @@ use crate::trigger::{Outline, Trigger};
 pub const RECORDS_MAX: usize = 20;
 /// The most bytes that a record has as JSON.
 pub const RECORD_BYTES_MAX: usize = 600;
-/// What of it an open record leaves to its end: the time, the outcome, its reason, and some of its message.
+/// What of it an open record leaves to its end: the time, the outcome, its reason, and some of its message. Until then,
+/// the step has it.
 const ROOM_FOR_THE_END: usize = 140;
 /// The names of all members, and what separates them.
 const NAMES: usize = 223;
@@ -139,8 +140,25 @@ pub struct Record {
     pub highest_pods: i64,
     /// What the next trigger is found by.
     pub outline: Option<Outline>,
+    /// Where it is, while it runs and has steps.
+    pub step: Option<StepRecord>,
     /// How it ended; `None` while it runs.
     pub end: Option<End>,
+}
+
+/// The step at which a rollout is (SP-8). Steps are counted from 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StepRecord {
+    /// The step.
+    pub step: i64,
+    /// How many there are.
+    pub of: i64,
+    /// Pods that are updated.
+    pub updated: i64,
+    /// Pods that are to be updated at this step.
+    pub want: i64,
+    /// Since when the rollout waits there, in whole seconds; `None` while it is on its way.
+    pub resting_since: Option<Timestamp>,
 }
 
 /// How a rollout ended.
@@ -227,7 +245,7 @@ impl Record {
     /// The record with its end, cut to what a record may take.
     pub(crate) fn ended(mut self, at: Timestamp, outcome: Outcome, reason: Option<(&str, String)>) -> Self {
         // What runs was read from the status, where others can write, too.
-        self = self.bounded();
+        self = Self { step: None, ..self.bounded() };
         let (reason, message) = reason.unzip();
         let reason = reason.map(|reason| fit(reason, NAME_MAX));
         self.end = Some(End { at, outcome, reason, message: None });

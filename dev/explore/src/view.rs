@@ -134,6 +134,7 @@ fn workload(deployment: &Deployment, scope: &Scope, statuses: &Statuses) -> Work
         replicas: i64::from(deployment.replicas),
         selector: Some(LabelSelector { match_labels: labels(), ..LabelSelector::default() }),
         strategy: scope.told_strategy(),
+        steps: None,
         min_ready_seconds: 0,
         revision_history_limit: Some(i64::from(scope.history)),
         progress_deadline_seconds: None,

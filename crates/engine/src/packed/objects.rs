@@ -7,8 +7,8 @@ use plan::template::Fingerprint;
 use plan::{
     Author, Authors, BakeRecord, Blocker, CollisionRecord, Condition, End, FailureAction, FailurePolicy,
     FallbackRecord, HistoryHead, Marks, Ours, Outcome, Outline, Pin, RecentRollback, Record, ReplicaSet,
-    RollbackRecord, Scaler, SetFailure, SetStatus, Status, Strategy, TargetRecord, TemplateSummary, Trigger,
-    Workload,
+    RollbackRecord, Scaler, SetFailure, SetStatus, Status, StepPause, StepRecord, Strategy, TargetRecord,
+    TemplateSummary, Trigger, UpdateStep, UpdateSteps, Workload,
 };
 
 use super::codec::{Pack, Reader};
@@ -44,6 +44,7 @@ packed!(Workload {
     created,
     annotations,
     strategy,
+    steps,
     min_ready_seconds,
     revision_history_limit,
     progress_deadline_seconds,
@@ -55,6 +56,10 @@ packed!(Workload {
     authors,
     template,
 });
+
+packed!(UpdateSteps { list, skips_proven });
+
+packed!(UpdateStep { updated, pause });
 
 packed!(TemplateSummary { fingerprint, outline, labels, containers, images });
 
@@ -137,8 +142,11 @@ packed!(Record {
     lowest_available,
     highest_pods,
     outline,
+    step,
     end,
 });
+
+packed!(StepRecord { step, of, updated, want, resting_since });
 
 packed!(End { at, outcome, reason, message });
 
@@ -222,6 +230,20 @@ impl Pack for IntOrPercent {
             0 => Self::Int(i64::unpack(from)),
             _ => Self::Text(String::unpack(from)),
         }
+    }
+}
+
+impl Pack for StepPause {
+    fn pack(&self, out: &mut Vec<u8>) {
+        let seconds = match self {
+            Self::Promoted => None,
+            Self::Seconds(seconds) => Some(*seconds),
+        };
+        seconds.pack(out);
+    }
+
+    fn unpack(from: &mut Reader<'_>) -> Self {
+        Option::unpack(from).map_or(Self::Promoted, Self::Seconds)
     }
 }
 

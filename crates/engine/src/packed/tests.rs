@@ -138,7 +138,10 @@ fn workload(flavour: Flavour) -> Workload {
             "selector": {"matchLabels": {"app": "web"}, "matchExpressions": [
                 {"key": "tier", "operator": "In", "values": ["a", "b"]},
             ]},
-            "strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "30%", "maxUnavailable": 2}},
+            "strategy": {"type": "RollingUpdate", "rollingUpdate": {
+                "maxSurge": "30%", "maxUnavailable": 2, "skipStepsFor": "None",
+                "steps": [{"updated": 1, "pause": {"until": "Promoted"}}, {"updated": "30%", "pause": {"seconds": 60}},
+                          {"updated": 5}]}},
             "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [
                 {"name": "main", "image": "example.com/web:1"}, {"name": "side", "image": "example.com/side:1"},
             ]}},
@@ -151,7 +154,8 @@ fn workload(flavour: Flavour) -> Workload {
             "rollout": {"id": 3, "revision": 12, "hash": "5f9", "from": 11, "images": {"main": "web:1"},
                         "moreImages": 2, "trigger": "Restart", "author": {"manager": "helm", "user": "dev-1"},
                         "cause": "why", "started": "2026-04-01T12:00:00Z", "lowestAvailable": 8,
-                        "highestPods": 12, "outline": "000102030405060708090a0b"},
+                        "highestPods": 12, "outline": "000102030405060708090a0b", "step": 2, "of": 4, "updated": 3,
+                        "want": 3, "restingSince": "2026-04-01T12:30:00Z"},
             "history": [{"id": 2, "outcome": "Failed", "outline": "000102030405060708090a0b",
                          "started": "2026-04-01T11:00:00Z"}, {}],
             "rollback": {"requested": 3, "revision": 3, "result": "Refused", "message": "why", "time": "then",

@@ -88,6 +88,7 @@ pub(crate) fn world(flavour: Flavour) -> World {
         replicas: 3,
         selector: Some(selector()),
         strategy: Strategy::RollingUpdate { max_surge: quarter.clone(), max_unavailable: quarter },
+        steps: None,
         min_ready_seconds: 0,
         revision_history_limit: Some(10),
         progress_deadline_seconds: None,
