@@ -77,7 +77,8 @@ const MAX_REPLICAS: i32 = 1_000_000;
         name = "Status",
         type_ = "string",
         json_path = ".status.state",
-        description = "How the rollout stands: Complete, Rolling, Blocked, Queued, Pinned, Reverted, or Paused."
+        description = "How the rollout stands: Complete, Rolling, Resting, Blocked, Queued, Pinned, Reverted, or \
+            Paused."
     ),
     printcolumn(
         name = "Target",

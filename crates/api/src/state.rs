@@ -16,6 +16,9 @@ pub fn state(workload: &Workload, status: &Status) -> String {
     if [condition::PROGRESSING, condition::RECONCILING].map(reason_of).contains(&Some(reason::QUEUED)) {
         return "Queued".to_owned();
     }
+    if reason_of(condition::RECONCILING) == Some(reason::RESTING_AT_STEP) {
+        return "Resting".to_owned();
+    }
     match status.ours.target.as_ref().map(|target| target.because.as_str()) {
         Some(reason::PINNED) => return "Pinned".to_owned(),
         Some(reason::REVERTED) => return "Reverted".to_owned(),
@@ -86,6 +89,7 @@ mod tests {
             (with("Progressing", "False", "ProgressDeadlineExceeded"), "Blocked: ProgressDeadlineExceeded"),
             (with("Progressing", "Unknown", "Queued"), "Queued"),
             (with("Reconciling", "True", "Queued"), "Queued"),
+            (with("Reconciling", "True", "RestingAtStep"), "Resting"),
         ];
         for (status, words) in cases {
             assert_eq!(state(&workload(), &status), words);

@@ -90,8 +90,8 @@ pub struct DeploymentStatus {
     /// Ready pods out of desired pods, for the READY column. Example: 3/4.
     pub ready: Option<String>,
 
-    /// How the rollout stands, for the STATUS column: Complete, Rolling 3/4, Blocked: ImagePull, Queued,
-    /// Pinned, Reverted, or Paused.
+    /// How the rollout stands, for the STATUS column: Complete, Rolling 3/4, Resting at a step, Blocked:
+    /// ImagePull, Queued, Pinned, Reverted, or Paused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
 

@@ -8,6 +8,7 @@ use crate::keys::reason;
 use crate::observed::{Strategy, Workload};
 use crate::selector::LabelSelector;
 use crate::sizes::Moves;
+use crate::walk::Stage;
 
 /// What a reconcile wants of the sizes. In S6–S8 the *new* set is [`Aim::run`]; in S4, S5, S9–S11 and
 /// S13 it is the declared one.
@@ -159,6 +160,18 @@ impl Aim {
             divergence,
             deviation: None,
         }
+    }
+
+    /// No further than a step, and what it leaves to whom (SP-3).
+    pub(crate) fn at(self, stage: Option<&Stage>) -> Self {
+        let Some(Stage { ceiling, keep, order, is_at_rest, .. }) = stage else { return self };
+        let (keep, order) = (Some(*keep), order.clone());
+        Self { ceiling: *ceiling, keep, order, is_at_rest: *is_at_rest, ..self }
+    }
+
+    /// The sets that are never deleted, beside the one that is pinned (FP-9, SP-3).
+    pub(crate) fn stays(&self) -> [Option<usize>; 2] {
+        [self.spare, self.keep]
     }
 
     /// The set that is kept, while the ceiling leaves it pods (SP-3). Otherwise, S6 and S8 are as they are.

@@ -13,6 +13,7 @@ use crate::decisions::Decisions;
 use crate::keys::{CHANGE_CAUSE, CHANGED_BY, HASH_LABEL, condition, reason};
 use crate::observed::Workload;
 use crate::record::{Author, ID_MAX, LastScale, Outcome, RECORDS_MAX, Record, Scaler};
+use crate::resting;
 use crate::revision::Revision;
 use crate::status::{Ours, Status, TargetRecord};
 use crate::trigger::Trigger;
@@ -35,7 +36,8 @@ pub(crate) fn note(decisions: &Decisions<'_>, why: &Why, status: &mut Status) ->
     let mut ended = Vec::new();
     let opened = opened(decisions, status);
     if let Some(revision) = opened {
-        let next = opening(decisions, revision, status, now);
+        let next =
+            Record { step: resting::record(decisions, status), ..opening(decisions, revision, status, now) };
         if let Some(running) = status.ours.rollout.take() {
             let is_back = matches!(next.trigger, Some(Trigger::Rollback | Trigger::Pin | Trigger::Revert));
             let failure = failure(decisions, next.trigger);
@@ -195,7 +197,8 @@ fn outcome(decisions: &Decisions<'_>, status: &Status, is_new: bool) -> Option<O
     let Workload { replicas, generation, .. } = decisions.observed.workload;
     // The status is about the declared ReplicaSet. That may have a lower revision than what began, if somebody
     // deleted one.
-    let declared = decisions.revision().and_then(Revision::number);
+    // Without replicas, one that waits at a step is complete, too.
+    let declared = decisions.revision().and_then(Revision::number).filter(|_| !decisions.is_partial());
     if declared.is_some() && declared == status.ours.revision && status.is_complete(replicas, generation) {
         return Some(Outcome::Succeeded);
     }

@@ -13,6 +13,7 @@ use crate::sets::Sets;
 use crate::sizes::Moves;
 use crate::template::{pod_template_hash, with_hash_label, without_hash_label};
 use crate::upkeep::{Upkeep, copied};
+use crate::walk::Walked;
 
 /// A set that is created, and what of it is read elsewhere.
 #[derive(Clone, Debug)]
@@ -29,9 +30,8 @@ pub(crate) struct Creation {
 /// # Errors
 /// With the question for the template.
 pub(crate) fn creation(
-    observed: &Observed,
-    sets: &Sets<'_>,
-    aim: &Aim,
+    (observed, sets): (&Observed, &Sets<'_>),
+    (walked, aim): (&Walked, &Aim),
     moves: &Moves,
     now: Timestamp,
 ) -> Result<Option<Box<Creation>>, Ask> {
@@ -44,8 +44,8 @@ pub(crate) fn creation(
     let Next { number: revision, deviation } = revision::next_of(sets);
     let mut set = describe(observed, size, revision)?;
     if observed.flavour.has_safeguards() {
-        let memory = Memory::fresh(&observed.workload, revision, now);
-        if memory.since.is_some() {
+        let memory = Memory::fresh(&observed.workload, revision, walked.fresh.clone(), now);
+        if memory.is_needed() {
             set.annotations.insert(ROLLOUT.to_owned(), memory.text());
         }
     }

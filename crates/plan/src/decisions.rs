@@ -13,6 +13,7 @@ use crate::sets::{Sets, total};
 use crate::sizes::{Moves, Resize};
 use crate::status::Status;
 use crate::upkeep::Upkeep;
+use crate::walk::Walked;
 use crate::writes::SetWrite;
 
 /// What the stages of a reconcile came to.
@@ -22,6 +23,7 @@ pub(crate) struct Decisions<'a> {
     pub(crate) now: Timestamp,
     pub(crate) sets: &'a Sets<'a>,
     pub(crate) rulings: &'a Rulings,
+    pub(crate) walked: &'a Walked,
     pub(crate) aim: &'a Aim,
     pub(crate) upkeep: &'a Upkeep,
     pub(crate) moves: &'a Moves,

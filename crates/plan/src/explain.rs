@@ -6,6 +6,7 @@ use crate::conditions::{Condition, Edit, says};
 use crate::decisions::Decisions;
 use crate::keys::{condition, reason};
 use crate::observed::Workload;
+use crate::resting;
 use crate::revision::Revision;
 use crate::status::Status;
 use crate::why::Why;
@@ -13,7 +14,6 @@ use crate::why::Why;
 /// Why the rollout is where it is.
 pub(crate) fn explained(decisions: &Decisions<'_>, status: &Status) -> Why {
     let Decisions { observed, aim, moves, .. } = decisions;
-    let desired = observed.workload.replicas;
     match aim.because {
         Because::OldPodsRun => return Why::WaitingForTermination,
         Because::NamesTaken(_) => {
@@ -23,6 +23,12 @@ pub(crate) fn explained(decisions: &Decisions<'_>, status: &Status) -> Why {
         _ if aim.manner == Manner::Rolling && (moves.is_up() || moves.is_down()) => return Why::Stepping,
         _ => {}
     }
+    if let Some(words) = resting::words(decisions) {
+        return Why::Resting(words);
+    }
+    // At a step, the set that is kept has pods of its own (SP-3).
+    let desired = if aim.partition().is_some() { aim.ceiling } else { observed.workload.replicas };
+    let others = observed.workload.replicas - desired;
     let (available, running) =
         decisions.running().map_or((0, 0), |set| (set.status.available, set.status.replicas));
     let failure = status.condition(condition::REPLICA_FAILURE).filter(|failure| failure.status == "True");
@@ -32,8 +38,8 @@ pub(crate) fn explained(decisions: &Decisions<'_>, status: &Status) -> Why {
         Why::Blocked(format!("{}: {}", failure.reason, failure.message))
     } else if decisions.creation.is_some() {
         Why::Stepping
-    } else if status.replicas > running && available >= desired {
-        Why::WaitingForOldPods { old: status.replicas - running }
+    } else if status.replicas - others > running && available >= desired {
+        Why::WaitingForOldPods { old: status.replicas - others - running }
     } else {
         let set = decisions.running_name().unwrap_or("the new ReplicaSet").to_owned();
         Why::WaitingForAvailable { set, available, desired }

@@ -50,8 +50,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) creation: Option<&'a Creation>,
     /// Writes that come before.
     pub(crate) writes: &'a [SetWrite],
-    /// Index of the set that is never deleted: the fallback (FP-9).
-    pub(crate) kept: Option<usize>,
+    /// Indices of the sets that are never deleted: the fallback (FP-9), and the one that a step keeps (SP-3).
+    pub(crate) kept: [Option<usize>; 2],
 }
 
 /// The sets that go: to make room for a new one, because a rollout is complete, and because there are
@@ -137,7 +137,7 @@ impl<'a> Scene<'a> {
         writes: &'a [SetWrite],
     ) -> Self {
         let created = creation.map(|creation| creation.set.size);
-        Self { observed, sets, created, upkeep, creation, writes, kept: aim.spare }
+        Self { observed, sets, created, upkeep, creation, writes, kept: aim.stays() }
     }
 
     /// By how many the sets without a size exceed the cap of NS-2, one that is created included.
@@ -179,26 +179,26 @@ impl Deletions {
 }
 
 /// Whether a complete rollout has sets beyond the limit.
-pub(crate) fn has_surplus(workload: &Workload, sets: &Sets<'_>, kept: Option<usize>) -> bool {
+pub(crate) fn has_surplus(workload: &Workload, sets: &Sets<'_>, kept: [Option<usize>; 2]) -> bool {
     surplus((workload, kept), sets, &[]) > 0
 }
 
 /// S11.2, S11.3.
-fn surplus((workload, kept): (&Workload, Option<usize>), sets: &Sets<'_>, gone: &[usize]) -> usize {
+fn surplus((workload, kept): (&Workload, [Option<usize>; 2]), sets: &Sets<'_>, gone: &[usize]) -> usize {
     let count = i64::try_from(candidates((workload, kept), sets, gone).count()).unwrap_or(i64::MAX);
     let limit = workload.revision_history_limit;
     limit.and_then(|limit| usize::try_from(count.saturating_sub(limit)).ok()).unwrap_or(0)
 }
 
-/// Old sets that nobody deletes yet, oldest first (S11.3), without the fallback and the one that a pin names (FP-9).
+/// Old sets that nobody deletes yet, oldest first (S11.3), without those that stay, and the one that a pin names (FP-9).
 fn candidates<'a>(
-    (workload, kept): (&Workload, Option<usize>),
+    (workload, kept): (&Workload, [Option<usize>; 2]),
     sets: &Sets<'a>,
     gone: &[usize],
 ) -> impl Iterator<Item = (usize, &'a ReplicaSet)> {
     let pinned = workload.pin.as_ref().and_then(|pin| sets.with_hash(&pin.hash));
     let may_go = move |index: usize, set: &ReplicaSet| {
-        !set.deleting && !gone.contains(&index) && ![pinned, kept].contains(&Some(index))
+        !set.deleting && !gone.contains(&index) && pinned != Some(index) && !kept.contains(&Some(index))
     };
     sets.olds().filter(move |(index, set)| may_go(*index, set))
 }

@@ -3,11 +3,13 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::action::Event;
 use crate::conditions::whole_seconds;
 use crate::criteria::Case;
 use crate::keys::{ABORT, HASH_LABEL, RETRY};
 use crate::memory::{Memory, Shown, newer};
 use crate::observed::{FailurePolicy, Observed, ReplicaSet, Workload};
+use crate::position::Walk;
 use crate::requests::asked;
 use crate::revision::{self, Revision};
 use crate::sets::{Counted, Sets, total};
@@ -30,6 +32,8 @@ pub(crate) struct Note {
     /// Index of the set.
     pub(crate) set: usize,
     pub(crate) memory: Memory,
+    /// What is said once it is written.
+    pub(crate) events: Vec<Event>,
 }
 
 /// The verdicts of a reconcile.
@@ -47,6 +51,8 @@ pub(crate) struct Rulings {
     pub(crate) cause: Option<String>,
     /// Whether its pods are to be read (FP-4).
     pub(crate) reads: bool,
+    /// Whether it is retried by this reconcile.
+    pub(crate) is_retried: bool,
     /// When the declared revision was retried last: a deadline from before does not count.
     pub(crate) retried: Option<Timestamp>,
     /// Since when the declared revision bakes (FP-1).
@@ -70,7 +76,8 @@ impl Rulings {
 /// What each of the owned sets has shown, in their order.
 pub(crate) fn judge(observed: &Observed, sets: &Sets<'_>, now: Timestamp) -> Rulings {
     let workload = &observed.workload;
-    let is_asked = workload.failure_policy.is_some() || workload.annotations.contains_key(ABORT);
+    let has_rules = workload.failure_policy.is_some() || workload.steps.is_some();
+    let is_asked = has_rules || workload.annotations.contains_key(ABORT);
     if !observed.flavour.has_safeguards() || !is_asked || workload.deleting || newer(observed, sets).is_some()
     {
         return Rulings::default();
@@ -154,13 +161,17 @@ impl Rulings {
             return;
         }
         self.retried = known.retried;
-        match (self.of(index), &workload.failure_policy) {
+        // SP-10: steps alone find out what is good.
+        let policy =
+            workload.failure_policy.as_ref().or(workload.steps.as_ref().map(|_| &FailurePolicy::NONE));
+        match (self.of(index), policy) {
             (Proof::Failed, _) => {
                 (self.is_aborted, self.cause) = (known.is_aborted, known.cause);
                 if is_retried {
-                    let (abort, retried) = (known.abort, Some(whole_seconds(now)));
-                    let fresh = Memory::fresh(workload, revision, now);
-                    self.write(index, Memory { abort, retry, retried, ..fresh });
+                    let (abort, promote, retried) = (known.abort, known.promote, Some(whole_seconds(now)));
+                    let fresh = Memory::fresh(workload, revision, None, now);
+                    self.is_retried = true;
+                    self.write(index, Memory { abort, retry, promote, retried, ..fresh });
                 }
             }
             (Proof::Unproven, Some(policy)) => {
@@ -209,8 +220,28 @@ impl Rulings {
 
     /// A verdict is written first, and acted on once it is stored.
     fn write(&mut self, set: usize, memory: Memory) {
+        self.remember(set, memory, Vec::new());
+    }
+
+    /// Memory that is to be written to a set, in the place of what was to be written to it.
+    pub(crate) fn remember(&mut self, set: usize, memory: Memory, events: Vec<Event>) {
         self.notes.retain(|note| note.set != set);
-        self.notes.push(Note { set, memory });
+        self.notes.push(Note { set, memory, events });
+    }
+
+    /// The memory of a set once this is done.
+    pub(crate) fn memory(&self, index: usize, set: &ReplicaSet) -> Memory {
+        let noted = self.notes.iter().find(|note| note.set == index).map(|note| note.memory.clone());
+        let revision = revision::of(set).or_zero();
+        noted.or_else(|| Memory::valid(set)).unwrap_or(Memory { revision, ..Memory::default() })
+    }
+
+    /// A revision that is retried begins anew among its steps (SP-9).
+    pub(crate) fn begin(&mut self, declared: Option<usize>, walk: Option<&Walk>) {
+        let note = self.notes.iter_mut().find(|note| Some(note.set) == declared);
+        if let Some(note) = note.filter(|_| self.is_retried) {
+            note.memory.walk = walk.cloned();
+        }
     }
 
     /// FP-1: complete, and then never below the minimum for as long as it bakes.

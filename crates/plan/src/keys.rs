@@ -22,6 +22,8 @@ pub const ROLLOUT: &str = "rollwright.dev/rollout";
 pub const RETRY: &str = "rollwright.dev/retry";
 /// The revision that somebody asks to give up (our kind, FP-9).
 pub const ABORT: &str = "rollwright.dev/abort";
+/// The step that somebody promotes a revision to, as `5/30%` (our kind, SP-6).
+pub const PROMOTE: &str = "rollwright.dev/promote";
 /// Prefix of all annotations of ours; only [`CHANGED_BY`] is ever copied to a ReplicaSet (S4.13).
 pub const OUR_PREFIX: &str = "rollwright.dev/";
 /// Revision of a ReplicaSet, and on apps/v1 of the Deployment (S5.1).
@@ -140,6 +142,14 @@ pub mod reason {
     pub const PIN_RELEASED: &str = "PinReleased";
     /// `spec.pin` names no ReplicaSet of the Deployment (our kind, FP-11).
     pub const PIN_TARGET_MISSING: &str = "PinTargetMissing";
+    /// The rollout waits at a step (our kind, SP-8).
+    pub const RESTING_AT_STEP: &str = "RestingAtStep";
+    /// As many pods are updated and available as a step asks for (our kind, SP-5).
+    pub const STEP_REACHED: &str = "StepReached";
+    /// Somebody promoted the revision (our kind, SP-6).
+    pub const PROMOTED: &str = "Promoted";
+    /// The promotion names a step behind, or none (our kind, SP-6).
+    pub const PROMOTION_REFUSED: &str = "PromotionRefused";
     /// No old ReplicaSet is without pods (our kind).
     pub const NO_IDLE_REPLICA_SET: &str = "NoIdleReplicaSet";
 

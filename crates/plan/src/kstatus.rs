@@ -89,6 +89,11 @@ impl<'a> Standing<'a> {
         Self::reconciling(reason::QUEUED, words)
     }
 
+    /// The rollout waits at a step (SP-8).
+    pub(crate) fn resting(words: &'a dyn fmt::Display) -> Self {
+        Self::reconciling(reason::RESTING_AT_STEP, words)
+    }
+
     /// Nothing is done about a Deployment without a selector.
     pub(crate) fn selecting_all(why: &'a dyn fmt::Display) -> Self {
         Self::stalled(reason::SELECTING_ALL, Message::Of(why))

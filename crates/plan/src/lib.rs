@@ -43,6 +43,7 @@ mod ownership;
 mod pace;
 mod partition;
 mod pause;
+mod position;
 mod progress;
 mod quantity;
 mod queued;
@@ -50,6 +51,7 @@ mod record;
 mod recreate;
 mod report;
 mod requests;
+mod resting;
 pub mod revision;
 mod rollback;
 mod rollout;
@@ -63,6 +65,7 @@ mod target;
 pub mod template;
 mod trigger;
 mod upkeep;
+mod walk;
 mod why;
 mod writes;
 
@@ -116,6 +119,7 @@ use rollback::{Request, request, rollback};
 use selector::LabelSelector;
 use sets::Sets;
 use upkeep::upkeep;
+use walk::{Walked, walk};
 use writes::writes;
 
 /// Decides the next step of a reconcile over one Deployment (S3).
@@ -152,23 +156,37 @@ impl Observed {
 /// With the changes of owner or the question that come first.
 fn decide(observed: &Observed, now: Timestamp) -> Result<Box<Plan>, Step> {
     let sets = identify(observed)?;
-    let rulings = judge(observed, &sets, now);
+    let mut rulings = judge(observed, &sets, now);
+    let walked = walk(observed, &sets, &mut rulings, now);
     let request = request(observed, &sets, now);
-    let aim = aim(observed, &sets, &rulings, &request, now)?;
-    let upkeep = upkeep(observed, &sets, &aim, now);
+    let aim = aim((observed, &sets), &rulings, &walked, &request, now)?;
+    let upkeep = upkeep((observed, &sets), &walked, &aim, now);
     let opening = opening((observed, &sets, &rulings), &aim, &upkeep, request, now);
     let moves = moves(&sets.counted, &aim);
     // What is to be told of a set first, by a write of its own, leaves its second growth to the next reconcile.
     let moves = if opening.is_early || upkeep.is_needed() { moves.up_to_the_cuts() } else { moves };
-    let creation = creation(observed, &sets, &aim, &moves, now)?;
+    let creation = creation((observed, &sets), (&walked, &aim), &moves, now)?;
     let revision = || creation::revision(&sets, &upkeep, creation.as_deref());
     let rollback = rollback(observed, &sets, &aim, revision, now)?;
     let writes = writes(observed, &sets, &upkeep, &moves, &rulings.notes);
     let scene = Scene::new((observed, &sets), &aim, &upkeep, creation.as_deref(), &writes);
     let history = history(&scene, &aim, &moves);
-    let (sets, rulings, aim, upkeep, moves, history) = (&sets, &rulings, &aim, &upkeep, &moves, &history);
-    let decisions =
-        Decisions { observed, now, sets, rulings, aim, upkeep, moves, creation, rollback, writes, history };
+    let (sets, rulings, walked, aim) = (&sets, &rulings, &walked, &aim);
+    let (upkeep, moves, history) = (&upkeep, &moves, &history);
+    let decisions = Decisions {
+        observed,
+        now,
+        sets,
+        rulings,
+        walked,
+        aim,
+        upkeep,
+        moves,
+        creation,
+        rollback,
+        writes,
+        history,
+    };
     let report = paced(report(&decisions, opening), &decisions);
     Ok(assemble(decisions, report))
 }
@@ -178,14 +196,14 @@ fn decide(observed: &Observed, now: Timestamp) -> Result<Box<Plan>, Step> {
 /// # Errors
 /// With what is to be found out first.
 fn aim(
-    observed: &Observed,
-    sets: &Sets<'_>,
+    (observed, sets): (&Observed, &Sets<'_>),
     rulings: &Rulings,
+    walked: &Walked,
     request: &Request,
     now: Timestamp,
 ) -> Result<Aim, Ask> {
     let workload = &observed.workload;
-    let (aim, is_stale) = (start(workload, sets, rulings), sets.is_any_stale(workload.replicas));
+    let (aim, is_stale) = (start(workload, sets, rulings, walked), sets.is_any_stale(workload.replicas));
     // S3.2, S1.2
     if workload.selector.as_ref().is_none_or(LabelSelector::is_empty) {
         return Ok(aim.shut(without_selector(observed)));
@@ -251,8 +269,8 @@ fn run(workload: &Workload, sets: &Sets<'_>, rulings: &Rulings) -> (Option<usize
 }
 
 /// The aim of a rollout of what is to run.
-fn start(workload: &Workload, sets: &Sets<'_>, rulings: &Rulings) -> Aim {
-    let aim = Aim::of(workload, run(workload, sets, rulings));
+fn start(workload: &Workload, sets: &Sets<'_>, rulings: &Rulings, walked: &Walked) -> Aim {
+    let aim = Aim::of(workload, run(workload, sets, rulings)).at(walked.stage.as_ref());
     let bad = match aim.divergence {
         // On the way back, all that is not known to be good (FP-7).
         Some(Divergence::Reverted) => {

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::conditions::whole_seconds;
 use crate::keys::ROLLOUT;
 use crate::observed::{Observed, ReplicaSet, Workload};
+use crate::position::Walk;
 use crate::revision;
 use crate::sets::Sets;
 
@@ -37,15 +38,18 @@ pub(crate) struct Memory {
     pub(crate) cause: Option<String>,
     /// Whether somebody asked to abort it.
     pub(crate) is_aborted: bool,
-    /// The requests to abort and to retry that were heard last: they are not heard again.
+    /// The requests to abort, to retry, and to promote that were heard last: they are not heard again.
     pub(crate) abort: Option<String>,
     pub(crate) retry: Option<String>,
+    pub(crate) promote: Option<String>,
     /// When it was retried last, in whole seconds: a deadline from before does not count.
     pub(crate) retried: Option<Timestamp>,
     /// Since when restarts of its containers count, in whole seconds: since it was declared or retried.
     pub(crate) since: Option<Timestamp>,
     /// The most restarts of a pod that is older.
     pub(crate) restarts_before: Option<i64>,
+    /// Where it is among its steps; `None` if nobody knows.
+    pub(crate) walk: Option<Walk>,
 }
 
 impl Memory {
@@ -66,9 +70,11 @@ impl Memory {
             is_aborted: memory.get("aborted").and_then(Value::as_bool) == Some(true),
             abort: text("abort"),
             retry: text("retry"),
+            promote: text("promote"),
             retried: time("retried"),
             since: time("since"),
             restarts_before: memory.get("restartsBefore").and_then(Value::as_i64).filter(|count| *count >= 0),
+            walk: memory.get("steps").and_then(Walk::read),
         })
     }
 
@@ -90,9 +96,11 @@ impl Memory {
             ("aborted", self.is_aborted.then_some(true).into()),
             ("abort", self.abort.as_deref().into()),
             ("retry", self.retry.as_deref().into()),
+            ("promote", self.promote.as_deref().into()),
             ("retried", time(self.retried).into()),
             ("since", time(self.since).into()),
             ("restartsBefore", self.restarts_before.into()),
+            ("steps", self.walk.as_ref().map(Walk::value).into()),
         ];
         let mut memory = json!({ "version": VERSION_KNOWN, "revision": self.revision });
         if let Some(members) = memory.as_object_mut() {
@@ -102,9 +110,14 @@ impl Memory {
         memory.to_string()
     }
 
-    /// That of a revision that is declared or retried now.
-    pub(crate) fn fresh(workload: &Workload, revision: i64, now: Timestamp) -> Self {
-        Self { revision, ..Self::default() }.dated(workload, now)
+    /// That of a revision that is declared or retried now, with where it begins among its steps.
+    pub(crate) fn fresh(workload: &Workload, revision: i64, walk: Option<Walk>, now: Timestamp) -> Self {
+        Self { revision, walk, ..Self::default() }.dated(workload, now)
+    }
+
+    /// Whether there is something to remember of a revision that is declared.
+    pub(crate) fn is_needed(&self) -> bool {
+        self.since.is_some() || self.walk.is_some()
     }
 
     /// What is left of it when the same set is declared again, with this revision: only Good survives (FP-1).

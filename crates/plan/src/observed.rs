@@ -209,6 +209,18 @@ pub struct FailurePolicy {
     pub bake_seconds: i64,
 }
 
+impl FailurePolicy {
+    /// What holds without one: nothing fails.
+    pub(crate) const NONE: Self = Self {
+        action: FailureAction::Stay,
+        deadline: false,
+        restarts: None,
+        stuck_seconds: None,
+        min_pods: IntOrPercent::Int(1),
+        bake_seconds: 0,
+    };
+}
+
 /// What follows when a rollout fails (FP-6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FailureAction {

@@ -121,7 +121,7 @@ fn olds(sets: &[Counted], aim: &Aim, (keep, wanted): (usize, i64)) -> Vec<Old> {
 pub(crate) fn at_rest(sets: &[Counted], aim: &Aim) -> Option<Moves> {
     let keep = aim.partition()?;
     let has_pods = sets.iter().any(Counted::is_active);
-    (aim.is_at_rest || !has_pods).then(|| {
+    (aim.is_at_rest || !has_pods && aim.run.is_some()).then(|| {
         let wanted = [(Some(keep), aim.total - aim.ceiling), (aim.run, aim.ceiling)];
         let share = |(set, to): (Option<usize>, i64)| {
             let (set, from) = set.and_then(|set| Some((set, sets.get(set)?.size)))?;

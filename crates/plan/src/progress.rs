@@ -48,7 +48,7 @@ fn estimate(
     if new.is_complete(workload.replicas, workload.generation) {
         let reason = reason::NEW_REPLICA_SET_AVAILABLE;
         Some(Edit::Set(condition("True", reason, "has successfully progressed.")))
-    } else if is_progress(workload, old, new) {
+    } else if is_progress(workload, old, new) || known.is_some_and(Condition::is_at_step) {
         let mut moving = condition("True", reason::REPLICA_SET_UPDATED, "is progressing.");
         // S9.11b: replaced even when the reason is the same, so that its time moves on.
         if let Some(known) = known.filter(|known| known.status == "True") {
@@ -91,11 +91,16 @@ fn is_progress(workload: &Workload, old: &Status, new: &Status) -> bool {
 }
 
 impl Condition {
+    /// Whether the rollout waits at a step, this being Progressing. Once it goes on, the deadline begins anew (SP-8).
+    fn is_at_step(&self) -> bool {
+        self.reason == reason::RESTING_AT_STEP
+    }
+
     /// Whether the deadline has passed without progress, this being Progressing (S9.12).
     #[must_use]
     pub fn is_timed_out(&self, deadline: i64, now: Timestamp) -> bool {
         match self.reason.as_str() {
-            reason::NEW_REPLICA_SET_AVAILABLE => false,
+            reason::NEW_REPLICA_SET_AVAILABLE | reason::RESTING_AT_STEP => false,
             held if reason::NOT_ROLLED_OUT.contains(&held) => false,
             reason::PROGRESS_DEADLINE_EXCEEDED => true,
             _ => after_deadline(self, deadline).is_some_and(|end| end < now),
@@ -138,7 +143,8 @@ impl Status {
         now: Timestamp,
     ) -> Requeue {
         let Some(condition) = self.condition(condition::PROGRESSING) else { return Requeue::OnChange };
-        if self.is_complete(replicas, generation) || condition.reason == reason::PROGRESS_DEADLINE_EXCEEDED {
+        let is_late = condition.reason == reason::PROGRESS_DEADLINE_EXCEEDED;
+        if self.is_complete(replicas, generation) || is_late || condition.is_at_step() {
             return Requeue::OnChange;
         }
         let Some(end) = after_deadline(condition, deadline) else { return Requeue::OnChange };

@@ -54,5 +54,5 @@ fn would_hold_up(observed: &Observed, sets: &Sets<'_>, aim: &Aim) -> bool {
     let size = aim.run.and_then(|run| sets.counted.get(run)).map(|run| run.size);
     size != Some(aim.ceiling)
         || (observed.workload.is_stored_complete()
-            && history::has_surplus(&observed.workload, sets, aim.spare))
+            && history::has_surplus(&observed.workload, sets, aim.stays()))
 }

@@ -20,6 +20,7 @@ use crate::judge::Rulings;
 use crate::keys::{condition, reason};
 use crate::kstatus::Standing;
 use crate::observed::Observed;
+use crate::resting;
 use crate::revision::Revision;
 use crate::rollback::Request;
 use crate::rollout;
@@ -284,6 +285,7 @@ fn rolling_out(decisions: &Decisions<'_>, told: Told<'_>) -> Report {
         None => format!("Deployment \"{}\"", workload.name),
     };
     let progressing = match decisions.aim.divergence {
+        None if decisions.resting().is_some() => resting::progressing(decisions, &computed),
         None => progress::estimated(workload, &told.status, &computed, subject, *now),
         Some(_) => target::progressing(decisions, &computed),
     };
@@ -311,7 +313,8 @@ fn finished(
         deviation = Some("S4.5");
     }
     let is_counted = !is_deferred(decisions, early) || !keeps_counters(decisions.observed, &status);
-    let chosen = if is_counted { computed } else { status };
+    let mut chosen = if is_counted { computed } else { status };
+    resting::note(decisions, &mut chosen);
     let moves = &decisions.moves;
     let is_between = moves.is_up() && moves.is_down() && !moves.is_up_again();
     // A cut may be refused; what is true of the growth is told first.
@@ -363,6 +366,7 @@ fn written(
         (Because::SelectsAll, _) => Standing::selecting_all(why),
         (Because::NewerSpec(_), _) => Standing::newer_spec(why),
         (Because::Failed { reason }, _) => Standing::failed(reason, why),
+        _ if decisions.resting().is_some() => Standing::resting(why),
         (_, Some(divergence)) => Standing::diverged(divergence, workload.paused, why),
         _ => Standing::of(&status, workload, decisions.has_declared(), why),
     });

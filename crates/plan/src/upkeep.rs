@@ -10,6 +10,7 @@ use crate::memory::Memory;
 use crate::observed::{Observed, ReplicaSet, Workload};
 use crate::revision::{self, HISTORY_LENGTH_MAX, Next, Revision, with_history_entry};
 use crate::sets::Sets;
+use crate::walk::Walked;
 
 /// What the API server lets all annotations of an object come to, in bytes of keys and values.
 const ANNOTATIONS_MAX: usize = 256 * 1024;
@@ -48,9 +49,14 @@ impl Upkeep {
 }
 
 /// S4.3: nothing, if the declared set is not there.
-pub(crate) fn upkeep(observed: &Observed, sets: &Sets<'_>, aim: &Aim, now: Timestamp) -> Upkeep {
+pub(crate) fn upkeep(
+    (observed, sets): (&Observed, &Sets<'_>),
+    walked: &Walked,
+    aim: &Aim,
+    now: Timestamp,
+) -> Upkeep {
     let instead = instead(observed, sets, aim);
-    Upkeep { instead, ..of_declared(observed, sets, aim, now) }
+    Upkeep { instead, ..of_declared((observed, sets), walked, aim, now) }
 }
 
 /// Pods of the set that runs become available as the Deployment says, whichever set that is (FP-11).
@@ -61,14 +67,19 @@ fn instead(observed: &Observed, sets: &Sets<'_>, aim: &Aim) -> Option<(usize, (i
     (from != to).then_some((index, (from, to)))
 }
 
-fn of_declared(observed: &Observed, sets: &Sets<'_>, aim: &Aim, now: Timestamp) -> Upkeep {
+fn of_declared(
+    (observed, sets): (&Observed, &Sets<'_>),
+    walked: &Walked,
+    aim: &Aim,
+    now: Timestamp,
+) -> Upkeep {
     let Some(set) = sets.declared().filter(|_| !matches!(aim.because, Because::NewerSpec(_))) else {
         return Upkeep::default();
     };
     let wanted = observed.workload.min_ready_seconds;
     let upkeep = Upkeep {
         min_ready_seconds: (set.min_ready_seconds != wanted).then_some((set.min_ready_seconds, wanted)),
-        ..annotations(observed, sets, set, now)
+        ..annotations((observed, sets), walked, set, now)
     };
     if matches!(aim.because, Because::Deleting) {
         // S3.5: upstream writes to the set all the same.
@@ -79,7 +90,12 @@ fn of_declared(observed: &Observed, sets: &Sets<'_>, aim: &Aim, now: Timestamp) 
 }
 
 /// The annotations of the declared set that are not as they should be (S4.13, S5.3–S5.5).
-fn annotations(observed: &Observed, sets: &Sets<'_>, set: &ReplicaSet, now: Timestamp) -> Upkeep {
+fn annotations(
+    (observed, sets): (&Observed, &Sets<'_>),
+    walked: &Walked,
+    set: &ReplicaSet,
+    now: Timestamp,
+) -> Upkeep {
     let Next { number: next, deviation } = revision::next_of(sets);
     let annotation = |key: &str| set.annotations.get(key).map(String::as_str);
     let current = annotation(REVISION);
@@ -95,10 +111,10 @@ fn annotations(observed: &Observed, sets: &Sets<'_>, set: &ReplicaSet, now: Time
         wanted.extend(history.map(|history| (REVISION_HISTORY.to_owned(), history)));
         // FP-1: renumbering and fresh memory are one write.
         if observed.flavour.has_safeguards() {
-            let fresh = Memory::fresh(&observed.workload, next, now);
+            let fresh = Memory::fresh(&observed.workload, next, walked.fresh.clone(), now);
             let memory = match Memory::of(set) {
                 Some(known) => Some(known.renumbered(parsed.or_zero(), fresh)),
-                None => Some(fresh).filter(|fresh| fresh.since.is_some()),
+                None => Some(fresh).filter(Memory::is_needed),
             };
             wanted.extend(memory.map(|memory| (ROLLOUT.to_owned(), memory.text())));
         }

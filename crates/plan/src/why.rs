@@ -35,6 +35,8 @@ pub enum Why {
         /// How many.
         old: i64,
     },
+    /// The rollout waits at a step, as the sentence says (rollwright.dev only, SP-8).
+    Resting(String),
     /// Nothing moves before somebody changes something.
     Blocked(String),
     /// A wait for pods, and what blocks them.
@@ -127,6 +129,7 @@ impl fmt::Display for Why {
             }
             Self::WaitingForTermination => f.write_str("waiting for old pods to terminate"),
             Self::WaitingForOldPods { old } => write!(f, "waiting for old pods to go: {old} left"),
+            Self::Resting(words) => f.write_str(words),
             Self::BlockedBy { why, words } => write!(f, "{why}; {words}"),
             Self::Instead { why, words } if **why == Self::Converged => f.write_str(words),
             Self::Instead { why, words } => write!(f, "{words}; {why}"),

@@ -30,13 +30,15 @@ pub(crate) fn writes(
     notes: &[Note],
 ) -> Vec<SetWrite> {
     let mut writes = sized(observed, sets, upkeep, moves);
-    for Note { set: index, memory } in notes {
+    for Note { set: index, memory, events } in notes {
         let annotation = (ROLLOUT.to_owned(), memory.text());
         if let Some(write) = writes.iter_mut().find(|write| write.set == *index) {
             write.update.annotations.extend([annotation]);
+            // What explains a size comes before it.
+            write.events.splice(0..0, events.iter().cloned());
         } else if let Some(set) = sets.get(*index) {
             let update = update(set, Map::from([annotation]));
-            writes.push(SetWrite { set: *index, update, is_scaled: false, events: Vec::new() });
+            writes.push(SetWrite { set: *index, update, is_scaled: false, events: events.clone() });
         }
     }
     writes

@@ -25,6 +25,9 @@ pub(crate) const OF_EVENTS: &[&str] = &[
     reason::PIN_RELEASED,
     reason::REVERTED,
     reason::REVERT_ENDED,
+    reason::STEP_REACHED,
+    reason::PROMOTED,
+    reason::PROMOTION_REFUSED,
 ];
 
 const fn both(
@@ -61,7 +64,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
     ours(
         condition::RECONCILING,
         "True",
-        &[reason::ROLLOUT_IN_PROGRESS, reason::DEPLOYMENT_PAUSED, reason::QUEUED],
+        &[reason::ROLLOUT_IN_PROGRESS, reason::DEPLOYMENT_PAUSED, reason::QUEUED, reason::RESTING_AT_STEP],
         "the rollout is not complete; the message states what it waits for",
     ),
     ours(
@@ -114,6 +117,12 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "Unknown",
         &[reason::QUEUED],
         "the rollout has waited for a rollout slot for more than 10 s; its deadline has not begun",
+    ),
+    ours(
+        condition::PROGRESSING,
+        "Unknown",
+        &[reason::RESTING_AT_STEP],
+        "the rollout waits at a step of `spec.strategy.rollingUpdate.steps`; its deadline stands still",
     ),
     both(
         condition::PROGRESSING,

@@ -16,6 +16,7 @@ mod queueing;
 mod recreating;
 mod reporting;
 mod rolling_back;
+mod stepping;
 mod telling;
 mod transitions;
 #[path = "../world/mod.rs"]

@@ -1,0 +1,92 @@
+//! What the status reports of a rollout that has steps: at which it is, and what it waits for there (SP-8;
+//! rollwright.dev only). Nothing here decides anything.
+
+use crate::conditions::{Condition, Edit, says};
+use crate::decisions::Decisions;
+use crate::keys::{condition, reason};
+use crate::record::StepRecord;
+use crate::status::{InHand, Status};
+use crate::walk::{Resting, Stage, Until};
+
+impl Decisions<'_> {
+    /// Where the rollout is among its steps, if it has any.
+    fn stage(&self) -> Option<&Stage> {
+        self.walked.stage.as_ref()
+    }
+
+    /// Whether a step is still ahead of it.
+    pub(crate) fn is_partial(&self) -> bool {
+        self.stage().is_some_and(|stage| stage.step < stage.end)
+    }
+
+    /// The wait at a step, while nothing else is done.
+    pub(crate) fn resting(&self) -> Option<&Resting> {
+        let rest = self.stage().and_then(|stage| stage.rest.as_ref());
+        rest.filter(|_| self.aim.is_rolling_out(self.moves) && self.moves.is_empty())
+    }
+}
+
+/// The step, for the record of the rollout.
+pub(crate) fn record(decisions: &Decisions<'_>, status: &Status) -> Option<StepRecord> {
+    let stage = decisions.stage()?;
+    let number = |step: usize| i64::try_from(step.saturating_add(1)).unwrap_or(i64::MAX);
+    Some(StepRecord {
+        step: number(stage.step),
+        of: number(stage.end),
+        updated: status.updated_replicas,
+        want: stage.ceiling,
+        resting_since: decisions.resting().and_then(|rest| rest.since),
+    })
+}
+
+/// Brings the step up to date that the record of a rollout has.
+pub(crate) fn note(decisions: &Decisions<'_>, status: &mut InHand<'_>) {
+    let step = record(decisions, status);
+    if status.ours.rollout.as_ref().is_some_and(|record| record.step != step)
+        && let Some(rollout) = &mut status.edit().ours.rollout
+    {
+        rollout.step = step;
+    }
+}
+
+/// What the rollout waits for at a step, in a sentence without its end. It changes only with what it reports, so that
+/// a rollout at rest writes nothing.
+pub(crate) fn words(decisions: &Decisions<'_>) -> Option<String> {
+    let (stage, rest) = (decisions.stage()?, decisions.resting()?);
+    let replicas = decisions.observed.workload.replicas;
+    let end = match rest.until {
+        Until::Promoted => "until somebody promotes it".to_owned(),
+        Until::Replicas => "while there are no replicas".to_owned(),
+        Until::Time(until) => {
+            let (since, until) = (rest.since.map(|since| since.to_string()), until.to_string());
+            let (day, time) = until.split_once('T').unwrap_or_default();
+            let is_same_day = since.is_some_and(|since| since.starts_with(day));
+            format!("until {}", if is_same_day { time } else { &until })
+        }
+    };
+    let updated = decisions.running().map_or(0, |set| set.size);
+    let none = if updated == 0 && replicas > 0 {
+        "; timed pauses have no effect, because no pod is updated"
+    } else {
+        ""
+    };
+    let (step, of) = (stage.step + 1, stage.end + 1);
+    Some(format!("step {step} of {of}: {updated} of {replicas} updated, rests {end}{none}"))
+}
+
+/// The condition Progressing at a step: the deadline's clock stands still (S9.9, SP-8).
+pub(crate) fn progressing(decisions: &Decisions<'_>, status: &Status) -> Option<Edit> {
+    if decisions.observed.workload.progress_deadline_seconds.is_none() {
+        return Some(Edit::Drop(condition::PROGRESSING));
+    }
+    let (kind, words) = (condition::PROGRESSING, words(decisions)?);
+    let is_said = says(&status.conditions, kind, "Unknown", reason::RESTING_AT_STEP);
+    if is_said && status.condition(kind).is_some_and(|known| known.message == words) {
+        return None;
+    }
+    let mut new = Condition::new(kind, "Unknown", reason::RESTING_AT_STEP, words, decisions.now);
+    if let Some(known) = status.condition(kind).filter(|known| known.status == new.status) {
+        new.last_transition_time = known.last_transition_time;
+    }
+    Some(Edit::Renew(Box::new(new)))
+}

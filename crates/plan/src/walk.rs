@@ -1,0 +1,391 @@
+//! At which step the rollout of the declared ReplicaSet is, which one keeps the other pods meanwhile, and what of this
+//! is to be remembered (SP-2 to SP-6, SP-9; rollwright.dev only).
+//!
+//! The memory of it stands on the declared ReplicaSet, and is written with the size that follows from it. Whoever
+//! loses it goes on at the first step that has room for what runs.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::action::Event;
+use crate::conditions::whole_seconds;
+use crate::judge::{Proof, Rulings};
+use crate::keys::{PROMOTE, condition, reason};
+use crate::memory::{Memory, newer};
+use crate::observed::{Observed, ReplicaSet, Strategy, Workload};
+use crate::position::{Position, Rest, Walk};
+use crate::requests::asked;
+use crate::revision;
+use crate::sets::{Counted, Sets};
+use crate::steps::{StepPause, UpdateSteps};
+
+/// What the steps come to in a reconcile.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Walked {
+    /// Where a revision begins that this reconcile declares.
+    pub(crate) fresh: Option<Walk>,
+    /// Where the declared revision is, if it runs and has steps.
+    pub(crate) stage: Option<Stage>,
+}
+
+/// A rollout at a step, or on its way there.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Stage {
+    /// The step, from 0.
+    pub(crate) step: usize,
+    /// The step that ends the rollout.
+    pub(crate) end: usize,
+    /// How many pods of the running set there may be.
+    pub(crate) ceiling: i64,
+    /// Index of the set that keeps the others.
+    pub(crate) keep: usize,
+    /// Indices of all other sets in the order in which they lose pods (SP-3).
+    pub(crate) order: Vec<usize>,
+    /// Whether the sizes are those of the step, at R or at the R of before (SP-7).
+    pub(crate) is_at_rest: bool,
+    /// What it waits for, once the step is reached.
+    pub(crate) rest: Option<Resting>,
+}
+
+/// The wait at a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Resting {
+    /// Since when; `None` if the step was not reached before.
+    pub(crate) since: Option<Timestamp>,
+    pub(crate) until: Until,
+}
+
+/// What ends the wait at a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Until {
+    /// Somebody promotes the revision.
+    Promoted,
+    /// This time.
+    Time(Timestamp),
+    /// There are replicas again.
+    Replicas,
+}
+
+impl Resting {
+    /// When it ends by itself.
+    fn time(&self) -> Option<Timestamp> {
+        match self.until {
+            Until::Time(time) => Some(time),
+            Until::Promoted | Until::Replicas => None,
+        }
+    }
+}
+
+/// What is looked at.
+#[derive(Clone, Copy)]
+struct Scene<'a> {
+    workload: &'a Workload,
+    steps: &'a UpdateSteps,
+    sets: &'a Sets<'a>,
+    now: Timestamp,
+}
+
+/// Where the rollout is. What is to be remembered joins the notes of the rulings.
+pub(crate) fn walk(observed: &Observed, sets: &Sets<'_>, rulings: &mut Rulings, now: Timestamp) -> Walked {
+    let workload = &observed.workload;
+    let is_rolling = matches!(workload.strategy, Strategy::RollingUpdate { .. });
+    let is_known = is_rolling && observed.flavour.has_safeguards() && !workload.deleting;
+    let Some(steps) = workload.steps.as_ref().filter(|_| is_known && newer(observed, sets).is_none()) else {
+        return Walked::default();
+    };
+    let scene = Scene { workload, steps, sets, now };
+    let is_proven = sets.declared.is_some_and(|index| rulings.of(index) == Proof::Good);
+    let is_new =
+        sets.declared().is_none_or(|set| revision::of(set).or_zero() < revision::next_of(sets).number);
+    let runs = crate::run(workload, sets, rulings).1.is_none();
+    if is_new || rulings.is_retried {
+        let fresh = (!is_proven || !steps.skips_proven).then(|| scene.begin(rulings));
+        rulings.begin(sets.declared, fresh.as_ref());
+        let stage = fresh.as_ref().and_then(|walk| scene.stage(walk.position()?, rulings));
+        return Walked { fresh, stage: stage.filter(|_| runs) };
+    }
+    let (Some(index), Some(set), true) = (sets.declared, sets.declared(), runs) else {
+        return Walked::default();
+    };
+    let stored = rulings.memory(index, set);
+    if is_proven && (steps.skips_proven || stored.walk.is_none()) {
+        return Walked::default();
+    }
+    let Some(position) = scene.position(stored.walk.as_ref(), rulings) else { return Walked::default() };
+    let mut pace = Pace { scene, position, memory: stored.clone(), events: Vec::new() };
+    if !rulings.is_new_failure() {
+        pace.go_on(observed, rulings);
+        let Pace { position, memory, events, .. } = &mut pace;
+        let memory = Memory { walk: Some(Walk::At(position.clone())), ..memory.clone() };
+        if memory != stored {
+            rulings.remember(index, memory, std::mem::take(events));
+        }
+    }
+    let stage = scene.stage(&pace.position, rulings);
+    rulings.due = rulings.due.into_iter().chain(stage.as_ref().and_then(|stage| stage.rest?.time())).min();
+    Walked { fresh: None, stage }
+}
+
+impl<'a> Scene<'a> {
+    fn counted(&self, index: usize) -> Counted {
+        self.sets.counted.get(index).copied().unwrap_or_default()
+    }
+
+    /// The numbers of the declared set.
+    fn run(&self) -> Counted {
+        self.sets.declared.map_or_else(Counted::default, |index| self.counted(index))
+    }
+
+    /// Where a revision begins that is declared now, or retried: at the first step, unless no other one has pods (SP-4).
+    fn begin(&self, rulings: &Rulings) -> Walk {
+        self.at(0, rulings).map_or(Walk::Without, Walk::At)
+    }
+
+    /// The position at a step, with the best set that is there now; `None` if no other one has pods.
+    fn at(&self, step: usize, rulings: &Rulings) -> Option<Position> {
+        let has_pods = |(_, set): (usize, &ReplicaSet)| set.is_active() || set.status.replicas > 0;
+        if !self.sets.olds().any(has_pods) {
+            return None;
+        }
+        let kept = self.sets.get(self.best(rulings)?)?.name.clone();
+        let step = Some(step).filter(|step| *step < self.steps.end());
+        Some(Position { kept, list: self.steps.digest(), step, rest: None })
+    }
+
+    /// The newest set that is good, or was about to become so; without any, the one with the most available pods.
+    fn best(&self, rulings: &Rulings) -> Option<usize> {
+        let olds = || self.sets.olds().filter(|(_, set)| !set.deleting);
+        let is_proven =
+            |(index, set): &(usize, &ReplicaSet)| rulings.of(*index) == Proof::Good || self.bakes(set);
+        let newest =
+            olds().filter(is_proven).max_by_key(|(index, set)| (revision::of(set).or_zero(), *index));
+        let largest = || olds().max_by_key(|(index, set)| (self.counted(*index).available, set.size, *index));
+        newest.or_else(largest).map(|(index, _)| index)
+    }
+
+    /// Whether it was declared until now, complete, and baked without a break.
+    fn bakes(&self, set: &ReplicaSet) -> bool {
+        let Workload { replicas, strategy, status, .. } = self.workload;
+        let bake = status.ours.bake.as_ref();
+        bake.is_some_and(|bake| Some(bake.revision) == revision::of(set).number())
+            && set.status.available >= strategy.floor((*replicas).min(set.size))
+    }
+
+    /// Where the declared revision is by its memory. What is lost of that follows from what runs (SP-2).
+    fn position(&self, known: Option<&Walk>, rulings: &Rulings) -> Option<Position> {
+        let from_what_runs =
+            || self.at(self.steps.first_with(self.run().size, self.workload.replicas), rulings);
+        let Some(known) = known else { return from_what_runs() };
+        let position = known.position()?;
+        if self.kept(position).is_some() {
+            return Some(position.clone());
+        }
+        let kept = self.sets.get(self.best(rulings)?)?.name.clone();
+        Some(Position { kept, ..position.clone() })
+    }
+
+    /// Index of the set that is kept.
+    fn kept(&self, position: &Position) -> Option<usize> {
+        self.sets.olds().find(|(_, set)| set.name == position.kept && !set.deleting).map(|(index, _)| index)
+    }
+
+    fn step(&self, position: &Position) -> usize {
+        position.step.unwrap_or(self.steps.end()).min(self.steps.end())
+    }
+
+    fn ceiling(&self, step: usize) -> i64 {
+        self.steps.ceiling(step, self.workload.replicas)
+    }
+
+    fn stage(&self, position: &Position, rulings: &Rulings) -> Option<Stage> {
+        let (step, end, keep) = (self.step(position), self.steps.end(), self.kept(position)?);
+        let rank = |index: &usize| match rulings.of(*index) {
+            Proof::Failed => 0,
+            Proof::Unproven => 1,
+            Proof::Good => 2,
+        };
+        let mut order: Vec<usize> =
+            self.sets.olds().map(|(index, _)| index).filter(|it| *it != keep).collect();
+        order.sort_by_key(rank);
+        let is_reached = self.is_reached(step, keep) && !self.workload.paused;
+        let rest = position.rest.filter(|_| is_reached).and_then(|rest| self.resting(step, rest));
+        let since = position.rest.map(|rest| rest.since);
+        let is_idle = self.workload.replicas == 0 && step < end;
+        let rest = rest.or(is_idle.then_some(Resting { since, until: Until::Replicas }));
+        let is_at_rest = self.is_at_rest(step, keep);
+        Some(Stage { step, end, ceiling: self.ceiling(step), keep, order, is_at_rest, rest })
+    }
+
+    /// What a step waits for.
+    fn resting(&self, step: usize, Rest { since, .. }: Rest) -> Option<Resting> {
+        let until = match self.steps.get(step)?.pause? {
+            StepPause::Promoted => Until::Promoted,
+            StepPause::Seconds(seconds) => {
+                let time = since.checked_add(SignedDuration::from_secs(seconds));
+                Until::Time(time.unwrap_or(Timestamp::MAX))
+            }
+        };
+        Some(Resting { since: Some(since), until })
+    }
+
+    /// SP-5: the sizes are those of the step, their pods are there, and the statuses show it.
+    fn is_reached(&self, step: usize, keep: usize) -> bool {
+        let (ceiling, run) = (self.ceiling(step), self.run());
+        let mut others = self.sets.olds().filter(|(index, _)| *index != keep);
+        self.workload.replicas > 0
+            && step < self.steps.end()
+            && run.size >= ceiling
+            && run.available >= ceiling
+            && self.counted(keep).size == self.workload.replicas - ceiling
+            && others.all(|(_, set)| set.size == 0 && set.status.replicas == 0)
+            && self.sets.all.iter().all(|set| set.is_served())
+    }
+
+    /// SP-7. Each set is compared with the R that it was last scaled for: a reconcile may have ended between two.
+    fn is_at_rest(&self, step: usize, keep: usize) -> bool {
+        let (kept, run) = (self.counted(keep), self.run());
+        let replicas = |set: Counted| set.desired.unwrap_or(self.workload.replicas);
+        let left = |replicas: i64| replicas - self.steps.ceiling(step, replicas);
+        let mut others = self.sets.olds().filter(|(index, _)| *index != keep);
+        run.size == self.steps.ceiling(step, replicas(run))
+            && (kept.size == 0 || kept.size == left(replicas(kept)))
+            && others.all(|(_, set)| set.size == 0)
+    }
+}
+
+/// A rollout that goes on, as far as it may.
+struct Pace<'a> {
+    scene: Scene<'a>,
+    position: Position,
+    memory: Memory,
+    events: Vec<Event>,
+}
+
+impl Pace<'_> {
+    fn go_on(&mut self, observed: &Observed, rulings: &Rulings) {
+        let Scene { workload, sets, now, .. } = self.scene;
+        let now = whole_seconds(now);
+        // Paused and frozen, it stays, and the time begins anew after that.
+        let status = &workload.status;
+        let stalled = status.condition(condition::STALLED).filter(|stalled| stalled.status == "True");
+        let was_frozen =
+            stalled.is_some_and(|known| known.reason == reason::NEWER_SPEC) || status.ours.target.is_some();
+        let is_frozen = workload.paused || crate::is_held(workload, sets, rulings);
+        if was_frozen || is_frozen {
+            self.position.rest = None;
+        }
+        if is_frozen {
+            return;
+        }
+        if workload.replicas == 0 {
+            // No step is reached or left, and the clock stands still.
+            if let Some(rest) = &mut self.position.rest {
+                (rest.pods, rest.stopped) = (0, rest.stopped.or(Some(now)));
+            }
+            return;
+        }
+        if let Some(rest) = &mut self.position.rest
+            && let Some(stopped) = rest.stopped.take()
+        {
+            rest.since = rest.since.checked_add(now.duration_since(stopped)).unwrap_or(now).min(now);
+        }
+        self.follow_list();
+        self.hear(observed);
+        while self.advance(now) {}
+    }
+
+    /// SP-2: an edited list goes on where what runs has room.
+    fn follow_list(&mut self) {
+        let Scene { steps, workload, .. } = self.scene;
+        let list = steps.digest();
+        if self.position.list != list {
+            let step = steps.first_with(self.scene.run().size, workload.replicas);
+            self.position.list = list;
+            self.move_to(step);
+        }
+    }
+
+    fn move_to(&mut self, step: usize) {
+        self.position.step = Some(step).filter(|step| *step < self.scene.steps.end());
+        self.position.rest = None;
+    }
+
+    /// SP-6.
+    fn hear(&mut self, observed: &Observed) {
+        let Scene { steps, workload, .. } = self.scene;
+        let revision = self.memory.revision;
+        let heard = asked(&observed.workload, PROMOTE, revision)
+            .filter(|text| self.memory.promote.as_ref() != Some(text));
+        let Some(text) = heard else { return };
+        let name = text.split('/').nth(1).unwrap_or_default();
+        let (now_at, of) = (self.scene.step(&self.position), steps.end() + 1);
+        match steps.named(name, workload.replicas) {
+            Some(step) if step > now_at => {
+                let message = format!("Revision {revision} is promoted to step {} of {of}", step + 1);
+                self.events.push(Event::normal(reason::PROMOTED, message));
+                self.move_to(step);
+            }
+            Some(step) if step < now_at => {
+                let at = now_at + 1;
+                let message = format!(
+                    "{PROMOTE}={text} names step {} of {of}, and revision {revision} is at step {at}: name one ahead",
+                    step + 1
+                );
+                self.events.push(Event::warning(reason::PROMOTION_REFUSED, message));
+            }
+            Some(_) => {}
+            None => {
+                let message = format!(
+                    "{PROMOTE}={text} names no step: write {revision}/ and a number of pods, a percentage, or all"
+                );
+                self.events.push(Event::warning(reason::PROMOTION_REFUSED, message));
+            }
+        }
+        self.memory.promote = Some(text);
+    }
+
+    /// Whether it leaves the step where it is, or else what it waits for there.
+    fn advance(&mut self, now: Timestamp) -> bool {
+        let scene = self.scene;
+        let step = scene.step(&self.position);
+        let (Some(of), Some(keep)) = (scene.steps.get(step), scene.kept(&self.position)) else {
+            return false;
+        };
+        let (ceiling, available) = (scene.ceiling(step), scene.run().available);
+        let is_reached = scene.is_reached(step, keep);
+        let rest = match self.position.rest {
+            // The break of a wait.
+            Some(rest) if available < rest.pods.min(ceiling) => None,
+            Some(rest) if available >= ceiling => Some(Rest { pods: ceiling, ..rest }),
+            Some(rest) => Some(Rest { pods: rest.pods.min(ceiling), ..rest }),
+            None => is_reached.then_some(Rest { since: now, pods: ceiling, stopped: None }),
+        };
+        let is_first = self.position.rest.is_none();
+        self.position.rest = rest;
+        let Some(rest) = rest else { return false };
+        // Without a pod, time shows nothing.
+        let is_void = is_first && ceiling == 0 && matches!(of.pause, Some(StepPause::Seconds(_)));
+        if is_first {
+            self.reached(step, is_void);
+        }
+        let is_over = || match scene.resting(step, rest) {
+            None => true,
+            Some(rest) => is_void || rest.time().is_some_and(|until| until <= now),
+        };
+        if !is_reached || !is_over() {
+            return false;
+        }
+        self.move_to(step + 1);
+        true
+    }
+
+    fn reached(&mut self, step: usize, is_void: bool) {
+        let Scene { steps, workload, .. } = self.scene;
+        let (number, of, updated) = (step + 1, steps.end() + 1, self.scene.run().size);
+        let why = if is_void { "; its pause has no effect, because no pod is updated" } else { "" };
+        let message = format!(
+            "Revision {} has reached step {number} of {of}: {updated} of {} pods are updated{why}",
+            self.memory.revision, workload.replicas
+        );
+        self.events.push(Event::normal(reason::STEP_REACHED, message));
+    }
+}

@@ -1,0 +1,429 @@
+//! `spec.strategy.rollingUpdate.steps`: how a rollout goes on from step to step (SP-1 to SP-9).
+
+use jiff::SignedDuration;
+use plan::intstr::IntOrPercent;
+use plan::keys::{PROMOTE, ROLLOUT, condition};
+use plan::{Action, Event, Requeue, StepPause, StepRecord, Strategy, UpdateStep, UpdateSteps};
+use serde_json::{Value, json};
+
+use crate::failing::{memory, named};
+use crate::pinning::{count, label, says, settle, target};
+use crate::world::{Kstatus, World, ours, set, template};
+
+/// Steps as `updated`, or `updated/promoted`, or `updated/seconds`.
+pub(crate) fn steps(list: &[&str]) -> Option<UpdateSteps> {
+    let step = |text: &&str| {
+        let (updated, pause) = text.split_once('/').unwrap_or((text, ""));
+        UpdateStep {
+            updated: updated.parse().map_or(IntOrPercent::Text(updated.to_owned()), IntOrPercent::Int),
+            pause: match pause {
+                "" => None,
+                "promoted" => Some(StepPause::Promoted),
+                seconds => Some(StepPause::Seconds(seconds.parse().unwrap())),
+            },
+        }
+    };
+    Some(UpdateSteps { list: list.iter().map(step).collect(), skips_proven: true })
+}
+
+/// Revision 2 has all pods, and is good; surge 1, unavailable 0.
+pub(crate) fn stepped(replicas: i64, list: &[&str]) -> World {
+    let text = |number: i64| number.to_string();
+    let world = ours().template(template("b")).with(set("a", 0).revision("1"));
+    let world = world
+        .with(set("b", replicas).revision("2").scaled_for(&text(replicas), &text(replicas + 1)))
+        .that(|it| {
+            (it.replicas, it.steps, it.progress_deadline_seconds) = (replicas, steps(list), Some(600));
+            let pods = |number| Some(IntOrPercent::Int(number));
+            it.strategy = Strategy::RollingUpdate { max_surge: pods(1), max_unavailable: pods(0) };
+        });
+    let mut world = world;
+    for name in ["a", "b"] {
+        label(&mut world, name);
+    }
+    settle(&mut world);
+    assert_eq!(world.kstatus(), Kstatus::Current);
+    world
+}
+
+/// The example of the documentation, with revision 3 on its way.
+fn example() -> World {
+    let mut world = stepped(10, &["1/promoted", "25%/600", "50%"]);
+    world.set_template(template("c"));
+    world
+}
+
+/// The sizes, oldest first, without those of revision 1.
+pub(crate) fn sizes(world: &World) -> String {
+    let others = world.observed.sets.iter().filter(|set| set.name != "web-a");
+    others.map(|set| set.size.to_string()).collect::<Vec<_>>().join("+")
+}
+
+/// What happened.
+#[derive(Default)]
+pub(crate) struct Played {
+    /// The sizes after each write that changed one.
+    pub(crate) path: Vec<String>,
+    pub(crate) events: Vec<Event>,
+    /// All writes.
+    pub(crate) writes: usize,
+}
+
+/// Reconciles once a second; pods of these templates never become available, and all others are at once.
+pub(crate) fn play(world: &mut World, seconds: i64, dead: &[&str]) -> Played {
+    let dead: Vec<_> = dead.iter().map(|image| crate::world::fingerprint(image)).collect();
+    let mut played = Played { path: vec![sizes(world)], ..Played::default() };
+    for _ in 0..seconds {
+        world.now += SignedDuration::from_secs(1);
+        let plan = world.plan();
+        for planned in &plan.actions {
+            world.act(&planned.action);
+            played.writes += 1;
+            played.events.extend(planned.events.clone());
+            if played.path.last() != Some(&sizes(world))
+                && !matches!(planned.action, Action::DeleteReplicaSet(_))
+            {
+                played.path.push(sizes(world));
+            }
+        }
+        for set in &mut world.observed.sets {
+            let is_dead = dead.iter().any(|fingerprint| set.carries(fingerprint));
+            let available = if is_dead { 0 } else { set.size };
+            let status = &mut set.status;
+            (status.replicas, status.ready, status.available) = (set.size, available, available);
+            status.observed_generation = set.generation;
+        }
+    }
+    played
+}
+
+pub(crate) fn promote(world: &mut World, text: &str) {
+    world.observed.workload.annotations.insert(PROMOTE.to_owned(), text.to_owned());
+}
+
+fn step(world: &World) -> Option<StepRecord> {
+    world.observed.workload.status.ours.rollout.as_ref().and_then(|record| record.step)
+}
+
+fn reconciling(world: &World) -> String {
+    let status = &world.observed.workload.status;
+    status.condition(condition::RECONCILING).map_or_else(String::new, |it| it.message.clone())
+}
+
+/// The whole of it, promoted by hand.
+#[test]
+fn a_rollout_waits_at_each_step_for_what_the_step_asks_for() {
+    let mut world = example();
+    let played = play(&mut world, 30, &[]);
+    assert_eq!(played.path[1..], ["10+1", "9+1"]);
+    assert_eq!(count(&played.events, "StepReached"), 1);
+    let rests = ("Unknown".to_owned(), "RestingAtStep".to_owned());
+    assert_eq!((says(&world, condition::PROGRESSING), world.kstatus()), (rests.clone(), Kstatus::InProgress));
+    assert_eq!(reconciling(&world), "step 1 of 4: 1 of 10 updated, rests until somebody promotes it");
+    let known = step(&world).unwrap();
+    assert_eq!((known.step, known.of, known.updated, known.want), (1, 4, 1, 1));
+    assert!(known.resting_since.is_some());
+    assert_eq!(world.plan().why.to_string(), reconciling(&world));
+
+    // At rest, nothing is written, however long it is.
+    world.now += SignedDuration::from_hours(100);
+    assert_eq!((play(&mut world, 20, &[]).writes, world.plan().requeue), (0, Requeue::OnChange));
+
+    promote(&mut world, "3/25%");
+    let played = play(&mut world, 30, &[]);
+    assert_eq!(played.path[1..], ["9+2", "8+2", "8+3", "7+3"]);
+    assert_eq!((count(&played.events, "Promoted"), count(&played.events, "StepReached")), (1, 1));
+    let known = step(&world).unwrap();
+    let end = known.resting_since.unwrap() + SignedDuration::from_secs(600);
+    assert_eq!((known.step, world.plan().requeue), (2, Requeue::Deadline(end)));
+    let time = end.to_string().split_once('T').unwrap().1.to_owned();
+    assert_eq!(reconciling(&world), format!("step 2 of 4: 3 of 10 updated, rests until {time}"));
+    assert_eq!(says(&world, condition::PROGRESSING), rests);
+    let rest = &memory(&world, &named(&world, "c"))["steps"];
+    assert_eq!((&rest["kept"], &rest["step"], &rest["pods"]), (&json!("web-b"), &json!(2), &json!(3)));
+
+    // The last two have no pause.
+    world.now = end - SignedDuration::from_secs(2);
+    let played = play(&mut world, 60, &[]);
+    assert_eq!(played.path[1..4], ["7+4", "6+4", "6+5"]);
+    assert_eq!((played.path.last().unwrap().as_str(), count(&played.events, "StepReached")), ("0+10", 1));
+    assert_eq!((world.kstatus(), step(&world)), (Kstatus::Current, None));
+    assert_eq!(memory(&world, &named(&world, "c"))["verdict"], "Good", "without a policy, too");
+    assert_eq!(play(&mut world, 30, &[]).writes, 0);
+}
+
+/// SP-5: the write that grows the ReplicaSet has the step that allows it.
+#[test]
+fn a_step_is_recorded_with_the_size_that_follows_from_it() {
+    let mut world = stepped(10, &["1", "30%"]);
+    world.set_template(template("c"));
+    let mut writes = 0;
+    while sizes(&world) != "0+10" {
+        let plan = world.plan();
+        for planned in &plan.actions {
+            let Action::UpdateReplicaSet(update) = &planned.action else { continue };
+            writes += 1;
+            assert_ne!(update.size_from, update.size_to, "{update:?}");
+        }
+        play(&mut world, 1, &[]);
+    }
+    let mut without = stepped(10, &[]).that(|it| it.steps = None);
+    without.set_template(template("c"));
+    let mut others = 0;
+    while sizes(&without) != "0+10" {
+        let plan = without.plan();
+        let is_of_set = |action: &Action| matches!(action, Action::UpdateReplicaSet(_));
+        others += plan.actions.iter().filter(|planned| is_of_set(&planned.action)).count();
+        play(&mut without, 1, &[]);
+    }
+    assert_eq!(writes, others, "no more of them than without steps");
+}
+
+#[test]
+fn a_first_rollout_has_no_steps() {
+    let mut world = ours().that(|it| {
+        (it.replicas, it.steps) = (10, steps(&["1/promoted"]));
+    });
+    let played = play(&mut world, 10, &[]);
+    assert_eq!((played.path.last().unwrap().as_str(), world.kstatus()), ("10", Kstatus::Current));
+    // That stays so while it is scaled, whatever is lost of the status.
+    let mut world = ours().that(|it| (it.replicas, it.steps) = (10, steps(&["1/promoted"])));
+    play(&mut world, 1, &["a"]);
+    let name = named(&world, "a");
+    assert_eq!(memory(&world, &name)["steps"], json!({}));
+    world.observed.workload.replicas = 20;
+    play(&mut world, 10, &[]);
+    assert_eq!(world.find(&name).size, 20);
+}
+
+/// SP-9.
+#[test]
+fn a_revision_that_is_good_has_no_steps_unless_it_is_to_have_them() {
+    for skips_proven in [true, false] {
+        let mut world = example();
+        promote(&mut world, "3/all");
+        play(&mut world, 60, &[]);
+        assert_eq!(sizes(&world), "0+10");
+        world.observed.workload.steps.as_mut().unwrap().skips_proven = skips_proven;
+        world.set_template(template("b"));
+        play(&mut world, 60, &[]);
+        assert_eq!(sizes(&world), if skips_proven { "10+0" } else { "1+9" });
+    }
+}
+
+#[test]
+fn a_revision_that_is_declared_again_begins_at_the_first_step() {
+    let mut world = example();
+    promote(&mut world, "3/25%");
+    play(&mut world, 30, &[]);
+    let name = named(&world, "c");
+    assert_eq!(sizes(&world), "7+3");
+    world.set_template(template("d"));
+    play(&mut world, 30, &[]);
+    assert_eq!(sizes(&world), "9+0+1", "the good one is kept");
+    world.set_template(template("c"));
+    play(&mut world, 30, &[]);
+    // Its promotion was one of revision 3.
+    assert_eq!((sizes(&world).as_str(), world.find(&name).size), ("9+1+0", 1));
+    let walk = memory(&world, &name);
+    assert_eq!((&walk["revision"], &walk["steps"]["step"]), (&json!(5), &json!(1)));
+}
+
+/// SP-3: the third revision comes while the second one is dead.
+#[test]
+fn a_revision_that_was_never_good_is_not_kept() {
+    let mut world = example();
+    promote(&mut world, "3/25%");
+    play(&mut world, 30, &[]);
+    let dead = ["c"];
+    play(&mut world, 1, &dead);
+    world.set_template(template("d"));
+    let played = play(&mut world, 40, &dead);
+    assert_eq!(played.path.last().unwrap(), "9+0+1", "{:?}", played.path);
+    assert_eq!(world.observed.workload.status.available_replicas, 10);
+}
+
+/// SP-7.
+#[test]
+fn scaling_at_a_step_keeps_its_share_and_adds_no_surge() {
+    let mut world = stepped(20, &["30%/promoted"]);
+    world.set_template(template("c"));
+    play(&mut world, 60, &[]);
+    for (replicas, path) in [
+        (19, &["14+6", "13+6"] as &[_]),
+        (20, &["13+6", "14+6"]),
+        (10, &["14+6", "7+6", "7+3"]),
+        (0, &["7+3", "0+3", "0+0"]),
+        (10, &["0+0", "7+0", "7+3"]),
+        (1, &["7+3", "1+3", "1+0"]),
+        (10, &["1+0", "7+0", "7+3"]),
+    ] {
+        world.observed.workload.replicas = replicas;
+        world.observed.workload.generation += 1;
+        let played = play(&mut world, 20, &[]);
+        assert_eq!(played.path, path, "{replicas}");
+        assert_eq!(play(&mut world, 10, &[]).writes, 0, "{replicas}");
+        assert_eq!(says(&world, condition::PROGRESSING).1, "RestingAtStep", "{replicas}");
+        let words =
+            if replicas == 0 { "rests while there are no replicas" } else { "until somebody promotes it" };
+        assert!(reconciling(&world).contains(words), "{}", reconciling(&world));
+    }
+    let known = step(&world).unwrap();
+    assert_eq!((known.step, known.updated, known.resting_since.is_some()), (1, 3, true), "not promoted");
+    assert_eq!(says(&world, condition::PROGRESSING).1, "RestingAtStep");
+}
+
+/// Paused in transit, too, and the time begins anew.
+#[test]
+fn a_pause_holds_the_step_and_its_sizes_follow_r() {
+    let mut world = stepped(10, &["30%/600"]);
+    world.set_template(template("c"));
+    play(&mut world, 30, &[]);
+    world.observed.workload.paused = true;
+    assert_eq!(play(&mut world, 30, &[]).path, ["7+3"]);
+    world.now += SignedDuration::from_secs(600);
+    world.observed.workload.replicas = 20;
+    assert_eq!(play(&mut world, 10, &[]).path, ["7+3", "14+3", "14+6"]);
+    world.observed.workload.replicas = 0;
+    play(&mut world, 10, &[]);
+    world.observed.workload.replicas = 10;
+    assert_eq!(play(&mut world, 10, &[]).path, ["0+0", "7+0", "7+3"]);
+    world.observed.workload.paused = false;
+    play(&mut world, 2, &[]);
+    let since = step(&world).unwrap().resting_since.unwrap();
+    assert_eq!(world.now.duration_since(since).as_secs(), 1);
+    assert_eq!(play(&mut world, 590, &[]).path, ["7+3"]);
+    assert_eq!(play(&mut world, 60, &[]).path.last().unwrap(), "0+10");
+}
+
+#[test]
+fn the_time_of_a_step_begins_anew_after_a_break_but_not_after_a_change_of_r() {
+    let mut world = stepped(10, &["30%/600"]);
+    world.set_template(template("c"));
+    play(&mut world, 30, &[]);
+    let since = |world: &World| step(world).and_then(|it| it.resting_since);
+    let first = since(&world).unwrap();
+    // Pods that a change of R starts are no break.
+    world.observed.workload.replicas = 20;
+    play(&mut world, 20, &[]);
+    assert_eq!((sizes(&world).as_str(), since(&world)), ("14+6", Some(first)));
+    // One that was there is one.
+    let name = named(&world, "c");
+    world.find_mut(&name).status.available = 5;
+    let plan = world.plan();
+    world.apply(&plan);
+    assert_eq!((memory(&world, &name)["steps"]["reached"].clone(), since(&world)), (Value::Null, None));
+    assert_eq!(says(&world, condition::PROGRESSING), ("True".to_owned(), "ReplicaSetUpdated".to_owned()));
+    play(&mut world, 5, &[]);
+    let second = since(&world).unwrap();
+    assert!(second > first);
+    // Without replicas, the clock stands still.
+    play(&mut world, 100, &[]);
+    world.observed.workload.replicas = 0;
+    play(&mut world, 5, &[]);
+    world.now += SignedDuration::from_hours(10);
+    world.observed.workload.replicas = 20;
+    assert_eq!(play(&mut world, 480, &[]).path.last().unwrap(), "14+6");
+    assert_eq!(play(&mut world, 80, &[]).path.last().unwrap(), "0+20");
+}
+
+/// SP-1: there is no pod of it to look at, so time shows nothing.
+#[test]
+fn with_one_replica_a_person_promotes_and_time_has_no_effect() {
+    let mut world = stepped(1, &["25%/600", "50%/promoted", "75%/600"]);
+    world.set_template(template("c"));
+    let played = play(&mut world, 20, &[]);
+    assert_eq!((played.path.last().unwrap().as_str(), count(&played.events, "StepReached")), ("1+0", 2));
+    assert!(reconciling(&world).contains("timed pauses have no effect"), "{}", reconciling(&world));
+    promote(&mut world, "3/75%");
+    assert_eq!(play(&mut world, 20, &[]).path[1..], ["1+1", "0+1"]);
+    // One that has begun goes on.
+    let mut world = stepped(10, &["30%/600"]);
+    world.set_template(template("c"));
+    play(&mut world, 60, &[]);
+    world.observed.workload.replicas = 1;
+    assert_eq!(play(&mut world, 480, &[]).path, ["7+3", "1+3", "1+0"]);
+    assert_eq!(play(&mut world, 120, &[]).path[1..], ["1+1", "0+1"]);
+}
+
+/// SP-2.
+#[test]
+fn an_edited_list_goes_on_where_what_runs_has_room() {
+    for (list, path) in [
+        (&["1/promoted", "30%/60", "50%"] as &[_], "7+3"),
+        (&["1/promoted", "40%/promoted"], "6+4"),
+        (&["2/promoted"], "0+10"),
+        (&["30%/promoted", "1/promoted"], "7+3"),
+    ] {
+        let mut world = stepped(10, &["1", "30%/promoted"]);
+        world.set_template(template("c"));
+        play(&mut world, 30, &[]);
+        assert_eq!(sizes(&world), "7+3");
+        world.observed.workload.steps = steps(list);
+        play(&mut world, 50, &[]);
+        assert_eq!(sizes(&world), path, "{list:?}");
+    }
+    // Its pauses hold at once.
+    let mut world = stepped(10, &["30%/promoted"]);
+    world.set_template(template("c"));
+    play(&mut world, 30, &[]);
+    world.observed.workload.steps = steps(&["30%/10"]);
+    assert_eq!(play(&mut world, 50, &[]).path.last().unwrap(), "0+10");
+    // Without steps, it is a rollout like any other.
+    let mut world = stepped(10, &["30%/promoted"]);
+    world.set_template(template("c"));
+    play(&mut world, 30, &[]);
+    world.observed.workload.steps = None;
+    assert_eq!(play(&mut world, 50, &[]).path.last().unwrap(), "0+10");
+}
+
+/// SP-2: nobody remembers the step, nor the one that is kept.
+#[test]
+fn lost_memory_never_shrinks_what_runs() {
+    let mut world = stepped(10, &["1/promoted", "30%/promoted", "50%/promoted"]);
+    world.set_template(template("c"));
+    play(&mut world, 10, &[]);
+    promote(&mut world, "3/50%");
+    play(&mut world, 30, &[]);
+    let name = named(&world, "c");
+    for (running, after) in [(5, "5+5"), (4, "5+5"), (3, "7+3"), (1, "9+1")] {
+        let mut world = world.clone();
+        world.observed.workload.annotations.remove(PROMOTE);
+        for (set, size) in [("web-b", 10 - running), (name.as_str(), running)] {
+            let set = world.find_mut(set);
+            set.annotations.remove(ROLLOUT);
+            (set.size, set.status.replicas, set.status.ready, set.status.available) =
+                (size, size, size, size);
+        }
+        assert_eq!(play(&mut world, 30, &[]).path.last().unwrap(), after, "{running}");
+        assert_eq!(memory(&world, &name)["steps"]["kept"], "web-b");
+    }
+}
+
+/// SP-6.
+#[test]
+fn a_promotion_names_a_step_ahead() {
+    let mut world = example();
+    play(&mut world, 30, &[]);
+    // Of another revision, and of none.
+    for text in ["2/all", "4/all", "all", ""] {
+        promote(&mut world, text);
+        assert_eq!(play(&mut world, 5, &[]).writes, 0, "{text}");
+    }
+    for (text, refused) in [("3", 1), ("3/some", 1), ("3/1", 0), ("3/25%", 0)] {
+        promote(&mut world, text);
+        let played = play(&mut world, 5, &[]);
+        assert_eq!(count(&played.events, "PromotionRefused"), refused, "{text}");
+        let name = named(&world, "c");
+        assert_eq!(memory(&world, &name)["promote"], text, "it is heard");
+        assert!(text == "3/25%" || play(&mut world, 30, &[]).writes == 0, "{text}");
+    }
+    assert_eq!(sizes(&world), "7+3");
+    promote(&mut world, "3/1");
+    assert_eq!(count(&play(&mut world, 5, &[]).events, "PromotionRefused"), 1, "a step behind");
+    // The same once more, by another text.
+    promote(&mut world, "3/50%/now");
+    play(&mut world, 1, &[]);
+    assert_eq!(memory(&world, &named(&world, "c"))["steps"]["step"], 3);
+    assert_eq!(target(&world), None);
+}
