@@ -130,6 +130,7 @@ pub(crate) fn assemble(mut decisions: Decisions<'_>, mut report: Report) -> Box<
 
 fn actions(decisions: &mut Decisions<'_>, report: &mut Report) -> Vec<Planned> {
     let mut table = Table::default();
+    join_mark(decisions);
     for SetWrite { set, update, events, .. } in std::mem::take(&mut decisions.writes) {
         table.put(row_of(decisions, set), Action::UpdateReplicaSet(update), events);
     }
@@ -153,6 +154,18 @@ fn actions(decisions: &mut Decisions<'_>, report: &mut Report) -> Vec<Planned> {
         roll_back(&mut table, *rollback, decisions.sets, report);
     }
     table.actions
+}
+
+/// An object has one write a reconcile: a mark joins that which the set gets anyway.
+fn join_mark(decisions: &mut Decisions<'_>) {
+    let Some(rollback) = &mut decisions.rollback else { return };
+    let writes = &mut decisions.writes;
+    let write = rollback.mark.as_ref().and_then(|(set, _)| writes.iter_mut().find(|write| write.set == *set));
+    if let Some(write) = write
+        && let Some((_, annotations)) = rollback.mark.take()
+    {
+        write.update.annotations.extend(annotations);
+    }
 }
 
 fn roll_back(table: &mut Table, rollback: Rollback, sets: &Sets<'_>, report: &mut Report) {

@@ -44,7 +44,7 @@ pub(crate) fn creation(
     let Next { number: revision, deviation } = revision::next_of(sets);
     let mut set = describe(observed, size, revision)?;
     if observed.flavour.has_safeguards() {
-        let memory = Memory::fresh(&observed.workload, revision, walked.fresh.clone(), now);
+        let memory = Memory::fresh(&observed.workload, revision, &walked.fresh, now);
         if memory.is_needed() {
             set.annotations.insert(ROLLOUT.to_owned(), memory.text());
         }

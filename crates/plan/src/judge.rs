@@ -14,6 +14,7 @@ use crate::requests::asked;
 use crate::revision::{self, Revision};
 use crate::sets::{Counted, Sets, total};
 use crate::status::{BakeRecord, FallbackRecord};
+use crate::walk::Fresh;
 
 /// What a set has shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,7 +170,7 @@ impl Rulings {
                 (self.is_aborted, self.cause) = (known.is_aborted, known.cause);
                 if is_retried {
                     let (abort, promote, retried) = (known.abort, known.promote, Some(whole_seconds(now)));
-                    let fresh = Memory::fresh(workload, revision, None, now);
+                    let fresh = Memory::fresh(workload, revision, &Fresh::default(), now);
                     self.is_retried = true;
                     self.write(index, Memory { abort, retry, promote, retried, ..fresh });
                 }

@@ -15,6 +15,7 @@ use crate::observed::{Observed, ReplicaSet, Workload};
 use crate::position::Walk;
 use crate::revision;
 use crate::sets::Sets;
+use crate::walk::Fresh;
 
 /// The highest version of the annotation [`ROLLOUT`] that this operator reads.
 const VERSION_KNOWN: i64 = 1;
@@ -111,8 +112,9 @@ impl Memory {
     }
 
     /// That of a revision that is declared or retried now, with where it begins among its steps.
-    pub(crate) fn fresh(workload: &Workload, revision: i64, walk: Option<Walk>, now: Timestamp) -> Self {
-        Self { revision, walk, ..Self::default() }.dated(workload, now)
+    pub(crate) fn fresh(workload: &Workload, revision: i64, fresh: &Fresh, now: Timestamp) -> Self {
+        let Fresh { walk, promote } = fresh.clone();
+        Self { revision, walk, promote, ..Self::default() }.dated(workload, now)
     }
 
     /// Whether there is something to remember of a revision that is declared.

@@ -140,8 +140,11 @@ pub(crate) fn bounded(mut moves: Moves, sets: &[Counted], aim: &Aim) -> Moves {
         return moves;
     }
     run.to = aim.ceiling;
+    // Garbled annotations may have left less than nothing.
+    let room =
+        (aim.cap.min(i64::from(i32::MAX)) - moves.shares.iter().map(|share| share.to).sum::<i64>()).max(0);
     let wanted = aim.total - aim.ceiling;
-    let gained = |to: i64| if to >= wanted { to } else { (to + excess).min(wanted) };
+    let gained = |to: i64| to.max((to + excess.min(room)).min(wanted));
     match moves.shares.iter_mut().find(|share| share.set == keep) {
         Some(kept) => kept.to = gained(kept.to),
         None => {

@@ -111,7 +111,7 @@ fn annotations(
         wanted.extend(history.map(|history| (REVISION_HISTORY.to_owned(), history)));
         // FP-1: renumbering and fresh memory are one write.
         if observed.flavour.has_safeguards() {
-            let fresh = Memory::fresh(&observed.workload, next, walked.fresh.clone(), now);
+            let fresh = Memory::fresh(&observed.workload, next, &walked.fresh, now);
             let memory = match Memory::of(set) {
                 Some(known) => Some(known.renumbered(parsed.or_zero(), fresh)),
                 None => Some(fresh).filter(Memory::is_needed),

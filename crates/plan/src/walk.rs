@@ -21,10 +21,19 @@ use crate::steps::{StepPause, UpdateSteps};
 /// What the steps come to in a reconcile.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Walked {
-    /// Where a revision begins that this reconcile declares.
-    pub(crate) fresh: Option<Walk>,
+    /// What a revision remembers from the start that this reconcile declares.
+    pub(crate) fresh: Fresh,
     /// Where the declared revision is, if it runs and has steps.
     pub(crate) stage: Option<Stage>,
+}
+
+/// Where a revision begins.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Fresh {
+    /// Its place among the steps, if there are any.
+    pub(crate) walk: Option<Walk>,
+    /// Its promotion, if somebody named its revision before.
+    pub(crate) promote: Option<String>,
 }
 
 /// A rollout at a step, or on its way there.
@@ -94,14 +103,16 @@ pub(crate) fn walk(observed: &Observed, sets: &Sets<'_>, rulings: &mut Rulings, 
     };
     let scene = Scene { workload, steps, sets, now };
     let is_proven = sets.declared.is_some_and(|index| rulings.of(index) == Proof::Good);
-    let is_new =
-        sets.declared().is_none_or(|set| revision::of(set).or_zero() < revision::next_of(sets).number);
+    let next = revision::next_of(sets).number;
+    let is_new = sets.declared().is_none_or(|set| revision::of(set).or_zero() < next);
     let runs = crate::run(workload, sets, rulings).1.is_none();
     if is_new || rulings.is_retried {
-        let fresh = (!is_proven || !steps.skips_proven).then(|| scene.begin(rulings));
-        rulings.begin(sets.declared, fresh.as_ref());
-        let stage = fresh.as_ref().and_then(|walk| scene.stage(walk.position()?, rulings));
-        return Walked { fresh, stage: stage.filter(|_| runs) };
+        let fresh =
+            if is_proven && steps.skips_proven { Fresh::default() } else { scene.begin(next, rulings) };
+        rulings.begin(sets.declared, fresh.walk.as_ref());
+        let position = fresh.walk.as_ref().and_then(Walk::position).filter(|_| runs);
+        let stage = position.and_then(|position| scene.stage(position, rulings));
+        return Walked { fresh, stage };
     }
     let (Some(index), Some(set), true) = (sets.declared, sets.declared(), runs) else {
         return Walked::default();
@@ -113,7 +124,7 @@ pub(crate) fn walk(observed: &Observed, sets: &Sets<'_>, rulings: &mut Rulings, 
     let Some(position) = scene.position(stored.walk.as_ref(), rulings) else { return Walked::default() };
     let mut pace = Pace { scene, position, memory: stored.clone(), events: Vec::new() };
     if !rulings.is_new_failure() {
-        pace.go_on(observed, rulings);
+        pace.go_on(rulings);
         let Pace { position, memory, events, .. } = &mut pace;
         let memory = Memory { walk: Some(Walk::At(position.clone())), ..memory.clone() };
         if memory != stored {
@@ -122,7 +133,7 @@ pub(crate) fn walk(observed: &Observed, sets: &Sets<'_>, rulings: &mut Rulings, 
     }
     let stage = scene.stage(&pace.position, rulings);
     rulings.due = rulings.due.into_iter().chain(stage.as_ref().and_then(|stage| stage.rest?.time())).min();
-    Walked { fresh: None, stage }
+    Walked { fresh: Fresh::default(), stage }
 }
 
 impl<'a> Scene<'a> {
@@ -135,9 +146,17 @@ impl<'a> Scene<'a> {
         self.sets.declared.map_or_else(Counted::default, |index| self.counted(index))
     }
 
-    /// Where a revision begins that is declared now, or retried: at the first step, unless no other one has pods (SP-4).
-    fn begin(&self, rulings: &Rulings) -> Walk {
-        self.at(0, rulings).map_or(Walk::Without, Walk::At)
+    /// Where a revision begins that is declared now, or retried: at the first step, unless no other one has pods (SP-4),
+    /// or somebody has promoted it already. What was heard before a retry is not heard again.
+    fn begin(&self, revision: i64, rulings: &Rulings) -> Fresh {
+        let promote = asked(self.workload, PROMOTE, revision).filter(|_| !rulings.is_retried);
+        let step = promote.as_ref().and_then(|text| self.promoted(text)).unwrap_or(0);
+        Fresh { walk: Some(self.at(step, rulings).map_or(Walk::Without, Walk::At)), promote }
+    }
+
+    /// The step that a promotion names.
+    fn promoted(&self, text: &str) -> Option<usize> {
+        self.steps.named(text.split('/').nth(1)?, self.workload.replicas)
     }
 
     /// The position at a step, with the best set that is there now; `None` if no other one has pods.
@@ -261,7 +280,7 @@ struct Pace<'a> {
 }
 
 impl Pace<'_> {
-    fn go_on(&mut self, observed: &Observed, rulings: &Rulings) {
+    fn go_on(&mut self, rulings: &Rulings) {
         let Scene { workload, sets, now, .. } = self.scene;
         let now = whole_seconds(now);
         // Paused and frozen, it stays, and the time begins anew after that.
@@ -272,9 +291,6 @@ impl Pace<'_> {
         let is_frozen = workload.paused || crate::is_held(workload, sets, rulings);
         if was_frozen || is_frozen {
             self.position.rest = None;
-        }
-        if is_frozen {
-            return;
         }
         if workload.replicas == 0 {
             // No step is reached or left, and the clock stands still.
@@ -289,8 +305,8 @@ impl Pace<'_> {
             rest.since = rest.since.checked_add(now.duration_since(stopped)).unwrap_or(now).min(now);
         }
         self.follow_list();
-        self.hear(observed);
-        while self.advance(now) {}
+        self.hear();
+        while !is_frozen && self.advance(now) {}
     }
 
     /// SP-2: an edited list goes on where what runs has room.
@@ -310,15 +326,14 @@ impl Pace<'_> {
     }
 
     /// SP-6.
-    fn hear(&mut self, observed: &Observed) {
+    fn hear(&mut self) {
         let Scene { steps, workload, .. } = self.scene;
         let revision = self.memory.revision;
-        let heard = asked(&observed.workload, PROMOTE, revision)
-            .filter(|text| self.memory.promote.as_ref() != Some(text));
+        let heard =
+            asked(workload, PROMOTE, revision).filter(|text| self.memory.promote.as_ref() != Some(text));
         let Some(text) = heard else { return };
-        let name = text.split('/').nth(1).unwrap_or_default();
         let (now_at, of) = (self.scene.step(&self.position), steps.end() + 1);
-        match steps.named(name, workload.replicas) {
+        match self.scene.promoted(&text) {
             Some(step) if step > now_at => {
                 let message = format!("Revision {revision} is promoted to step {} of {of}", step + 1);
                 self.events.push(Event::normal(reason::PROMOTED, message));

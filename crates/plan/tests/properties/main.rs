@@ -8,6 +8,7 @@
 mod blocked;
 mod invariants;
 mod recipes;
+mod stepped;
 mod stories;
 #[path = "../world/mod.rs"]
 mod world;

@@ -7,6 +7,7 @@ mod chronicle;
 mod creating;
 mod evidence;
 mod failing;
+mod failing_at_a_step;
 mod finding;
 mod judging;
 mod kstatus;

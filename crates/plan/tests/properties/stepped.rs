@@ -1,0 +1,149 @@
+//! Steps on random snapshots: they change nothing once a revision is promoted to the end, and no invariant holds less.
+
+use plan::intstr::IntOrPercent;
+use plan::keys::{PROMOTE, REVISION};
+use plan::revision::Revision;
+use plan::{Action, Flavour, Plan, StepPause, UpdateStep, UpdateSteps, Workload};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+
+use crate::recipes::{self, Range};
+use crate::world::{OWNER, World};
+use crate::{config, invariants};
+
+fn steps() -> impl Strategy<Value = UpdateSteps> {
+    let percent = (0..=120_i64).prop_map(|percent| IntOrPercent::Text(format!("{percent}%")));
+    let text = prop::sample::select(vec!["", "x", "-5%", "9223372036854775807%"]);
+    let updated = prop_oneof![
+        5 => percent,
+        5 => (0..=12_i64).prop_map(IntOrPercent::Int),
+        1 => text.prop_map(|text| IntOrPercent::Text(text.to_owned())),
+        1 => any::<i64>().prop_map(IntOrPercent::Int),
+    ];
+    let pause = prop_oneof![
+        Just(None),
+        Just(Some(StepPause::Promoted)),
+        prop::sample::select(vec![0, 1, 600, i64::MAX]).prop_map(|seconds| Some(StepPause::Seconds(seconds))),
+    ];
+    let step = (updated, pause).prop_map(|(updated, pause)| UpdateStep { updated, pause });
+    (prop::collection::vec(step, 1..6), any::<bool>())
+        .prop_map(|(list, skips_proven)| UpdateSteps { list, skips_proven })
+}
+
+fn with(world: World, steps: &UpdateSteps) -> World {
+    let is_ours = world.observed.flavour == Flavour::Rollwright;
+    world.that(|it| it.steps = Some(steps.clone()).filter(|_| is_ours))
+}
+
+/// The revision of the declared set, once this plan is carried out.
+fn revision(world: &World, plan: &Plan) -> Option<String> {
+    let created = plan.actions.iter().find_map(|planned| match &planned.action {
+        Action::CreateReplicaSet(set) => set.annotations.get(REVISION).cloned(),
+        Action::UpdateReplicaSet(update) => update.annotations.get(REVISION).cloned(),
+        _ => None,
+    });
+    let told = plan.actions.iter().find_map(|planned| match &planned.action {
+        Action::WriteStatus(write) => write.status.ours.revision,
+        _ => None,
+    });
+    let told = told.or(world.observed.workload.status.ours.revision);
+    created.or(told.or_else(|| stored(world)).map(|number| number.to_string()))
+}
+
+/// That of the oldest owned set that carries the template.
+fn stored(world: &World) -> Option<i64> {
+    let Workload { template, selector, .. } = &world.observed.workload;
+    let owned = world.observed.sets.iter().filter(|set| set.controller_uid.as_deref() == Some(OWNER));
+    let declared = owned.filter(|set| set.carries(&template.fingerprint));
+    let declared = declared.filter(|set| selector.as_ref().is_some_and(|it| it.matches(&set.labels)));
+    let oldest = declared.min_by(|a, b| a.age_order(b))?;
+    Revision::read(oldest.annotations.get(REVISION).map(String::as_str)).number()
+}
+
+/// The sizes that a plan gives to sets, in its order.
+fn sizes(plan: &Plan) -> Vec<(String, i64)> {
+    let size = |action: &Action| match action {
+        Action::CreateReplicaSet(set) => Some((set.name.clone(), set.size)),
+        Action::UpdateReplicaSet(it) if it.size_from != it.size_to => {
+            Some((it.target.name.clone(), it.size_to))
+        }
+        _ => None,
+    };
+    plan.actions.iter().filter_map(|planned| size(&planned.action)).collect()
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    /// SP-1: promoted to the end at once, all steps together are none.
+    #[test]
+    fn what_is_promoted_at_once_has_the_sizes_of_no_steps(
+        recipe in recipes::recipe(Range::Legal), steps in steps(),
+    ) {
+        let mut without = recipe.world();
+        let mut stepped = with(recipe.world(), &steps);
+        for _ in 0..6 {
+            let plan = without.plan();
+            // Without a revision, nobody can promote it.
+            let Some(revision) = revision(&without, &plan) else { return Ok(()) };
+            let annotations = &mut stepped.observed.workload.annotations;
+            annotations.insert(PROMOTE.to_owned(), format!("{revision}/all"));
+            let promoted = stepped.plan();
+            prop_assert_eq!(sizes(&promoted), sizes(&plan), "{:?}\n{:?}", plan.actions, promoted.actions);
+            without.apply(&plan);
+            stepped.apply(&promoted);
+        }
+    }
+
+    /// As without steps.
+    #[test]
+    fn steps_keep_the_invariants(recipe in recipes::recipe(Range::Legal), steps in steps()) {
+        let mut world = with(recipe.world(), &steps);
+        for _ in 0..4 {
+            let plan = world.plan();
+            invariants::carry_out(&mut world, &plan);
+        }
+    }
+
+    #[test]
+    fn steps_are_total_and_deterministic(recipe in recipes::recipe(Range::Hostile), steps in steps()) {
+        let world = with(recipe.world(), &steps);
+        let plan = format!("{:?}", world.clone().plan());
+        prop_assert_eq!(&plan, &format!("{:?}", world.clone().plan()));
+    }
+
+    /// Pods come up, and time passes as it likes.
+    #[test]
+    fn steps_come_to_rest(recipe in recipes::recipe(Range::Legal), steps in steps()) {
+        let mut world = with(recipe.world(), &steps).that(|it| it.replicas = it.replicas.min(20));
+        world.observed.sets.iter_mut().for_each(|set| set.size = set.size.min(20));
+        for _ in 0..200 {
+            let plan = world.plan();
+            if plan.actions.is_empty() {
+                return Ok(());
+            }
+            world.apply(&plan);
+            for set in &mut world.observed.sets {
+                let status = &mut set.status;
+                (status.replicas, status.ready, status.available) = (set.size, set.size, set.size);
+                status.observed_generation = set.generation;
+            }
+        }
+        prop_assert!(false, "{:?}", world.plan().actions);
+    }
+}
+
+/// The property of promotions is about something.
+#[test]
+fn steps_matter_on_random_snapshots() {
+    let mut runner = TestRunner::deterministic();
+    let strategy = (recipes::recipe(Range::Legal), steps());
+    let mut number = 0;
+    for _ in 0..2000 {
+        let (recipe, steps) = strategy.new_tree(&mut runner).unwrap().current();
+        let plain = sizes(&recipe.world().plan());
+        number += usize::from(plain != sizes(&with(recipe.world(), &steps).plan()));
+    }
+    assert!(number > 100, "{number}");
+}

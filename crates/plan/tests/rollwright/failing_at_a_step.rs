@@ -1,0 +1,146 @@
+//! A revision that fails at a step, and what a revert, a pin, and a retry have to do with steps (SP-9, SP-10).
+
+use jiff::SignedDuration;
+use plan::keys::{ABORT, RETRY, condition};
+use plan::{FailureAction, FailurePolicy, Pin, Requeue};
+use serde_json::{Value, json};
+
+use crate::evidence::{by, read, restarts};
+use crate::failing::{memory, named, policy};
+use crate::pinning::{count, says, target};
+use crate::stepping::{play, promote, sizes, stepped, steps};
+use crate::world::{Kstatus, World, template};
+
+/// Revision 3 rests at 30 % for ten minutes.
+fn resting(policy: Option<FailurePolicy>) -> World {
+    let mut world = stepped(10, &["30%/600", "50%/promoted"]).that(|it| it.failure_policy = policy);
+    world.set_template(template("c"));
+    play(&mut world, 30, &[]);
+    assert_eq!(
+        (sizes(&world).as_str(), says(&world, condition::PROGRESSING).1.as_str()),
+        ("7+3", "RestingAtStep")
+    );
+    world
+}
+
+#[test]
+fn a_canary_that_crashes_at_a_step_is_reverted_without_a_step() {
+    let mut world = resting(Some(by(|policy| policy.restarts = Some(3))));
+    assert!(world.plan().awaited.is_some_and(|awaited| awaited.is_judged), "its pods are read at rest, too");
+    play(&mut world, 60, &[]);
+    let pod = restarts(&world, 0, 3);
+    read(&mut world, &[pod], &[]);
+    let played = play(&mut world, 20, &[]);
+    assert_eq!(played.path.last().unwrap(), "10+0", "{:?}", played.path);
+    assert!(played.path.iter().all(|sizes| !sizes.ends_with("+4")), "never another updated pod");
+    assert_eq!((count(&played.events, "Reverted"), target(&world).is_some()), (1, true));
+    assert_eq!(memory(&world, &named(&world, "c"))["verdict"], "Failed");
+    // It stays so when the time of the step is over.
+    world.now += SignedDuration::from_secs(600);
+    assert_eq!(play(&mut world, 30, &[]).path, ["10+0"]);
+}
+
+/// The deadline stands still at the step, and begins when the wait breaks.
+#[test]
+fn the_deadline_does_not_run_at_a_step() {
+    let mut world = resting(policy(FailureAction::Revert)).that(|it| it.steps = steps(&["30%/promoted"]));
+    play(&mut world, 10, &[]);
+    world.now += SignedDuration::from_hours(10);
+    assert_eq!((play(&mut world, 10, &[]).writes, world.plan().requeue), (0, Requeue::OnChange));
+    let dead = ["c"];
+    play(&mut world, 590, &dead);
+    assert_eq!(
+        (target(&world), says(&world, condition::PROGRESSING).1.as_str()),
+        (None, "ReplicaSetUpdated")
+    );
+    assert_eq!(play(&mut world, 60, &dead).path.last().unwrap(), "10+0");
+    assert!(target(&world).is_some());
+}
+
+/// Its pods die at the step, and nobody has to act before somebody does.
+#[test]
+fn a_step_that_is_no_longer_reached_ends_neither_by_time_nor_by_itself() {
+    for action in [None, Some(FailureAction::Stay), Some(FailureAction::Pause)] {
+        let mut world = resting(action.and_then(policy));
+        let dead = ["c"];
+        play(&mut world, 1000, &dead);
+        let is_held = action == Some(FailureAction::Pause);
+        assert_eq!(sizes(&world), "7+3", "{action:?}");
+        assert_eq!(world.kstatus(), Kstatus::Failed, "the deadline has passed");
+        let reason = if is_held { "RolloutFailed" } else { "ProgressDeadlineExceeded" };
+        assert_eq!(says(&world, condition::PROGRESSING).1, reason);
+        // The pods of the failed one do not follow R.
+        world.observed.workload.replicas = 20;
+        play(&mut world, 10, &dead);
+        assert_eq!(sizes(&world), if is_held { "17+3" } else { "14+6" }, "{action:?}");
+        // A promotion is an act.
+        if !is_held {
+            promote(&mut world, "3/50%");
+            assert_eq!(play(&mut world, 30, &[]).path.last().unwrap(), "10+10");
+        }
+    }
+}
+
+#[test]
+fn an_abort_reverts_at_a_step_without_a_policy_and_a_retry_begins_at_the_first_one() {
+    let mut world = resting(None);
+    promote(&mut world, "3/50%");
+    play(&mut world, 30, &[]);
+    assert_eq!(sizes(&world), "5+5");
+    world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
+    assert_eq!(play(&mut world, 30, &[]).path.last().unwrap(), "10+0");
+    let target = target(&world).unwrap();
+    assert_eq!((target.revision, target.because.as_str()), (Some(2), "Reverted"));
+    world.observed.workload.annotations.insert(RETRY.to_owned(), "3".to_owned());
+    assert_eq!(play(&mut world, 30, &[]).path.last().unwrap(), "7+3");
+    let memory = memory(&world, &named(&world, "c"));
+    assert_eq!((&memory["steps"]["step"], &memory["promote"]), (&json!(1), &json!("3/50%")), "{memory}");
+}
+
+/// A pin runs its revision at once; the declared one goes on at its step after that, and its time begins anew.
+#[test]
+fn a_pin_has_no_steps() {
+    let mut world = resting(None);
+    world.observed.workload.pin = Some(Pin { hash: "a".to_owned(), ..Pin::default() });
+    world.observed.workload.generation += 1;
+    play(&mut world, 60, &[]);
+    let of = |world: &World, name: &str| world.find(name).size;
+    assert_eq!((of(&world, "web-a"), sizes(&world).as_str()), (10, "0+0"));
+    world.observed.workload.pin = None;
+    world.observed.workload.generation += 1;
+    play(&mut world, 60, &[]);
+    assert_eq!(
+        (of(&world, "web-a"), sizes(&world).as_str()),
+        (0, "7+3"),
+        "the one that it remembers is kept"
+    );
+    play(&mut world, 530, &[]);
+    assert_eq!(sizes(&world), "7+3");
+    play(&mut world, 60, &[]);
+    assert_eq!(sizes(&world), "5+5");
+}
+
+/// A bake that is not over when the next template comes.
+#[test]
+fn a_revision_that_bakes_is_kept_unless_the_bake_was_broken() {
+    for is_broken in [false, true] {
+        let baking = policy(FailureAction::Revert).map(|it| FailurePolicy { bake_seconds: 3600, ..it });
+        let mut world = stepped(10, &["30%/promoted"]).that(|it| it.failure_policy = baking);
+        promote(&mut world, "3/all");
+        world.set_template(template("c"));
+        play(&mut world, 60, &[]);
+        assert_eq!(
+            (sizes(&world).as_str(), memory(&world, &named(&world, "c"))["verdict"].clone()),
+            ("0+10", Value::Null)
+        );
+        if is_broken {
+            let name = named(&world, "c");
+            world.find_mut(&name).status.available = 9;
+            let plan = world.plan();
+            world.apply(&plan);
+        }
+        world.set_template(template("d"));
+        play(&mut world, 60, &[]);
+        assert_eq!(sizes(&world), if is_broken { "7+0+3" } else { "0+7+3" });
+    }
+}
