@@ -162,7 +162,7 @@ impl Aim {
         }
     }
 
-    /// No further than a step, and what it leaves to whom (SP-3).
+    /// No further than a step, and what it leaves to whom (SP-1, SP-3).
     pub(crate) fn at(self, stage: Option<&Stage>) -> Self {
         let Some(Stage { ceiling, keep, order, is_at_rest, .. }) = stage else { return self };
         let (keep, order) = (Some(*keep), order.clone());

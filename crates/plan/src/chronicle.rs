@@ -197,7 +197,7 @@ fn outcome(decisions: &Decisions<'_>, status: &Status, is_new: bool) -> Option<O
     let Workload { replicas, generation, .. } = decisions.observed.workload;
     // The status is about the declared ReplicaSet. That may have a lower revision than what began, if somebody
     // deleted one.
-    // Without replicas, one that waits at a step is complete, too.
+    // SP-8: without replicas, one that waits at a step is complete, too.
     let declared = decisions.revision().and_then(Revision::number).filter(|_| !decisions.is_partial());
     if declared.is_some() && declared == status.ours.revision && status.is_complete(replicas, generation) {
         return Some(Outcome::Succeeded);

@@ -49,7 +49,7 @@ pub(crate) struct Memory {
     pub(crate) since: Option<Timestamp>,
     /// The most restarts of a pod that is older.
     pub(crate) restarts_before: Option<i64>,
-    /// Where it is among its steps; `None` if nobody knows.
+    /// Where it is among its steps (SP-5); `None` if nobody knows.
     pub(crate) walk: Option<Walk>,
 }
 
@@ -111,7 +111,7 @@ impl Memory {
         memory.to_string()
     }
 
-    /// That of a revision that is declared or retried now, with where it begins among its steps.
+    /// That of a revision that is declared or retried now, with where it begins among its steps (SP-9).
     pub(crate) fn fresh(workload: &Workload, revision: i64, fresh: &Fresh, now: Timestamp) -> Self {
         let Fresh { walk, promote } = fresh.clone();
         Self { revision, walk, promote, ..Self::default() }.dated(workload, now)

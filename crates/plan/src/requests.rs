@@ -1,7 +1,8 @@
-//! What somebody asks of a revision by an annotation of the Deployment (FP-9, rollwright.dev only):
-//! [`RETRY`](crate::keys::RETRY) tries one that failed again, and [`ABORT`](crate::keys::ABORT) gives one up.
+//! What somebody asks of a revision by an annotation of the Deployment (FP-9, SP-6, rollwright.dev only):
+//! [`RETRY`](crate::keys::RETRY) tries one that failed again, [`ABORT`](crate::keys::ABORT) gives one up, and
+//! [`PROMOTE`](crate::keys::PROMOTE) takes one to another step.
 //!
-//! The text is `7`, or `7/` and anything, which makes it another request. The ReplicaSet remembers the last one, so
+//! The text is `7`, or `7/` and anything, which makes it another request. That of a promotion is `7/` and the step. The ReplicaSet remembers the last one, so
 //! that each is carried out once.
 
 use crate::keys::{ABORT, RETRY, condition, reason};

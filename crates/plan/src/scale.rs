@@ -32,6 +32,7 @@ pub(crate) fn scale(sets: &[Counted], aim: &Aim) -> Moves {
     if let Some(heir) = heir(sets, aim) {
         return without_bad(sets, aim, heir);
     }
+    // SP-7
     partition::at_rest(sets, aim).unwrap_or_else(|| partition::bounded(in_transit(sets, aim), sets, aim))
 }
 

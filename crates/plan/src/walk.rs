@@ -288,6 +288,7 @@ impl Pace<'_> {
         let stalled = status.condition(condition::STALLED).filter(|stalled| stalled.status == "True");
         let was_frozen =
             stalled.is_some_and(|known| known.reason == reason::NEWER_SPEC) || status.ours.target.is_some();
+        // SP-10
         let is_frozen = workload.paused || crate::is_held(workload, sets, rulings);
         if was_frozen || is_frozen {
             self.position.rest = None;

@@ -34,7 +34,7 @@ pub(crate) fn writes(
         let annotation = (ROLLOUT.to_owned(), memory.text());
         if let Some(write) = writes.iter_mut().find(|write| write.set == *index) {
             write.update.annotations.extend([annotation]);
-            // What explains a size comes before it.
+            // SP-5: what explains a size comes before it.
             write.events.splice(0..0, events.iter().cloned());
         } else if let Some(set) = sets.get(*index) {
             let update = update(set, Map::from([annotation]));

@@ -110,25 +110,30 @@ fn reconciling(world: &World) -> String {
     status.condition(condition::RECONCILING).map_or_else(String::new, |it| it.message.clone())
 }
 
-/// The whole of it, promoted by hand.
+/// The first step.
 #[test]
-fn a_rollout_waits_at_each_step_for_what_the_step_asks_for() {
+fn a_rollout_waits_at_a_step_until_somebody_promotes_it() {
     let mut world = example();
     let played = play(&mut world, 30, &[]);
     assert_eq!(played.path[1..], ["10+1", "9+1"]);
     assert_eq!(count(&played.events, "StepReached"), 1);
     let rests = ("Unknown".to_owned(), "RestingAtStep".to_owned());
-    assert_eq!((says(&world, condition::PROGRESSING), world.kstatus()), (rests.clone(), Kstatus::InProgress));
+    assert_eq!((says(&world, condition::PROGRESSING), world.kstatus()), (rests, Kstatus::InProgress));
     assert_eq!(reconciling(&world), "step 1 of 4: 1 of 10 updated, rests until somebody promotes it");
     let known = step(&world).unwrap();
     assert_eq!((known.step, known.of, known.updated, known.want), (1, 4, 1, 1));
     assert!(known.resting_since.is_some());
     assert_eq!(world.plan().why.to_string(), reconciling(&world));
-
     // At rest, nothing is written, however long it is.
     world.now += SignedDuration::from_hours(100);
     assert_eq!((play(&mut world, 20, &[]).writes, world.plan().requeue), (0, Requeue::OnChange));
+}
 
+/// The second one.
+#[test]
+fn a_rollout_waits_at_a_step_for_its_time() {
+    let mut world = example();
+    play(&mut world, 30, &[]);
     promote(&mut world, "3/25%");
     let played = play(&mut world, 30, &[]);
     assert_eq!(played.path[1..], ["9+2", "8+2", "8+3", "7+3"]);
@@ -138,14 +143,21 @@ fn a_rollout_waits_at_each_step_for_what_the_step_asks_for() {
     assert_eq!((known.step, world.plan().requeue), (2, Requeue::Deadline(end)));
     let time = end.to_string().split_once('T').unwrap().1.to_owned();
     assert_eq!(reconciling(&world), format!("step 2 of 4: 3 of 10 updated, rests until {time}"));
-    assert_eq!(says(&world, condition::PROGRESSING), rests);
+    assert_eq!(says(&world, condition::PROGRESSING).1, "RestingAtStep");
     let rest = &memory(&world, &named(&world, "c"))["steps"];
     assert_eq!((&rest["kept"], &rest["step"], &rest["pods"]), (&json!("web-b"), &json!(2), &json!(3)));
-
-    // The last two have no pause.
     world.now = end - SignedDuration::from_secs(2);
+    assert_eq!(play(&mut world, 1, &[]).writes, 0, "not yet");
+    assert_ne!(play(&mut world, 1, &[]).writes, 0);
+}
+
+/// The last two have no pause.
+#[test]
+fn a_rollout_goes_on_to_the_end() {
+    let mut world = example();
+    promote(&mut world, "3/50%");
     let played = play(&mut world, 60, &[]);
-    assert_eq!(played.path[1..4], ["7+4", "6+4", "6+5"]);
+    assert_eq!(played.path[1..4], ["10+1", "9+1", "9+2"]);
     assert_eq!((played.path.last().unwrap().as_str(), count(&played.events, "StepReached")), ("0+10", 1));
     assert_eq!((world.kstatus(), step(&world)), (Kstatus::Current, None));
     assert_eq!(memory(&world, &named(&world, "c"))["verdict"], "Good", "without a policy, too");
