@@ -14,7 +14,7 @@ use plan::keys::{LAST_APPLIED, ROLLBACK_TO};
 use plan::selector::{LabelSelector, Requirement};
 use plan::{
     Authors, FailureAction, FailurePolicy, Flavour, Map, Outline, Pin, Pod, ReplicaSet, SetFailure,
-    SetStatus, StepPause, Strategy, TemplateSummary, UpdateStep, UpdateSteps, Workload,
+    SetStatus, Strategy, TemplateSummary, UpdateStep, Workload,
 };
 use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Deserializer};
@@ -108,6 +108,8 @@ pub fn workload<'a>(
     } else {
         spec.rollback_to.map(|request| request.revision.unwrap_or(0))
     };
+    let limits = spec.strategy.as_ref().and_then(|strategy| strategy.rolling_update.as_ref());
+    let limits = limits.filter(|_| flavour.has_status_extras());
     Ok(Workload {
         namespace: metadata.namespace,
         name: metadata.name,
@@ -119,7 +121,9 @@ pub fn workload<'a>(
         annotations,
         replicas: spec.replicas.map_or(1, i64::from),
         selector: spec.selector.map(selector),
-        steps: spec.strategy.as_ref().filter(|_| flavour.has_status_extras()).and_then(steps),
+        steps: limits.map(steps).unwrap_or_default(),
+        skips_proven: limits
+            .is_none_or(|limits| matches!(limits.skip_steps_for, None | Some(crate::SkipStepsFor::Proven))),
         strategy: strategy(spec.strategy, defaults),
         min_ready_seconds: spec.min_ready_seconds.map_or(0, i64::from),
         revision_history_limit: limited(spec.revision_history_limit, 10),
@@ -273,22 +277,17 @@ fn strategy(strategy: Option<crate::Strategy>, defaults: Defaults) -> Strategy {
     }
 }
 
-/// The steps of rollouts; `None` without any.
-fn steps(strategy: &crate::Strategy) -> Option<UpdateSteps> {
-    let limits = strategy.rolling_update.as_ref()?;
-    let list = limits.steps.as_ref().filter(|list| !list.is_empty())?;
-    // Where a word is newer, the rollout waits.
-    let pause =
-        |pause: &crate::Pause| pause.seconds.map_or(StepPause::Promoted, |it| StepPause::Seconds(it.into()));
+/// The steps of rollouts. Where a word is newer, the rollout waits.
+fn steps(limits: &crate::RollingUpdate) -> Vec<UpdateStep> {
     let step = |step: &crate::UpdateStep| UpdateStep {
         updated: match &step.updated {
             IntOrString::Int(number) => IntOrPercent::Int((*number).into()),
             IntOrString::String(text) => IntOrPercent::Text(text.clone()),
         },
-        pause: step.pause.as_ref().map(pause),
+        until_promoted: step.pause.as_ref().is_some_and(|pause| pause.seconds.is_none()),
+        seconds: step.pause.as_ref().and_then(|pause| pause.seconds).map(i64::from),
     };
-    let skips_proven = matches!(limits.skip_steps_for, None | Some(crate::SkipStepsFor::Proven));
-    Some(UpdateSteps { list: list.iter().map(step).collect(), skips_proven })
+    limits.steps.iter().flatten().map(step).collect()
 }
 
 /// Decodes a ReplicaSet.

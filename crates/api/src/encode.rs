@@ -161,13 +161,13 @@ pub(crate) fn status_of(flavour: Flavour, workload: &Workload, write: &StatusWri
 
 /// What of the step is stored with the running rollout goes away with it.
 fn removed(workload: &Workload, rollout: &mut Map<String, Value>) {
-    let step = workload.status.ours.rollout.as_ref().and_then(|record| record.step);
+    let Some(record) = &workload.status.ours.rollout else { return };
     let stored = [
-        ("step", step.is_some()),
-        ("of", step.is_some()),
-        ("updated", step.is_some()),
-        ("want", step.is_some()),
-        ("restingSince", step.is_some_and(|step| step.resting_since.is_some())),
+        ("step", record.step.is_some()),
+        ("of", record.of.is_some()),
+        ("updated", record.updated.is_some()),
+        ("want", record.want.is_some()),
+        ("restingSince", record.resting_since.is_some()),
     ];
     for (name, _) in stored.into_iter().filter(|(_, is_stored)| *is_stored) {
         rollout.entry(name).or_insert(Value::Null);

@@ -3,9 +3,7 @@
 //! The operator keeps no copy of the history, so it adds a record with a JSON patch that names only that record.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use plan::{
-    Flavour, HistoryHead, ID_MAX, Outline, RECORDS_MAX, Record, StatusWrite, StepRecord, Trigger, Workload,
-};
+use plan::{Flavour, HistoryHead, ID_MAX, Outline, RECORDS_MAX, Record, StatusWrite, Trigger, Workload};
 use serde_json::{Value, json};
 
 use crate::encode;
@@ -92,7 +90,7 @@ fn some(text: &str) -> Option<String> {
 
 impl From<&Record> for Rollout {
     fn from(record: &Record) -> Self {
-        let (end, step) = (record.end.as_ref(), record.step.as_ref());
+        let end = record.end.as_ref();
         Self {
             id: record.id,
             revision: Some(record.revision),
@@ -104,11 +102,11 @@ impl From<&Record> for Rollout {
             author: record.author.clone().map(Into::into),
             cause: record.cause.clone(),
             started: record.started.map(Time),
-            step: step.map(|step| step.step),
-            of: step.map(|step| step.of),
-            updated: step.map(|step| step.updated),
-            want: step.map(|step| step.want),
-            resting_since: step.and_then(|step| step.resting_since).map(Time),
+            step: record.step,
+            of: record.of,
+            updated: record.updated,
+            want: record.want,
+            resting_since: record.resting_since.map(Time),
             ended: end.map(|end| Time(end.at)),
             outcome: end.map(|end| end.outcome.as_str().to_owned()),
             reason: end.and_then(|end| end.reason.clone()),
@@ -123,13 +121,6 @@ impl From<&Record> for Rollout {
 /// A running rollout as the planner reads it.
 impl From<Rollout> for Record {
     fn from(stored: Rollout) -> Self {
-        let step = stored.step.map(|step| StepRecord {
-            step,
-            of: stored.of.unwrap_or(0),
-            updated: stored.updated.unwrap_or(0),
-            want: stored.want.unwrap_or(0),
-            resting_since: stored.resting_since.map(|time| time.0),
-        });
         let trigger = stored.trigger.as_deref();
         Self {
             id: stored.id,
@@ -145,7 +136,11 @@ impl From<Rollout> for Record {
             lowest_available: stored.lowest_available.unwrap_or(0),
             highest_pods: stored.highest_pods.unwrap_or(0),
             outline: stored.outline.as_deref().and_then(Outline::read),
-            step,
+            step: stored.step,
+            of: stored.of,
+            updated: stored.updated,
+            want: stored.want,
+            resting_since: stored.resting_since.map(|time| time.0),
             end: None,
         }
     }

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
+use plan::Flavour;
 use plan::intstr::IntOrPercent;
-use plan::{Flavour, StepPause};
 use rollwright_api::decode::{self, Defaults};
 use serde_json::{Value, json};
 
@@ -93,7 +93,8 @@ fn nulls_and_templates_are_passed_over() {
 fn steps_are_read_as_they_are_written() {
     let of = |flavour, limits: Value| {
         let object = json!({"spec": {"strategy": {"rollingUpdate": limits}}});
-        decode::workload(flavour, &object, Defaults::of(flavour)).map(|workload| workload.steps)
+        decode::workload(flavour, &object, Defaults::of(flavour))
+            .map(|workload| (workload.steps, workload.skips_proven))
     };
     let ours = |limits| of(Flavour::Rollwright, limits);
     let written = json!({"steps": [
@@ -102,21 +103,21 @@ fn steps_are_read_as_they_are_written() {
         {"updated": "50%"},
         {"updated": "60%", "pause": {"until": "Dawn"}},
     ]});
-    let steps = ours(written.clone()).unwrap().unwrap();
-    let pauses: Vec<_> = steps.list.iter().map(|step| step.pause).collect();
-    let promoted = Some(StepPause::Promoted);
-    assert_eq!(pauses, [promoted, Some(StepPause::Seconds(600)), None, promoted]);
-    let updated: Vec<_> = steps.list.iter().map(|step| step.updated.to_string()).collect();
-    assert_eq!((updated.join(" ").as_str(), steps.skips_proven), ("1 25% 50% 60%", true));
+    let (steps, skips_proven) = ours(written.clone()).unwrap();
+    let pauses: Vec<_> = steps.iter().map(|step| (step.until_promoted, step.seconds)).collect();
+    assert_eq!(pauses, [(true, None), (false, Some(600)), (false, None), (true, None)]);
+    let updated: Vec<_> = steps.iter().map(|step| step.updated.to_string()).collect();
+    assert_eq!((updated.join(" ").as_str(), skips_proven), ("1 25% 50% 60%", true));
     for (word, skips) in [("Proven", true), ("None", false), ("Some", false)] {
-        let steps = ours(json!({"skipStepsFor": word, "steps": [{"updated": 1}]})).unwrap().unwrap();
-        assert_eq!(steps.skips_proven, skips, "{word}");
+        let (_, skips_proven) = ours(json!({"skipStepsFor": word, "steps": [{"updated": 1}]})).unwrap();
+        assert_eq!(skips_proven, skips, "{word}");
     }
     let null = ours(json!({"steps": [{"updated": 1, "pause": null}]})).unwrap_err();
     assert_eq!(null.field, "spec.strategy.rollingUpdate.steps[0].pause");
-    assert_eq!(ours(json!({"steps": []})), Ok(None));
-    assert_eq!(ours(json!({"steps": null})), Ok(None));
-    assert_eq!(of(Flavour::AppsV1, written), Ok(None));
+    for none in [json!({"steps": []}), json!({"steps": null}), json!(null)] {
+        assert_eq!(ours(none), Ok((Vec::new(), true)));
+    }
+    assert_eq!(of(Flavour::AppsV1, written), Ok((Vec::new(), true)));
 }
 
 /// What is not written has its default: the deadline alone, unless criteria are named, and one pod.

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
-use plan::{Flavour, Ours, Record, RollbackRecord, Status, StatusWrite, StepRecord};
+use plan::{Flavour, Ours, Record, RollbackRecord, Status, StatusWrite};
 use rollwright_api::{DeploymentStatus, decode, encode};
 use serde_json::{Value, json};
 
@@ -100,30 +100,27 @@ fn a_status_comes_back_as_it_was_written() {
 /// The rollout goes on; a merge patch would leave the time with it.
 #[test]
 fn what_is_gone_of_a_running_rollout_is_null() {
-    let step = |resting_since: Option<&str>| StepRecord {
-        step: 1,
-        of: 2,
-        updated: 1,
-        want: 1,
-        resting_since: resting_since.map(|time| time.parse().unwrap()),
+    let none = || Record { id: 1, ..Record::default() };
+    let at = |time: Option<&str>| {
+        let resting_since = time.map(|time| time.parse().unwrap());
+        Record { step: Some(1), of: Some(2), updated: Some(1), want: Some(1), resting_since, ..none() }
     };
-    let record = |step| Some(Box::new(Record { id: 1, step, ..Record::default() }));
-    let patch = |before, after| {
+    let patch = |before: Record, after: Record| {
         let mut workload =
             decode::workload(Flavour::Rollwright, &json!({"spec": {}}), decode::Defaults::Apply).unwrap();
-        workload.status.ours.rollout = record(before);
-        let ours = Ours { rollout: record(after), ..Ours::default() };
+        workload.status.ours.rollout = Some(Box::new(before));
+        let ours = Ours { rollout: Some(Box::new(after)), ..Ours::default() };
         let write = StatusWrite { status: Status { ours, ..Status::default() }, ..StatusWrite::default() };
         encode::status_patch(Flavour::Rollwright, &workload, &write)["status"]["rollout"].clone()
     };
-    let rests = Some(step(Some("2026-04-01T12:30:00Z")));
-    let left = patch(rests, Some(step(None)));
+    let rests = || at(Some("2026-04-01T12:30:00Z"));
+    let left = patch(rests(), at(None));
     assert_eq!((left.get("restingSince"), &left["step"]), (Some(&Value::Null), &json!(1)));
-    let without = patch(rests, None);
+    let without = patch(rests(), none());
     for name in ["step", "of", "updated", "want", "restingSince"] {
         assert_eq!(without.get(name), Some(&Value::Null), "{name}");
     }
-    assert_eq!(patch(None, None).get("step"), None);
+    assert_eq!(patch(none(), none()).get("step"), None);
 }
 
 #[test]

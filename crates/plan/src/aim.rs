@@ -8,7 +8,7 @@ use crate::keys::reason;
 use crate::observed::{Strategy, Workload};
 use crate::selector::LabelSelector;
 use crate::sizes::Moves;
-use crate::walk::Stage;
+use crate::stage::Stage;
 
 /// What a reconcile wants of the sizes. In S6–S8 the *new* set is [`Aim::run`]; in S4, S5, S9–S11 and
 /// S13 it is the declared one.

@@ -36,8 +36,7 @@ pub(crate) fn note(decisions: &Decisions<'_>, why: &Why, status: &mut Status) ->
     let mut ended = Vec::new();
     let opened = opened(decisions, status);
     if let Some(revision) = opened {
-        let next =
-            Record { step: resting::record(decisions, status), ..opening(decisions, revision, status, now) };
+        let next = resting::at_step(decisions, status, opening(decisions, revision, status, now));
         if let Some(running) = status.ours.rollout.take() {
             let is_back = matches!(next.trigger, Some(Trigger::Rollback | Trigger::Pin | Trigger::Revert));
             let failure = failure(decisions, next.trigger);

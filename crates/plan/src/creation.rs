@@ -11,9 +11,9 @@ use crate::observed::{Observed, Workload};
 use crate::revision::{self, Next, Revision};
 use crate::sets::Sets;
 use crate::sizes::Moves;
+use crate::stage::Walked;
 use crate::template::{pod_template_hash, with_hash_label, without_hash_label};
 use crate::upkeep::{Upkeep, copied};
-use crate::walk::Walked;
 
 /// A set that is created, and what of it is read elsewhere.
 #[derive(Clone, Debug)]

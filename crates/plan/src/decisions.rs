@@ -11,9 +11,9 @@ use crate::revision::Revision;
 use crate::rollback::Rollback;
 use crate::sets::{Sets, total};
 use crate::sizes::{Moves, Resize};
+use crate::stage::Walked;
 use crate::status::Status;
 use crate::upkeep::Upkeep;
-use crate::walk::Walked;
 use crate::writes::SetWrite;
 
 /// What the stages of a reconcile came to.

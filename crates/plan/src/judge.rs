@@ -6,15 +6,25 @@ use jiff::{SignedDuration, Timestamp};
 use crate::action::Event;
 use crate::conditions::whole_seconds;
 use crate::criteria::Case;
+use crate::intstr::IntOrPercent;
 use crate::keys::{ABORT, HASH_LABEL, RETRY};
 use crate::memory::{Memory, Shown, newer};
-use crate::observed::{FailurePolicy, Observed, ReplicaSet, Workload};
-use crate::position::Walk;
+use crate::observed::{FailureAction, FailurePolicy, Observed, ReplicaSet, Workload};
+use crate::position::{Fresh, Walk};
 use crate::requests::asked;
 use crate::revision::{self, Revision};
 use crate::sets::{Counted, Sets, total};
 use crate::status::{BakeRecord, FallbackRecord};
-use crate::walk::Fresh;
+
+/// What holds without one: nothing fails.
+const NO_POLICY: FailurePolicy = FailurePolicy {
+    action: FailureAction::Stay,
+    deadline: false,
+    restarts: None,
+    stuck_seconds: None,
+    min_pods: IntOrPercent::Int(1),
+    bake_seconds: 0,
+};
 
 /// What a set has shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +87,7 @@ impl Rulings {
 /// What each of the owned sets has shown, in their order.
 pub(crate) fn judge(observed: &Observed, sets: &Sets<'_>, now: Timestamp) -> Rulings {
     let workload = &observed.workload;
-    let has_rules = workload.failure_policy.is_some() || workload.steps.is_some();
+    let has_rules = workload.failure_policy.is_some() || !workload.steps.is_empty();
     let is_asked = has_rules || workload.annotations.contains_key(ABORT);
     if !observed.flavour.has_safeguards() || !is_asked || workload.deleting || newer(observed, sets).is_some()
     {
@@ -163,8 +173,8 @@ impl Rulings {
         }
         self.retried = known.retried;
         // SP-10: steps alone find out what is good.
-        let policy =
-            workload.failure_policy.as_ref().or(workload.steps.as_ref().map(|_| &FailurePolicy::NONE));
+        let has_steps = !workload.steps.is_empty();
+        let policy = workload.failure_policy.as_ref().or(has_steps.then_some(&NO_POLICY));
         match (self.of(index), policy) {
             (Proof::Failed, _) => {
                 (self.is_aborted, self.cause) = (known.is_aborted, known.cause);

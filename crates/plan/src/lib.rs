@@ -55,10 +55,12 @@ mod resting;
 pub mod revision;
 mod rollback;
 mod rollout;
+mod runs;
 mod scale;
 pub mod selector;
 mod sets;
 mod sizes;
+mod stage;
 mod status;
 mod steps;
 mod target;
@@ -87,7 +89,7 @@ pub use observed::{
 pub use outcome::{Aftermath, Failure, Verdict, after_failure};
 pub use record::{
     Author, Authors, End, HistoryHead, ID_MAX, LastScale, Outcome, RECORD_BYTES_MAX, RECORDS_MAX, Record,
-    Scaler, StepRecord,
+    Scaler,
 };
 pub use rollout::{Transition, transitions};
 pub use scale::{fraction, proportion};
@@ -96,7 +98,7 @@ pub use status::{
     BakeRecord, CollisionRecord, FallbackRecord, Marks, Ours, RecentRollback, RollbackRecord, Status,
     TargetRecord,
 };
-pub use steps::{StepPause, UpdateStep, UpdateSteps};
+pub use steps::UpdateStep;
 pub use trigger::{Outline, Trigger};
 pub use why::Why;
 
@@ -116,10 +118,12 @@ use moves::moves;
 use pace::paced;
 use report::{opening, report};
 use rollback::{Request, request, rollback};
+use runs::{is_held, reverts, run};
 use selector::LabelSelector;
 use sets::Sets;
+use stage::Walked;
 use upkeep::upkeep;
-use walk::{Walked, walk};
+use walk::walk;
 use writes::writes;
 
 /// Decides the next step of a reconcile over one Deployment (S3).
@@ -250,24 +254,6 @@ fn unknown(strategy: &str) -> Because {
     Because::Unfit(format!("unexpected deployment strategy type: {strategy}"))
 }
 
-/// The set that runs: the declared one, unless it failed (FP-6), or another one is pinned (FP-11).
-fn run(workload: &Workload, sets: &Sets<'_>, rulings: &Rulings) -> (Option<usize>, Option<Divergence>) {
-    if let Some(pin) = workload.pin_in_force() {
-        match sets.with_hash(&pin.hash) {
-            None => return (None, Some(Divergence::PinTargetMissing)),
-            pinned if pinned != sets.declared => return (pinned, Some(Divergence::Pinned)),
-            _ => return (sets.declared, None),
-        }
-    }
-    let Some(declared) = sets.declared else { return (None, None) };
-    match rulings.of(declared) {
-        Proof::Failed if reverts(workload, rulings) && rulings.fallback.is_some() => {
-            (rulings.fallback, Some(Divergence::Reverted))
-        }
-        Proof::Failed | Proof::Good | Proof::Unproven => (Some(declared), None),
-    }
-}
-
 /// The aim of a rollout of what is to run.
 fn start(workload: &Workload, sets: &Sets<'_>, rulings: &Rulings, walked: &Walked) -> Aim {
     let aim = Aim::of(workload, run(workload, sets, rulings)).at(walked.stage.as_ref());
@@ -283,24 +269,10 @@ fn start(workload: &Workload, sets: &Sets<'_>, rulings: &Rulings, walked: &Walke
     Aim { bad, spare: rulings.fallback, ..aim }
 }
 
-/// Whether the declared revision failed, and somebody has to act (FP-6). A pinned one is not judged.
-fn is_held(workload: &Workload, sets: &Sets<'_>, rulings: &Rulings) -> bool {
-    let pauses = workload.failure_policy.as_ref().is_some_and(|policy| policy.action == FailureAction::Pause);
-    let has_failed = sets.declared.is_some_and(|declared| rulings.of(declared) == Proof::Failed);
-    let is_stuck = reverts(workload, rulings) && rulings.fallback.is_none();
-    has_failed && workload.pin_in_force().is_none() && (pauses && !rulings.is_aborted || is_stuck)
-}
-
 /// S10.9: on our kind a rollback makes no pods (AV-4).
 fn rolling_back(observed: &Observed, aim: Aim, revision: i64) -> Aim {
     let ceiling = if observed.flavour.has_safeguards() { 0 } else { aim.ceiling };
     Aim { ceiling, ..aim.shut(Because::RollingBack(revision)) }
-}
-
-/// Whether the declared revision, which failed, is to be reverted.
-fn reverts(workload: &Workload, rulings: &Rulings) -> bool {
-    rulings.is_aborted
-        || workload.failure_policy.as_ref().is_some_and(|policy| policy.action == FailureAction::Revert)
 }
 
 /// Nothing moves before a verdict is stored (FP-2), or after one where somebody has to act (FP-6).

@@ -12,10 +12,9 @@ use serde_json::{Value, json};
 use crate::conditions::whole_seconds;
 use crate::keys::ROLLOUT;
 use crate::observed::{Observed, ReplicaSet, Workload};
-use crate::position::Walk;
+use crate::position::{Fresh, Walk};
 use crate::revision;
 use crate::sets::Sets;
-use crate::walk::Fresh;
 
 /// The highest version of the annotation [`ROLLOUT`] that this operator reads.
 const VERSION_KNOWN: i64 = 1;

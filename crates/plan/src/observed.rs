@@ -13,7 +13,7 @@ use crate::keys::Map;
 use crate::record::Authors;
 use crate::selector::LabelSelector;
 use crate::status::Status;
-use crate::steps::UpdateSteps;
+use crate::steps::UpdateStep;
 use crate::template::{Digest, Fingerprint};
 use crate::trigger::Outline;
 
@@ -134,8 +134,10 @@ pub struct Workload {
     pub selector: Option<LabelSelector>,
     /// `spec.strategy`.
     pub strategy: Strategy,
-    /// `spec.strategy.rollingUpdate.steps` (our kind); `None` without any.
-    pub steps: Option<UpdateSteps>,
+    /// `spec.strategy.rollingUpdate.steps` (our kind).
+    pub steps: Vec<UpdateStep>,
+    /// Whether a revision that is known to be good has none of them (SP-9).
+    pub skips_proven: bool,
     /// `spec.minReadySeconds`.
     pub min_ready_seconds: i64,
     /// `spec.revisionHistoryLimit`; `None` keeps everything (S11.2).
@@ -207,18 +209,6 @@ pub struct FailurePolicy {
     pub min_pods: IntOrPercent,
     /// For how long a revision must serve, once it is complete, to be good.
     pub bake_seconds: i64,
-}
-
-impl FailurePolicy {
-    /// What holds without one: nothing fails.
-    pub(crate) const NONE: Self = Self {
-        action: FailureAction::Stay,
-        deadline: false,
-        restarts: None,
-        stuck_seconds: None,
-        min_pods: IntOrPercent::Int(1),
-        bake_seconds: 0,
-    };
 }
 
 /// What follows when a rollout fails (FP-6).

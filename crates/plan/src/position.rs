@@ -12,6 +12,15 @@ pub(crate) enum Walk {
     At(Position),
 }
 
+/// Where a revision begins.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Fresh {
+    /// Its place among the steps, if there are any.
+    pub(crate) walk: Option<Walk>,
+    /// Its promotion, if somebody named its revision before.
+    pub(crate) promote: Option<String>,
+}
+
 /// A step, and what belongs to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Position {

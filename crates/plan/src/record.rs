@@ -140,25 +140,18 @@ pub struct Record {
     pub highest_pods: i64,
     /// What the next trigger is found by.
     pub outline: Option<Outline>,
-    /// Where it is, while it runs and has steps.
-    pub step: Option<StepRecord>,
+    /// The step at which it is, counted from 1, while it runs and has steps (SP-8).
+    pub step: Option<i64>,
+    /// How many steps there are.
+    pub of: Option<i64>,
+    /// Pods that are updated.
+    pub updated: Option<i64>,
+    /// Pods that are to be updated at this step.
+    pub want: Option<i64>,
+    /// Since when it waits there, in whole seconds; `None` while it is on its way.
+    pub resting_since: Option<Timestamp>,
     /// How it ended; `None` while it runs.
     pub end: Option<End>,
-}
-
-/// The step at which a rollout is (SP-8). Steps are counted from 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StepRecord {
-    /// The step.
-    pub step: i64,
-    /// How many there are.
-    pub of: i64,
-    /// Pods that are updated.
-    pub updated: i64,
-    /// Pods that are to be updated at this step.
-    pub want: i64,
-    /// Since when the rollout waits there, in whole seconds; `None` while it is on its way.
-    pub resting_since: Option<Timestamp>,
 }
 
 /// How a rollout ended.
@@ -236,6 +229,11 @@ impl Record {
         self
     }
 
+    /// The record without a step.
+    pub(crate) fn without_step(self) -> Self {
+        Self { step: None, of: None, updated: None, want: None, resting_since: None, ..self }
+    }
+
     /// A status reports these counts.
     pub(crate) fn tally(&mut self, available: i64, pods: i64) {
         self.lowest_available = self.lowest_available.min(available);
@@ -245,7 +243,7 @@ impl Record {
     /// The record with its end, cut to what a record may take.
     pub(crate) fn ended(mut self, at: Timestamp, outcome: Outcome, reason: Option<(&str, String)>) -> Self {
         // What runs was read from the status, where others can write, too.
-        self = Self { step: None, ..self.bounded() };
+        self = self.bounded().without_step();
         let (reason, message) = reason.unzip();
         let reason = reason.map(|reason| fit(reason, NAME_MAX));
         self.end = Some(End { at, outcome, reason, message: None });

@@ -313,8 +313,7 @@ fn finished(
         deviation = Some("S4.5");
     }
     let is_counted = !is_deferred(decisions, early) || !keeps_counters(decisions.observed, &status);
-    let mut chosen = if is_counted { computed } else { status };
-    resting::note(decisions, &mut chosen);
+    let chosen = resting::note(decisions, if is_counted { computed } else { status });
     let moves = &decisions.moves;
     let is_between = moves.is_up() && moves.is_down() && !moves.is_up_again();
     // A cut may be refused; what is true of the growth is told first.

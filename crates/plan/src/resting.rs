@@ -4,9 +4,9 @@
 use crate::conditions::{Condition, Edit, says};
 use crate::decisions::Decisions;
 use crate::keys::{condition, reason};
-use crate::record::StepRecord;
+use crate::record::Record;
+use crate::stage::{Resting, Stage, Until};
 use crate::status::{InHand, Status};
-use crate::walk::{Resting, Stage, Until};
 
 impl Decisions<'_> {
     /// Where the rollout is among its steps, if it has any.
@@ -26,27 +26,30 @@ impl Decisions<'_> {
     }
 }
 
-/// The step, for the record of the rollout.
-pub(crate) fn record(decisions: &Decisions<'_>, status: &Status) -> Option<StepRecord> {
-    let stage = decisions.stage()?;
-    let number = |step: usize| i64::try_from(step.saturating_add(1)).unwrap_or(i64::MAX);
-    Some(StepRecord {
+/// The record of the rollout with its step.
+pub(crate) fn at_step(decisions: &Decisions<'_>, status: &Status, record: Record) -> Record {
+    let Some(stage) = decisions.stage() else { return record.without_step() };
+    let number = |step: usize| i64::try_from(step.saturating_add(1)).ok();
+    Record {
         step: number(stage.step),
         of: number(stage.end),
-        updated: status.updated_replicas,
-        want: stage.ceiling,
+        updated: Some(status.updated_replicas),
+        want: Some(stage.ceiling),
         resting_since: decisions.resting().and_then(|rest| rest.since),
-    })
+        ..record
+    }
 }
 
-/// Brings the step up to date that the record of a rollout has.
-pub(crate) fn note(decisions: &Decisions<'_>, status: &mut InHand<'_>) {
-    let step = record(decisions, status);
-    if status.ours.rollout.as_ref().is_some_and(|record| record.step != step)
-        && let Some(rollout) = &mut status.edit().ours.rollout
-    {
-        rollout.step = step;
+/// The status with the step in the record of its rollout.
+pub(crate) fn note<'a>(decisions: &Decisions<'_>, mut status: InHand<'a>) -> InHand<'a> {
+    let Some(known) = status.ours.rollout.as_deref() else { return status };
+    if known.step.is_some() || decisions.stage().is_some() {
+        let next = at_step(decisions, &status, known.clone());
+        if *known != next {
+            status.edit().ours.rollout = Some(Box::new(next));
+        }
     }
+    status
 }
 
 /// What the rollout waits for at a step, in a sentence without its end. It changes only with what it reports, so that

@@ -60,6 +60,24 @@ impl Revision {
         }
     }
 
+    /// The history annotation with an entry added, within a limit (S5.5): the oldest entries go first. A history
+    /// whose first entry is empty is none. `None` when the new entry does not even fit alone.
+    #[must_use]
+    pub fn with_history_entry(limit: usize, history: Option<&str>, entry: &str) -> Option<String> {
+        let mut history = match history {
+            None => return Some(entry.to_owned()),
+            Some(history) if history.is_empty() || history.starts_with(',') => return Some(entry.to_owned()),
+            Some(history) => history,
+        };
+        while history.len() + 1 + entry.len() > limit {
+            history = match history.split_once(',') {
+                Some((_, rest)) => rest,
+                None => return (entry.len() <= limit).then(|| entry.to_owned()),
+            };
+        }
+        Some(format!("{history},{entry}"))
+    }
+
     /// The number that counts: 0 when there is none.
     #[must_use]
     pub fn or_zero(self) -> i64 {
@@ -126,21 +144,3 @@ pub(crate) fn wanted(requested: i64, sets: &Sets<'_>, declared: Option<i64>) -> 
 
 /// The longest that the history annotation gets, in characters (S5.5).
 pub const HISTORY_LENGTH_MAX: usize = 2000;
-
-/// The history annotation with an entry added, within a limit (S5.5): the oldest entries go first. A history
-/// whose first entry is empty is none. `None` when the new entry does not even fit alone.
-#[must_use]
-pub fn with_history_entry(limit: usize, history: Option<&str>, entry: &str) -> Option<String> {
-    let mut history = match history {
-        None => return Some(entry.to_owned()),
-        Some(history) if history.is_empty() || history.starts_with(',') => return Some(entry.to_owned()),
-        Some(history) => history,
-    };
-    while history.len() + 1 + entry.len() > limit {
-        history = match history.split_once(',') {
-            Some((_, rest)) => rest,
-            None => return (entry.len() <= limit).then(|| entry.to_owned()),
-        };
-    }
-    Some(format!("{history},{entry}"))
-}

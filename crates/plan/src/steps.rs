@@ -7,78 +7,66 @@ use fnv::FnvHasher;
 
 use crate::intstr::{IntOrPercent, Round};
 
-/// The steps of rollouts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UpdateSteps {
-    /// As the spec lists them. A last one of 100 % is implied.
-    pub list: Vec<UpdateStep>,
-    /// Whether a revision that is known to be good has none (SP-9).
-    pub skips_proven: bool,
-}
-
-/// One step.
+/// One step of `spec.strategy.rollingUpdate.steps`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpdateStep {
     /// How many pods are to be updated: a number, or a percentage of `replicas`, rounded up.
     pub updated: IntOrPercent,
-    /// What is waited for once they are.
-    pub pause: Option<StepPause>,
+    /// Whether it then waits until somebody promotes the revision.
+    pub until_promoted: bool,
+    /// For how many seconds it waits then; `None`: for none.
+    pub seconds: Option<i64>,
 }
 
-/// What ends a pause.
+/// The steps of a rollout, as the spec lists them. A last one of 100 % is implied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StepPause {
-    /// Somebody promotes the revision.
-    Promoted,
-    /// So many seconds are over.
-    Seconds(i64),
-}
+pub(crate) struct Steps<'a>(pub(crate) &'a [UpdateStep]);
 
-impl UpdateSteps {
+impl<'a> Steps<'a> {
     /// How many there are, the one that is implied with them. Steps are counted from 0; this one is the end.
-    pub(crate) fn end(&self) -> usize {
-        self.list.iter().position(UpdateStep::is_all).unwrap_or(self.list.len())
+    pub(crate) fn end(self) -> usize {
+        self.0.iter().position(UpdateStep::is_all).unwrap_or(self.0.len())
     }
 
     /// A step that is not the end.
-    pub(crate) fn get(&self, step: usize) -> Option<&UpdateStep> {
-        self.list.get(step).filter(|_| step < self.end())
+    pub(crate) fn get(self, step: usize) -> Option<&'a UpdateStep> {
+        self.0.get(step).filter(|_| step < self.end())
     }
 
     /// How many pods of the running set there may be at a step: the most of it and all before. Only the end takes
     /// the last pod of the set that is kept.
-    pub(crate) fn ceiling(&self, step: usize, replicas: i64) -> i64 {
+    pub(crate) fn ceiling(self, step: usize, replicas: i64) -> i64 {
         if step >= self.end() {
             return replicas;
         }
-        let until_then = self.list.iter().take(step.saturating_add(1));
+        let until_then = self.0.iter().take(step.saturating_add(1));
         until_then.map(|step| step.ceiling(replicas)).max().unwrap_or(0)
     }
 
     /// The first step at which there may be so many pods (SP-2).
-    pub(crate) fn first_with(&self, pods: i64, replicas: i64) -> usize {
+    pub(crate) fn first_with(self, pods: i64, replicas: i64) -> usize {
         (0..self.end()).find(|step| self.ceiling(*step, replicas) >= pods).unwrap_or(self.end())
     }
 
     /// The step that a promotion names: `all`, or as the list has it, or a number or percentage of pods (SP-6). `None`
     /// if it is none of these.
-    pub(crate) fn named(&self, name: &str, replicas: i64) -> Option<usize> {
+    pub(crate) fn named(self, name: &str, replicas: i64) -> Option<usize> {
         if name == "all" {
             return Some(self.end());
         }
         let number = || name.parse().ok().map(IntOrPercent::Int);
         let updated = number().unwrap_or_else(|| IntOrPercent::Text(name.to_owned()));
         let pods = updated.of(replicas, Round::Up).ok().filter(|pods| *pods >= 0)?;
-        let listed = self.list.iter().position(|step| step.updated == updated);
-        let step = UpdateStep { updated, pause: None };
+        let listed = self.0.iter().position(|step| step.updated == updated);
+        let step = UpdateStep { updated, until_promoted: false, seconds: None };
         let other = || if step.is_all() { self.end() } else { self.first_with(pods.min(replicas), replicas) };
         Some(listed.unwrap_or_else(other).min(self.end()))
     }
 
     /// By what an edited list is recognized. The pauses are no part of it.
-    pub(crate) fn digest(&self) -> String {
+    pub(crate) fn digest(self) -> String {
         let mut hasher = FnvHasher::default();
-        for step in &self.list {
+        for step in self.0 {
             hasher.write(step.updated.to_string().as_bytes());
             hasher.write_u8(b',');
         }
@@ -103,15 +91,16 @@ impl UpdateStep {
 mod tests {
     use super::*;
 
-    fn steps(updated: &[&str]) -> UpdateSteps {
+    fn steps(updated: &[&str]) -> Vec<UpdateStep> {
         let value = |text: &str| text.parse().map_or(IntOrPercent::Text(text.to_owned()), IntOrPercent::Int);
-        let step = |text: &&str| UpdateStep { updated: value(text), pause: None };
-        UpdateSteps { list: updated.iter().map(step).collect(), skips_proven: true }
+        let step = |text: &&str| UpdateStep { updated: value(text), until_promoted: false, seconds: None };
+        updated.iter().map(step).collect()
     }
 
     /// The ceilings of all steps, the end with them.
     fn ceilings(updated: &[&str], replicas: i64) -> Vec<i64> {
-        let steps = steps(updated);
+        let list = steps(updated);
+        let steps = Steps(&list);
         (0..=steps.end()).map(|step| steps.ceiling(step, replicas)).collect()
     }
 
@@ -138,14 +127,14 @@ mod tests {
     #[test]
     fn a_rollout_goes_on_at_the_first_step_that_has_room_for_what_runs() {
         let steps = steps(&["1", "30%", "50%"]);
-        let at = |pods| steps.first_with(pods, 10);
+        let at = |pods| Steps(&steps).first_with(pods, 10);
         assert_eq!([0, 1, 2, 3, 4, 5, 6, 10].map(at), [0, 0, 1, 1, 2, 2, 3, 3]);
     }
 
     #[test]
     fn a_promotion_names_a_step_as_the_list_does_or_a_number_of_pods() {
         let steps = steps(&["1", "10%", "30%", "50%"]);
-        let named = |name| steps.named(name, 10);
+        let named = |name| Steps(&steps).named(name, 10);
         assert_eq!(["1", "10%", "30%", "50%", "all", "100%"].map(named), [0, 1, 2, 3, 4, 4].map(Some));
         // Not listed: the first that has room for so many.
         assert_eq!(["2", "3", "25%", "40%", "51%", "99"].map(named), [2, 2, 2, 3, 4, 4].map(Some));
@@ -154,13 +143,14 @@ mod tests {
 
     #[test]
     fn a_list_is_known_by_what_is_updated_and_not_by_its_pauses() {
-        let paused = |mut steps: UpdateSteps| {
-            steps.list.iter_mut().for_each(|step| step.pause = Some(StepPause::Promoted));
+        let digest = |list: &[UpdateStep]| Steps(list).digest();
+        let paused = |mut steps: Vec<UpdateStep>| {
+            steps.iter_mut().for_each(|step| step.until_promoted = true);
             steps
         };
-        assert_eq!(steps(&["1", "30%"]).digest(), paused(steps(&["1", "30%"])).digest());
+        assert_eq!(digest(&steps(&["1", "30%"])), digest(&paused(steps(&["1", "30%"]))));
         let lists = [vec![], vec!["1"], vec!["1", "30%"], vec!["130%"], vec!["30%", "1"]];
-        let digests: std::collections::BTreeSet<_> = lists.iter().map(|list| steps(list).digest()).collect();
+        let digests: std::collections::BTreeSet<_> = lists.iter().map(|list| digest(&steps(list))).collect();
         assert_eq!(digests.len(), lists.len());
     }
 }

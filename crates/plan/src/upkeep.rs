@@ -8,9 +8,9 @@ use crate::flavour::Flavour;
 use crate::keys::{CHANGED_BY, FINGERPRINTS, Map, REVISION, REVISION_HISTORY, ROLLOUT, is_never_copied};
 use crate::memory::Memory;
 use crate::observed::{Observed, ReplicaSet, Workload};
-use crate::revision::{self, HISTORY_LENGTH_MAX, Next, Revision, with_history_entry};
+use crate::revision::{self, HISTORY_LENGTH_MAX, Next, Revision};
 use crate::sets::Sets;
-use crate::walk::Walked;
+use crate::stage::Walked;
 
 /// What the API server lets all annotations of an object come to, in bytes of keys and values.
 const ANNOTATIONS_MAX: usize = 256 * 1024;
@@ -107,7 +107,8 @@ fn annotations(
         // S5.5
         let earlier = current.filter(|_| parsed != Revision::Garbage);
         let known = annotation(REVISION_HISTORY);
-        let history = earlier.and_then(|entry| with_history_entry(HISTORY_LENGTH_MAX, known, entry));
+        let history =
+            earlier.and_then(|entry| Revision::with_history_entry(HISTORY_LENGTH_MAX, known, entry));
         wanted.extend(history.map(|history| (REVISION_HISTORY.to_owned(), history)));
         // FP-1: renumbering and fresh memory are one write.
         if observed.flavour.has_safeguards() {

@@ -12,83 +12,19 @@ use crate::judge::{Proof, Rulings};
 use crate::keys::{PROMOTE, condition, reason};
 use crate::memory::{Memory, newer};
 use crate::observed::{Observed, ReplicaSet, Strategy, Workload};
-use crate::position::{Position, Rest, Walk};
+use crate::position::{Fresh, Position, Rest, Walk};
 use crate::requests::asked;
 use crate::revision;
+use crate::runs::{is_held, run};
 use crate::sets::{Counted, Sets};
-use crate::steps::{StepPause, UpdateSteps};
-
-/// What the steps come to in a reconcile.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Walked {
-    /// What a revision remembers from the start that this reconcile declares.
-    pub(crate) fresh: Fresh,
-    /// Where the declared revision is, if it runs and has steps.
-    pub(crate) stage: Option<Stage>,
-}
-
-/// Where a revision begins.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Fresh {
-    /// Its place among the steps, if there are any.
-    pub(crate) walk: Option<Walk>,
-    /// Its promotion, if somebody named its revision before.
-    pub(crate) promote: Option<String>,
-}
-
-/// A rollout at a step, or on its way there.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Stage {
-    /// The step, from 0.
-    pub(crate) step: usize,
-    /// The step that ends the rollout.
-    pub(crate) end: usize,
-    /// How many pods of the running set there may be.
-    pub(crate) ceiling: i64,
-    /// Index of the set that keeps the others.
-    pub(crate) keep: usize,
-    /// Indices of all other sets in the order in which they lose pods (SP-3).
-    pub(crate) order: Vec<usize>,
-    /// Whether the sizes are those of the step, at R or at the R of before (SP-7).
-    pub(crate) is_at_rest: bool,
-    /// What it waits for, once the step is reached.
-    pub(crate) rest: Option<Resting>,
-}
-
-/// The wait at a step.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Resting {
-    /// Since when; `None` if the step was not reached before.
-    pub(crate) since: Option<Timestamp>,
-    pub(crate) until: Until,
-}
-
-/// What ends the wait at a step.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Until {
-    /// Somebody promotes the revision.
-    Promoted,
-    /// This time.
-    Time(Timestamp),
-    /// There are replicas again.
-    Replicas,
-}
-
-impl Resting {
-    /// When it ends by itself.
-    fn time(&self) -> Option<Timestamp> {
-        match self.until {
-            Until::Time(time) => Some(time),
-            Until::Promoted | Until::Replicas => None,
-        }
-    }
-}
+use crate::stage::{Resting, Stage, Until, Walked};
+use crate::steps::Steps;
 
 /// What is looked at.
 #[derive(Clone, Copy)]
 struct Scene<'a> {
     workload: &'a Workload,
-    steps: &'a UpdateSteps,
+    steps: Steps<'a>,
     sets: &'a Sets<'a>,
     now: Timestamp,
 }
@@ -98,17 +34,17 @@ pub(crate) fn walk(observed: &Observed, sets: &Sets<'_>, rulings: &mut Rulings, 
     let workload = &observed.workload;
     let is_rolling = matches!(workload.strategy, Strategy::RollingUpdate { .. });
     let is_known = is_rolling && observed.flavour.has_safeguards() && !workload.deleting;
-    let Some(steps) = workload.steps.as_ref().filter(|_| is_known && newer(observed, sets).is_none()) else {
+    if workload.steps.is_empty() || !is_known || newer(observed, sets).is_some() {
         return Walked::default();
-    };
+    }
+    let (steps, skips_proven) = (Steps(&workload.steps), workload.skips_proven);
     let scene = Scene { workload, steps, sets, now };
     let is_proven = sets.declared.is_some_and(|index| rulings.of(index) == Proof::Good);
     let next = revision::next_of(sets).number;
     let is_new = sets.declared().is_none_or(|set| revision::of(set).or_zero() < next);
-    let runs = crate::run(workload, sets, rulings).1.is_none();
+    let runs = run(workload, sets, rulings).1.is_none();
     if is_new || rulings.is_retried {
-        let fresh =
-            if is_proven && steps.skips_proven { Fresh::default() } else { scene.begin(next, rulings) };
+        let fresh = if is_proven && skips_proven { Fresh::default() } else { scene.begin(next, rulings) };
         rulings.begin(sets.declared, fresh.walk.as_ref());
         let position = fresh.walk.as_ref().and_then(Walk::position).filter(|_| runs);
         let stage = position.and_then(|position| scene.stage(position, rulings));
@@ -118,7 +54,7 @@ pub(crate) fn walk(observed: &Observed, sets: &Sets<'_>, rulings: &mut Rulings, 
         return Walked::default();
     };
     let stored = rulings.memory(index, set);
-    if is_proven && (steps.skips_proven || stored.walk.is_none()) {
+    if is_proven && (skips_proven || stored.walk.is_none()) {
         return Walked::default();
     }
     let Some(position) = scene.position(stored.walk.as_ref(), rulings) else { return Walked::default() };
@@ -236,12 +172,12 @@ impl<'a> Scene<'a> {
 
     /// What a step waits for.
     fn resting(&self, step: usize, Rest { since, .. }: Rest) -> Option<Resting> {
-        let until = match self.steps.get(step)?.pause? {
-            StepPause::Promoted => Until::Promoted,
-            StepPause::Seconds(seconds) => {
-                let time = since.checked_add(SignedDuration::from_secs(seconds));
-                Until::Time(time.unwrap_or(Timestamp::MAX))
-            }
+        let of = self.steps.get(step)?;
+        let time = |seconds| since.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX);
+        let until = match of.seconds {
+            _ if of.until_promoted => Until::Promoted,
+            Some(seconds) => Until::Time(time(seconds)),
+            None => return None,
         };
         Some(Resting { since: Some(since), until })
     }
@@ -289,7 +225,7 @@ impl Pace<'_> {
         let was_frozen =
             stalled.is_some_and(|known| known.reason == reason::NEWER_SPEC) || status.ours.target.is_some();
         // SP-10
-        let is_frozen = workload.paused || crate::is_held(workload, sets, rulings);
+        let is_frozen = workload.paused || is_held(workload, sets, rulings);
         if was_frozen || is_frozen {
             self.position.rest = None;
         }
@@ -379,7 +315,7 @@ impl Pace<'_> {
         self.position.rest = rest;
         let Some(rest) = rest else { return false };
         // Without a pod, time shows nothing.
-        let is_void = is_first && ceiling == 0 && matches!(of.pause, Some(StepPause::Seconds(_)));
+        let is_void = is_first && ceiling == 0 && of.seconds.is_some() && !of.until_promoted;
         if is_first {
             self.reached(step, is_void);
         }

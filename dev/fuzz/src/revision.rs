@@ -1,6 +1,6 @@
 //! The annotations `revision` and `revision-history` (S5).
 
-use plan::revision::{HISTORY_LENGTH_MAX, REVISION_MAX, Revision, with_history_entry};
+use plan::revision::{HISTORY_LENGTH_MAX, REVISION_MAX, Revision};
 
 use crate::input;
 
@@ -36,7 +36,7 @@ fn by_hand(annotation: Option<&str>) -> Revision {
 }
 
 fn history(history: Option<&str>, entry: &str) {
-    match with_history_entry(HISTORY_LENGTH_MAX, history, entry) {
+    match Revision::with_history_entry(HISTORY_LENGTH_MAX, history, entry) {
         None => assert!(entry.len() > HISTORY_LENGTH_MAX),
         Some(new) => {
             assert!(new.ends_with(entry));

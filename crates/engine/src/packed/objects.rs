@@ -7,8 +7,8 @@ use plan::template::Fingerprint;
 use plan::{
     Author, Authors, BakeRecord, Blocker, CollisionRecord, Condition, End, FailureAction, FailurePolicy,
     FallbackRecord, HistoryHead, Marks, Ours, Outcome, Outline, Pin, RecentRollback, Record, ReplicaSet,
-    RollbackRecord, Scaler, SetFailure, SetStatus, Status, StepPause, StepRecord, Strategy, TargetRecord,
-    TemplateSummary, Trigger, UpdateStep, UpdateSteps, Workload,
+    RollbackRecord, Scaler, SetFailure, SetStatus, Status, Strategy, TargetRecord, TemplateSummary, Trigger,
+    UpdateStep, Workload,
 };
 
 use super::codec::{Pack, Reader};
@@ -45,6 +45,7 @@ packed!(Workload {
     annotations,
     strategy,
     steps,
+    skips_proven,
     min_ready_seconds,
     revision_history_limit,
     progress_deadline_seconds,
@@ -57,9 +58,7 @@ packed!(Workload {
     template,
 });
 
-packed!(UpdateSteps { list, skips_proven });
-
-packed!(UpdateStep { updated, pause });
+packed!(UpdateStep { updated, until_promoted, seconds });
 
 packed!(TemplateSummary { fingerprint, outline, labels, containers, images });
 
@@ -143,10 +142,12 @@ packed!(Record {
     highest_pods,
     outline,
     step,
+    of,
+    updated,
+    want,
+    resting_since,
     end,
 });
-
-packed!(StepRecord { step, of, updated, want, resting_since });
 
 packed!(End { at, outcome, reason, message });
 
@@ -230,20 +231,6 @@ impl Pack for IntOrPercent {
             0 => Self::Int(i64::unpack(from)),
             _ => Self::Text(String::unpack(from)),
         }
-    }
-}
-
-impl Pack for StepPause {
-    fn pack(&self, out: &mut Vec<u8>) {
-        let seconds = match self {
-            Self::Promoted => None,
-            Self::Seconds(seconds) => Some(*seconds),
-        };
-        seconds.pack(out);
-    }
-
-    fn unpack(from: &mut Reader<'_>) -> Self {
-        Option::unpack(from).map_or(Self::Promoted, Self::Seconds)
     }
 }
 

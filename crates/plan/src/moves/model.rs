@@ -5,7 +5,7 @@ use std::process::Command;
 use super::tests::{aim, steps, text};
 use super::*;
 use crate::intstr::IntOrPercent;
-use crate::steps::{UpdateStep, UpdateSteps};
+use crate::steps::{Steps, UpdateStep};
 
 const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/internals/steps-model.py");
 
@@ -15,8 +15,7 @@ fn line(text: &str) -> (Aim, Vec<Counted>, bool, Vec<&str>) {
     let number = |index: usize| words[index].parse::<i64>().unwrap();
     let (total, surge, unavailable, other) = (number(0), number(1), number(2), number(4));
     let updated = words[3].parse().map_or(IntOrPercent::Text(words[3].to_owned()), IntOrPercent::Int);
-    let list = vec![UpdateStep { updated, pause: None }];
-    let ceiling = UpdateSteps { list, skips_proven: true }.ceiling(0, total);
+    let ceiling = Steps(&[UpdateStep { updated, until_promoted: false, seconds: None }]).ceiling(0, total);
     let floor = total - unavailable.min(total);
     let aim = Aim { run: Some(2), keep: Some(0), ceiling, total, cap: total + surge, floor, ..aim() };
     let set = |size: i64| Counted { size, available: size, ..Counted::default() };

@@ -280,7 +280,7 @@ fn assert_shares(before: &Before, as_seen: &World, world: &World) {
     if before.is_scaling && is_rolling && several && !is_saturated && !is_cut_off {
         let wanted = if replicas > 0 { before.cap.min(i64::from(i32::MAX)) } else { 0 };
         // At a step, what is above the ceiling goes to nobody, and there is no surge (SP-7).
-        let is_short = workload.steps.is_some() && total(world) <= wanted;
+        let is_short = !workload.steps.is_empty() && total(world) <= wanted;
         assert!(is_short || total(world) == wanted, "SC-1: {} of {wanted}: {:?}", total(world), before.sizes);
     }
 }

@@ -3,7 +3,7 @@
 use plan::intstr::IntOrPercent;
 use plan::keys::{PROMOTE, REVISION};
 use plan::revision::Revision;
-use plan::{Action, Flavour, Plan, StepPause, UpdateStep, UpdateSteps, Workload};
+use plan::{Action, Flavour, Plan, UpdateStep, Workload};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -12,7 +12,8 @@ use crate::recipes::{self, Range};
 use crate::world::{OWNER, World};
 use crate::{config, invariants};
 
-fn steps() -> impl Strategy<Value = UpdateSteps> {
+/// Steps, and whether a good revision has none.
+fn steps() -> impl Strategy<Value = (Vec<UpdateStep>, bool)> {
     let percent = (0..=120_i64).prop_map(|percent| IntOrPercent::Text(format!("{percent}%")));
     let text = prop::sample::select(vec!["", "x", "-5%", "9223372036854775807%"]);
     let updated = prop_oneof![
@@ -21,19 +22,21 @@ fn steps() -> impl Strategy<Value = UpdateSteps> {
         1 => text.prop_map(|text| IntOrPercent::Text(text.to_owned())),
         1 => any::<i64>().prop_map(IntOrPercent::Int),
     ];
-    let pause = prop_oneof![
-        Just(None),
-        Just(Some(StepPause::Promoted)),
-        prop::sample::select(vec![0, 1, 600, i64::MAX]).prop_map(|seconds| Some(StepPause::Seconds(seconds))),
-    ];
-    let step = (updated, pause).prop_map(|(updated, pause)| UpdateStep { updated, pause });
+    let seconds = prop::option::of(prop::sample::select(vec![0, 1, 600, i64::MAX]));
+    let step = (updated, any::<bool>(), seconds).prop_map(|(updated, until_promoted, seconds)| UpdateStep {
+        updated,
+        until_promoted,
+        seconds,
+    });
     (prop::collection::vec(step, 1..6), any::<bool>())
-        .prop_map(|(list, skips_proven)| UpdateSteps { list, skips_proven })
 }
 
-fn with(world: World, steps: &UpdateSteps) -> World {
+fn with(world: World, (steps, skips_proven): &(Vec<UpdateStep>, bool)) -> World {
     let is_ours = world.observed.flavour == Flavour::Rollwright;
-    world.that(|it| it.steps = Some(steps.clone()).filter(|_| is_ours))
+    world.that(|it| {
+        it.steps = if is_ours { steps.clone() } else { Vec::new() };
+        it.skips_proven = *skips_proven;
+    })
 }
 
 /// The revision of the declared set, once this plan is carried out.

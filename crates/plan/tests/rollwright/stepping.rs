@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 use plan::intstr::IntOrPercent;
 use plan::keys::{PROMOTE, ROLLOUT, condition};
-use plan::{Action, Event, Requeue, StepPause, StepRecord, Strategy, UpdateStep, UpdateSteps};
+use plan::{Action, Event, Record, Requeue, Strategy, UpdateStep};
 use serde_json::{Value, json};
 
 use crate::failing::{memory, named};
@@ -11,19 +11,16 @@ use crate::pinning::{count, label, says, settle, target};
 use crate::world::{Kstatus, World, ours, set, template};
 
 /// Steps as `updated`, or `updated/promoted`, or `updated/seconds`.
-pub(crate) fn steps(list: &[&str]) -> Option<UpdateSteps> {
+pub(crate) fn steps(list: &[&str]) -> Vec<UpdateStep> {
     let step = |text: &&str| {
         let (updated, pause) = text.split_once('/').unwrap_or((text, ""));
         UpdateStep {
             updated: updated.parse().map_or(IntOrPercent::Text(updated.to_owned()), IntOrPercent::Int),
-            pause: match pause {
-                "" => None,
-                "promoted" => Some(StepPause::Promoted),
-                seconds => Some(StepPause::Seconds(seconds.parse().unwrap())),
-            },
+            until_promoted: pause == "promoted",
+            seconds: pause.parse().ok(),
         }
     };
-    Some(UpdateSteps { list: list.iter().map(step).collect(), skips_proven: true })
+    list.iter().map(step).collect()
 }
 
 /// Revision 2 has all pods, and is good; surge 1, unavailable 0.
@@ -101,8 +98,9 @@ pub(crate) fn promote(world: &mut World, text: &str) {
     world.observed.workload.annotations.insert(PROMOTE.to_owned(), text.to_owned());
 }
 
-fn step(world: &World) -> Option<StepRecord> {
-    world.observed.workload.status.ours.rollout.as_ref().and_then(|record| record.step)
+/// The running rollout, if it is at a step.
+fn step(world: &World) -> Option<&Record> {
+    world.observed.workload.status.ours.rollout.as_deref().filter(|record| record.step.is_some())
 }
 
 fn reconciling(world: &World) -> String {
@@ -121,7 +119,7 @@ fn a_rollout_waits_at_a_step_until_somebody_promotes_it() {
     assert_eq!((says(&world, condition::PROGRESSING), world.kstatus()), (rests, Kstatus::InProgress));
     assert_eq!(reconciling(&world), "step 1 of 4: 1 of 10 updated, rests until somebody promotes it");
     let known = step(&world).unwrap();
-    assert_eq!((known.step, known.of, known.updated, known.want), (1, 4, 1, 1));
+    assert_eq!([known.step, known.of, known.updated, known.want], [1, 4, 1, 1].map(Some));
     assert!(known.resting_since.is_some());
     assert_eq!(world.plan().why.to_string(), reconciling(&world));
     // At rest, nothing is written, however long it is.
@@ -140,7 +138,7 @@ fn a_rollout_waits_at_a_step_for_its_time() {
     assert_eq!((count(&played.events, "Promoted"), count(&played.events, "StepReached")), (1, 1));
     let known = step(&world).unwrap();
     let end = known.resting_since.unwrap() + SignedDuration::from_secs(600);
-    assert_eq!((known.step, world.plan().requeue), (2, Requeue::Deadline(end)));
+    assert_eq!((known.step, world.clone().plan().requeue), (Some(2), Requeue::Deadline(end)));
     let time = end.to_string().split_once('T').unwrap().1.to_owned();
     assert_eq!(reconciling(&world), format!("step 2 of 4: 3 of 10 updated, rests until {time}"));
     assert_eq!(says(&world, condition::PROGRESSING).1, "RestingAtStep");
@@ -179,7 +177,7 @@ fn a_step_is_recorded_with_the_size_that_follows_from_it() {
         }
         play(&mut world, 1, &[]);
     }
-    let mut without = stepped(10, &[]).that(|it| it.steps = None);
+    let mut without = stepped(10, &[]).that(|it| it.steps = Vec::new());
     without.set_template(template("c"));
     let mut others = 0;
     while sizes(&without) != "0+10" {
@@ -216,7 +214,7 @@ fn a_revision_that_is_good_has_no_steps_unless_it_is_to_have_them() {
         promote(&mut world, "3/all");
         play(&mut world, 60, &[]);
         assert_eq!(sizes(&world), "0+10");
-        world.observed.workload.steps.as_mut().unwrap().skips_proven = skips_proven;
+        world.observed.workload.skips_proven = skips_proven;
         world.set_template(template("b"));
         play(&mut world, 60, &[]);
         assert_eq!(sizes(&world), if skips_proven { "10+0" } else { "1+9" });
@@ -281,7 +279,11 @@ fn scaling_at_a_step_keeps_its_share_and_adds_no_surge() {
         assert!(reconciling(&world).contains(words), "{}", reconciling(&world));
     }
     let known = step(&world).unwrap();
-    assert_eq!((known.step, known.updated, known.resting_since.is_some()), (1, 3, true), "not promoted");
+    assert_eq!(
+        (known.step, known.updated, known.resting_since.is_some()),
+        (Some(1), Some(3), true),
+        "not promoted"
+    );
     assert_eq!(says(&world, condition::PROGRESSING).1, "RestingAtStep");
 }
 
@@ -385,7 +387,7 @@ fn an_edited_list_goes_on_where_what_runs_has_room() {
     let mut world = stepped(10, &["30%/promoted"]);
     world.set_template(template("c"));
     play(&mut world, 30, &[]);
-    world.observed.workload.steps = None;
+    world.observed.workload.steps = Vec::new();
     assert_eq!(play(&mut world, 50, &[]).path.last().unwrap(), "0+10");
 }
 

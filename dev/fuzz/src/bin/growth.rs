@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use plan::revision::{HISTORY_LENGTH_MAX, Revision, with_history_entry};
+use plan::revision::{HISTORY_LENGTH_MAX, Revision};
 use plan::selector::LabelSelector;
 use plan::template::Fingerprint;
 use plan::{Flavour, equality, template};
@@ -51,7 +51,7 @@ fn conditions(length: usize) -> Value {
 
 const PARSERS: &[Parser] = &[
     ("revision-history", list, |it| {
-        drop(black_box(with_history_entry(HISTORY_LENGTH_MAX, Some(text(it)), "7")));
+        drop(black_box(Revision::with_history_entry(HISTORY_LENGTH_MAX, Some(text(it)), "7")));
     }),
     ("revision", digits, |it| _ = black_box(Revision::read(Some(text(it))))),
     ("quantity", digits, |it| _ = black_box(equality::nanos(it))),

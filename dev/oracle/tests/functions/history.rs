@@ -1,7 +1,7 @@
 //! Revisions, their annotations, and which sets are deleted (S5, S11).
 
 use plan::keys::{REVISION, REVISION_HISTORY};
-use plan::revision::{Revision, with_history_entry};
+use plan::revision::Revision;
 use plan::{Action, Ask, Step};
 use serde_json::{Map, Value, json};
 
@@ -72,7 +72,7 @@ fn shorten(after: &mut Map<String, Value>, before: &Map<String, Value>, limit: u
     let text = |key: &str| before.get(key).and_then(Value::as_str);
     let entry = text(REVISION).unwrap_or_default();
     let limit = usize::try_from(limit).unwrap();
-    match with_history_entry(limit, text(REVISION_HISTORY), entry) {
+    match Revision::with_history_entry(limit, text(REVISION_HISTORY), entry) {
         Some(history) => after.insert(REVISION_HISTORY.to_owned(), json!(history)),
         None => match before.get(REVISION_HISTORY) {
             Some(history) => after.insert(REVISION_HISTORY.to_owned(), history.clone()),
