@@ -89,6 +89,11 @@ impl<'a> Standing<'a> {
         Self::reconciling(reason::QUEUED, words)
     }
 
+    /// Whether somebody has to act, whatever the pods are like.
+    pub(crate) fn is_blocked(status: &Status) -> bool {
+        obstacle(status).is_some()
+    }
+
     /// The rollout waits at a step (SP-8).
     pub(crate) fn resting(words: &'a dyn fmt::Display) -> Self {
         Self::reconciling(reason::RESTING_AT_STEP, words)

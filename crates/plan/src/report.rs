@@ -365,7 +365,7 @@ fn written(
         (Because::SelectsAll, _) => Standing::selecting_all(why),
         (Because::NewerSpec(_), _) => Standing::newer_spec(why),
         (Because::Failed { reason }, _) => Standing::failed(reason, why),
-        _ if decisions.resting().is_some() => Standing::resting(why),
+        _ if decisions.resting().is_some() && !Standing::is_blocked(&status) => Standing::resting(why),
         (_, Some(divergence)) => Standing::diverged(divergence, workload.paused, why),
         _ => Standing::of(&status, workload, decisions.has_declared(), why),
     });

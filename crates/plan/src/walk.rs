@@ -10,7 +10,7 @@ use crate::action::Event;
 use crate::conditions::whole_seconds;
 use crate::judge::{Proof, Rulings};
 use crate::keys::{PROMOTE, condition, reason};
-use crate::memory::{Memory, newer};
+use crate::memory::{Memory, Shown, newer};
 use crate::observed::{Observed, ReplicaSet, Strategy, Workload};
 use crate::position::{Fresh, Position, Rest, Walk};
 use crate::requests::asked;
@@ -34,11 +34,14 @@ pub(crate) fn walk(observed: &Observed, sets: &Sets<'_>, rulings: &mut Rulings, 
     let workload = &observed.workload;
     let is_rolling = matches!(workload.strategy, Strategy::RollingUpdate { .. });
     let is_known = is_rolling && observed.flavour.has_safeguards() && !workload.deleting;
-    if workload.steps.is_empty() || !is_known || newer(observed, sets).is_some() {
+    if workload.steps.is_empty() || !is_known {
         return Walked::default();
     }
     let (steps, skips_proven) = (Steps(&workload.steps), workload.skips_proven);
     let scene = Scene { workload, steps, sets, now };
+    if newer(observed, sets).is_some() {
+        return Walked { stage: scene.remembered(skips_proven), ..Walked::default() };
+    }
     let is_proven = sets.declared.is_some_and(|index| rulings.of(index) == Proof::Good);
     let next = revision::next_of(sets).number;
     let is_new = sets.declared().is_none_or(|set| revision::of(set).or_zero() < next);
@@ -80,6 +83,16 @@ impl<'a> Scene<'a> {
     /// The numbers of the declared set.
     fn run(&self) -> Counted {
         self.sets.declared.map_or_else(Counted::default, |index| self.counted(index))
+    }
+
+    /// Where the declared revision is by its memory alone: what a newer operator left stops it there (SP-10).
+    fn remembered(&self, skips_proven: bool) -> Option<Stage> {
+        let memory = self.sets.declared().and_then(Memory::valid)?;
+        let is_proven = memory.shown == Some(Shown::Good) && skips_proven;
+        let position = memory.walk.as_ref().and_then(Walk::position).filter(|_| !is_proven)?;
+        let rulings = Rulings::default();
+        let runs = run(self.workload, self.sets, &rulings).1.is_none();
+        self.stage(position, &rulings).filter(|_| runs)
     }
 
     /// Where a revision begins that is declared now, or retried: at the first step, unless no other one has pods (SP-4),
@@ -228,6 +241,10 @@ impl Pace<'_> {
         let is_frozen = workload.paused || is_held(workload, sets, rulings);
         if was_frozen || is_frozen {
             self.position.rest = None;
+        }
+        // A time in the future means that the clock was set back.
+        if let Some(rest) = &mut self.position.rest {
+            rest.since = rest.since.min(now);
         }
         if workload.replicas == 0 {
             // No step is reached or left, and the clock stands still.

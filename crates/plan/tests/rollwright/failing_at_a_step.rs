@@ -144,3 +144,27 @@ fn a_revision_that_bakes_is_kept_unless_the_bake_was_broken() {
         assert_eq!(sizes(&world), if is_broken { "7+0+3" } else { "0+7+3" });
     }
 }
+
+/// What a newer operator left stops the rollout within its step, and the time begins anew after that.
+#[test]
+fn an_operator_that_is_too_old_holds_the_step() {
+    let mut world = resting(None);
+    world.observed.workload.unknown_field = Some("spec.later".to_owned());
+    world.now += SignedDuration::from_secs(600);
+    assert_eq!(play(&mut world, 10, &[]).path, ["7+3"]);
+    world.observed.workload.replicas = 20;
+    assert_eq!(play(&mut world, 10, &[]).path, ["7+3", "14+3", "14+6"]);
+    world.observed.workload.unknown_field = None;
+    assert_eq!(play(&mut world, 590, &[]).path, ["14+6"]);
+    assert_eq!(play(&mut world, 60, &[]).path.last().unwrap(), "10+10");
+}
+
+/// The clock was set back: nobody waits for as long as it was wrong.
+#[test]
+fn a_time_in_the_future_is_none() {
+    let mut world = resting(None);
+    world.now -= SignedDuration::from_hours(100);
+    play(&mut world, 590, &[]);
+    assert_eq!(sizes(&world), "7+3");
+    assert_eq!(play(&mut world, 60, &[]).path.last().unwrap(), "5+5");
+}
