@@ -13,6 +13,7 @@ mod judging;
 mod kstatus;
 mod newer;
 mod pinning;
+mod promoting;
 mod queueing;
 mod recreating;
 mod reporting;

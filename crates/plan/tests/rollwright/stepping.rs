@@ -2,12 +2,12 @@
 
 use jiff::SignedDuration;
 use plan::intstr::IntOrPercent;
-use plan::keys::{PROMOTE, ROLLOUT, condition};
+use plan::keys::{PROMOTE, condition};
 use plan::{Action, Event, Record, Requeue, Strategy, UpdateStep};
 use serde_json::{Value, json};
 
 use crate::failing::{memory, named};
-use crate::pinning::{count, label, says, settle, target};
+use crate::pinning::{count, label, says, settle};
 use crate::world::{Kstatus, World, ours, set, template};
 
 /// Steps as `updated`, or `updated/promoted`, or `updated/seconds`.
@@ -44,7 +44,7 @@ pub(crate) fn stepped(replicas: i64, list: &[&str]) -> World {
 }
 
 /// The example of the documentation, with revision 3 on its way.
-fn example() -> World {
+pub(crate) fn example() -> World {
     let mut world = stepped(10, &["1/promoted", "25%/600", "50%"]);
     world.set_template(template("c"));
     world
@@ -160,6 +160,51 @@ fn a_rollout_goes_on_to_the_end() {
     assert_eq!((world.kstatus(), step(&world)), (Kstatus::Current, None));
     assert_eq!(memory(&world, &named(&world, "c"))["verdict"], "Good", "without a policy, too");
     assert_eq!(play(&mut world, 30, &[]).writes, 0);
+}
+
+/// The operator is killed after this number of writes, and what is left of that plan is lost. Returns how many there
+/// were.
+fn killed_after(writes: usize) -> usize {
+    let mut world = example();
+    let mut number = 0;
+    for second in 0..800 {
+        if second == 40 {
+            promote(&mut world, "3/25%");
+        }
+        let plan = world.plan();
+        for planned in &plan.actions {
+            world.act(&planned.action);
+            number += 1;
+            let most = if second < 40 { 1 } else { 3 };
+            let running = world.observed.sets.last().map_or(0, |set| set.size);
+            assert!(
+                running <= most || second > 640,
+                "{running} pods at {second} s, killed after {writes} writes"
+            );
+            let all: i64 = world.observed.sets.iter().map(|set| set.size).sum();
+            assert!((10..=11).contains(&all), "{all} pods, killed after {writes} writes");
+            if number == writes {
+                break;
+            }
+        }
+        play(&mut world, 1, &[]);
+    }
+    assert_eq!(
+        (sizes(&world).as_str(), world.kstatus()),
+        ("0+10", Kstatus::Current),
+        "killed after {writes} writes"
+    );
+    number
+}
+
+#[test]
+fn a_kill_after_any_write_loses_no_step_and_no_pod() {
+    let writes = killed_after(usize::MAX);
+    assert!(writes > 10, "{writes}");
+    for number in 1..=writes {
+        killed_after(number);
+    }
+    println!("killed after each of {writes} writes");
 }
 
 /// SP-5: the write that grows the ReplicaSet has the step that allows it.
@@ -358,86 +403,4 @@ fn with_one_replica_a_person_promotes_and_time_has_no_effect() {
     world.observed.workload.replicas = 1;
     assert_eq!(play(&mut world, 480, &[]).path, ["7+3", "1+3", "1+0"]);
     assert_eq!(play(&mut world, 120, &[]).path[1..], ["1+1", "0+1"]);
-}
-
-/// SP-2.
-#[test]
-fn an_edited_list_goes_on_where_what_runs_has_room() {
-    for (list, path) in [
-        (&["1/promoted", "30%/60", "50%"] as &[_], "7+3"),
-        (&["1/promoted", "40%/promoted"], "6+4"),
-        (&["2/promoted"], "0+10"),
-        (&["30%/promoted", "1/promoted"], "7+3"),
-    ] {
-        let mut world = stepped(10, &["1", "30%/promoted"]);
-        world.set_template(template("c"));
-        play(&mut world, 30, &[]);
-        assert_eq!(sizes(&world), "7+3");
-        world.observed.workload.steps = steps(list);
-        play(&mut world, 50, &[]);
-        assert_eq!(sizes(&world), path, "{list:?}");
-    }
-    // Its pauses hold at once.
-    let mut world = stepped(10, &["30%/promoted"]);
-    world.set_template(template("c"));
-    play(&mut world, 30, &[]);
-    world.observed.workload.steps = steps(&["30%/10"]);
-    assert_eq!(play(&mut world, 50, &[]).path.last().unwrap(), "0+10");
-    // Without steps, it is a rollout like any other.
-    let mut world = stepped(10, &["30%/promoted"]);
-    world.set_template(template("c"));
-    play(&mut world, 30, &[]);
-    world.observed.workload.steps = Vec::new();
-    assert_eq!(play(&mut world, 50, &[]).path.last().unwrap(), "0+10");
-}
-
-/// SP-2: nobody remembers the step, nor the one that is kept.
-#[test]
-fn lost_memory_never_shrinks_what_runs() {
-    let mut world = stepped(10, &["1/promoted", "30%/promoted", "50%/promoted"]);
-    world.set_template(template("c"));
-    play(&mut world, 10, &[]);
-    promote(&mut world, "3/50%");
-    play(&mut world, 30, &[]);
-    let name = named(&world, "c");
-    for (running, after) in [(5, "5+5"), (4, "5+5"), (3, "7+3"), (1, "9+1")] {
-        let mut world = world.clone();
-        world.observed.workload.annotations.remove(PROMOTE);
-        for (set, size) in [("web-b", 10 - running), (name.as_str(), running)] {
-            let set = world.find_mut(set);
-            set.annotations.remove(ROLLOUT);
-            (set.size, set.status.replicas, set.status.ready, set.status.available) =
-                (size, size, size, size);
-        }
-        assert_eq!(play(&mut world, 30, &[]).path.last().unwrap(), after, "{running}");
-        assert_eq!(memory(&world, &name)["steps"]["kept"], "web-b");
-    }
-}
-
-/// SP-6.
-#[test]
-fn a_promotion_names_a_step_ahead() {
-    let mut world = example();
-    play(&mut world, 30, &[]);
-    // Of another revision, and of none.
-    for text in ["2/all", "4/all", "all", ""] {
-        promote(&mut world, text);
-        assert_eq!(play(&mut world, 5, &[]).writes, 0, "{text}");
-    }
-    for (text, refused) in [("3", 1), ("3/some", 1), ("3/1", 0), ("3/25%", 0)] {
-        promote(&mut world, text);
-        let played = play(&mut world, 5, &[]);
-        assert_eq!(count(&played.events, "PromotionRefused"), refused, "{text}");
-        let name = named(&world, "c");
-        assert_eq!(memory(&world, &name)["promote"], text, "it is heard");
-        assert!(text == "3/25%" || play(&mut world, 30, &[]).writes == 0, "{text}");
-    }
-    assert_eq!(sizes(&world), "7+3");
-    promote(&mut world, "3/1");
-    assert_eq!(count(&play(&mut world, 5, &[]).events, "PromotionRefused"), 1, "a step behind");
-    // The same once more, by another text.
-    promote(&mut world, "3/50%/now");
-    play(&mut world, 1, &[]);
-    assert_eq!(memory(&world, &named(&world, "c"))["steps"]["step"], 3);
-    assert_eq!(target(&world), None);
 }

@@ -1,0 +1,90 @@
+//! What changes the step of a rollout but its own end: a promotion, another list, and lost memory (SP-2, SP-6).
+
+use plan::keys::{PROMOTE, ROLLOUT};
+
+use crate::failing::{memory, named};
+use crate::pinning::{count, target};
+use crate::stepping::{example, play, promote, sizes, stepped, steps};
+use crate::world::template;
+
+/// SP-2.
+#[test]
+fn an_edited_list_goes_on_where_what_runs_has_room() {
+    for (list, path) in [
+        (&["1/promoted", "30%/60", "50%"] as &[_], "7+3"),
+        (&["1/promoted", "40%/promoted"], "6+4"),
+        (&["2/promoted"], "0+10"),
+        (&["30%/promoted", "1/promoted"], "7+3"),
+    ] {
+        let mut world = stepped(10, &["1", "30%/promoted"]);
+        world.set_template(template("c"));
+        play(&mut world, 30, &[]);
+        assert_eq!(sizes(&world), "7+3");
+        world.observed.workload.steps = steps(list);
+        play(&mut world, 50, &[]);
+        assert_eq!(sizes(&world), path, "{list:?}");
+    }
+    // Its pauses hold at once.
+    let mut world = stepped(10, &["30%/promoted"]);
+    world.set_template(template("c"));
+    play(&mut world, 30, &[]);
+    world.observed.workload.steps = steps(&["30%/10"]);
+    assert_eq!(play(&mut world, 50, &[]).path.last().unwrap(), "0+10");
+    // Without steps, it is a rollout like any other.
+    let mut world = stepped(10, &["30%/promoted"]);
+    world.set_template(template("c"));
+    play(&mut world, 30, &[]);
+    world.observed.workload.steps = Vec::new();
+    assert_eq!(play(&mut world, 50, &[]).path.last().unwrap(), "0+10");
+}
+
+/// SP-2: nobody remembers the step, nor the one that is kept.
+#[test]
+fn lost_memory_never_shrinks_what_runs() {
+    let mut world = stepped(10, &["1/promoted", "30%/promoted", "50%/promoted"]);
+    world.set_template(template("c"));
+    play(&mut world, 10, &[]);
+    promote(&mut world, "3/50%");
+    play(&mut world, 30, &[]);
+    let name = named(&world, "c");
+    for (running, after) in [(5, "5+5"), (4, "5+5"), (3, "7+3"), (1, "9+1")] {
+        let mut world = world.clone();
+        world.observed.workload.annotations.remove(PROMOTE);
+        for (set, size) in [("web-b", 10 - running), (name.as_str(), running)] {
+            let set = world.find_mut(set);
+            set.annotations.remove(ROLLOUT);
+            (set.size, set.status.replicas, set.status.ready, set.status.available) =
+                (size, size, size, size);
+        }
+        assert_eq!(play(&mut world, 30, &[]).path.last().unwrap(), after, "{running}");
+        assert_eq!(memory(&world, &name)["steps"]["kept"], "web-b");
+    }
+}
+
+/// SP-6.
+#[test]
+fn a_promotion_names_a_step_ahead() {
+    let mut world = example();
+    play(&mut world, 30, &[]);
+    // Of another revision, and of none.
+    for text in ["2/all", "4/all", "all", ""] {
+        promote(&mut world, text);
+        assert_eq!(play(&mut world, 5, &[]).writes, 0, "{text}");
+    }
+    for (text, refused) in [("3", 1), ("3/some", 1), ("3/1", 0), ("3/25%", 0)] {
+        promote(&mut world, text);
+        let played = play(&mut world, 5, &[]);
+        assert_eq!(count(&played.events, "PromotionRefused"), refused, "{text}");
+        let name = named(&world, "c");
+        assert_eq!(memory(&world, &name)["promote"], text, "it is heard");
+        assert!(text == "3/25%" || play(&mut world, 30, &[]).writes == 0, "{text}");
+    }
+    assert_eq!(sizes(&world), "7+3");
+    promote(&mut world, "3/1");
+    assert_eq!(count(&play(&mut world, 5, &[]).events, "PromotionRefused"), 1, "a step behind");
+    // The same once more, by another text.
+    promote(&mut world, "3/50%/now");
+    play(&mut world, 1, &[]);
+    assert_eq!(memory(&world, &named(&world, "c"))["steps"]["step"], 3);
+    assert_eq!(target(&world), None);
+}
