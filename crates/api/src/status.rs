@@ -125,7 +125,7 @@ pub struct DeploymentStatus {
     #[serde(default, deserialize_with = "target::read")]
     pub target: Option<Target>,
 
-    /// Where a revert would go; present while a failure policy is set and an earlier revision is good.
+    /// Where a revert would go; present while a failure policy or steps are set, and an earlier revision is good.
     #[serde(default, deserialize_with = "target::fallback")]
     pub fallback: Option<Fallback>,
 
