@@ -222,6 +222,16 @@ pub(crate) fn the_last_step_has_no_pause() -> Rule {
     )
 }
 
+/// SP-5: what an author began and did not finish is no step without a pause. To a rule, a null is a field that is
+/// absent, except that it counts.
+pub(crate) fn pause_is_written_out() -> Rule {
+    rule_at(
+        ".pause",
+        "size(dyn(self)) == (has(self.pause) ? 2 : 1)",
+        "may not be empty: write {until: Promoted} or, for example, {seconds: 600}, or remove pause",
+    )
+}
+
 /// SP-5, SP-6.
 pub(crate) fn pause_has_one_end() -> Rule {
     rule(

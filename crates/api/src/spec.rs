@@ -287,7 +287,11 @@ pub struct RollingUpdate {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(description = "")]
-#[x_kube(crates(kube_core = "::kube_core"), validation = rules::the_last_step_has_no_pause())]
+#[x_kube(
+    crates(kube_core = "::kube_core"),
+    validation = rules::pause_is_written_out(),
+    validation = rules::the_last_step_has_no_pause()
+)]
 pub struct UpdateStep {
     /// How many pods are to have the new template: a number, or a percentage of replicas, rounded up. Only 100%
     /// replaces the last old pod. Example: 25%.
@@ -297,8 +301,8 @@ pub struct UpdateStep {
     pub updated: IntOrString,
 
     /// What the rollout waits for once these pods are available. If absent, it goes on. Example: {seconds: 600}.
-    // Not nullable: an author who writes `pause:` and nothing more wants one.
-    #[schemars(with = "Pause")]
+    // An author who writes `pause:` and nothing more wants one. The API server drops a null that the type excludes, so
+    // the type allows it, and a rule does not.
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub pause: Option<Pause>,
 }
