@@ -34,7 +34,7 @@ pub(crate) fn note(decisions: &Decisions<'_>, why: &Why, status: &mut Status) ->
     let workload = &decisions.observed.workload;
     let now = whole_seconds(decisions.now);
     let mut ended = Vec::new();
-    let opened = opened(decisions, status);
+    let opened = opened(decisions, status).or_else(|| reopened(decisions, status));
     if let Some(revision) = opened {
         let next = resting::at_step(decisions, status, opening(decisions, revision, status, now));
         if let Some(running) = status.ours.rollout.take() {
@@ -112,6 +112,12 @@ fn opened(decisions: &Decisions<'_>, status: &Status) -> Option<i64> {
     }
 }
 
+/// The declared revision, where it waits at a step although its record has ended because it was late: whoever promotes
+/// it looks there for the step (SP-8).
+fn reopened(decisions: &Decisions<'_>, status: &Status) -> Option<i64> {
+    status.ours.revision.filter(|_| status.ours.rollout.is_none() && decisions.resting().is_some())
+}
+
 /// The revision that ran before.
 fn before(status: &Ours) -> Option<i64> {
     status.target.as_ref().map_or(status.revision, |target| target.revision)
@@ -145,7 +151,7 @@ fn opening(decisions: &Decisions<'_>, revision: i64, status: &Status, now: Times
         id,
         revision,
         hash: running.or(created).cloned().unwrap_or_default(),
-        from: before(&workload.status.ours),
+        from: before(&workload.status.ours).filter(|from| *from != revision),
         trigger: Some(trigger),
         author,
         cause,

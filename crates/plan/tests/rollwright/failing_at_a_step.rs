@@ -168,3 +168,24 @@ fn a_time_in_the_future_is_none() {
     assert_eq!(sizes(&world), "7+3");
     assert_eq!(play(&mut world, 60, &[]).path.last().unwrap(), "5+5");
 }
+
+/// SP-8: the record of one that was late has ended. Where it rests, it has one again, which names the step.
+#[test]
+fn a_rollout_that_was_late_has_a_record_where_it_rests() {
+    let rollout = |world: &World| {
+        let record = world.observed.workload.status.ours.rollout.as_ref();
+        record.map(|record| (record.revision, record.from, record.step.is_some()))
+    };
+    let mut world = stepped(10, &["30%/promoted"]).that(|it| it.progress_deadline_seconds = Some(10));
+    world.set_template(template("c"));
+    play(&mut world, 30, &["c"]);
+    assert_eq!(says(&world, condition::PROGRESSING).1, "ProgressDeadlineExceeded");
+    assert_eq!(rollout(&world), None);
+    play(&mut world, 30, &[]);
+    assert_eq!(says(&world, condition::PROGRESSING).1, "RestingAtStep");
+    assert_eq!(rollout(&world), Some((3, None, true)));
+    assert_eq!(play(&mut world, 30, &[]).writes, 0);
+    promote(&mut world, "3/all");
+    play(&mut world, 60, &[]);
+    assert_eq!((sizes(&world).as_str(), rollout(&world)), ("0+10", None));
+}
