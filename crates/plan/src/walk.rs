@@ -174,7 +174,9 @@ impl<'a> Scene<'a> {
         let mut order: Vec<usize> =
             self.sets.olds().map(|(index, _)| index).filter(|it| *it != keep).collect();
         order.sort_by_key(rank);
-        let is_reached = self.is_reached(step, keep) && !self.workload.paused;
+        // What runs may have more than its step allows, as a revision that is declared again: it is on its way.
+        let is_there = self.is_reached(step, keep) && self.run().size == self.ceiling(step);
+        let is_reached = is_there && !self.workload.paused;
         let rest = position.rest.filter(|_| is_reached).and_then(|rest| self.resting(step, rest));
         let since = position.rest.map(|rest| rest.since);
         let is_idle = self.workload.replicas == 0 && step < end;
@@ -214,7 +216,9 @@ impl<'a> Scene<'a> {
         let replicas = |set: Counted| set.desired.unwrap_or(self.workload.replicas);
         let left = |replicas: i64| replicas - self.steps.ceiling(step, replicas);
         let mut others = self.sets.olds().filter(|(index, _)| *index != keep);
-        run.size == self.steps.ceiling(step, replicas(run))
+        // What has no pods was not scaled when R changed.
+        let last = if run.size > 0 { run } else { kept };
+        run.size == self.steps.ceiling(step, replicas(last))
             && (kept.size == 0 || kept.size == left(replicas(kept)))
             && others.all(|(_, set)| set.size == 0)
     }

@@ -1,7 +1,7 @@
 //! A revision that fails at a step, and what a revert, a pin, and a retry have to do with steps (SP-9, SP-10).
 
 use jiff::SignedDuration;
-use plan::keys::{ABORT, RETRY, condition};
+use plan::keys::{ABORT, DESIRED_REPLICAS, RETRY, condition};
 use plan::{FailureAction, FailurePolicy, Pin, Requeue};
 use serde_json::{Value, json};
 
@@ -188,4 +188,41 @@ fn a_rollout_that_was_late_has_a_record_where_it_rests() {
     promote(&mut world, "3/all");
     play(&mut world, 60, &[]);
     assert_eq!((sizes(&world).as_str(), rollout(&world)), ("0+10", None));
+}
+
+/// As a revision that is retried before it has lost its pods.
+#[test]
+fn what_runs_beyond_its_step_is_on_its_way_and_does_not_rest() {
+    let mut world = resting(None);
+    let name = named(&world, "c");
+    let run = world.find_mut(&name);
+    run.size = 5;
+    (run.status.replicas, run.status.ready, run.status.available) = (5, 5, 5);
+    let kept = named(&world, "b");
+    world.find_mut(&kept).status.available = 5;
+    let plan = world.plan();
+    world.apply(&plan);
+    assert_eq!(sizes(&world), "7+5", "none of the ten available pods can be spared");
+    assert_ne!(says(&world, condition::RECONCILING).1, "RestingAtStep");
+    assert_ne!(says(&world, condition::PROGRESSING).1, "RestingAtStep", "the deadline runs");
+    play(&mut world, 30, &[]);
+    assert_eq!(
+        (sizes(&world).as_str(), says(&world, condition::PROGRESSING).1.as_str()),
+        ("7+3", "RestingAtStep")
+    );
+}
+
+/// What is declared again has no pods, and annotations of an earlier size.
+#[test]
+fn a_step_without_pods_follows_r_at_once_whatever_size_was_before() {
+    let mut world = resting(None).that(|it| it.steps = steps(&["40%/promoted"]));
+    world.observed.workload.replicas = 1;
+    play(&mut world, 10, &[]);
+    assert_eq!(sizes(&world), "1+0");
+    let name = named(&world, "c");
+    world.find_mut(&name).annotations.insert(DESIRED_REPLICAS.to_owned(), "8".to_owned());
+    world.observed.workload.replicas = 10;
+    let plan = world.plan();
+    world.apply(&plan);
+    assert_eq!(sizes(&world), "6+4");
 }
