@@ -316,8 +316,7 @@ pub struct Pause {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<PauseUntil>,
 
-    /// This time, counted from when the pods are available, and again after any break of that. Excludes until. Example:
-    /// 600.
+    /// This time, from when the pods are available, and again after a break of that. Excludes until. Example: 600.
     #[schemars(range(min = 1, max = INT32_MAX))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<i32>,

@@ -140,15 +140,20 @@ impl<'a> Scene<'a> {
 
     /// Where the declared revision is by its memory. What is lost of that follows from what runs (SP-2).
     fn position(&self, known: Option<&Walk>, rulings: &Rulings) -> Option<Position> {
-        let from_what_runs =
-            || self.at(self.steps.first_with(self.run().size, self.workload.replicas), rulings);
-        let Some(known) = known else { return from_what_runs() };
+        let Some(known) = known else { return self.at(self.first_with_room(), rulings) };
         let position = known.position()?;
         if self.kept(position).is_some() {
             return Some(position.clone());
         }
         let kept = self.sets.get(self.best(rulings)?)?.name.clone();
         Some(Position { kept, ..position.clone() })
+    }
+
+    /// The first step that has room for what runs, at the R that this was last scaled for.
+    fn first_with_room(&self) -> usize {
+        let run = self.run();
+        let replicas = run.desired.filter(|_| run.is_active()).unwrap_or(self.workload.replicas);
+        self.steps.first_with(run.size, replicas)
     }
 
     /// Index of the set that is kept.
@@ -269,12 +274,10 @@ impl Pace<'_> {
 
     /// SP-2: an edited list goes on where what runs has room.
     fn follow_list(&mut self) {
-        let Scene { steps, workload, .. } = self.scene;
-        let list = steps.digest();
+        let list = self.scene.steps.digest();
         if self.position.list != list {
-            let step = steps.first_with(self.scene.run().size, workload.replicas);
             self.position.list = list;
-            self.move_to(step);
+            self.move_to(self.scene.first_with_room());
         }
     }
 
