@@ -38,6 +38,17 @@ fn an_edited_list_goes_on_where_what_runs_has_room() {
     assert_eq!(play(&mut world, 50, &[]).path.last().unwrap(), "0+10");
 }
 
+/// The list is another one, and so is R: what runs was scaled for the R of before.
+#[test]
+fn a_list_that_is_edited_with_r_goes_on_where_what_runs_had_room() {
+    let mut world = stepped(10, &["30%/promoted"]);
+    world.set_template(template("c"));
+    play(&mut world, 30, &[]);
+    world.observed.workload.steps = steps(&["1/promoted", "30%/promoted", "90%"]);
+    world.observed.workload.replicas = 4;
+    assert_eq!(play(&mut world, 30, &[]).path, ["7+3", "2+3", "2+2"]);
+}
+
 /// SP-2: nobody remembers the step, nor the one that is kept.
 #[test]
 fn lost_memory_never_shrinks_what_runs() {
