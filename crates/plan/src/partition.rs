@@ -1,6 +1,6 @@
-//! The sizes while a step leaves some pods to another ReplicaSet (SP-3, SP-7): the running one is to have the ceiling of
-//! the [`Aim`], the one that is kept all that is left of R, and all others none. It is S6 with a smaller number, and
-//! with two ReplicaSets that grow.
+//! The sizes while a step leaves some pods to another ReplicaSet (SP-3, SP-7): the running one is to have the ceiling
+//! of the [`Aim`], the one that is kept all that is left of R, and all others none. It is S6 with a smaller number,
+//! and with two ReplicaSets that grow.
 
 use crate::aim::Aim;
 use crate::moves::{Cuts, Old, cut_available, cut_unhealthy, follow, grown};

@@ -2,8 +2,8 @@
 //! [`RETRY`](crate::keys::RETRY) tries one that failed again, [`ABORT`](crate::keys::ABORT) gives one up, and
 //! [`PROMOTE`](crate::keys::PROMOTE) takes one to another step.
 //!
-//! The text is `7`, or `7/` and anything, which makes it another request. That of a promotion is `7/` and the step. The ReplicaSet remembers the last one, so
-//! that each is carried out once.
+//! The text is `7`, or `7/` and anything, which makes it another request. That of a promotion is `7/` and the step. The
+//! ReplicaSet remembers the last one, so that each is carried out once.
 
 use crate::keys::{ABORT, RETRY, condition, reason};
 use crate::memory::{Memory, Shown};

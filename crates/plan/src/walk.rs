@@ -95,8 +95,8 @@ impl<'a> Scene<'a> {
         self.stage(position, &rulings).filter(|_| runs)
     }
 
-    /// Where a revision begins that is declared now, or retried: at the first step, unless no other one has pods (SP-4),
-    /// or somebody has promoted it already. What was heard before a retry is not heard again.
+    /// Where a revision begins that is declared now, or retried: at the first step, unless no other one has pods
+    /// (SP-4), or somebody has promoted it already. What was heard before a retry is not heard again.
     fn begin(&self, revision: i64, rulings: &Rulings) -> Fresh {
         let promote = asked(self.workload, PROMOTE, revision).filter(|_| !rulings.is_retried);
         let step = promote.as_ref().and_then(|text| self.promoted(text)).unwrap_or(0);
