@@ -34,6 +34,7 @@ pub mod intstr;
 mod judge;
 pub mod keys;
 mod kstatus;
+mod listed;
 mod marks;
 mod memory;
 mod moves;

@@ -5,7 +5,7 @@
 //! The text is `7`, or `7/` and anything, which makes it another request. That of a promotion is `7/` and the step. The
 //! ReplicaSet remembers the last one, so that each is carried out once.
 
-use crate::keys::{ABORT, RETRY, condition, reason};
+use crate::keys::{ABORT, PROMOTE, RETRY, condition, reason};
 use crate::memory::{Memory, Shown};
 use crate::observed::{ReplicaSet, Workload};
 use crate::revision;
@@ -23,8 +23,9 @@ pub(crate) fn asked(workload: &Workload, key: &str, revision: i64) -> Option<Str
 
 impl Workload {
     /// Whether the status has yet to show what became of the request under this key of annotations,
-    /// [`keys::RETRY`](crate::keys::RETRY) or [`keys::ABORT`](crate::keys::ABORT); `declared` is the declared
-    /// ReplicaSet (FP-9). No request about another revision is due, nor one to retry what has not failed.
+    /// [`keys::RETRY`](crate::keys::RETRY), [`keys::ABORT`](crate::keys::ABORT), or
+    /// [`keys::PROMOTE`](crate::keys::PROMOTE); `declared` is the declared ReplicaSet (FP-9, SP-6). No request about
+    /// another revision is due, nor one to retry what has not failed, or to promote what is at no step.
     #[must_use]
     pub fn is_request_due(&self, declared: &ReplicaSet, key: &str) -> bool {
         let Some(revision) = revision::of(declared).number() else { return false };
@@ -35,17 +36,22 @@ impl Workload {
         if key == ABORT {
             return memory.abort != Some(text) || memory.is_aborted && !reports_failure;
         }
+        if key == PROMOTE {
+            let running = self.status.ours.rollout.as_ref().filter(|record| record.revision == revision);
+            let is_at_step = running.is_some_and(|record| record.step.is_some());
+            return is_at_step && self.replicas > 0 && memory.promote != Some(text);
+        }
         // Once it is heard, only another verdict ends the new try.
         reports_failure && !(has_failed && memory.retry == Some(text))
     }
 
-    /// Whether there is a request about the declared revision, carried out or not (FP-9).
+    /// Whether there is a request about the declared revision, carried out or not (FP-9, SP-6).
     #[must_use]
     pub fn has_request(&self) -> bool {
         self.status
             .ours
             .revision
-            .is_some_and(|it| [ABORT, RETRY].iter().any(|key| asked(self, key, it).is_some()))
+            .is_some_and(|it| [ABORT, RETRY, PROMOTE].iter().any(|key| asked(self, key, it).is_some()))
     }
 }
 
