@@ -12,6 +12,7 @@ mod output;
 mod own;
 mod pin;
 mod pod;
+mod promote;
 mod set;
 mod target;
 mod time;
@@ -21,6 +22,7 @@ pub(crate) use output::{Format, Output};
 pub(crate) use own::{Completing, OwnVerb};
 pub(crate) use pin::PinArguments;
 pub(crate) use pod::{ExecArguments, LogsArguments, PodVerb, PortForwardArguments};
+pub(crate) use promote::PromoteArguments;
 pub(crate) use set::{SetEnvArguments, SetField, SetImageArguments, SetResourcesArguments};
 pub(crate) use target::Target;
 pub(crate) use time::{limit, time};
@@ -80,7 +82,7 @@ pub(crate) enum SpecVerb {
     },
 }
 
-/// Verbs about a revision that runs in the place of the declared one.
+/// Verbs about the revision that runs or is rolled out.
 #[derive(Debug, Subcommand)]
 pub(crate) enum RevisionVerb {
     /// Show how the declared revision differs from the one that runs, or from the last good one while nothing is rolled
@@ -92,6 +94,8 @@ pub(crate) enum RevisionVerb {
     Retry(EditArguments),
     /// Ask the operator to run the last good revision instead of the declared one.
     Abort(EditArguments),
+    /// Ask the operator to end the wait at a step of the rollout.
+    Promote(PromoteArguments),
 }
 
 /// Verbs that take pods from one controller to another.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use api::Target;
 use diagnosis::{Cause, Words, blockers, text};
+use jiff::Timestamp;
 use plan::Why;
 use plan::keys::{condition, reason};
 use serde_json::{Value, json};
@@ -19,6 +20,7 @@ use crate::rollout::{self, Counts, Phase};
 use crate::unobserved::{QUEUED, Unobserved};
 
 mod failed;
+mod resting;
 
 /// All that is looked at.
 pub(crate) struct Facts<'a> {
@@ -41,6 +43,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) unobserved: Option<Unobserved>,
     /// The planner's own reason.
     pub(crate) why: Result<Why, String>,
+    pub(crate) now: Timestamp,
 }
 
 /// What could not be read.
@@ -122,6 +125,7 @@ pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
         .or_else(|| diverged(facts))
         .or_else(|| failed::held(facts))
         .or_else(|| paused(facts))
+        .or_else(|| resting::at_step(facts, rollout.rest()?))
         .or_else(|| refused_pod(facts))
         .or_else(|| unready(facts))
         .or_else(|| reported(facts))

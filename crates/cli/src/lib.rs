@@ -5,6 +5,8 @@
 
 mod apply;
 mod args;
+mod at_step;
+mod bar;
 mod cluster;
 mod code;
 mod completion;
@@ -26,6 +28,7 @@ mod pick;
 mod pinned;
 mod pods;
 mod projection;
+mod promotion;
 mod read;
 mod reported;
 mod requests;

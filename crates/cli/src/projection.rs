@@ -1,21 +1,22 @@
 //! What the controller would do next, step by step: the engine's reconciles, over a snapshot that every
 //! step changes as the cluster would, with pods that become ready.
 
-use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use api::decode;
 use engine::reconcile::{Answer, Cluster, Outcome, Owner, Refusal};
 use futures::FutureExt as _;
-use plan::keys::REVISION;
-use plan::template::without_hash_label;
-use plan::{
-    Action, Answers, Ask, DryRun, Event, NewReplicaSet, Observed, Options, OwnerChange, Pace, Pod,
-    ReplicaSet, RollBack, SetStatus, Status, UpdateReplicaSet, Why, Workload,
-};
+use plan::keys::reason;
+use plan::{Action, Ask, Event, OwnerChange, ReplicaSet, Status, Why, Workload};
 use serde_json::Value;
 
 use crate::cluster::Deployment;
+use stops::Passed;
+pub(crate) use stops::Stop;
+use world::World;
+
+mod stops;
+mod world;
 
 /// More steps than any rollout takes that ends: one per pod, up and down, of the largest we show.
 const STEPS_MAX: usize = 10_000;
@@ -27,7 +28,7 @@ const REPORTED: usize = 4;
 pub(crate) type Size = (String, i64, i64);
 
 /// The cluster after a step, before the pods that it asked for are ready.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Row {
     /// By revision, oldest first.
     pub(crate) sizes: Vec<Size>,
@@ -35,6 +36,8 @@ pub(crate) struct Row {
     pub(crate) pods: i64,
     /// The fewest pods that are available for certain meanwhile.
     pub(crate) available: i64,
+    /// The steps of the Deployment that are reached then.
+    pub(crate) stops: Vec<Stop>,
 }
 
 /// A rollout as it would go.
@@ -69,19 +72,6 @@ impl Projection {
     fn first(&self, of: impl Fn(&Row) -> i64) -> i64 {
         self.rows.first().map_or(0, of)
     }
-}
-
-/// The snapshot, and what it was read from.
-struct World<'a> {
-    observed: Observed,
-    template: &'a Value,
-    templates: BTreeMap<String, Value>,
-    /// Pods as they are; without them, as the ReplicaSets' numbers have it.
-    pods: Option<Vec<Pod>>,
-    version: u64,
-    now: jiff::Timestamp,
-    /// The most pods that are asked for, and the fewest that are available, in the reconcile under way.
-    bounds: Option<(i64, i64)>,
 }
 
 /// The cluster that the reconciles are made over.
@@ -133,18 +123,30 @@ pub(crate) fn status(
     now: jiff::Timestamp,
 ) -> Result<Status, String> {
     let imagined = Imagined(Mutex::new(World::new(deployment, sets, None, now)?));
-    for _ in 0..REPORTED {
-        if let Some(error) = imagined.reconcile()?.error {
-            return Err(error.message);
-        }
-    }
+    imagined.report()?;
     let world = imagined.world();
     Ok(world.observed.workload.status.clone())
+}
+
+/// Why the operator refuses the promotion that the Deployment asks for; `None` if it does not.
+///
+/// # Errors
+/// As for [`status`].
+pub(crate) fn refusal(
+    deployment: &Deployment,
+    sets: &[Value],
+    now: jiff::Timestamp,
+) -> Result<Option<String>, String> {
+    let imagined = Imagined(Mutex::new(World::new(deployment, sets, None, now)?));
+    imagined.report()?;
+    let mut world = imagined.world();
+    Ok(world.refusal.take())
 }
 
 impl<'a> Imagined<'a> {
     fn play(&self) -> Result<(Vec<Row>, Why), String> {
         let mut rows = vec![self.world().row()];
+        let mut passed = Passed::of(&self.world());
         for _ in 0..STEPS_MAX {
             self.world().bounds = None;
             let Outcome { error, writes, why, .. } = self.reconcile()?;
@@ -153,6 +155,7 @@ impl<'a> Imagined<'a> {
                 return Err(error.message);
             }
             let mut world = self.world();
+            passed.note(&world, &mut rows);
             let row = world.row();
             let (most, least) = world.bounds.unwrap_or((row.pods, row.available));
             let row = Row { pods: most.max(row.pods), available: least.min(row.available), ..row };
@@ -160,11 +163,21 @@ impl<'a> Imagined<'a> {
                 rows.push(row);
             }
             let has_moved = world.pods_become_ready();
-            if writes == 0 && !has_moved {
+            if writes == 0 && !has_moved && !passed.go_on(&mut world, &mut rows) {
                 return Ok((rows, why.unwrap_or_default()));
             }
         }
         Err(format!("no end after {STEPS_MAX} steps"))
+    }
+
+    /// A few reconciles.
+    fn report(&self) -> Result<(), String> {
+        for _ in 0..REPORTED {
+            if let Some(error) = self.reconcile()?.error {
+                return Err(error.message);
+            }
+        }
+        Ok(())
     }
 
     fn reconcile(&self) -> Result<Outcome, String> {
@@ -178,177 +191,6 @@ impl<'a> Imagined<'a> {
 
     fn world(&self) -> MutexGuard<'_, World<'a>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-impl<'a> World<'a> {
-    fn new(
-        deployment: &'a Deployment,
-        sets: &[Value],
-        pods: Option<Vec<Pod>>,
-        now: jiff::Timestamp,
-    ) -> Result<Self, String> {
-        let flavour = deployment.flavour;
-        let workload =
-            deployment.workload().map_err(|error| format!("the controller cannot read it: {error}"))?;
-        let sets_read = sets.iter().filter_map(|set| decode::replica_set(flavour, set).ok()).collect();
-        let uid =
-            |set: &Value| set.pointer("/metadata/uid").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let template = |set: &Value| set.pointer("/spec/template").cloned().unwrap_or(Value::Null);
-        Ok(Self {
-            observed: Observed {
-                flavour,
-                workload,
-                sets: sets_read,
-                answers: Answers::default(),
-                options: Options::new(true, Pace::EachReconcile),
-            },
-            template: deployment.template(),
-            templates: sets.iter().map(|set| (uid(set), template(set))).collect(),
-            pods,
-            version: 0,
-            now,
-            bounds: None,
-        })
-    }
-
-    fn answer(&self, ask: &Ask) -> Answer {
-        match ask {
-            Ask::Template => Answer::Template(self.template.clone()),
-            Ask::DryRun(_) => Answer::DryRun(DryRun::Refused),
-            Ask::SetTemplate { uid, .. } => {
-                let template = self.templates.get(uid).cloned().unwrap_or(Value::Null);
-                Answer::SetTemplate(uid.clone(), template)
-            }
-            Ask::Pods => {
-                let running = self.observed.sets.iter().filter(|set| set.status.replicas > 0);
-                let pod = |set: &ReplicaSet| Pod {
-                    controller_uid: Some(set.uid.clone()),
-                    phase: "Running".to_owned(),
-                };
-                Answer::Pods(self.pods.clone().unwrap_or_else(|| running.map(pod).collect()))
-            }
-        }
-    }
-
-    fn change_owner(&mut self, change: &OwnerChange) {
-        let (target, owner) = match change {
-            OwnerChange::Adopt(target) => (target, Some(self.observed.workload.uid.clone())),
-            OwnerChange::Release(target) => (target, None),
-        };
-        for set in self.observed.sets.iter_mut().filter(|set| set.uid == target.uid) {
-            set.controller_uid.clone_from(&owner);
-        }
-    }
-
-    fn act(&mut self, action: &Action) -> Result<(), Refusal> {
-        self.version += 1;
-        match action {
-            Action::SetSelector(selector) => self.observed.workload.selector = Some(selector.clone()),
-            Action::CreateReplicaSet(new) => self.create(new)?,
-            Action::UpdateReplicaSet(update) => self.update(update),
-            Action::DeleteReplicaSet(target) => self.observed.sets.retain(|set| set.uid != target.uid),
-            Action::WriteStatus(write) => {
-                let workload = &mut self.observed.workload;
-                workload.status = write.status.clone();
-                if let Some(revision) = &write.revision_annotation {
-                    workload.annotations.insert(REVISION.to_owned(), revision.clone());
-                }
-            }
-            Action::RollBack(write) => return self.roll_back(write),
-        }
-        Ok(())
-    }
-
-    fn create(&mut self, new: &NewReplicaSet) -> Result<(), Refusal> {
-        if self.observed.sets.iter().any(|set| set.name == new.name) {
-            let message = format!("the name {} is taken by a ReplicaSet of another template", new.name);
-            return Err(Refusal::new(409, "AlreadyExists", message));
-        }
-        let flavour = self.observed.flavour;
-        let uid = format!("projected-{}", self.version);
-        self.templates.insert(uid.clone(), new.template.clone());
-        self.observed.sets.push(ReplicaSet {
-            name: new.name.clone(),
-            uid,
-            resource_version: self.version.to_string(),
-            generation: 1,
-            created: self.now,
-            deleting: false,
-            labels: new.labels.clone(),
-            annotations: new.annotations.clone(),
-            controller_uid: Some(self.observed.workload.uid.clone()),
-            size: new.size,
-            min_ready_seconds: new.min_ready_seconds,
-            fingerprints: flavour.fingerprints_of_set(&new.annotations, &new.template),
-            stored: flavour.stored_digest(&without_hash_label(&new.template)),
-            status: SetStatus::default(),
-        });
-        Ok(())
-    }
-
-    fn update(&mut self, update: &UpdateReplicaSet) {
-        let flavour = self.observed.flavour;
-        let templates = &self.templates;
-        for set in self.observed.sets.iter_mut().filter(|set| set.uid == update.target.uid) {
-            set.size = update.size_to;
-            if let Some((_, seconds)) = update.min_ready_seconds {
-                set.min_ready_seconds = seconds;
-            }
-            set.annotations.extend(update.annotations.clone());
-            if let Some(template) = templates.get(&set.uid) {
-                set.fingerprints =
-                    flavour.fingerprints_of_set(&set.annotations, &without_hash_label(template));
-            }
-        }
-    }
-
-    /// The template of a revision takes the Deployment's place: a projection ends here, and the
-    /// next begins when it is there.
-    fn roll_back(&mut self, write: &RollBack) -> Result<(), Refusal> {
-        match &write.template {
-            None => {
-                self.observed.workload.rollback_to = None;
-                Ok(())
-            }
-            Some(_) => {
-                let message = "a rollback is asked for: its template is put back first, then it rolls out";
-                Err(Refusal::new(0, "", message.to_owned()))
-            }
-        }
-    }
-
-    /// Pods come and go as the ReplicaSets want them. Returns whether anything has changed.
-    fn pods_become_ready(&mut self) -> bool {
-        let mut has_moved = false;
-        for set in &mut self.observed.sets {
-            let wanted = SetStatus {
-                replicas: set.size,
-                ready: set.size,
-                available: set.size,
-                terminating: set.status.terminating.map(|_| 0),
-                observed_generation: set.generation,
-                failure: None,
-            };
-            has_moved |= set.status != wanted;
-            set.status = wanted;
-        }
-        // A second is long enough for pods that are ready at once, and short for any deadline.
-        self.now = self.now.checked_add(jiff::SignedDuration::from_secs(1)).unwrap_or(self.now);
-        has_moved
-    }
-
-    fn row(&self) -> Row {
-        let owner = Some(&self.observed.workload.uid);
-        let ours = self.observed.sets.iter().filter(|set| set.controller_uid.as_ref() == owner);
-        let mut row = Row { sizes: Vec::new(), pods: 0, available: 0 };
-        for set in ours {
-            let revision = set.annotations.get(REVISION).and_then(|text| text.parse().ok()).unwrap_or(0);
-            row.sizes.push((set.name.clone(), revision, set.size));
-            row.pods += set.size;
-            row.available += set.status.available.min(set.size);
-        }
-        row.sizes.sort_by(|a, b| (a.1, &a.0).cmp(&(b.1, &b.0)));
-        row
     }
 }
 
@@ -380,7 +222,11 @@ impl Cluster for Imagined<'_> {
         Ok(None)
     }
 
-    fn record(&self, _: &Workload, _: &Event) {}
+    fn record(&self, _: &Workload, event: &Event) {
+        if event.reason == reason::PROMOTION_REFUSED {
+            self.world().refusal = Some(event.message.clone());
+        }
+    }
 }
 
 #[cfg(test)]

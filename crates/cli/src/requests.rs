@@ -1,11 +1,11 @@
-//! Requests to retry the declared revision after it failed, or to abort it (FP-9; rollwright.dev only). The planner
-//! decides what is due, and what follows.
+//! Requests to retry the declared revision after it failed, or to abort it (FP-9; rollwright.dev only), and which of
+//! all requests are due. The planner decides that, and what follows.
 
 use api::decode;
 use jiff::Timestamp;
 use kube::api::Patch;
 use plan::keys::reason::{NEWER_SPEC, NO_GOOD_REVISION};
-use plan::keys::{ABORT, RETRY, condition};
+use plan::keys::{ABORT, PROMOTE, RETRY, condition};
 use plan::{Status, Workload};
 use serde_json::{Value, json};
 
@@ -63,11 +63,19 @@ fn foreseen(
     request: &str,
     now: Timestamp,
 ) -> Result<Status, String> {
-    let mut asked = deployment.clone();
-    let patch = json!({"metadata": {"annotations": {ABORT: request}}, "spec": {"paused": false}});
-    merge(&mut asked.body, &patch);
-    let sets: Vec<Value> = all.iter().map(|revision| revision.set.clone()).collect();
-    projection::status(&asked, &sets, now)
+    projection::status(&asking(deployment, ABORT, request), &sets(all), now)
+}
+
+/// The Deployment with a request, and without a pause.
+pub(crate) fn asking(deployment: &Deployment, key: &str, request: &str) -> Deployment {
+    let mut asking = deployment.clone();
+    merge(&mut asking.body, &json!({"metadata": {"annotations": {key: request}}, "spec": {"paused": false}}));
+    asking
+}
+
+/// The ReplicaSets of these revisions.
+pub(crate) fn sets(all: &[Revision]) -> Vec<Value> {
+    all.iter().map(|revision| revision.set.clone()).collect()
 }
 
 /// Whether this revision failed, and none is there to run instead.
@@ -77,7 +85,7 @@ fn is_stuck(status: &Status, number: i64) -> bool {
 }
 
 /// The number of the declared revision, where the operator judges it and no pin decides what runs.
-fn judged(deployment: &Deployment, all: &[Revision], asked: &str) -> Result<i64, Failure> {
+pub(crate) fn judged(deployment: &Deployment, all: &[Revision], asked: &str) -> Result<i64, Failure> {
     let full = deployment.full_name();
     if !deployment.flavour.has_status_extras() {
         return Err(Failure::Usage(format!(
@@ -98,7 +106,7 @@ fn judged(deployment: &Deployment, all: &[Revision], asked: &str) -> Result<i64,
     declared.ok_or_else(|| Failure::Rollout(format!("the template of {full} has no revision yet")))
 }
 
-fn readable(deployment: &Deployment) -> Result<Workload, Failure> {
+pub(crate) fn readable(deployment: &Deployment) -> Result<Workload, Failure> {
     let workload = deployment.workload();
     workload.map_err(|error| Failure::Rollout(format!("{} cannot be read: {error}", deployment.full_name())))
 }
@@ -108,7 +116,7 @@ fn request(number: i64, now: Timestamp) -> String {
     format!("{number}/{now:.3}")
 }
 
-fn annotation(key: &str, request: &str) -> Patch<Value> {
+pub(crate) fn annotation(key: &str, request: &str) -> Patch<Value> {
     Patch::Merge(json!({"metadata": {"annotations": {key: request}}}))
 }
 
@@ -118,7 +126,7 @@ pub(crate) fn awaited(deployment: &Deployment, all: &[Revision], rollout: Rollou
     let Some(verb) = due(deployment, all) else { return rollout };
     let name = deployment.name();
     if deployment.is_paused() {
-        if verb == "retry" {
+        if verb != "abort" {
             return rollout;
         }
         let message =
@@ -149,7 +157,7 @@ pub(crate) fn due(deployment: &Deployment, all: &[Revision]) -> Option<&'static 
         return None;
     }
     let set = decode::replica_set(deployment.flavour, &pinned::declared(deployment, all)?.set).ok()?;
-    let requests = [(ABORT, "abort"), (RETRY, "retry")];
+    let requests = [(ABORT, "abort"), (RETRY, "retry"), (PROMOTE, "promote")];
     requests.into_iter().find_map(|(key, verb)| workload.is_request_due(&set, key).then_some(verb))
 }
 

@@ -5,6 +5,7 @@ use plan::Flavour;
 use plan::keys::{condition, reason};
 use serde_json::Value;
 
+use crate::at_step::{AtStep, Rest};
 use crate::failed;
 use crate::pinned;
 use crate::read;
@@ -19,6 +20,8 @@ pub enum Phase {
     Progressing,
     /// It waits for `spec.paused` to be taken back.
     Paused,
+    /// It waits at a step, until somebody promotes it or for some time.
+    Resting,
     /// `spec.progressDeadlineSeconds` has passed without progress, or the declared revision failed in another way, or
     /// another one runs.
     Failed,
@@ -32,6 +35,7 @@ impl Phase {
             Self::Complete => "Complete",
             Self::Progressing => "Progressing",
             Self::Paused => "Paused",
+            Self::Resting => "Resting",
             Self::Failed => "Failed",
         }
     }
@@ -61,6 +65,15 @@ pub struct Rollout {
     pub message: String,
     /// The numbers behind it.
     pub counts: Counts,
+    /// Where it is among its steps, if it has any.
+    pub(crate) at_step: Option<AtStep>,
+}
+
+impl Rollout {
+    /// The wait at a step, if it is what the rollout waits for.
+    pub(crate) fn rest(&self) -> Option<&Rest> {
+        self.at_step.as_ref().and_then(|at| at.rest.as_ref()).filter(|_| self.phase == Phase::Resting)
+    }
 }
 
 impl Counts {
@@ -100,6 +113,7 @@ pub fn of(flavour: Flavour, name: &str, deployment: &Value) -> Rollout {
 pub fn of_set(flavour: Flavour, name: &str, deployment: &Value, newest: Option<&str>) -> Rollout {
     let (spec, status) = (read::spec(deployment), read::status(deployment));
     let counts = Counts::read(&spec, &status);
+    let at_step = AtStep::of(&spec, &status).filter(|_| is_observed(deployment));
     let (phase, message) = if let Some(place) = queued(&status) {
         (Phase::Progressing, format!("deployment \"{name}\" is {place}"))
     } else if !is_observed(deployment) {
@@ -109,9 +123,9 @@ pub fn of_set(flavour: Flavour, name: &str, deployment: &Value, newest: Option<&
     } else if let Some((_, words)) = failed::held(&status) {
         (Phase::Failed, format!("deployment \"{name}\": {words}"))
     } else {
-        stands(flavour, name, (&spec, &status), counts, newest)
+        stands(flavour, name, (&spec, &status), (counts, at_step.as_ref()), newest)
     };
-    Rollout { phase, message, counts }
+    Rollout { phase, message, counts, at_step }
 }
 
 /// Another revision runs than the declared one, or is to run: nothing more comes of the declared one.
@@ -131,7 +145,7 @@ fn stands(
     flavour: Flavour,
     name: &str,
     (spec, status): (&DeploymentSpec, &DeploymentStatus),
-    counts: Counts,
+    (counts, at_step): (Counts, Option<&AtStep>),
     newest: Option<&str>,
 ) -> (Phase, String) {
     let waiting = |what: &str| format!("Waiting for deployment \"{name}\" rollout to finish: {what}...");
@@ -141,6 +155,9 @@ fn stands(
             return (Phase::Failed, format!("the rollback of deployment \"{name}\" is refused: {message}"));
         }
         return (Phase::Progressing, waiting("the rollback that was asked for has not begun"));
+    }
+    if let Some(rest) = at_step.and_then(|at| at.rest.as_ref()) {
+        return (Phase::Resting, format!("deployment \"{name}\": {}", rest.words));
     }
     let progressing = status.condition(condition::PROGRESSING);
     let is_of_another = || {
@@ -153,7 +170,10 @@ fn stands(
     }
     let Counts { desired, current, updated, available, .. } = counts;
     let left = if updated < desired {
-        format!("{updated} out of {desired} new replicas have been updated")
+        let step = at_step.filter(|at| at.want < desired);
+        let step =
+            step.map_or_else(String::new, |at| format!(", {} at step {} of {}", at.want, at.step, at.of));
+        format!("{updated} out of {desired} new replicas have been updated{step}")
     } else if current > updated {
         format!("{} old replicas are pending termination", current - updated)
     } else if available < updated {

@@ -18,6 +18,7 @@ use crate::rollout::{self, Phase};
 enum State {
     Complete,
     Rolling,
+    Resting,
     Blocked,
     Queued,
     Pinned,
@@ -36,6 +37,9 @@ pub(crate) struct States {
     /// List Deployments with a rollout in progress.
     #[arg(long)]
     rolling: bool,
+    /// List Deployments with a rollout that rests at a step.
+    #[arg(long)]
+    resting: bool,
     /// List Deployments with a rollout that waits for a rollout slot.
     #[arg(long)]
     queued: bool,
@@ -53,12 +57,13 @@ pub(crate) struct States {
 impl States {
     /// Whether this Deployment is one of them.
     pub(crate) fn contain(self, flavour: Flavour, deployment: &Value) -> bool {
-        let Self { blocked, rolling, queued, pinned, reverted, paused } = self;
-        let is_any = !(blocked || rolling || queued || pinned || reverted || paused);
+        let Self { blocked, rolling, resting, queued, pinned, reverted, paused } = self;
+        let is_any = !(blocked || rolling || resting || queued || pinned || reverted || paused);
         is_any
             || match state(flavour, deployment) {
                 State::Complete => false,
                 State::Rolling => rolling,
+                State::Resting => resting,
                 State::Blocked => blocked,
                 State::Queued => queued,
                 State::Pinned => pinned,
@@ -95,6 +100,7 @@ fn state(flavour: Flavour, deployment: &Value) -> State {
     match rollout::of(flavour, "", deployment).phase {
         Phase::Complete => State::Complete,
         Phase::Progressing => State::Rolling,
+        Phase::Resting => State::Resting,
         Phase::Failed => State::Blocked,
         Phase::Paused => State::Paused,
     }
@@ -214,6 +220,16 @@ mod tests {
         for reason in ["RolloutFailed", "NoGoodRevision"] {
             assert_eq!(of(&samples::held(reason).body), State::Blocked, "{reason}");
         }
+    }
+
+    #[test]
+    fn what_rests_at_a_step_does_not_roll() {
+        let resting = samples::resting_for_some_time().body;
+        assert_eq!(of(&resting), State::Resting);
+        assert_eq!(of(&samples::resting_until_promoted().body), State::Resting);
+        let contain = |states: States| states.contain(Flavour::Rollwright, &resting);
+        assert!(contain(States { resting: true, ..States::default() }) && contain(States::default()));
+        assert!(!contain(States { rolling: true, blocked: true, paused: true, ..States::default() }));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use api::Target;
 use diagnosis::controller_of;
 use serde_json::{Value, json};
 
+use crate::at_step::AtStep;
 use crate::cluster::Deployment;
 use crate::history::{Revision, revisions};
 use crate::output::clean;
@@ -105,8 +106,9 @@ impl Tree {
     /// For people.
     pub(crate) fn text(&self, now: jiff::Timestamp) -> String {
         let counts = self.rollout.counts;
+        let left = self.rollout.rest().map_or_else(String::new, |rest| rest.left(now));
         let mut text = format!(
-            "{}  in namespace {}\n{}\ndesired {}, current {}, updated {}, ready {}, available {}\n\n",
+            "{}  in namespace {}\n{}{left}\ndesired {}, current {}, updated {}, ready {}, available {}\n\n",
             self.deployment.full_name(),
             self.deployment.namespace(),
             self.rollout.message,
@@ -145,6 +147,7 @@ impl Tree {
             "phase": self.rollout.phase.word(),
             "message": self.rollout.message,
             "replicas": counts_document(&self.rollout),
+            "step": self.rollout.at_step.as_ref().map(AtStep::document),
             "revisions": revisions,
             "target": self.target,
         })

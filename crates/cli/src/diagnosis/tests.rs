@@ -59,6 +59,7 @@ impl Case {
             budgets: &self.budgets,
             unobserved: self.unobserved,
             why: Ok(self.why.unwrap_or(why)),
+            now: Timestamp::UNIX_EPOCH,
         })
     }
 
@@ -68,7 +69,7 @@ impl Case {
 }
 
 #[track_caller]
-fn is(diagnosis: &Diagnosis, verdict: Verdict, cause: &str, text: &str, next: &str) {
+pub(super) fn is(diagnosis: &Diagnosis, verdict: Verdict, cause: &str, text: &str, next: &str) {
     assert_eq!((diagnosis.verdict, &*diagnosis.cause), (verdict, cause), "{diagnosis:?}");
     assert!(diagnosis.text.contains(text), "{diagnosis:?}");
     assert!(diagnosis.next.as_deref().unwrap_or_default().contains(next), "{diagnosis:?}");
@@ -335,6 +336,7 @@ pub(super) fn awaited_by(
         budgets: &[],
         unobserved,
         why: Ok(why),
+        now: "2026-04-01T12:05:00Z".parse().unwrap(),
     })
 }
 

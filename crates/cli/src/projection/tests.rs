@@ -1,4 +1,5 @@
 use plan::Flavour;
+use plan::keys::REVISION;
 use serde_json::json;
 
 use super::*;
@@ -92,4 +93,60 @@ fn the_first_rollout_begins_with_nothing() {
     let projection = project(&fresh, &[], jiff::Timestamp::UNIX_EPOCH);
     let projection = projection.unwrap_or_else(|error| unreachable!("{error}"));
     assert_eq!(projection.rows.iter().map(|row| row.pods).collect::<Vec<_>>(), [0, 3]);
+}
+
+fn stepped(replicas: i64, steps: &Value) -> Projection {
+    let mut strategy = rolling(1, 0);
+    strategy["rollingUpdate"]["steps"] = steps.clone();
+    let now = "2026-01-02T00:00:00Z".parse().unwrap_or_default();
+    project(&deployment(Flavour::Rollwright, replicas, &strategy), &[old_set(replicas)], now)
+        .unwrap_or_else(|error| unreachable!("{error}"))
+}
+
+fn stops(projection: &Projection) -> Vec<(Vec<i64>, String)> {
+    let reached = projection.rows.iter().flat_map(|row| row.stops.iter().map(move |stop| (row, stop)));
+    reached.map(|(row, stop)| (row.sizes.iter().map(|size| size.2).collect(), stop.to_string())).collect()
+}
+
+#[test]
+fn each_step_is_shown_with_its_sizes_up_to_the_end() {
+    let projection = stepped(
+        10,
+        &json!([
+            {"updated": 1, "pause": {"until": "Promoted"}},
+            {"updated": "25%", "pause": {"seconds": 600}},
+            {"updated": "50%"},
+        ]),
+    );
+    let expected = [
+        (vec![9, 1], "step 1 of 4, until promoted"),
+        (vec![7, 3], "step 2 of 4, for 600 s"),
+        (vec![5, 5], "step 3 of 4"),
+    ];
+    assert_eq!(
+        stops(&projection),
+        expected.map(|(sizes, words)| (sizes, words.to_owned())),
+        "{projection:?}"
+    );
+    assert_eq!((projection.lowest(), projection.highest()), (10, 11));
+    assert_eq!(
+        projection.rows.last().map(|row| row.sizes.iter().map(|it| it.2).collect()),
+        Some(vec![0, 10])
+    );
+    assert_eq!(projection.end, Why::Converged);
+}
+
+#[test]
+fn with_one_replica_only_a_person_is_waited_for() {
+    let projection = stepped(
+        1,
+        &json!([
+            {"updated": "10%", "pause": {"seconds": 600}},
+            {"updated": "30%", "pause": {"until": "Promoted"}},
+            {"updated": "50%", "pause": {"until": "Promoted"}},
+        ]),
+    );
+    let words: Vec<String> = stops(&projection).into_iter().map(|(_, words)| words).collect();
+    assert_eq!(words, ["step 1 of 4", "step 2 of 4, until promoted", "step 3 of 4, until promoted"]);
+    assert_eq!(projection.end, Why::Converged);
 }

@@ -160,6 +160,28 @@ fn an_abort_is_due_until_the_failure_is_reported() {
 }
 
 #[test]
+fn a_promotion_is_due_until_it_was_heard() {
+    let asked = |deployment: Deployment| asking(deployment, PROMOTE, "7/50%");
+    let heard = json!({"version": 1, "revision": 7, "promote": "7/50%"});
+    let other = json!({"version": 1, "revision": 7, "promote": "7/1"});
+    for (memory, is_due) in [(json!(null), true), (other, true), (heard, false)] {
+        for deployment in [samples::resting_until_promoted(), samples::resting_for_some_time()] {
+            assert_eq!(
+                due(&asked(deployment), &remembering(&memory)),
+                is_due.then_some("promote"),
+                "{memory}"
+            );
+        }
+    }
+    let all = remembering(&json!(null));
+    assert_eq!(due(&asked(samples::held("RolloutInProgress")), &all), None, "it is at no step");
+    let mut empty = asked(samples::resting_until_promoted());
+    assert!(stands(&empty).message.contains("to observe the request to promote"));
+    empty.body["spec"]["replicas"] = json!(0);
+    assert_eq!(due(&empty, &all), None, "without replicas it is not heard");
+}
+
+#[test]
 fn nothing_is_due_that_the_operator_does_not_hear() {
     let all = samples::revisions();
     let asked = || asking(samples::held("RolloutInProgress"), ABORT, NOON);

@@ -1,14 +1,15 @@
-//! `pause`, `resume`, `restart`, `unpin`, `retry`, `abort`, `scale`.
+//! `pause`, `resume`, `restart`, `unpin`, `retry`, `abort`, `promote`, `scale`.
 
 use kube::api::Patch;
 use serde_json::{Value, json};
 
-use crate::args::{EditArguments, Output, ScaleArguments};
+use crate::args::{EditArguments, Output, PromoteArguments, ScaleArguments};
 use crate::cluster::Deployment;
 use crate::code::Code;
 use crate::failure::Failure;
 use crate::history::revisions;
 use crate::output::{document, print};
+use crate::promotion::{self, Promotion};
 use crate::verbs::subject::Subject;
 use crate::{edits, pinned, requests};
 
@@ -93,6 +94,16 @@ pub(crate) async fn abort(subject: &Subject, arguments: &EditArguments) -> Resul
     let all = revisions(cluster.sets_of(deployment).await?);
     let (number, patch) = requests::abort(deployment, &all, jiff::Timestamp::now())?;
     apply(subject, &patch, &format!("abort of revision {number} requested"), &arguments.output).await
+}
+
+/// `promote`.
+pub(crate) async fn promote(subject: &Subject, arguments: &PromoteArguments) -> Result<Code, Failure> {
+    let Subject { cluster, deployment } = subject;
+    let all = revisions(cluster.sets_of(deployment).await?);
+    match promotion::promote(deployment, &all, arguments, jiff::Timestamp::now())? {
+        Promotion::Nothing(words) => report(deployment, &words, &arguments.output),
+        Promotion::Request(done, patch) => apply(subject, &patch, &done, &arguments.output).await,
+    }
 }
 
 /// `scale`, through `spec.replicas`: who may edit the Deployment needs no other right.

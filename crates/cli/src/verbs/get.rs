@@ -6,6 +6,7 @@ use futures::{StreamExt as _, stream};
 use kube::runtime::{WatchStreamExt as _, watcher};
 
 use crate::args::GetArguments;
+use crate::at_step::Rest;
 use crate::cluster::{Cluster, Deployment};
 use crate::code::Code;
 use crate::failure::Failure;
@@ -84,7 +85,8 @@ async fn follow(cluster: &Cluster, mut tree: Tree, arguments: &GetArguments) -> 
             // Who has just pinned a revision wants to see its pods come.
             Phase::Failed if !tree.is_on_the_way() => return Ok(Code::Failed),
             Phase::Paused => return Ok(Code::Paused),
-            Phase::Failed | Phase::Progressing => {}
+            Phase::Resting if !tree.rollout.rest().is_some_and(Rest::ends) => return Ok(Code::Paused),
+            Phase::Failed | Phase::Progressing | Phase::Resting => {}
         }
         tokio::time::sleep(GATHER).await;
         // While nobody looks at the Deployment, its controller may end, or begin to run.

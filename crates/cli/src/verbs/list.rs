@@ -4,6 +4,7 @@ use plan::Flavour;
 use serde_json::{Value, json};
 
 use crate::args::{Connection, ListArguments};
+use crate::at_step::AtStep;
 use crate::cluster::{Cluster, Deployment};
 use crate::code::Code;
 use crate::failure::Failure;
@@ -72,6 +73,7 @@ fn item(deployment: &Deployment) -> Value {
         "phase": rollout.phase.word(),
         "message": rollout.message,
         "replicas": counts_document(&rollout),
+        "step": rollout.at_step.as_ref().map(AtStep::document),
         "images": images::of(deployment.template()),
         "target": pinned::target(&deployment.body),
     })

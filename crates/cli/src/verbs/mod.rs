@@ -58,6 +58,9 @@ async fn revision(connection: &Connection, verb: &RevisionVerb) -> Result<Code, 
         RevisionVerb::Abort(arguments) => {
             edit::abort(&open(connection, &arguments.target).await?, arguments).await
         }
+        RevisionVerb::Promote(arguments) => {
+            edit::promote(&open(connection, &arguments.target).await?, arguments).await
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::code::Code;
 use crate::failure::Failure;
 use crate::name;
 use crate::output::{document, print};
-use crate::projection::{Projection, Row, project};
+use crate::projection::{Projection, Row, Stop, project};
 use crate::table::table;
 
 /// `plan`.
@@ -89,11 +89,15 @@ fn for_people(deployment: &Deployment, projection: &Projection) -> String {
     let mut heading = vec!["STEP".to_owned()];
     heading.extend(columns.iter().map(|(_, name)| name.to_uppercase()));
     heading.extend(["PODS AT MOST".to_owned(), "AVAILABLE AT LEAST".to_owned()]);
+    let has_stops = projection.rows.iter().any(|row| !row.stops.is_empty());
+    heading.extend(has_stops.then(|| "REACHED".to_owned()));
     let mut lines = vec![heading];
     for (step, row) in projection.rows.iter().enumerate() {
         let mut line = vec![if step == 0 { "now".to_owned() } else { step.to_string() }];
         line.extend(columns.iter().map(|(_, name)| size_in(row, name).to_string()));
         line.extend([row.pods.to_string(), row.available.to_string()]);
+        let stops: Vec<String> = row.stops.iter().map(Stop::to_string).collect();
+        line.extend(has_stops.then(|| stops.join("; ")));
         lines.push(line);
     }
     let steps = projection.rows.len() - 1;
@@ -115,7 +119,8 @@ fn for_programs(deployment: &Deployment, projection: &Projection) -> Value {
     let set = |(name, revision, size): &(String, i64, i64)| json!({"replicaSet": name, "revision": revision, "replicas": size});
     let row = |row: &Row| {
         let sets: Vec<Value> = row.sizes.iter().map(set).collect();
-        json!({"replicaSets": sets, "pods": row.pods, "available": row.available})
+        let stops: Vec<Value> = row.stops.iter().map(Stop::document).collect();
+        json!({"replicaSets": sets, "pods": row.pods, "available": row.available, "reached": stops})
     };
     let rows: Vec<Value> = projection.rows.iter().map(row).collect();
     json!({

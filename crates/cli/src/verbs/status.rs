@@ -12,6 +12,8 @@ use plan::keys::condition;
 use serde_json::{Value, json};
 
 use crate::args::{Format, Goal, StatusArguments, limit};
+use crate::at_step::{self, AtStep, Rest};
+use crate::bar::bar;
 use crate::cluster::{Cluster, Deployment, body};
 use crate::code::Code;
 use crate::failure::{Failure, explain};
@@ -25,8 +27,6 @@ use crate::signs::{self, LOOK_AGAIN};
 use crate::tree::counts_document;
 use crate::verbs::subject::Subject;
 
-/// Squares of the progress bar.
-const BAR: usize = 20;
 /// Terminals: letters beyond the margin are dropped, or begin the next line (DECAWM).
 const NO_WRAP: &str = "\u{1b}[?7l";
 const WRAP: &str = "\u{1b}[?7h";
@@ -34,7 +34,7 @@ const WRAP: &str = "\u{1b}[?7h";
 /// `status`.
 pub(crate) async fn status(subject: &Subject, arguments: &StatusArguments) -> Result<Code, Failure> {
     let Subject { cluster, deployment } = subject;
-    let mut lines = Lines { format: arguments.output.format, ..Lines::new() };
+    let mut lines = Lines { format: arguments.output.format, is_once: !arguments.watch, ..Lines::new() };
     if arguments.watch {
         return wait(cluster, deployment, arguments.goal, limit(arguments.timeout), &mut lines).await;
     }
@@ -42,7 +42,7 @@ pub(crate) async fn status(subject: &Subject, arguments: &StatusArguments) -> Re
     lines.show(deployment, &stand)?;
     lines.end()?;
     // What has not ended has not failed either: the text tells how far it is.
-    Ok(stand.end.unwrap_or(Code::Done))
+    Ok(stand.end.or(stand.rest().map(Rest::code)).unwrap_or(Code::Done))
 }
 
 /// How a rollout stands towards what is waited for.
@@ -54,6 +54,11 @@ struct Stand {
 }
 
 impl Stand {
+    /// The wait at a step, if what is waited for comes after it.
+    fn rest(&self) -> Option<&Rest> {
+        self.rollout.rest().filter(|_| self.message == self.rollout.message)
+    }
+
     /// Reads it from the Deployment; asks for the ReplicaSets only where it seems to have failed, or somebody asked for
     /// a retry or to abort, and for the controller only where nothing has come of the last change or request.
     async fn find(cluster: &Cluster, deployment: &Deployment, goal: Goal) -> Result<Self, Failure> {
@@ -104,6 +109,8 @@ impl Stand {
             Phase::Complete => Some(Code::Done),
             Phase::Failed => Some(Code::Failed),
             Phase::Paused => Some(Code::Paused),
+            Phase::Resting if rollout.rest().is_some_and(Rest::ends) => None,
+            Phase::Resting => Some(Code::Paused),
             Phase::Progressing => None,
         };
         Self { message: rollout.message.clone(), rollout, end }
@@ -257,20 +264,25 @@ fn give_up(error: &watcher::Error) -> Result<(), Failure> {
 /// What is printed while waiting: a bar on a terminal, elsewhere a line per change.
 pub(crate) struct Lines {
     format: Option<Format>,
+    is_once: bool,
     last: String,
     has_bar: bool,
 }
 
 impl Lines {
     pub(crate) fn new() -> Self {
-        Self { format: None, last: String::new(), has_bar: false }
+        Self { format: None, is_once: false, last: String::new(), has_bar: false }
     }
 
     fn show(&mut self, deployment: &Deployment, stand: &Stand) -> Result<(), Failure> {
-        if stand.message == self.last {
+        // A line for each change has a time that stays.
+        let left = stand.rest().filter(|_| self.is_once || is_lively());
+        let left = left.map_or_else(String::new, |rest| rest.left(jiff::Timestamp::now()));
+        let message = format!("{}{left}", stand.message);
+        if message == self.last {
             return Ok(());
         }
-        self.last.clone_from(&stand.message);
+        self.last.clone_from(&message);
         let name = deployment.full_name();
         match self.format {
             // A name says nothing of progress, so it stands once, at the end.
@@ -278,18 +290,18 @@ impl Lines {
             Some(format) => document(format, &stand_document(&name, stand), &[name]),
             None if stand.end == Some(Code::Failed) => {
                 self.end()?;
-                eprintln!("error: {}", stand.message);
+                eprintln!("error: {message}");
                 Ok(())
             }
             None if stand.end.is_none() && is_lively() => {
                 self.has_bar = true;
                 // What does not fit is cut off: a line that wraps could not be taken back.
-                let (bar, why) = (bar(&stand.rollout), short(&stand.message));
+                let (bar, why) = (bar(&stand.rollout, &at_step::marks(deployment)), short(&message));
                 print(&format!("\r\u{1b}[2K{NO_WRAP}{bar} {why}{WRAP}"))
             }
             None => {
                 self.end()?;
-                print(&format!("{}\n", stand.message))
+                print(&format!("{message}\n"))
             }
         }
     }
@@ -309,6 +321,7 @@ fn stand_document(name: &str, stand: &Stand) -> Value {
         "phase": stand.rollout.phase.word(),
         "message": stand.message,
         "replicas": counts_document(&stand.rollout),
+        "step": stand.rollout.at_step.as_ref().map(AtStep::document),
         "exitCode": stand.end.map(Code::number),
     })
 }
@@ -318,69 +331,5 @@ fn short(message: &str) -> &str {
     message.split_once("rollout to finish: ").map_or(message, |(_, rest)| rest)
 }
 
-/// Available pods of the current template, of all that there are to be.
-fn bar(rollout: &Rollout) -> String {
-    let counts = rollout.counts;
-    let done = usize::try_from(counts.updated.min(counts.available)).unwrap_or(0);
-    let all = usize::try_from(counts.desired.max(1)).unwrap_or(1);
-    let full = (BAR * done.min(all)) / all;
-    format!("[{}{}] {done}/{}", "■".repeat(full), "·".repeat(BAR - full), counts.desired)
-}
-
 #[cfg(test)]
-mod tests {
-    use plan::keys::RETRY;
-
-    use super::*;
-    use crate::pinned::samples;
-
-    #[test]
-    fn a_pin_is_a_failure_of_the_declared_revision_only() {
-        let deployment = samples::pinned();
-        assert_eq!(Stand::of(&deployment, Goal::Complete, &[]).end, Some(Code::Failed));
-        let mut waiting = deployment;
-        let available = Stand::of(&waiting, Goal::Available, &[]);
-        assert_eq!(available.end, None, "{}", available.message);
-        waiting.body["status"]["conditions"] = json!([{"type": "Available", "status": "True"}]);
-        assert_eq!(Stand::of(&waiting, Goal::Available, &[]).end, Some(Code::Done));
-        assert_eq!(Stand::of(&samples::missing(), Goal::Available, &[]).end, Some(Code::Failed));
-    }
-
-    #[test]
-    fn a_revert_is_a_failure_until_somebody_asks_for_a_retry() {
-        let (mut deployment, all) = (samples::reverted(), samples::revisions());
-        let stand = Stand::of(&deployment, Goal::Complete, &all);
-        assert_eq!(stand.end, Some(Code::Failed));
-        assert!(stand.message.ends_with(&samples::reverted_words()), "{}", stand.message);
-        assert_eq!(Stand::of(&deployment, Goal::Available, &all).end, None);
-        let held = samples::held("NoGoodRevision");
-        for goal in [Goal::Complete, Goal::Available] {
-            assert_eq!(Stand::of(&held, goal, &all).end, Some(Code::Failed), "{goal:?}");
-        }
-        deployment.body["metadata"]["annotations"] = json!({RETRY: "7/again"});
-        let stand = Stand::of(&deployment, Goal::Complete, &all);
-        assert_eq!(stand.end, None, "{}", stand.message);
-    }
-
-    #[test]
-    fn a_wait_for_a_pin_ends_when_all_pods_are_of_its_revision() {
-        let deployment = samples::pinned();
-        let target = by_pin(&deployment).unwrap_or_default();
-        let towards = |sizes: [i64; 2]| {
-            let [pinned, other] = sizes;
-            let all = revisions(vec![samples::set(6, pinned), samples::set(7, other)]);
-            Stand::towards_pin(&deployment, &target, &all)
-        };
-        for (sizes, words) in [
-            ([0, 3], "0 out of 3 pinned replicas have been created"),
-            ([3, 1], "1 other replicas are pending termination"),
-        ] {
-            let stand = towards(sizes);
-            assert_eq!(stand.end, None, "{}", stand.message);
-            assert!(stand.message.contains(words), "{}", stand.message);
-        }
-        let stand = towards([3, 0]);
-        assert_eq!(stand.end, Some(Code::Done), "{}", stand.message);
-        assert_eq!(stand.message, "deployment \"web\" runs the pinned revision 6");
-    }
-}
+mod tests;

@@ -96,6 +96,7 @@ async fn look(subject: &Subject, deployment: &Deployment) -> Result<Diagnosis, F
         budgets: &budgets.unwrap_or_default().into_iter().map(body).collect::<Vec<_>>(),
         unobserved,
         why: projection::why(deployment, &sets, &pods, now),
+        now,
     }))
 }
 

@@ -82,6 +82,40 @@ pub(crate) fn held(reason: &str) -> Deployment {
     deployment
 }
 
+/// What the operator reports of a rollout that waits at a step for some time.
+pub(crate) const UNTIL: &str = "step 2 of 4: 1 of 3 updated, rests until 12:10:00Z";
+/// The same of one that waits for somebody.
+pub(crate) const UNTIL_PROMOTED: &str = "step 2 of 4: 1 of 3 updated, rests until somebody promotes it";
+
+/// The Deployment while the rollout of revision 7 waits at its second step since noon.
+pub(crate) fn resting(pause: &Value, words: &str) -> Deployment {
+    let mut deployment = held("RolloutInProgress");
+    deployment.body["spec"]["failurePolicy"] = Value::Null;
+    let steps = json!([
+        {"updated": 1, "pause": {"until": "Promoted"}}, {"updated": "25%", "pause": pause}, {"updated": "50%"},
+    ]);
+    deployment.body["spec"]["strategy"] = json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0, "steps": steps}});
+    let status = &mut deployment.body["status"];
+    status["updatedReplicas"] = json!(1);
+    status["rollout"] = json!({"id": 7, "revision": 7, "hash": "h7", "step": 2, "of": 4, "updated": 1, "want": 1,
+                               "restingSince": "2026-04-01T12:00:00Z"});
+    status["conditions"] = json!([
+        {"type": "Progressing", "status": "Unknown", "reason": "RestingAtStep", "message": words},
+        {"type": "Reconciling", "status": "True", "reason": "RestingAtStep", "message": words},
+    ]);
+    deployment
+}
+
+/// The same, where it goes on at ten past twelve.
+pub(crate) fn resting_for_some_time() -> Deployment {
+    resting(&json!({"seconds": 600}), UNTIL)
+}
+
+/// The same, where somebody has to promote it.
+pub(crate) fn resting_until_promoted() -> Deployment {
+    resting(&json!({"until": "Promoted"}), UNTIL_PROMOTED)
+}
+
 /// A ReplicaSet with so many pods.
 pub(crate) fn set(number: i64, size: i64) -> Value {
     let mut stored = template(number);

@@ -1,0 +1,59 @@
+//! A rollout that waits at a step (SP-8).
+
+use plan::keys::reason;
+
+use super::{Diagnosis, Facts, Verdict};
+use crate::at_step::Rest;
+
+/// The rollout waits at a step: for a person, or for some time.
+pub(super) fn at_step(facts: &Facts<'_>, rest: &Rest) -> Option<Diagnosis> {
+    let command = |verb| facts.deployment.command(verb);
+    let (promote, abort) = (command("promote"), command("abort"));
+    let mut words = rest.words.chars();
+    let first = words.next()?.to_uppercase();
+    let has_replicas = facts.deployment.spec().replicas != Some(0);
+    let (verdict, more, next) = match rest.ends() {
+        true => (Verdict::Waiting, format!("To go on at once: `{promote}`. "), command("status")),
+        false if has_replicas => (Verdict::Paused, String::new(), promote),
+        false => (Verdict::Paused, String::new(), format!("{} --replicas=COUNT", command("scale"))),
+    };
+    let left = rest.left(facts.now);
+    Some(Diagnosis {
+        verdict,
+        cause: reason::RESTING_AT_STEP.into(),
+        text: format!("{first}{}{left}. {more}To give the revision up: `{abort}`.", words.as_str()),
+        next: Some(next),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use plan::Why;
+    use serde_json::json;
+
+    use super::*;
+    use crate::cluster::Deployment;
+    use crate::diagnosis::tests::{diverged_by, is};
+    use crate::pinned::samples;
+
+    #[test]
+    fn a_wait_at_a_step() {
+        let diagnosed = |deployment: Deployment| diverged_by(&deployment, Why::Stepping, &[]);
+        let abort =
+            "To give the revision up: `kubectl rollwright abort deployment.rollwright.dev/web -n shop`.";
+        let found = diagnosed(samples::resting_for_some_time());
+        let text = "Step 2 of 4: 1 of 3 updated, rests until 12:10:00Z (5m left). To go on at once: `kubectl rollwright \
+                    promote deployment.rollwright.dev/web -n shop`. ";
+        is(&found, Verdict::Waiting, "RestingAtStep", &format!("{text}{abort}"), "kubectl rollwright status");
+        let found = diagnosed(samples::resting_until_promoted());
+        let text = "Step 2 of 4: 1 of 3 updated, rests until somebody promotes it. To give the revision up: `kubectl";
+        let next = "kubectl rollwright promote deployment.rollwright.dev/web -n shop";
+        is(&found, Verdict::Paused, "RestingAtStep", text, next);
+        let mut empty = samples::resting_for_some_time();
+        empty.body["spec"]["replicas"] = json!(0);
+        is(&diagnosed(empty), Verdict::Paused, "RestingAtStep", "To give", "-n shop --replicas=COUNT");
+        let mut paused = samples::resting_until_promoted();
+        paused.body["spec"]["paused"] = json!(true);
+        is(&diagnosed(paused), Verdict::Paused, "Paused", "until someone resumes it", "resume");
+    }
+}

@@ -1,0 +1,165 @@
+//! Requests to end the wait at a step of a rollout (SP-6; rollwright.dev only). The planner decides which step a name
+//! means, and whether a request makes sense.
+
+use jiff::Timestamp;
+use kube::api::Patch;
+use plan::Workload;
+use plan::keys::PROMOTE;
+use serde_json::Value;
+
+use crate::args::PromoteArguments;
+use crate::at_step::AtStep;
+use crate::cluster::Deployment;
+use crate::edits;
+use crate::failure::Failure;
+use crate::history::Revision;
+use crate::projection;
+use crate::requests;
+
+/// The name of the end.
+const ALL: &str = "all";
+
+/// What comes of a promotion.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Promotion {
+    /// The rollout is there already, in these words.
+    Nothing(String),
+    /// What is asked for, and what to write.
+    Request(String, Patch<Value>),
+}
+
+/// A step that is named, counted from 0.
+pub(crate) struct Goal {
+    step: usize,
+    /// As the request has it.
+    pub(crate) name: String,
+}
+
+/// Asks the operator to go on to a step.
+pub(crate) fn promote(
+    deployment: &Deployment,
+    all: &[Revision],
+    wish: &PromoteArguments,
+    now: Timestamp,
+) -> Result<Promotion, Failure> {
+    let workload = requests::readable(deployment)?;
+    has_steps(deployment, &workload)?;
+    let number = requests::judged(deployment, all, "promoted")?;
+    edits::unpaused(deployment, "a promotion")?;
+    let (name, at) = (deployment.name(), reported(deployment, &workload, number)?);
+    let goal = goal(deployment, &workload, wish, &at)?;
+    if goal.step == at.index() {
+        return Ok(Promotion::Nothing(format!("is at step {} of {} already", at.step, at.of)));
+    }
+    // The time makes it another request than one before a retry.
+    let request = format!("{number}/{}/{now:.0}", goal.name);
+    let (place, patch) = (goal.place(&workload), requests::annotation(PROMOTE, &request));
+    // What cannot be foreseen is no reason to refuse.
+    match projection::refusal(&requests::asking(deployment, PROMOTE, &request), &requests::sets(all), now) {
+        Ok(Some(words)) => {
+            Err(Failure::Rollout(format!("revision {number} of {name} is not promoted: {words}")))
+        }
+        _ => Ok(Promotion::Request(format!("promotion of revision {number} to {place} requested"), patch)),
+    }
+}
+
+/// Refuses a Deployment without steps, and one that leaves none.
+fn has_steps(deployment: &Deployment, workload: &Workload) -> Result<(), Failure> {
+    let (full, version) = (deployment.full_name(), deployment.flavour.api_version());
+    if !deployment.flavour.has_status_extras() {
+        let migrate = deployment.command("migrate");
+        return Err(Failure::Usage(format!(
+            "{full} cannot be promoted, since {version} has no steps; migrate it first: {migrate}"
+        )));
+    }
+    if workload.steps.is_empty() {
+        return Err(Failure::Rollout(format!(
+            "there is nothing to promote: {full} has no spec.strategy.rollingUpdate.steps, so its rollouts stop at \
+             no step"
+        )));
+    }
+    if workload.replicas == 0 {
+        let scale = deployment.command("scale");
+        return Err(Failure::Rollout(format!(
+            "{full} has no replicas, so its rollout leaves no step; give it some first: {scale} --replicas=COUNT"
+        )));
+    }
+    Ok(())
+}
+
+/// The step at which the revision is, as the operator reports it.
+fn reported(deployment: &Deployment, workload: &Workload, number: i64) -> Result<AtStep, Failure> {
+    let (name, status) = (deployment.name(), deployment.status());
+    if workload.status.reports_failure(number) {
+        let retry = deployment.command("retry");
+        return Err(Failure::Rollout(format!(
+            "revision {number} of {name} failed; to begin again at the first step: {retry}"
+        )));
+    }
+    let is_its = status.rollout.as_ref().is_some_and(|rollout| rollout.revision == Some(number));
+    AtStep::of(&deployment.spec(), &status).filter(|_| is_its).ok_or_else(|| {
+        let why = deployment.command("why");
+        Failure::Rollout(format!(
+            "there is nothing to promote: revision {number} of {name} is at no step; to see how it stands: {why}"
+        ))
+    })
+}
+
+/// The step to go on to.
+fn goal(
+    deployment: &Deployment,
+    workload: &Workload,
+    wish: &PromoteArguments,
+    at: &AtStep,
+) -> Result<Goal, Failure> {
+    if let Some(name) = &wish.to {
+        let step = workload.step_named(name).ok_or_else(|| {
+            Failure::Usage(format!(
+                "--to {name} is no step: write a number of pods such as 3, or a percentage such as 30%; or --full for \
+                 all pods"
+            ))
+        })?;
+        return Ok(Goal { step, name: name.clone() });
+    }
+    if wish.full {
+        return Ok(all(workload));
+    }
+    if at.rest.is_none() && at.step < at.of {
+        let (name, promote) = (deployment.name(), deployment.command("promote"));
+        return Err(Failure::Rollout(format!(
+            "the rollout of {name} has not reached step {} of {} yet; to go on without a stop there, name another \
+             step: {promote} --to=PODS",
+            at.step, at.of
+        )));
+    }
+    Ok(next(workload, at.index()))
+}
+
+/// The end of the rollout.
+fn all(workload: &Workload) -> Goal {
+    Goal { step: workload.step_named(ALL).unwrap_or(0), name: ALL.to_owned() }
+}
+
+/// The step after this one.
+pub(crate) fn next(workload: &Workload, at: usize) -> Goal {
+    let end = all(workload);
+    // A step may have the number of one before it. Then the name is of that one.
+    let listed = workload.steps.iter().map(|step| step.updated.to_string()).enumerate();
+    let ahead = listed.take(end.step).skip(at + 1);
+    let mut named = ahead.map(|(step, name)| Goal { step, name });
+    named.find(|goal| workload.step_named(&goal.name) == Some(goal.step)).unwrap_or(end)
+}
+
+impl Goal {
+    /// In words.
+    fn place(&self, workload: &Workload) -> String {
+        let end = all(workload).step;
+        match workload.steps.get(self.step).filter(|_| self.step < end) {
+            Some(listed) => format!("step {} of {} ({})", self.step + 1, end + 1, listed.updated),
+            None => "all pods".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,129 @@
+use plan::Flavour;
+use serde_json::json;
+
+use super::*;
+use crate::code::Code;
+use crate::pinned::samples;
+
+fn now() -> Timestamp {
+    "2026-04-01T12:05:00Z".parse().unwrap()
+}
+
+fn wish(to: Option<&str>, full: bool) -> PromoteArguments {
+    use clap::Parser as _;
+    let to = to.map(|to| format!(" --to={to}")).unwrap_or_default();
+    let line = format!("kubectl-rollwright promote web{to}{}", if full { " --full" } else { "" });
+    match crate::Arguments::try_parse_from(line.split(' ')).unwrap().verb {
+        crate::args::Verb::Revision(crate::args::RevisionVerb::Promote(arguments)) => arguments,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn promoted(deployment: &Deployment, to: Option<&str>) -> Result<Promotion, (Code, String)> {
+    let wish = wish(to, false);
+    promote(deployment, &samples::revisions(), &wish, now())
+        .map_err(|error| (error.code(), error.to_string()))
+}
+
+fn requested(place: &str, request: &str) -> Result<Promotion, (Code, String)> {
+    let patch = Patch::Merge(
+        json!({"metadata": {"annotations": {PROMOTE: format!("{request}/2026-04-01T12:05:00Z")}}}),
+    );
+    Ok(Promotion::Request(format!("promotion of revision 7 to {place} requested"), patch))
+}
+
+#[test]
+fn a_promotion_names_the_revision_and_the_next_step() {
+    for deployment in [samples::resting_until_promoted(), samples::resting_for_some_time()] {
+        assert_eq!(promoted(&deployment, None), requested("step 3 of 4 (50%)", "7/50%"));
+        assert_eq!(promoted(&deployment, Some("50%")), requested("step 3 of 4 (50%)", "7/50%"));
+        assert_eq!(promoted(&deployment, Some("2")), requested("step 3 of 4 (50%)", "7/2"));
+        assert_eq!(promoted(&deployment, Some("3")), requested("all pods", "7/3"));
+        let full = promote(&deployment, &samples::revisions(), &wish(None, true), now());
+        assert_eq!(full.map_err(|error| (error.code(), error.to_string())), requested("all pods", "7/all"));
+        let already = Promotion::Nothing("is at step 2 of 4 already".to_owned());
+        assert_eq!(promoted(&deployment, Some("25%")), Ok(already));
+    }
+}
+
+#[test]
+fn after_the_last_listed_step_come_all_pods() {
+    let mut deployment = samples::resting_until_promoted();
+    deployment.body["status"]["rollout"]["step"] = json!(3);
+    assert_eq!(promoted(&deployment, None), requested("all pods", "7/all"));
+    let steps = |deployment: &mut Deployment, last: &str| {
+        let steps = json!([{"updated": 1}, {"updated": 1}, {"updated": "50%"}, {"updated": last}]);
+        deployment.body["spec"]["strategy"]["rollingUpdate"]["steps"] = steps;
+    };
+    steps(&mut deployment, "100%");
+    assert_eq!(promoted(&deployment, None), requested("all pods", "7/all"));
+    // One with the number of another is known by that.
+    deployment.body["status"]["rollout"]["step"] = json!(1);
+    assert_eq!(promoted(&deployment, None), requested("step 3 of 4 (50%)", "7/50%"));
+}
+
+#[test]
+fn a_wrong_name_is_a_mistake_of_the_command_line() {
+    for name in ["some", "-1", "30%%", "1.5"] {
+        let (code, message) = promoted(&samples::resting_until_promoted(), Some(name)).err().unwrap();
+        assert_eq!(code, Code::Usage, "{message}");
+        assert!(message.starts_with(&format!("--to {name} is no step: write a number of pods")), "{message}");
+    }
+}
+
+#[test]
+fn what_is_not_at_a_step_is_not_promoted() {
+    let resting = samples::resting_until_promoted;
+    let refused = |deployment: &Deployment| promoted(deployment, None).err().unwrap();
+    let mut none = resting();
+    none.body["spec"]["strategy"] = json!(null);
+    let mut complete = resting();
+    complete.body["status"]["rollout"] = json!(null);
+    let mut before = resting();
+    before.body["status"]["rollout"]["revision"] = json!(6);
+    let mut on_its_way = resting();
+    on_its_way.body["status"]["rollout"]["restingSince"] = json!(null);
+    on_its_way.body["status"]["conditions"] = json!([]);
+    let mut failed = resting();
+    failed.body["status"]["conditions"] =
+        json!([{"type": "Stalled", "status": "True", "reason": "RolloutFailed", "message": "failed"}]);
+    let mut empty = resting();
+    empty.body["spec"]["replicas"] = json!(0);
+    let mut pinned = resting();
+    pinned.body["spec"]["pin"] = json!({"hash": "h6"});
+    let command = |verb| format!("kubectl rollwright {verb} deployment.rollwright.dev/web -n shop");
+    for (deployment, words, fix) in [
+        (none, "has no spec.strategy.rollingUpdate.steps", "stop at no step".to_owned()),
+        (complete, "revision 7 of web is at no step", command("why")),
+        (before, "revision 7 of web is at no step", command("why")),
+        (on_its_way, "has not reached step 2 of 4 yet", format!("{} --to=PODS", command("promote"))),
+        (failed, "revision 7 of web failed", command("retry")),
+        (empty, "has no replicas", format!("{} --replicas=COUNT", command("scale"))),
+        (pinned, "is pinned", command("unpin")),
+    ] {
+        let (code, message) = refused(&deployment);
+        assert_eq!(code, Code::Failed, "{message}");
+        assert!(message.contains(words) && message.ends_with(&fix), "{message}");
+    }
+    let mut paused = resting();
+    paused.body["spec"]["paused"] = json!(true);
+    assert_eq!(refused(&paused).0, Code::Paused);
+    let apps = Deployment { flavour: Flavour::AppsV1, ..resting() };
+    let (code, message) = refused(&apps);
+    assert_eq!(code, Code::Usage);
+    assert!(message.ends_with("migrate deployment.apps/web -n shop"), "{message}");
+}
+
+/// The planner refuses it, and would say so in an event.
+#[test]
+fn a_step_behind_is_refused_in_the_words_of_the_planner() {
+    let mut deployment = samples::resting_until_promoted();
+    deployment.body["spec"]["strategy"]["rollingUpdate"]["steps"][1]["updated"] = json!("50%");
+    let all = crate::history::revisions(vec![samples::set(6, 1), samples::set(7, 2)]);
+    let refused = promote(&deployment, &all, &wish(Some("1"), false), now()).err().unwrap();
+    assert_eq!(refused.code(), Code::Failed);
+    let words = "revision 7 of web is not promoted: rollwright.dev/promote=7/1/2026-04-01T12:05:00Z names step 1 of 4, \
+                 and revision 7 is at step 2: name one ahead";
+    assert_eq!(refused.to_string(), words);
+    assert!(promote(&deployment, &all, &wish(None, true), now()).is_ok());
+}
