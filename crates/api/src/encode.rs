@@ -226,12 +226,17 @@ pub fn without_failure_policy() -> Value {
 }
 
 /// Lets the spec of a copy begin paused, without a rollback that was asked of the original. The other API has no pin,
-/// and no failure policy.
+/// no failure policy, and no steps.
 pub fn begin_paused(spec: &mut Map<String, Value>) {
     spec.insert("paused".to_owned(), true.into());
     spec.remove("rollbackTo");
     spec.remove("pin");
     spec.remove("failurePolicy");
+    let limits = spec.get_mut("strategy").and_then(|strategy| strategy.get_mut("rollingUpdate"));
+    if let Some(limits) = limits.and_then(Value::as_object_mut) {
+        limits.remove("steps");
+        limits.remove("skipStepsFor");
+    }
 }
 
 /// What of `status` says that a generation was observed.

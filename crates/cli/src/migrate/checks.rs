@@ -191,7 +191,7 @@ pub(crate) fn warnings(facts: &Facts, neighbours: &Neighbours) -> Vec<String> {
     warnings
 }
 
-/// What decides nothing now, and goes: a pin, and a failure policy.
+/// What decides nothing now, and goes: a pin, a failure policy, and steps.
 fn lost(facts: &Facts, source: &Deployment) -> Vec<String> {
     if diverged(facts, source).is_some() {
         return Vec::new();
@@ -202,7 +202,12 @@ fn lost(facts: &Facts, source: &Deployment) -> Vec<String> {
     let policy = spec
         .failure_policy
         .map(|_| format!("spec.failurePolicy of {name} is left out, since {version} has no failure policy"));
-    pin.into_iter().chain(policy).collect()
+    let limits = spec.strategy.and_then(|strategy| strategy.rolling_update);
+    let steps = limits.and_then(|limits| limits.steps).filter(|steps| !steps.is_empty());
+    let steps = steps.map(|_| {
+        format!("spec.strategy.rollingUpdate.steps of {name} is left out, since {version} has no steps")
+    });
+    pin.into_iter().chain(policy).chain(steps).collect()
 }
 
 /// A ReplicaSet that the selector finds and that neither of the two nor a sibling controls.

@@ -13,6 +13,7 @@ use crate::cluster::Deployment;
 
 mod pinned;
 mod reverted;
+mod stepped;
 
 fn template(image: &str) -> Value {
     json!({
