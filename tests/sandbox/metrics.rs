@@ -19,6 +19,8 @@ const SHARDS_ONLY: &str = "rollwright_namespaces";
 const BLOCKED_ONLY: &str = "rollwright_rollout_blocked";
 /// The same while another revision runs than the declared one.
 const DIVERGED_ONLY: &str = "rollwright_deployment_diverged";
+/// The same while a rollout waits for a promotion.
+const AWAITING_ONLY: &str = "rollwright_rollout_awaits_promotion";
 /// Where words that look like these begin, the name of a metric follows.
 const PREFIXES: [&str; 6] =
     ["rollwright_", "workqueue_", "rest_client_", "controller_runtime_", "process_", "leader_election_"];
@@ -99,10 +101,10 @@ fn documented() -> Shapes {
 async fn the_documentation_lists_what_there_is() {
     let (_sandbox, text) = scraped().await;
     let (mut shown, mut documented) = (shown(&text), documented());
-    for name in [ELECTED_ONLY, SHARDS_ONLY, BLOCKED_ONLY, DIVERGED_ONLY] {
+    for name in [ELECTED_ONLY, SHARDS_ONLY, BLOCKED_ONLY, DIVERGED_ONLY, AWAITING_ONLY] {
         assert!(documented.remove(name).is_some(), "{name} is documented");
     }
-    for name in [BLOCKED_ONLY, DIVERGED_ONLY] {
+    for name in [BLOCKED_ONLY, DIVERGED_ONLY, AWAITING_ONLY] {
         assert!(shown.remove(name).is_some_and(|(_, labels)| labels.is_empty()), "{name} has no series");
     }
     for (name, shape) in &shown {

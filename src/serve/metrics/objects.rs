@@ -165,6 +165,7 @@ fn render(shown: &[Shown], out: &mut Vec<u8>) {
     }
     diverged(out, shown);
     blocked(out, shown);
+    awaiting(out, shown);
     head(
         out,
         "rollwright_object_metrics_omitted",
@@ -209,6 +210,18 @@ fn blocked(out: &mut Vec<u8>, shown: &[Shown]) {
                 );
             }
         }
+    }
+}
+
+fn awaiting(out: &mut Vec<u8>, shown: &[Shown]) {
+    let help = "1 while a rollout waits at a step until somebody promotes it.";
+    head(out, "rollwright_rollout_awaits_promotion", help);
+    for (api, workload) in each(shown).filter(|(_, workload)| workload.awaits_promotion()) {
+        let (namespace, deployment) = (&workload.namespace, &workload.name);
+        let _ = writeln!(
+            out,
+            "rollwright_rollout_awaits_promotion{{api=\"{api}\",namespace=\"{namespace}\",deployment=\"{deployment}\"}} 1",
+        );
     }
 }
 

@@ -5,12 +5,16 @@ use serde_json::{Value, json};
 use super::*;
 
 fn shown(status: &Value) -> String {
+    shown_of(&json!({"replicas": 10, "template": {}}), status)
+}
+
+fn shown_of(spec: &Value, status: &Value) -> String {
     let body = json!({
         "metadata": {
             "namespace": "shop", "name": "web", "uid": "u", "generation": 3,
             "creationTimestamp": "2026-04-01T12:00:00Z",
         },
-        "spec": {"replicas": 10, "template": {}},
+        "spec": spec,
         "status": status,
     });
     let workload = decode::workload(Flavour::Rollwright, &body, Defaults::Apply).expect("a Deployment");
@@ -92,6 +96,24 @@ fn a_deployment_has_a_series_while_another_revision_runs() {
     }
     for other in [Value::Null, json!({}), json!("garbage"), target("not a \"word\"\n")] {
         assert!(lines(&other).is_empty(), "{other}");
+    }
+}
+
+#[test]
+fn a_rollout_has_a_series_while_it_waits_for_a_promotion() {
+    let lines = |replicas: i64, step: i64, since: &Value| -> Vec<String> {
+        let steps = json!([{"updated": 1, "pause": {"until": "Promoted"}}, {"updated": 3, "pause": {"seconds": 600}}]);
+        let spec =
+            json!({"replicas": replicas, "strategy": {"rollingUpdate": {"steps": steps}}, "template": {}});
+        let rollout = json!({"id": 2, "revision": 2, "step": step, "of": 3, "restingSince": since});
+        let text = shown_of(&spec, &json!({"rollout": rollout}));
+        let found = text.lines().filter(|line| line.starts_with("rollwright_rollout_awaits_promotion{"));
+        found.map(str::to_owned).collect()
+    };
+    let noon = json!("2026-04-01T12:00:00Z");
+    assert_eq!(lines(10, 1, &noon), [format!("rollwright_rollout_awaits_promotion{{{WEB}}} 1")]);
+    for (replicas, step, since) in [(10, 1, &Value::Null), (10, 2, &noon), (10, 3, &noon), (0, 1, &noon)] {
+        assert!(lines(replicas, step, since).is_empty(), "{replicas} {step}");
     }
 }
 
