@@ -80,7 +80,8 @@ async fn scale_shows(world: &World, size: i64, pods: i64) -> Outcome {
     same("its status.replicas", &scale["status"]["replicas"], &json!(shown))
 }
 
-fn autoscaler(world: &World) -> Value {
+/// One that wants eight pods at least.
+pub(crate) fn autoscaler(world: &World) -> Value {
     json!({
         "apiVersion": "autoscaling/v2",
         "kind": "HorizontalPodAutoscaler",

@@ -46,7 +46,7 @@ async fn goes_back(world: &World, image: &str, words: &str) -> Outcome<Deploymen
 }
 
 /// The container of a pod of the second revision has restarted so often.
-async fn restart(world: &World, pod: &str, count: i64) -> Outcome {
+pub(crate) async fn restart(world: &World, pod: &str, count: i64) -> Outcome {
     let status = json!([{"name": "app", "image": "app:v2", "imageID": "", "ready": true, "restartCount": count,
         "state": {"running": {"startedAt": "2026-04-01T12:00:00Z"}}}]);
     let status = Patch::Strategic(json!({"status": {"containerStatuses": status}}));
@@ -117,7 +117,7 @@ async fn ten_dead_pods_give_way_at_once(world: World) -> Outcome {
 }
 
 /// The pods of this image that stay.
-async fn pod_names(world: &World, image: &str) -> Outcome<Vec<String>> {
+pub(crate) async fn pod_names(world: &World, image: &str) -> Outcome<Vec<String>> {
     let is_it = |pod: &Pod| {
         let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
         let mut images = containers.filter_map(|container| container.image.as_deref());

@@ -84,6 +84,9 @@ mod selector;
 mod shadow;
 mod shards;
 mod stage;
+mod steps;
+mod steps_breaks;
+mod steps_ending;
 mod stock_kubectl;
 mod suite;
 mod trace;
@@ -118,6 +121,9 @@ const SCENARIOS: &[&[Scenario]] = &[
     kstatus::SCENARIOS,
     quiet::SCENARIOS,
     pinning::SCENARIOS,
+    steps_ending::SCENARIOS,
+    steps::SCENARIOS,
+    steps_breaks::SCENARIOS,
     reverting::SCENARIOS,
     retrying::SCENARIOS,
     evidence::SCENARIOS,
