@@ -15,6 +15,7 @@ mod metrics;
 mod place;
 mod reverting;
 mod rust;
+mod steps;
 
 // As a program of its own names it.
 extern crate api as rollwright_api;

@@ -115,7 +115,8 @@ impl Sandbox {
         self.until(arguments, text, |output| output == text).await;
     }
 
-    async fn until(&self, arguments: &[&str], text: &str, is_enough: impl Fn(&str) -> bool) {
+    /// Waits until kubectl prints what is wanted.
+    pub(crate) async fn until(&self, arguments: &[&str], text: &str, is_enough: impl Fn(&str) -> bool) {
         wait_for(&format!("{arguments:?} to print {text:?}"), DEADLINE, async || {
             let output = self.kubectl.run(arguments).await?;
             if is_enough(&output) { Ok(()) } else { Err(NotYet(output)) }
