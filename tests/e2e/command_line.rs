@@ -23,9 +23,9 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 
 pub(crate) const DONE: Option<i32> = Some(0);
 pub(crate) const FAILED: Option<i32> = Some(1);
-const USAGE: Option<i32> = Some(2);
-const TIMEOUT: Option<i32> = Some(3);
-const PAUSED: Option<i32> = Some(4);
+pub(crate) const USAGE: Option<i32> = Some(2);
+pub(crate) const TIMEOUT: Option<i32> = Some(3);
+pub(crate) const PAUSED: Option<i32> = Some(4);
 pub(crate) const NOT_FOUND: Option<i32> = Some(5);
 
 pub(crate) fn tool(world: &World) -> Outcome<Tool> {

@@ -86,6 +86,7 @@ mod shards;
 mod stage;
 mod steps;
 mod steps_breaks;
+mod steps_cli;
 mod steps_ending;
 mod stock_kubectl;
 mod suite;
@@ -124,6 +125,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     steps_ending::SCENARIOS,
     steps::SCENARIOS,
     steps_breaks::SCENARIOS,
+    steps_cli::SCENARIOS,
     reverting::SCENARIOS,
     retrying::SCENARIOS,
     evidence::SCENARIOS,

@@ -28,7 +28,7 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 const IMAGES: &[&str] = &["app:v1", "app:v2"];
 
 /// The pods of this image are ready, or they are not.
-async fn ready(world: &World, image: &str, is_ready: bool) -> Outcome {
+pub(crate) async fn ready(world: &World, image: &str, is_ready: bool) -> Outcome {
     let never = if is_ready { Value::Null } else { json!("true") };
     let patch = json!({"metadata": {"annotations": {NEVER_READY: never}}});
     for name in pod_names(world, image).await? {
