@@ -35,6 +35,7 @@ mod spec;
 #[cfg(feature = "planner")]
 mod state;
 mod status;
+mod steps;
 mod stored;
 mod target;
 mod words;
@@ -42,12 +43,13 @@ mod words;
 pub use blocker::{BLOCKER_MESSAGE_MAX, Blocker};
 pub use rollout::{Author, LastScale, Rollout};
 pub use spec::{
-    Deployment, DeploymentSpec, FailureAction, FailureCriteria, FailurePolicy, Pause, PauseUntil, Pin,
-    PodTemplate, RollbackTo, RollingUpdate, SkipStepsFor, Strategy, StrategyType, UpdateStep,
+    Deployment, DeploymentSpec, FailureAction, FailureCriteria, FailurePolicy, Pin, PodTemplate, RollbackTo,
+    RollingUpdate, Strategy, StrategyType,
 };
 #[cfg(feature = "planner")]
 pub use state::state;
 pub use status::{
     Collisions, Condition, ConditionStatus, DeploymentStatus, RecentRollback, Rollback, RollbackResult,
 };
+pub use steps::{Pause, PauseUntil, SkipStepsFor, UpdateStep};
 pub use target::{Bake, Fallback, Marks, Target};

@@ -10,16 +10,17 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube_derive::{CustomResource, KubeSchema};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::rules;
 use crate::selector::Selector;
 use crate::status::DeploymentStatus;
+use crate::steps::{SkipStepsFor, UpdateStep};
 use crate::words;
 
 /// Largest value that apps/v1 can hold in its counters and periods.
-const INT32_MAX: i32 = i32::MAX;
+pub(crate) const INT32_MAX: i32 = i32::MAX;
 /// A day.
 const MAX_BAKE_SECONDS: i32 = 86_400;
 /// What an author can still survey.
@@ -283,78 +284,8 @@ pub struct RollingUpdate {
     pub skip_steps_for: Option<SkipStepsFor>,
 }
 
-/// One step of a RollingUpdate.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, KubeSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(description = "")]
-#[x_kube(
-    crates(kube_core = "::kube_core"),
-    validation = rules::pause_is_written_out(),
-    validation = rules::the_last_step_has_no_pause()
-)]
-pub struct UpdateStep {
-    /// How many pods are to have the new template: a number, or a percentage of replicas, rounded up. Only 100%
-    /// replaces the last old pod. Example: 25%.
-    // By its length, the API server knows that the rules of twenty steps cost little.
-    #[schemars(with = "Share", extend("maxLength" = 8))]
-    #[x_kube(validation = rules::some_pods())]
-    pub updated: IntOrString,
-
-    /// What the rollout waits for once these pods are available. If absent, it goes on. Example: {seconds: 600}.
-    // An author who writes `pause:` and nothing more wants one. The API server drops a null that the type excludes, so
-    // the type allows it, and a rule does not.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
-    pub pause: Option<Pause>,
-}
-
-/// What ends the pause of a step.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, KubeSchema)]
-#[serde(rename_all = "camelCase")]
-#[x_kube(crates(kube_core = "::kube_core"), validation = rules::pause_has_one_end())]
-pub struct Pause {
-    /// Promoted: somebody promotes the revision. Excludes seconds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub until: Option<PauseUntil>,
-
-    /// This time, from when the pods are available, and again after a break of that. Excludes until. Example: 600.
-    #[schemars(range(min = 1, max = INT32_MAX))]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub seconds: Option<i32>,
-}
-
-/// `pause.until` of a step.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-// It would take the place of the field's.
-#[schemars(description = "", transform = words::known)]
-pub enum PauseUntil {
-    /// Somebody promotes the revision.
-    Promoted,
-    /// A word of a newer version of the API.
-    #[serde(untagged)]
-    Other(String),
-}
-
-/// `spec.strategy.rollingUpdate.skipStepsFor`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-// It would take the place of the field's.
-#[schemars(description = "", transform = words::known)]
-pub enum SkipStepsFor {
-    /// Revisions that are known to be good.
-    Proven,
-    /// No revision.
-    None,
-    /// A word of a newer version of the API.
-    #[serde(untagged)]
-    Other(String),
-}
-
-/// A value that is not null.
-fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
-    T::deserialize(deserializer).map(Some)
-}
-
 /// The schema of a number of pods or a percentage.
-enum Share {}
+pub(crate) enum Share {}
 
 impl JsonSchema for Share {
     fn inline_schema() -> bool {

@@ -18,6 +18,7 @@ mod env;
 mod failed;
 mod failure;
 mod gitops;
+mod goal;
 mod history;
 mod images;
 mod migrate;

@@ -12,12 +12,10 @@ use crate::at_step::AtStep;
 use crate::cluster::Deployment;
 use crate::edits;
 use crate::failure::Failure;
+use crate::goal::{self, Goal};
 use crate::history::Revision;
 use crate::projection;
 use crate::requests;
-
-/// The name of the end.
-const ALL: &str = "all";
 
 /// What comes of a promotion.
 #[derive(Debug, PartialEq)]
@@ -26,13 +24,6 @@ pub(crate) enum Promotion {
     Nothing(String),
     /// What is asked for, and what to write.
     Request(String, Patch<Value>),
-}
-
-/// A step that is named, counted from 0.
-pub(crate) struct Goal {
-    step: usize,
-    /// As the request has it.
-    pub(crate) name: String,
 }
 
 /// Asks the operator to go on to a step.
@@ -122,7 +113,7 @@ fn goal(
         return Ok(Goal { step, name: name.clone() });
     }
     if wish.full {
-        return Ok(all(workload));
+        return Ok(goal::all(workload));
     }
     if at.rest.is_none() && at.step < at.of {
         let (name, promote) = (deployment.name(), deployment.command("promote"));
@@ -132,33 +123,7 @@ fn goal(
             at.step, at.of
         )));
     }
-    Ok(next(workload, at.index()))
-}
-
-/// The end of the rollout.
-fn all(workload: &Workload) -> Goal {
-    Goal { step: workload.step_named(ALL).unwrap_or(0), name: ALL.to_owned() }
-}
-
-/// The step after this one.
-pub(crate) fn next(workload: &Workload, at: usize) -> Goal {
-    let end = all(workload);
-    // A step may have the number of one before it. Then the name is of that one.
-    let listed = workload.steps.iter().map(|step| step.updated.to_string()).enumerate();
-    let ahead = listed.take(end.step).skip(at + 1);
-    let mut named = ahead.map(|(step, name)| Goal { step, name });
-    named.find(|goal| workload.step_named(&goal.name) == Some(goal.step)).unwrap_or(end)
-}
-
-impl Goal {
-    /// In words.
-    fn place(&self, workload: &Workload) -> String {
-        let end = all(workload).step;
-        match workload.steps.get(self.step).filter(|_| self.step < end) {
-            Some(listed) => format!("step {} of {} ({})", self.step + 1, end + 1, listed.updated),
-            None => "all pods".to_owned(),
-        }
-    }
+    Ok(goal::next(workload, at.index()))
 }
 
 #[cfg(test)]

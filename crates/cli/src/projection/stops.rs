@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::Row;
 use super::world::World;
-use crate::promotion;
+use crate::goal;
 
 /// A step that is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,7 +96,7 @@ fn rest(world: &mut World<'_>) -> Option<Stop> {
     let index = usize::try_from(step - 1).ok()?;
     let pause = match workload.steps.get(index)?.seconds {
         None => {
-            let next = promotion::next(workload, index).name;
+            let next = goal::next(workload, index).name;
             workload.annotations.insert(PROMOTE.to_owned(), format!("{revision}/{next}"));
             Pause::Promoted
         }
