@@ -86,6 +86,8 @@ impl Shown {
         let is_new = counts(declared) == [0; 3] && (known.is_some() || workload.status.ours.marks.is_some());
         let known = known.filter(|known| known.uid == declared.uid && known.revision == revision);
         let since = if known.is_some() || is_new { now } else { Timestamp::MIN };
+        // An operator that has not seen the other template goes on with the bake that its status has.
+        let bake = workload.status.ours.bake.as_ref().filter(|bake| bake.revision == revision);
         let mut shown = known.unwrap_or_else(|| Self {
             uid: declared.uid.clone(),
             revision,
@@ -105,7 +107,7 @@ impl Shown {
             was_excused: true,
             is_done: false,
             is_reported_done: false,
-            whole: None,
+            whole: bake.map(|bake| bake.since),
             is_told: false,
         });
         shown.take_in(workload, declared, now);
