@@ -39,6 +39,7 @@ const NAMED: &[&str] = &[
     "undo nothing",
     "unpin nothing",
     "retry nothing",
+    "promote nothing",
     "abort nothing",
     "pause nothing",
     "resume nothing",
