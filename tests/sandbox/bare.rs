@@ -24,7 +24,7 @@ async fn what_is_printed_without_kubectl_can_be_typed() {
             None => {}
         }
     };
-    let names = ["hello", "probes", "ledger", "checkout", "web"];
+    let names = ["hello", "probes", "ledger", "checkout", "shop", "web"];
     let names = names.map(|name| format!("deployment.rollwright.dev/{name}"));
     assert!(created.ends_with(&format!("{}.", names.join(", "))), "{created}");
 
