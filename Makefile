@@ -96,6 +96,11 @@ bench-quick: ## The same in small, in four minutes
 bench-full: ## The whole matrix, in most of a day; all figures go to docs/internals/benchmarks/ by date
 	@$(BENCH) --amount full --csv docs/internals/benchmarks $(BENCH_FLAGS)
 
+# SCENARIO=500x2-8s draws another one. Needs perf, kubectl, Go, and inferno.
+.PHONY: bench-flames
+bench-flames: ## Draw where the API server and the operator spend their time into docs/internals/flames
+	@dev/bench/flames $(SCENARIO)
+
 # Flags of criterion go into BENCH_FLAGS, for example BENCH_FLAGS="'at rest'".
 # UPDATE=1 writes docs/internals/benchmarks.json. Needs valgrind.
 .PHONY: bench-check
