@@ -132,13 +132,23 @@ chart-test-static: static ## Install the chart with that program, and start a sa
 	@CHART_BINARY="$${CARGO_TARGET_DIR:-$(CURDIR)/target}/$(MUSL)/release/rollwright" \
 	  $(CARGO) test --quiet --package rollwright --test chart --test sandbox -- life alone
 
-# Without kubectl, the examples are there from the start.
+# Without kubectl, the examples are there from the start. REAL=1 starts a real control plane, with pods as in the
+# sandbox and the operator as a process beside it.
+BUILT = $${CARGO_TARGET_DIR:-$(CURDIR)/target}/debug
 .PHONY: sandbox
 sandbox: ## Start a cluster in memory with Rollwright in it, to try it with kubectl or without
+ifdef REAL
+	@tests/needs rust cc go
+	@$(CARGO) build --package rollwright --package cluster --bins
+	@echo "  export PATH=$(BUILT):\$$PATH"
+	@$(CLUSTER) run --name sandbox --ready-after-ms 800 --terminate-after-ms 200 \
+	  --apply crds/deployments.rollwright.dev.yaml -- "$(BUILT)/rollwright" run --bind-address=0
+else
 	@tests/needs rust cc
 	@$(CARGO) build --quiet --release --package rollwright --bins
 	@$(CARGO) run --quiet --release --package rollwright -- sandbox \
 	  $(if $(shell command -v kubectl 2>/dev/null),,--apply examples)
+endif
 
 .PHONY: explore
 explore: ## Visit every state of small Deployments; EXPLORE='--replicas 3 --edits 2' takes another world

@@ -53,6 +53,7 @@ mod exit_codes;
 mod failure;
 mod flavour;
 mod floor;
+mod gitops;
 mod handover;
 mod history;
 mod interruptions;
@@ -107,6 +108,7 @@ use scenario::Scenario;
 const SCENARIOS: &[&[Scenario]] = &[
     webhooks::SCENARIOS,
     rivalry::SCENARIOS,
+    gitops::SCENARIOS,
     shadow::SCENARIOS,
     port::SCENARIOS,
     blockers::SCENARIOS,

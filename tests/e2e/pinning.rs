@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use cluster::NotYet;
 use serde_json::{Value, json};
 
-use crate::command_line::{run, tool};
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::floor::Floor;
 use crate::manifest::Manifest;
@@ -15,16 +13,11 @@ use crate::trace::Trace;
 use crate::world::World;
 
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
-    ours gitops_beside_a_pin because "apps/v1 has no pin",
     own ours killed_while_a_pin_rolls_out because "apps/v1 has no pin",
     ours pinned_and_released because "apps/v1 has no pin",
     ours a_pin_that_names_nothing because "apps/v1 has no pin",
     ours a_wrong_pin_is_refused because "apps/v1 has no pin",
 ];
-
-/// How often, and how long, somebody applies the manifest.
-const APPLIED_EVERY: Duration = Duration::from_secs(2);
-const APPLIED: u32 = 15;
 
 /// Revision 2 is complete, and revision 1 has no pods.
 async fn two_revisions(world: &World, name: &str) -> Outcome<String> {
@@ -53,7 +46,7 @@ async fn pin(world: &World, name: &str, hash: &str) -> Outcome {
 }
 
 /// Waits until the revision of this image has all pods, and the status reports it.
-async fn runs(world: &World, name: &str, image: &str) -> Outcome<Deployment> {
+pub(crate) async fn runs(world: &World, name: &str, image: &str) -> Outcome<Deployment> {
     let hash = hash(world, name, image).await?;
     world
         .wait_until(name, &format!("{image} running"), |it| {
@@ -153,84 +146,4 @@ async fn a_wrong_pin_is_refused(world: World) -> Outcome {
         ensure(said.contains(text), &format!("\"{text}\" for {wrong}"), &said)?;
     }
     Ok(())
-}
-
-/// Three ways in which Git is applied again and again: none takes the pin away, and nobody fights.
-async fn gitops_beside_a_pin(world: World) -> Outcome {
-    let mut versions = Vec::new();
-    for name in ["client", "server", "flux"] {
-        let hash = two_revisions(&world, name).await?;
-        apply(&world, name).await?;
-        let output =
-            run(&tool(&world)?, &format!("undo {name} --pin --to-revision=1 --reason=INC-4711")).await?;
-        same(&format!("undo --pin: {output:?}"), output.code, Some(0))?;
-        runs(&world, name, "app:v1").await?;
-        apply(&world, name).await?;
-        let before = world.get(name).await?;
-        same("the pin", before.value.pointer("/spec/pin/hash"), Some(&json!(hash)))?;
-        versions.push((name, hash, before.generation(), statuses(&before)));
-    }
-    for _ in 0..APPLIED {
-        tokio::time::sleep(APPLIED_EVERY).await;
-        for (name, ..) in &versions {
-            apply(&world, name).await?;
-        }
-    }
-    for (name, hash, generation, before) in versions {
-        let web = runs(&world, name, "app:v1").await?;
-        same("the pin", web.value.pointer("/spec/pin/hash"), Some(&json!(hash)))?;
-        same("the template in the cluster", web.image(), "app:v2")?;
-        same("the generation: nobody changes the spec", web.generation(), generation)?;
-        same("the status: nobody writes it", statuses(&web), before)?;
-    }
-    Ok(())
-}
-
-/// What the operator wrote last, and when.
-pub(crate) fn statuses(deployment: &Deployment) -> Value {
-    let managed = deployment.value.pointer("/metadata/managedFields").and_then(Value::as_array);
-    let of_status = |entry: &&Value| entry["subresource"] == "status";
-    let times = managed.into_iter().flatten().filter(of_status).map(|entry| entry["time"].clone());
-    json!({"status": deployment.value.pointer("/status"), "written": times.collect::<Vec<_>>()})
-}
-
-/// Applies the manifest of revision 2 as one of three tools does.
-async fn apply(world: &World, name: &str) -> Outcome {
-    let text = manifest(name, "app:v2").json(world.flavour).to_string();
-    match name {
-        "client" => world.kubectl.apply(&text).await.map(|_| ())?,
-        "server" => server_side(world, "argocd-controller", &text).await?,
-        _ => {
-            take_over(world, name).await?;
-            server_side(world, "kustomize-controller", &text).await?;
-        }
-    }
-    Ok(())
-}
-
-/// `kubectl apply --server-side` as this field manager.
-pub(crate) async fn server_side(world: &World, manager: &str, text: &str) -> Outcome {
-    let manager = format!("--field-manager={manager}");
-    let words = ["apply", "--server-side", "--force-conflicts", &manager, "-f", "-"];
-    let output = world.kubectl.output(&words, text).await?;
-    same(&format!("{words:?}: {output:?}"), output.code, Some(0))
-}
-
-/// Flux gives the fields of managers whose names begin with `kubectl` to its own manager before it applies.
-async fn take_over(world: &World, name: &str) -> Outcome {
-    let is_kept = |entry: &&Value| !entry["manager"].as_str().unwrap_or_default().starts_with("kubectl");
-    world
-        .wait("the managers being taken over", async || {
-            let web = world.get(name).await.map_err(|failure| NotYet(failure.0))?;
-            let managed = web.value.pointer("/metadata/managedFields").and_then(Value::as_array);
-            let kept: Vec<&Value> = managed.into_iter().flatten().filter(is_kept).collect();
-            if kept.len() == managed.map_or(0, Vec::len) {
-                return Ok(());
-            }
-            // Another writer in between must not be lost.
-            let version = web.text("/metadata/resourceVersion");
-            let patch = json!({"metadata": {"managedFields": kept, "resourceVersion": version}});
-            world.patch(name, &patch).await.map_err(|failure| NotYet(failure.0))
-        })
-        .await
 }

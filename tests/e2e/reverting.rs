@@ -6,20 +6,21 @@ use std::time::Duration;
 use cluster::kubelet::{NEVER_READY, READY_AFTER_MS};
 use serde_json::{Value, json};
 
+use crate::command_line::{DONE, expect, tool};
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::floor::Floor;
 use crate::manifest::{Manifest, image_patch, pods_patch};
 use crate::objects::{Deployment, Set};
-use crate::pinning::{hash, server_side, statuses};
+use crate::pinning::hash;
 use crate::scenario::{Scenario, scenarios};
 use crate::trace::{Recording, Trace, size};
 use crate::watch::{Sighting, Sightings};
 use crate::world::World;
 
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
-    ours gitops_beside_a_revert because "apps/v1 has no failure policy",
     own ours killed_while_reverting because "apps/v1 has no failure policy",
     ours scaled_while_reverting because "apps/v1 has no failure policy",
+    ours the_example_reverts because "apps/v1 has no failure policy",
     ours reverted_and_released because "apps/v1 has no failure policy",
     ours policy_with_the_bad_template because "apps/v1 has no failure policy",
     ours nothing_good_waits because "apps/v1 has no failure policy",
@@ -35,9 +36,6 @@ pub(crate) const ABORT: &str = "rollwright.dev/abort";
 /// might be late for it.
 pub(crate) const SHORT: i64 = 3;
 pub(crate) const LONG: i64 = 600;
-/// How often, and how many times, somebody applies the manifest.
-const APPLIED_EVERY: Duration = Duration::from_secs(2);
-const APPLIED: u32 = 10;
 
 /// A Deployment that reverts, without a pod to spare.
 pub(crate) fn manifest(name: &str, replicas: i64) -> Manifest {
@@ -140,6 +138,18 @@ fn keeps_its_target(seen: &[Sighting]) -> Outcome {
 fn never_grows(seen: &Recording, image: &str) -> Outcome {
     let sizes = seen.sizes(image);
     ensure(sizes.is_sorted_by(|before, after| before >= after), "sizes that fall", sizes)
+}
+
+/// What docs/concepts/failure-policy.md plays in the sandbox has the same end on a real API server.
+async fn the_example_reverts(world: World) -> Outcome {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/revert.yaml");
+    world.kubectl.run(&["apply", "-f", path]).await?;
+    world.complete("checkout").await?;
+    expect(&tool(&world)?, "set image checkout server=nginx:bad", DONE, "image updated").await?;
+    let web = reverted(&world, "checkout", "nginx:1.28").await?;
+    world.wait_sizes(&[("nginx:1.28", 4), ("nginx:bad", 0)]).await?;
+    is_reported(&web, 1, 2)?;
+    same("the template", web.image(), "nginx:bad")
 }
 
 /// The last good revision takes over under the same surge and availability, and everything reports it. The
@@ -307,27 +317,6 @@ async fn pause_waits(world: World) -> Outcome {
     ensure(seen.sizes("bad:v2").iter().all(|size| *size <= 1), "one pod that fails", seen.sizes("bad:v2"))?;
     seen.ensure_at_most(7)?;
     ensure(floor.is_complete() && floor.lowest() >= 4, "four ready pods at every moment", floor.lowest())
-}
-
-/// Git is applied again and again, with the template that failed: nobody changes anything, and nobody fights.
-async fn gitops_beside_a_revert(world: World) -> Outcome {
-    let manager = "argocd-controller";
-    let first = manifest("web", 3);
-    server_side(&world, manager, &first.json(world.flavour).to_string()).await?;
-    world.complete("web").await?;
-    let second = first.image("bad:v2").spec("progressDeadlineSeconds", &json!(SHORT));
-    let git = second.json(world.flavour);
-    server_side(&world, manager, &git.to_string()).await?;
-    let before = reverted(&world, "web", "app:v1").await?;
-    for _ in 0..APPLIED {
-        tokio::time::sleep(APPLIED_EVERY).await;
-        server_side(&world, manager, &git.to_string()).await?;
-    }
-    let after = world.get("web").await?;
-    let template = |value: &Value| value.pointer("/spec/template").cloned();
-    same("the template in the cluster", template(&after.value), template(&git))?;
-    same("the generation: nobody changes the spec", after.generation(), before.generation())?;
-    same("the status: nobody writes it", statuses(&after), statuses(&before))
 }
 
 /// The API server names the field and the fix.

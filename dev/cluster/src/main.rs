@@ -44,8 +44,14 @@ enum Task {
         #[arg(value_parser = program)]
         program: Binary,
     },
-    /// Run a cluster in the foreground until SIGTERM or Ctrl-C.
-    Run(Settings),
+    /// Run a cluster in the foreground until SIGTERM or Ctrl-C, or until COMMAND ends.
+    Run {
+        #[command(flatten)]
+        settings: Settings,
+        /// Run this with KUBECONFIG set, and end with it and its exit code.
+        #[arg(last = true, value_name = "COMMAND")]
+        command: Vec<String>,
+    },
 }
 
 #[derive(Args, Clone)]
@@ -136,15 +142,16 @@ async fn main() -> ExitCode {
         .with_env_filter("warn,kube_client=off,cluster=info")
         .with_writer(std::io::stderr)
         .init();
+    let done = |()| ExitCode::SUCCESS;
     let result = match Arguments::parse().task {
-        Task::Up(settings) => up(&settings).await,
-        Task::Down(place) => down(&place).await,
+        Task::Up(settings) => up(&settings).await.map(done),
+        Task::Down(place) => down(&place).await.map(done),
         Task::Status(place) => return status(&place),
-        Task::Bin { program } => bin(program),
-        Task::Run(settings) => run(&settings).await,
+        Task::Bin { program } => bin(program).map(done),
+        Task::Run { settings, command } => run(&settings, &command).await,
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error}");
             let mut source = error.source();
@@ -210,7 +217,7 @@ fn print_export(state: &State) -> Result<(), Error> {
         .map_err(|source| io("writing to", Path::new("standard output"), source))
 }
 
-async fn run(settings: &Settings) -> Result<(), Error> {
+async fn run(settings: &Settings, command: &[String]) -> Result<ExitCode, Error> {
     let listen = |kind| signal(kind).map_err(|source| io("listening for", Path::new("signals"), source));
     let mut terminate = listen(SignalKind::terminate())?;
     let mut interrupt = listen(SignalKind::interrupt())?;
@@ -219,20 +226,32 @@ async fn run(settings: &Settings) -> Result<(), Error> {
     let options = settings.options()?;
     let cluster = tokio::select! {
         started = Cluster::start(options) => started?,
-        _ = terminate.recv() => return Ok(()),
-        _ = interrupt.recv() => return Ok(()),
+        _ = terminate.recv() => return Ok(ExitCode::SUCCESS),
+        _ = interrupt.recv() => return Ok(ExitCode::SUCCESS),
     };
+    let kubeconfig = cluster.kubeconfig(cluster::User::Admin);
     eprintln!(
-        "{} is ready; KUBECONFIG={}",
+        "{} is ready. Ctrl-C ends it.\n\n  export KUBECONFIG={}\n",
         cluster.server(),
-        cluster.kubeconfig(cluster::User::Admin).display()
+        kubeconfig.display()
     );
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
+    let result = tokio::select! {
+        result = carry_out(command, &kubeconfig) => result,
+        _ = terminate.recv() => Ok(ExitCode::SUCCESS),
+        _ = interrupt.recv() => Ok(ExitCode::SUCCESS),
+    };
     drop(cluster);
-    Ok(())
+    result
+}
+
+/// Runs a command to its end, or none without an end; it is killed when this is dropped.
+async fn carry_out(command: &[String], kubeconfig: &Path) -> Result<ExitCode, Error> {
+    let Some((program, arguments)) = command.split_first() else { return std::future::pending().await };
+    let mut command = tokio::process::Command::new(program);
+    command.args(arguments).env("KUBECONFIG", kubeconfig).kill_on_drop(true);
+    let status = command.status().await.map_err(|source| io("running", Path::new(program), source))?;
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
 }
 
 async fn down(place: &Place) -> Result<(), Error> {

@@ -47,3 +47,20 @@ fn a_cluster_goes_up_and_down() {
     assert!(program("down", &directory).status.success());
     std::fs::remove_dir_all(directory).unwrap();
 }
+
+/// Like `rollwright sandbox -- COMMAND`.
+#[test]
+fn a_cluster_ends_with_its_command() {
+    let directory = Options::unique("command").directory;
+    let output = Command::new(env!("CARGO_BIN_EXE_rollwright-cluster"))
+        .arg("run")
+        .arg("--dir")
+        .arg(&directory)
+        .args(["--", "sh", "-c", "cat \"$KUBECONFIG\"; exit 7"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(7), "{output:?}");
+    assert!(stdout(&output).contains("current-context"), "{output:?}");
+    assert!(!program("status", &directory).status.success());
+    std::fs::remove_dir_all(directory).unwrap();
+}
