@@ -193,7 +193,11 @@ impl<'a> Scene<'a> {
     /// What a step waits for.
     fn resting(&self, step: usize, Rest { since, .. }: Rest) -> Option<Resting> {
         let of = self.steps.get(step)?;
-        let time = |seconds| since.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX);
+        // `since` lacks the fraction of its second.
+        let time = |seconds: i64| {
+            let length = SignedDuration::from_secs(seconds.saturating_add(1));
+            since.checked_add(length).unwrap_or(Timestamp::MAX)
+        };
         let until = match of.seconds {
             _ if of.until_promoted => Until::Promoted,
             Some(seconds) => Until::Time(time(seconds)),
@@ -347,7 +351,8 @@ impl Pace<'_> {
             None => true,
             Some(rest) => is_void || rest.time().is_some_and(|until| until <= now),
         };
-        if !is_reached || !is_over() {
+        // The kept set may have been cut already, by a reconcile that ended before this set grew.
+        if available.min(scene.run().size) < ceiling || !is_over() {
             return false;
         }
         self.move_to(step + 1);

@@ -101,7 +101,9 @@ fn rest(world: &mut World<'_>) -> Option<Stop> {
             Pause::Promoted
         }
         Some(seconds) => {
-            let end = since.checked_add(SignedDuration::from_secs(seconds)).unwrap_or(since);
+            // It may take a second longer (SP-5).
+            let length = SignedDuration::from_secs(seconds.saturating_add(1));
+            let end = since.checked_add(length).unwrap_or(since);
             world.now = world.now.max(end);
             Pause::Seconds(seconds)
         }

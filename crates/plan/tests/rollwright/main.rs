@@ -5,6 +5,7 @@
 mod bounds;
 mod chronicle;
 mod creating;
+mod deadlines;
 mod evidence;
 mod failing;
 mod failing_at_a_step;
@@ -17,6 +18,7 @@ mod promoting;
 mod queueing;
 mod recreating;
 mod reporting;
+mod resting;
 mod rolling_back;
 mod stepping;
 mod telling;

@@ -1,0 +1,50 @@
+//! The end of a timed pause at a step (SP-5).
+
+use jiff::SignedDuration;
+use plan::Strategy;
+use plan::intstr::IntOrPercent;
+
+use crate::stepping::{play, sizes, step, stepped};
+use crate::world::{World, template};
+
+/// Revision 3 at a step of three of ten with a pause, without surge.
+fn without_surge(seconds: &str) -> World {
+    let mut world = stepped(10, &[&format!("3/{seconds}")]).that(|it| {
+        let pods = |number| Some(IntOrPercent::Int(number));
+        it.strategy = Strategy::RollingUpdate { max_surge: pods(0), max_unavailable: pods(1) };
+    });
+    world.set_template(template("c"));
+    world
+}
+
+/// SP-5: whole seconds are stored, and none of a pause is lost by that.
+#[test]
+fn a_pause_is_not_shorter_than_its_seconds() {
+    let mut world = without_surge("1");
+    world.now += SignedDuration::from_millis(900);
+    while play(&mut world, 1, &[]).events.iter().all(|event| event.reason != "StepReached") {}
+    let reached = world.now;
+    world.now += SignedDuration::from_millis(100);
+    assert!(world.plan().actions.is_empty(), "a tenth of a second is over");
+    world.now = reached + SignedDuration::from_millis(1_100);
+    assert!(!world.plan().actions.is_empty(), "the second is over");
+}
+
+/// The reconcile that ends a rest cuts the kept set before the other one grows, and remembers the step with that.
+#[test]
+fn a_kill_at_the_end_of_a_rest_does_not_let_the_kept_set_grow_again() {
+    let mut world = without_surge("60");
+    while sizes(&world) != "7+3" || step(&world).is_none_or(|it| it.resting_since.is_none()) {
+        play(&mut world, 1, &[]);
+    }
+    while sizes(&world) == "7+3" {
+        world.now += SignedDuration::from_secs(1);
+        let plan = world.plan();
+        let Some(first) = plan.actions.first() else { continue };
+        world.act(&first.action);
+    }
+    assert_eq!(sizes(&world), "6+3", "killed after the cut");
+    let path = play(&mut world, 60, &[]).path;
+    assert_eq!(path[..3], ["6+3", "6+4", "5+4"], "{path:?}");
+    assert_eq!(sizes(&world), "0+10");
+}
