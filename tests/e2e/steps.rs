@@ -80,6 +80,14 @@ pub(crate) async fn rests(world: &World, words: &str) -> Outcome<Deployment> {
     Ok(web)
 }
 
+/// Revision 2 waits at the first of two steps, of one and of two pods of four, and revision 1 is good.
+pub(crate) async fn at_the_first_step(world: &World) -> Outcome {
+    world.roll_out(&manifest(4, &json!([promoted(&json!(1)), promoted(&json!(2))]))).await?;
+    judged(world, "app:v1", "Good").await?;
+    world.set_image("web", "app:v2").await?;
+    rests(world, "1 of 3: 1 of 4 updated").await.map(|_| ())
+}
+
 /// The numbers of the step in `status.rollout`: step, of, updated, want.
 pub(crate) fn numbers(web: &Deployment) -> [i64; 4] {
     ["step", "of", "updated", "want"]
@@ -123,7 +131,8 @@ async fn promoted_by_hand(world: World) -> Outcome {
     promote(&world, "2/25%").await?;
     let web = rests(&world, "2 of 4: 3 of 10 updated, rests until ").await?;
     same("step, of, updated, want", numbers(&web), [2, 4, 3, 3])?;
-    let end = since(&web)?.checked_add(SignedDuration::from_secs(600))?.to_string();
+    // The time is stored without its fraction, and the pause has all of its ten minutes.
+    let end = since(&web)?.checked_add(SignedDuration::from_secs(601))?.to_string();
     let message = web.condition("Reconciling").message;
     let said = message.rsplit(' ').next().unwrap_or_default().to_owned();
     ensure(said.ends_with('Z') && end.ends_with(&said), &format!("the end of the rest, {end}"), message)?;

@@ -13,7 +13,7 @@ use crate::objects::Deployment;
 use crate::pinning::hash;
 use crate::reverting::{ABORT, LONG, RETRY, SHORT, ask, judged, memory, reverted, target, within};
 use crate::scenario::{Scenario, scenarios};
-use crate::steps::{manifest, numbers, path, promote, promoted, rests, since, timed};
+use crate::steps::{at_the_first_step, manifest, numbers, path, promote, promoted, rests, since, timed};
 use crate::trace::Trace;
 use crate::world::World;
 
@@ -67,10 +67,7 @@ async fn a_break_begins_the_time_anew(world: World) -> Outcome {
 /// Somebody gives a revision up while it rests, without a failure policy, and tries it again: from the first step, and
 /// what was promoted before means nothing.
 async fn aborted_and_retried_at_a_step(world: World) -> Outcome {
-    world.roll_out(&manifest(4, &json!([promoted(&json!(1)), promoted(&json!(2))]))).await?;
-    judged(&world, "app:v1", "Good").await?;
-    world.set_image("web", "app:v2").await?;
-    rests(&world, "1 of 3: 1 of 4 updated").await?;
+    at_the_first_step(&world).await?;
     promote(&world, "2/2").await?;
     rests(&world, "2 of 3: 2 of 4 updated").await?;
     ask(&world, "web", (ABORT, "2"), LONG).await?;
@@ -120,10 +117,7 @@ async fn nothing_goes_on_that_is_not_available(world: World) -> Outcome {
 /// A pin takes all pods to the first revision, without steps. Once it is released, the rollout goes on where it was,
 /// and waits there.
 async fn pinned_at_a_step(world: World) -> Outcome {
-    world.roll_out(&manifest(4, &json!([promoted(&json!(1)), promoted(&json!(2))]))).await?;
-    judged(&world, "app:v1", "Good").await?;
-    world.set_image("web", "app:v2").await?;
-    rests(&world, "1 of 3: 1 of 4 updated").await?;
+    at_the_first_step(&world).await?;
     promote(&world, "2/2").await?;
     rests(&world, "2 of 3: 2 of 4 updated").await?;
     let trace = Trace::start(&world).await?;

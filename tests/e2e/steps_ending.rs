@@ -19,7 +19,9 @@ use crate::operator::Operator;
 use crate::quiet::ensure_quiet;
 use crate::reverting::{judged, memory, reverted, told};
 use crate::scenario::{Scenario, scenarios};
-use crate::steps::{edited, manifest, numbers, path, promote, promoted, rests, since, timed};
+use crate::steps::{
+    at_the_first_step, edited, manifest, numbers, path, promote, promoted, rests, since, timed,
+};
 use crate::trace::{Recording, Trace};
 use crate::watch::{Sighting, Sightings};
 use crate::world::World;
@@ -283,10 +285,7 @@ async fn a_canary_that_is_stuck_is_reverted(world: World) -> Outcome {
 /// No rollout rests that goes to a revision that is good: a rollback, and an old template from Git. One that was never
 /// good goes through all steps again, and what was promoted before means nothing (SP-9).
 async fn an_earlier_revision_skips_steps(world: World) -> Outcome {
-    world.roll_out(&manifest(4, &json!([promoted(&json!(1)), promoted(&json!(2))]))).await?;
-    judged(&world, "app:v1", "Good").await?;
-    world.set_image("web", "app:v2").await?;
-    rests(&world, "1 of 3: 1 of 4 updated").await?;
+    at_the_first_step(&world).await?;
     promote(&world, "2/all").await?;
     world.complete("web").await?;
     judged(&world, "app:v2", "Good").await?;

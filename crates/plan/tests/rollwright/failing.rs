@@ -39,10 +39,22 @@ pub(crate) fn named(world: &World, image: &str) -> String {
     world.observed.sets.iter().find(|set| set.carries(&fingerprint)).unwrap().name.clone()
 }
 
-/// Reconciles for this many seconds, one in ten of them; pods of these templates never become ready, and all others
-/// are available at once. Returns the events, and the fewest available pods at any time.
-pub(crate) fn play(world: &mut World, seconds: i64, dead: &[&str]) -> (Vec<Event>, i64) {
+/// Sets get the pods that they were asked for. Those of these templates never become ready, and all others are
+/// available at once.
+pub(crate) fn come_up(world: &mut World, dead: &[&str]) {
     let dead: Vec<_> = dead.iter().map(|image| crate::world::fingerprint(image)).collect();
+    for set in &mut world.observed.sets {
+        let is_dead = dead.iter().any(|fingerprint| set.carries(fingerprint));
+        let available = if is_dead { 0 } else { set.size };
+        let status = &mut set.status;
+        (status.replicas, status.ready, status.available) = (set.size, available, available);
+        status.observed_generation = set.generation;
+    }
+}
+
+/// Reconciles for this many seconds, one in ten of them, while pods come up. Returns the events, and the fewest
+/// available pods at any time.
+pub(crate) fn play(world: &mut World, seconds: i64, dead: &[&str]) -> (Vec<Event>, i64) {
     let (mut events, mut lowest) = (Vec::new(), i64::MAX);
     for _ in 0..=seconds / 10 {
         world.now += SignedDuration::from_secs(10);
@@ -55,13 +67,7 @@ pub(crate) fn play(world: &mut World, seconds: i64, dead: &[&str]) -> (Vec<Event
             let plan = world.plan();
             world.apply(&plan);
             events.extend(plan.actions.into_iter().flat_map(|planned| planned.events));
-            for set in &mut world.observed.sets {
-                let is_dead = dead.iter().any(|fingerprint| set.carries(fingerprint));
-                let available = if is_dead { 0 } else { set.size };
-                let status = &mut set.status;
-                (status.replicas, status.ready, status.available) = (set.size, available, available);
-                status.observed_generation = set.generation;
-            }
+            come_up(world, dead);
             lowest = lowest.min(world.observed.sets.iter().map(|set| set.status.available).sum());
         }
     }

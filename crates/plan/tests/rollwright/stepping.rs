@@ -6,7 +6,7 @@ use plan::keys::{PROMOTE, condition};
 use plan::{Action, Event, Record, Requeue, Strategy, UpdateStep};
 use serde_json::{Value, json};
 
-use crate::failing::{memory, named};
+use crate::failing::{come_up, memory, named};
 use crate::pinning::{count, label, says, settle};
 use crate::world::{Kstatus, World, ours, set, template};
 
@@ -66,9 +66,8 @@ pub(crate) struct Played {
     pub(crate) writes: usize,
 }
 
-/// Reconciles once a second; pods of these templates never become available, and all others are at once.
+/// Reconciles once a second, while pods come up.
 pub(crate) fn play(world: &mut World, seconds: i64, dead: &[&str]) -> Played {
-    let dead: Vec<_> = dead.iter().map(|image| crate::world::fingerprint(image)).collect();
     let mut played = Played { path: vec![sizes(world)], ..Played::default() };
     for _ in 0..seconds {
         world.now += SignedDuration::from_secs(1);
@@ -83,13 +82,7 @@ pub(crate) fn play(world: &mut World, seconds: i64, dead: &[&str]) -> Played {
                 played.path.push(sizes(world));
             }
         }
-        for set in &mut world.observed.sets {
-            let is_dead = dead.iter().any(|fingerprint| set.carries(fingerprint));
-            let available = if is_dead { 0 } else { set.size };
-            let status = &mut set.status;
-            (status.replicas, status.ready, status.available) = (set.size, available, available);
-            status.observed_generation = set.generation;
-        }
+        come_up(world, dead);
     }
     played
 }
