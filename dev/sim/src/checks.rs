@@ -21,6 +21,7 @@ pub(crate) mod requests;
 mod scaling;
 pub(crate) mod slots;
 mod status;
+pub(crate) mod steps;
 mod surge;
 mod verdicts;
 pub(crate) mod waits;
@@ -123,7 +124,7 @@ const ON_WRITE: [(&str, Check); 21] = [
 ];
 
 /// Everything that looks at one write of a Deployment with a pin or verdicts, and its premise, which is counted.
-const ON_RULED_WRITE: [(&str, &str, Rule); 14] = [
+const ON_RULED_WRITE: [(&str, &str, Rule); 21] = [
     ("FP-1", "FP-1: a revision becomes good", verdicts::good_is_true),
     ("FP-1", "FP-1: a revision becomes good by a reading", evidence::good_is_read),
     ("FP-2", "FP-2: a write of a reconcile that stores a failure", verdicts::stored_first),
@@ -137,6 +138,13 @@ const ON_RULED_WRITE: [(&str, &str, Rule); 14] = [
     ("FP-9", "FP-9: a ReplicaSet is deleted, and one is protected", history::protected),
     ("FP-10", "FP-10: sizes change while a failure is held", progress::failed_set_yields),
     ("FP-10", "FP-10: sizes change on the way back", progress::only_one_grows),
+    ("SP-1", "SP-1: what has steps grows", steps::grows_within),
+    ("SP-3", "SP-3: a ReplicaSet is kept from now on", steps::best_is_kept),
+    ("SP-3", "SP-3: a ReplicaSet is deleted, and one is kept", steps::kept_stays),
+    ("SP-4", "SP-4: a first rollout has no steps", steps::first_is_alone),
+    ("SP-8", "SP-8: a status reports a rest", steps::rest_is_true),
+    ("SP-8", "SP-8: a write at a rest, and nothing goes wrong", steps::rest_is_silent),
+    ("SP-9", "SP-9: a revision is declared again under steps", steps::begins_anew),
     ("FP-11", "FP-11: a write while the pinned ReplicaSet is missing", pause::nothing_replaces),
 ];
 
@@ -199,8 +207,12 @@ impl Checks {
     }
 
     /// A reconcile ended without an error.
-    pub(crate) fn reconciled(&mut self, view: &View) {
+    pub(crate) fn reconciled(&mut self, view: &View, truth: &Truth, is_alone: bool) {
         self.fail("SC-1", scaling::shares(view));
+        if let Some(verdict) = steps::scaled_at_rest(view, truth).filter(|_| is_alone) {
+            self.premises.hit("SP-7: R changes at a rest");
+            self.fail("SP-7", verdict);
+        }
     }
 }
 

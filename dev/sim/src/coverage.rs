@@ -1,7 +1,7 @@
 //! What has to happen in a full run, so that its silence means something.
 
 /// Everything of which at least one is wanted in a full run.
-pub const WANTED: [&str; 104] = [
+pub const WANTED: [&str; 109] = [
     "Available MinimumReplicasAvailable",
     "Available MinimumReplicasUnavailable",
     "Progressing NewReplicaSetCreated",
@@ -106,6 +106,11 @@ pub const WANTED: [&str; 104] = [
     "Stalled NoGoodRevision",
     "Progressing RevertFailed",
     "a revert at rest",
+    "act steps",
+    "act promote",
+    "act forget",
+    "act spoil",
+    "Progressing RestingAtStep",
 ];
 
 /// What has to happen in at least one seed of a hundred.
@@ -130,7 +135,7 @@ pub const RECORDED_ONCE_IN: u64 = 200;
 
 /// What the rules of pins and failure policies are about (FP-1 to FP-12), and how often it has to happen in 200,000
 /// rollouts. A run of another length has to reach its share.
-pub const PREMISES: [(&str, u64); 19] = [
+pub const PREMISES: [(&str, u64); 25] = [
     ("a revert begins", 10_000),
     ("a revert while R changes", 2000),
     ("a failure is withheld, since the fallback does no better", 1000),
@@ -150,6 +155,12 @@ pub const PREMISES: [(&str, u64); 19] = [
     ("FP-10: sizes change while a failure is held", 100),
     ("FP-10: sizes change on the way back", 10_000),
     ("FP-11: a write while the pinned ReplicaSet is missing", 1000),
+    ("SP-1: what has steps grows", 20_000),
+    ("SP-3: a ReplicaSet is kept from now on", 10_000),
+    ("SP-7: R changes at a rest", 5000),
+    ("SP-8: a status reports a rest", 20_000),
+    ("SP-9: a revision is declared again under steps", 2000),
+    ("a revision fails at a rest", 5000),
 ];
 
 /// As many rollouts as [`PREMISES`] counts.

@@ -95,6 +95,8 @@ pub(crate) struct Holds {
 pub struct Counts {
     /// Requests that reached the server.
     pub requests: u64,
+    /// Those that looked at pods.
+    pub looks: u64,
     /// Writes that were accepted.
     pub writes: u64,
     /// ReplicaSets created.

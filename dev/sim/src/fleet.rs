@@ -85,6 +85,7 @@ impl Scenario {
         }
         taken_back(&mut Dice::new(seed, 13), &mut scenario);
         crate::themes::policed(seed, &mut scenario);
+        crate::themes::stepped_fleet(seed, &mut scenario);
         scenario
     }
 }

@@ -31,6 +31,7 @@ mod truth;
 mod users;
 mod verdict;
 mod view;
+mod walk;
 
 use engine::{Engine, Event, MILLISECOND, SECOND, Time};
 use serde_json::Value;
@@ -129,7 +130,11 @@ pub fn play(scenario: &Scenario, settings: &Settings) -> Report {
 fn bound(scenario: &Scenario) -> Time {
     let others = scenario.others().iter();
     let steps = others.clone().flat_map(|member| &member.steps).chain(&scenario.steps);
-    let replicas = steps.filter_map(|step| match step.act {
+    let rests = |step: &scenario::Step| match &step.act {
+        scenario::Act::Stages(list, _) => Some(list.iter().map(|stage| rest(scenario, stage)).sum::<Time>()),
+        _ => None,
+    };
+    let replicas = steps.clone().filter_map(|step| match step.act {
         scenario::Act::Scale(size)
         | scenario::Act::TemplateAndScale(_, size)
         | scenario::Act::ScaleSet(_, size) => Some(size),
@@ -140,7 +145,16 @@ fn bound(scenario: &Scenario) -> Time {
     let rounds = u64::try_from(replicas).unwrap_or(1) + 4;
     let pods = (scenario.pods.ready_max + scenario.pods.gone_max + 10_000) * MILLISECOND;
     let slots = u64::try_from(scenario.others().len()).unwrap_or(0) * 15 * SECOND;
-    rounds * pods + 420 * SECOND + slots
+    rounds * pods + 420 * SECOND + slots + steps.filter_map(rests).max().unwrap_or(0)
+}
+
+/// Time for a step of a rollout.
+fn rest(scenario: &Scenario, stage: &scenario::Stage) -> Time {
+    let seconds = match stage.pause {
+        scenario::Ending::Seconds(seconds) => u64::try_from(seconds).unwrap_or(0),
+        scenario::Ending::Nothing | scenario::Ending::Promoted => 0,
+    };
+    (scenario.pods.ready_max + scenario.pods.gone_max + 20_000) * MILLISECOND + seconds * SECOND
 }
 
 /// LV-1, and then quiet.
@@ -157,9 +171,13 @@ fn come_to_rest(engine: &mut Engine<'_>, healed: Time) {
     if !is_calm {
         return;
     }
-    let before = engine.counts.requests;
+    // Pods are read at a step, too (FP-4).
+    let is_read = engine.subjects.iter().any(|subject| subject.truth.rests());
+    let requests =
+        |engine: &Engine<'_>| engine.counts.requests - if is_read { engine.counts.looks } else { 0 };
+    let before = requests(engine);
     engine.run_until(bound + 600 * SECOND);
-    let after = engine.counts.requests;
+    let after = requests(engine);
     let verdict = if after == before { Ok(()) } else { Err(format!("{} requests at rest", after - before)) };
     engine.checks.fail("ID-1", verdict);
 }
@@ -183,7 +201,7 @@ fn has_come_right(engine: &mut Engine<'_>, which: usize) -> bool {
             engine.coverage.hit("a revert at rest");
         }
     }
-    engine.checks.fail("LV-1", checks::liveness::converged(&subject.truth, engine.flavour));
+    engine.checks.fail("LV-1", checks::liveness::converged(&subject.truth, engine.flavour, subject.is_alone));
     let workload = subject.truth.workload.as_deref();
     engine.checks.fail("HI-1", workload.map_or(Ok(()), checks::records::ended));
     true

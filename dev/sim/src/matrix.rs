@@ -2,7 +2,10 @@
 //! carried out, after it was answered. The end has to be the same, and so have what was created and
 //! deleted on the way and the records of rollouts: none twice, none missing (CR-1).
 
-use crate::scenario::{Act, Fault, Millis, Pods, Rollout, Share, Start, Step, WriteFault};
+use crate::scenario::{
+    Act, Criteria, Ending, Failing, Fault, Millis, Pods, Rollout, Share, Stage, Start, Step, Target,
+    WriteFault,
+};
 use crate::{Report, Scenario, Settings, play};
 
 /// The three ways to die around a write.
@@ -99,7 +102,7 @@ fn scenarios(is_apps: bool) -> Vec<(&'static str, Scenario)> {
     };
     // Four pods, one at a time, take longer than from `first` to `second`.
     let (first, second, later) = (60_000, 68_000, 200_000);
-    vec![
+    let mut all = vec![
         ("create", with(1, quarter, Vec::new())),
         ("roll", with(2, quarter, vec![step(first, Act::Template(1))])),
         ("roll over", with(3, gradual, vec![step(first, Act::Template(1)), step(second, Act::Template(2))])),
@@ -133,6 +136,42 @@ fn scenarios(is_apps: bool) -> Vec<(&'static str, Scenario)> {
                 quarter,
                 (1..5).map(|number| step(first * u64::from(number), Act::Template(number))).collect(),
             ),
+        ),
+    ];
+    if !is_apps {
+        all.extend(stepped().map(|(name, acts)| {
+            let steps = acts.into_iter().zip(0..).map(|(act, number)| step(first + number * 50_000, act));
+            (name, with(12, gradual, steps.collect()))
+        }));
+    }
+    all
+}
+
+/// What users do to rollouts with steps, fifty seconds apart.
+fn stepped() -> [(&'static str, Vec<Act>); 3] {
+    let stage = |updated: Share, pause: Ending| Stage { updated, pause };
+    let stages = || {
+        let list = [
+            stage(Share::Pods(1), Ending::Promoted),
+            stage(Share::Percent(50), Ending::Seconds(20)),
+            stage(Share::Percent(75), Ending::Nothing),
+        ];
+        Act::Stages(list.to_vec(), true)
+    };
+    let half = Target::Of(Share::Percent(50));
+    [
+        ("steps", vec![stages(), Act::Template(1), Act::Promote(half, 0)]),
+        ("scale at a step", vec![stages(), Act::Template(1), Act::Scale(8), Act::Scale(0), Act::Scale(3)]),
+        (
+            "fail at a step",
+            vec![
+                stages(),
+                Act::Policy(Failing::Revert, 0, Criteria::default()),
+                Act::Template(1),
+                Act::Abort(0),
+                Act::Retry(0),
+                Act::Promote(Target::All, 0),
+            ],
         ),
     ]
 }

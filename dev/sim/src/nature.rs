@@ -46,7 +46,8 @@ pub(crate) struct Nature {
     pub(crate) pods: Pods,
     /// Nothing goes wrong by itself any more.
     pub(crate) is_healed: bool,
-    /// The Deployments of which no pod is ready, since all of them lack something; and whether there ever was one.
+    /// The Deployments of which no pod is ready, since all of them lack something; and whether there ever was one. With
+    /// an image after the name, it is about those pods.
     pub(crate) lacking: BTreeSet<String>,
     pub(crate) has_lacked: bool,
     /// The Deployments of which all pods crash again and again.
@@ -59,7 +60,10 @@ impl Policy for Nature {
             return if self.is_healed { Self::healed(pod, *before) } else { *before };
         }
         let course = self.drawn(pod);
-        let is_of = |these: &BTreeSet<String>| pod.label("app").is_some_and(|app| these.contains(app));
+        let is_of = |these: &BTreeSet<String>| {
+            let is_it = |app| these.contains(app) || these.contains(&format!("{app} {}", image_of(pod)));
+            pod.label("app").is_some_and(is_it)
+        };
         let (is_lacking, is_crashing) = (is_of(&self.lacking), is_of(&self.crashing));
         let fate = if is_crashing && course.fate == Fate::Runs { self.restarts(pod) } else { course.fate };
         Course { ready_after: course.ready_after.filter(|_| !is_lacking), fate, ..course }

@@ -204,7 +204,9 @@ impl Engine<'_> {
             if view.is_scaling() && view.owned().filter(|set| set.set.is_active()).count() > 1 {
                 self.coverage.hit("scaled in proportion");
             }
-            self.checks.reconciled(view);
+            if let Some(subject) = self.subjects.get(ended.of) {
+                self.checks.reconciled(view, &subject.truth, subject.is_alone);
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 
 mod draw;
 mod faults;
+mod stages;
 
 use plan::Flavour;
 use serde::{Deserialize, Serialize};
@@ -10,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::chance::Dice;
 pub use crate::fleet::{Fleet, Member};
 pub(crate) use draw::{start, steps};
+pub use stages::{Ending, Stage, Target};
 
 /// Milliseconds of virtual time.
 pub type Millis = u64;
@@ -183,6 +185,25 @@ pub enum Act {
     Lack(bool),
     /// Whether all pods crash again and again.
     Crash(bool),
+    /// The steps of rollouts, and whether a revision that is known to be good has none.
+    Stages(Vec<Stage>, bool),
+    /// The declared revision is promoted; the number makes it another request.
+    Promote(Target, u8),
+    /// Somebody takes off the declared set what it remembers of its steps.
+    Forget,
+    /// What the pods of the template as it is now do from here on, although they were ready.
+    Spoil(Spoiled),
+}
+
+/// What becomes of pods that were ready.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Spoiled {
+    /// They are ready again.
+    No,
+    /// They are not ready any more.
+    Unready,
+    /// They crash again and again.
+    Crashing,
 }
 
 impl Step {

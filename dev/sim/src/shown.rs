@@ -5,6 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use plan::keys::{condition, reason};
 use plan::{FailureAction, FailurePolicy, Pin, ReplicaSet, Workload};
 
+use crate::checks::steps::stops_clock;
 use crate::verdict::{fallback, inferred, is_highest, is_shared, pin, revision, says};
 use crate::view::minimum_of;
 
@@ -25,6 +26,8 @@ pub(crate) struct Shown {
     is_settled: bool,
     /// Whether it could not fail then: it had failed, or the pods of the fallback did no better.
     was_excused: bool,
+    /// Whether it waited at a step then: the deadline begins anew after that (SP-8).
+    was_resting: bool,
     /// When something happened last that may have put the deadline off.
     pub(crate) stirred: Timestamp,
     /// Since when it is judged, the same policy and the same number of its pods aside from what these show (FP-4).
@@ -105,6 +108,7 @@ impl Shown {
             moved: now,
             form: [0; 4],
             was_excused: true,
+            was_resting: false,
             is_done: false,
             is_reported_done: false,
             whole: bake.map(|bake| bake.since),
@@ -128,6 +132,13 @@ impl Shown {
         }
         let is_excused = is_held_back(workload, sets, declared) || says(declared, "Failed");
         if std::mem::replace(&mut shown.was_excused, is_excused) || is_excused {
+            shown.stirred = now;
+        }
+        let is_resting = stops_clock(status);
+        if std::mem::replace(&mut shown.was_resting, is_resting) && !is_resting {
+            // As the status says: it may have been on its way for long.
+            let since = status.condition(condition::PROGRESSING).and_then(|known| known.last_update_time);
+            shown.improved = shown.improved.max(since);
             shown.stirred = now;
         }
         Some(shown)

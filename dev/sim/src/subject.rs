@@ -9,7 +9,7 @@ use crate::checks::Marks;
 use crate::engine::Engine;
 use crate::history::workloads_of;
 use crate::rival::Rivalry;
-use crate::scenario::{Scenario, Start, Step};
+use crate::scenario::{Fault, Scenario, Start, Step, Trouble};
 use crate::signs::Window;
 use crate::truth::Truth;
 
@@ -48,6 +48,8 @@ pub(crate) struct Look {
 impl<'a> Subject<'a> {
     /// All of a scenario.
     pub(crate) fn all(scenario: &'a Scenario) -> Vec<Self> {
+        let is_off = |fault: &Fault| matches!(fault, Fault::During(_, _, Trouble::Clock(_)));
+        let is_untimed = scenario.faults.iter().any(is_off);
         let first = (0, &scenario.start, scenario.steps.as_slice());
         let others = scenario.others().iter();
         let others = others.map(|member| (member.namespace, &member.start, member.steps.as_slice()));
@@ -57,7 +59,7 @@ impl<'a> Subject<'a> {
             name: numbered(NAME, which),
             start,
             steps,
-            truth: Truth::new(steps.iter().any(Step::judges_by_pods)),
+            truth: Truth::new(steps.iter().any(Step::judges_by_pods), is_untimed),
             marks: Marks::default(),
             is_alone: true,
             rivalry: Rivalry::default(),

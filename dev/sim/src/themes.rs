@@ -2,11 +2,13 @@
 //! too seldom. Numbers and times are still drawn from the seed.
 
 mod revisions;
+mod stepped;
 
 use crate::chance::Dice;
 use crate::scenario::{Act, Fault, Rollout, Scenario, Share, Step, Trouble, WriteFault};
 
 pub(crate) use revisions::{other_revisions, policed};
+pub(crate) use stepped::stepped_fleet;
 
 /// When the first rollout is through, in most scenarios.
 const SETTLED: u64 = 40_000;

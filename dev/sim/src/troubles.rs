@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use plan::Flavour;
-use plan::keys::{HASH_LABEL, ROLLBACK_TO};
+use plan::keys::{HASH_LABEL, PROMOTE, ROLLBACK_TO};
 use serde_json::json;
 use world::{Object, Resource};
 
@@ -183,6 +183,7 @@ impl Engine<'_> {
         self.settle(Actor::Cluster);
         for which in 0..self.subjects.len() {
             self.mend(which);
+            self.promote_at_last(which);
         }
         if self.operators.is_empty() {
             self.after(SECOND, Event::Start(0));
@@ -236,6 +237,18 @@ impl Engine<'_> {
         let Some(workload) = self.store.get(&key) else { return };
         if !workload.is_deleting() && (is_paused || request || runs_bad || spec.get("template").is_some()) {
             self.edit(&key, json!({ "spec": spec }));
+        }
+    }
+
+    /// In half of the runs, what waits for somebody at a step is promoted; in the others, it waits on.
+    fn promote_at_last(&mut self, which: Which) {
+        let key = self.workload_key(which);
+        let truth = self.subjects.get(which).map(|subject| &subject.truth);
+        let has_steps = truth.is_some_and(|it| it.workload.as_ref().is_some_and(|it| !it.steps.is_empty()));
+        let revision = self.store.get(&key).and_then(|workload| workload.status_number("revision"));
+        if let Some(revision) = revision.filter(|_| has_steps && self.scenario.salt.is_multiple_of(2)) {
+            let text = format!("{revision}/all/at last");
+            self.edit(&key, json!({ "metadata": { "annotations": { PROMOTE: text } } }));
         }
     }
 

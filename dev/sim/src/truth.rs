@@ -9,9 +9,11 @@ use plan::{ReplicaSet, Workload};
 use world::{Change, ChangeKind, Object};
 
 use crate::actor::Actor;
+use crate::checks::steps::says_resting;
 use crate::shown::Shown;
 use crate::signs::Signs;
 use crate::verdict::{Running, memory, pin, revision, running, says};
+use crate::walk::Bounds;
 
 /// After so long the controller of a set has heard of a pod.
 const HEARD_AFTER: SignedDuration = SignedDuration::from_millis(25);
@@ -80,14 +82,17 @@ pub(crate) struct Truth {
     pub(crate) changed: (u64, u64),
     /// What the declared revision has shown, under a failure policy.
     pub(crate) shown: Option<Shown>,
+    /// How far the declared revision may go among its steps.
+    pub(crate) bounds: Bounds,
     /// What pods showed, if a policy may judge by them.
     pub(crate) signs: Signs,
     pub(crate) reads_signs: bool,
 }
 
 impl Truth {
-    pub(crate) fn new(reads_signs: bool) -> Self {
-        Self { reads_signs, ..Self::default() }
+    pub(crate) fn new(reads_signs: bool, is_untimed: bool) -> Self {
+        let bounds = Bounds::new(is_untimed);
+        Self { reads_signs, bounds, ..Self::default() }
     }
 
     /// The sets of the Deployment (𝓡).
@@ -195,6 +200,7 @@ impl Truth {
 
     /// The Deployment or one of its sets was written: what has the declared revision shown?
     pub(crate) fn judge(&mut self, now: Timestamp) {
+        self.note_bounds(now);
         let known = self.shown.take();
         let Some(workload) = self.workload.clone().filter(|workload| workload.failure_policy.is_some())
         else {
@@ -203,6 +209,22 @@ impl Truth {
         let sets: Vec<&ReplicaSet> = self.owned().map(|truth| &*truth.set).collect();
         let declared = self.new_set().map(|truth| &*truth.set);
         self.shown = declared.and_then(|declared| Shown::next(known, &workload, (&sets, declared), now));
+    }
+
+    fn note_bounds(&mut self, now: Timestamp) {
+        let Some(workload) = self.workload.clone() else {
+            self.bounds.forget();
+            return;
+        };
+        let mut bounds = std::mem::take(&mut self.bounds);
+        let sets: Vec<&ReplicaSet> = self.owned().map(|truth| &*truth.set).collect();
+        bounds.next(&workload, (&sets, self.new_set().map(|truth| &*truth.set)), now);
+        self.bounds = bounds;
+    }
+
+    /// Whether its status says that it waits at a step.
+    pub(crate) fn rests(&self) -> bool {
+        self.workload.as_ref().is_some_and(|workload| says_resting(&workload.status))
     }
 
     /// A pod was written.

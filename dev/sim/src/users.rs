@@ -1,6 +1,7 @@
 //! What others do: users, autoscalers, people who edit what they should not.
 
 mod spec;
+mod steps;
 
 use std::collections::BTreeSet;
 
@@ -119,6 +120,7 @@ impl Engine<'_> {
             Act::Abort(number) => self.ask_about_revision(which, ABORT, number),
             Act::PinNothing => self.edit_spec(which, &json!({ "pin": { "hash": "missing" } })),
             Act::DeletePinned => self.delete_pinned(which),
+            Act::Stages(..) | Act::Promote(..) | Act::Forget | Act::Spoil(_) => self.step_on(which, &act),
             Act::Lack(is_lacking) => self.lack(which, is_lacking, |nature| &mut nature.lacking),
             Act::Crash(is_crashing) => self.lack(which, is_crashing, |nature| &mut nature.crashing),
             Act::Unpin => self.edit_spec(which, &json!({ "pin": null })),
@@ -375,5 +377,9 @@ fn name(act: &Act) -> &'static str {
         Act::Policy(..) => "act policy",
         Act::Retry(_) => "act retry",
         Act::Abort(_) => "act abort",
+        Act::Stages(..) => "act steps",
+        Act::Promote(..) => "act promote",
+        Act::Forget => "act forget",
+        Act::Spoil(_) => "act spoil",
     }
 }

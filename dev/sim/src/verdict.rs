@@ -38,9 +38,10 @@ pub(crate) fn says(set: &ReplicaSet, verdict: &str) -> bool {
     memory(set).is_some_and(|memory| memory.get("verdict").and_then(Value::as_str) == Some(verdict))
 }
 
-/// Whether verdicts count at all: without a policy, only where somebody asks to abort.
+/// Whether verdicts count at all: without a policy and without steps, only where somebody asks to abort.
 pub(crate) fn is_judged(workload: &Workload) -> bool {
-    workload.failure_policy.is_some() || workload.annotations.contains_key(ABORT)
+    let has_rules = workload.failure_policy.is_some() || !workload.steps.is_empty();
+    has_rules || workload.annotations.contains_key(ABORT)
 }
 
 /// Whether all others of these sets have a lower revision than this one: otherwise it is about to get another one.

@@ -41,6 +41,13 @@ pub(crate) struct View {
     pub(crate) running: Option<Vec<String>>,
 }
 
+impl SetView {
+    /// The size of the Deployment for which it was last scaled.
+    pub(crate) fn desired(&self) -> Option<i64> {
+        self.set.annotations.get(DESIRED_REPLICAS).and_then(|text| replica_count(text))
+    }
+}
+
 impl View {
     pub(crate) fn of(workload: Arc<Workload>, sets: Vec<Arc<ReplicaSet>>) -> Self {
         let sets = sets.into_iter().map(|set| SetView {
@@ -158,8 +165,7 @@ impl View {
     pub(crate) fn is_stale(&self) -> bool {
         let replicas = self.workload.replicas;
         let stale = |view: &SetView| {
-            let desired = view.set.annotations.get(DESIRED_REPLICAS).and_then(|text| replica_count(text));
-            view.set.is_active() && desired.is_some_and(|desired| desired != replicas)
+            view.set.is_active() && view.desired().is_some_and(|desired| desired != replicas)
         };
         self.owned().any(stale)
     }

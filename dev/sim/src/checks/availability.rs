@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use plan::{Action, Purpose};
 
-use crate::checks::{Accepted, Verdict};
+use crate::checks::{Accepted, Verdict, steps};
 use crate::history::History;
 use crate::truth::Truth;
 use crate::view::floor;
@@ -61,13 +61,12 @@ pub(super) fn new_set_stays(write: &Accepted<'_>) -> Verdict {
     if !is_new || update.size_to >= update.size_from || view.is_scaling() {
         return Ok(());
     }
-    if update.purpose == Purpose::ScaleDownOld || update.size_from <= view.workload.replicas {
-        return Err(format!(
-            "new set {} from {} to {}",
-            update.target.name, update.size_from, update.size_to
-        ));
+    if update.purpose != Purpose::ScaleDownOld && update.size_from > view.workload.replicas {
+        return Ok(());
     }
-    Ok(())
+    steps::shrinks_to_its_step(write, update).map_err(|text| {
+        format!("new set {} from {} to {}, {text}", update.target.name, update.size_from, update.size_to)
+    })
 }
 
 /// AV-2: the floor that was established, and what may be missing from it.

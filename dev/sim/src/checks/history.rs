@@ -44,6 +44,7 @@ pub(super) fn lowest_first(write: &Accepted<'_>) -> Verdict {
     let Some(gone) = view.find(uid).and_then(|set| number(&set.set)) else { return Ok(()) };
     let new = view.new_set().map(|new| new.set.uid.as_str());
     let fallback = view.fallback().map(|set| &set.uid);
+    let kept = view.new_set().and_then(|new| crate::walk::word(&new.set, "kept"));
     let mut lower = view.owned().filter(|other| {
         let (set, status) = (&other.set, &other.set.status);
         let is_counted = status.observed_generation >= set.generation && status.replicas == 0;
@@ -54,6 +55,7 @@ pub(super) fn lowest_first(write: &Accepted<'_>) -> Verdict {
         let is_pinned = pin.is_some_and(|pin| hash == Some(&pin.hash)) || fallback == Some(&set.uid);
         is_idle
             && !is_wanted
+            && kept.as_ref() != Some(&set.name)
             && !is_pinned
             && Some(set.uid.as_str()) != new
             && number(set).is_some_and(|number| number < gone)

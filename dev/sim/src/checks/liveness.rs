@@ -3,15 +3,18 @@
 use plan::Flavour;
 use plan::keys::REVISION;
 
-use crate::checks::Verdict;
+use crate::checks::{Verdict, steps};
 use crate::truth::Truth;
 use crate::verdict::{Running, running};
 
 /// One active set, the new one, of the right size; all pods available; and the status says so.
-pub(crate) fn converged(truth: &Truth, flavour: Flavour) -> Verdict {
+pub(crate) fn converged(truth: &Truth, flavour: Flavour, is_alone: bool) -> Verdict {
     let Some(workload) = truth.workload.as_deref() else { return Err("there is no Deployment".to_owned()) };
     if truth.pinned().is_some_and(|pinned| pinned.is_none()) {
         return target_is_told(workload, Some("PinTargetMissing"));
+    }
+    if let Some(verdict) = steps::rests(truth, is_alone) {
+        return verdict;
     }
     let Some(new) = truth.new_set() else { return Err("there is no new set".to_owned()) };
     let running = match running(workload, truth.owned().map(|truth| &*truth.set), &new.set) {

@@ -4,7 +4,7 @@
 use plan::keys::{REVISION, condition, reason};
 use plan::{Action, FailureAction, StatusWrite, TargetRecord, Workload};
 
-use crate::checks::{Accepted, Marks, evidence};
+use crate::checks::{Accepted, Marks, evidence, steps};
 use crate::record::Coverage;
 use crate::shown::is_held_back;
 use crate::verdict::{memory, pin, revision};
@@ -20,6 +20,9 @@ const SHARED: &str = "a failure is withheld, since pods of the fallback show the
 /// A template returns whose ReplicaSet has a verdict.
 const REDECLARED: &str = "a ReplicaSet with a verdict is declared again";
 
+/// A revision fails where it rested.
+const FAILED_AT_REST: &str = "a revision fails at a rest";
+
 /// Counts what a write is about.
 pub(super) fn count(write: &Accepted<'_>, marks: &mut Marks, counts: &mut Coverage) {
     let Marks { withheld, shared, .. } = marks;
@@ -33,6 +36,7 @@ pub(super) fn count(write: &Accepted<'_>, marks: &mut Marks, counts: &mut Covera
                 counts.hit(SHARED);
             }
         }
+        Some(Action::UpdateReplicaSet(_)) if steps::fails_at_rest(write) => counts.hit(FAILED_AT_REST),
         Some(Action::UpdateReplicaSet(update)) if update.annotations.contains_key(REVISION) => {
             let set = write.view().find(&update.target.uid);
             if set.and_then(|view| memory(&view.set)).is_some_and(|memory| memory.get("verdict").is_some()) {

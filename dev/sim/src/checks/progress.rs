@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use plan::keys::{condition, reason};
 use plan::{Action, Flavour, ReplicaSet, UpdateReplicaSet, Workload};
 
-use crate::checks::{Accepted, Verdict};
+use crate::checks::{Accepted, Verdict, steps};
 use crate::shown::{after, is_held_back, is_judged};
 use crate::truth::Truth;
 
@@ -34,7 +34,8 @@ pub(super) fn old_sets_shrink(write: &Accepted<'_>) -> Verdict {
     let Some(Action::UpdateReplicaSet(update)) = write.action() else { return Ok(()) };
     let view = write.view();
     let is_new = view.running_set().is_some_and(|new| new.set.uid == update.target.uid);
-    if update.size_to > update.size_from && !is_new && !view.is_held() && !view.is_scaling() {
+    let is_odd = update.size_to > update.size_from && !is_new && !view.is_held() && !view.is_scaling();
+    if is_odd && !steps::may_grow(write, update) {
         return Err(format!(
             "old set {} from {} to {}",
             update.target.name, update.size_from, update.size_to
@@ -93,7 +94,7 @@ pub(crate) fn fails_in_time(truth: &Truth, now: Timestamp) -> Verdict {
     let Some(declared) = truth.new_set().map(|new| &*new.set) else { return Ok(()) };
     let sets: Vec<&ReplicaSet> = truth.owned().map(|owned| &*owned.set).collect();
     let is_open = policy.deadline && !shown.is_done && is_judged(workload, &sets, declared);
-    let is_able = !is_held_back(workload, &sets, declared);
+    let is_able = !is_held_back(workload, &sets, declared) && !steps::stops_clock(&workload.status);
     let end = after(shown.stirred, deadline);
     if is_open && is_able && end.checked_add(SLACK).is_ok_and(|end| end < now) {
         return Err(format!(

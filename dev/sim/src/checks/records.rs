@@ -6,6 +6,7 @@ use plan::{Action, RECORD_BYTES_MAX, RECORDS_MAX, Workload};
 use serde_json::Value;
 use world::{Object, Resource};
 
+use crate::checks::steps::says_resting;
 use crate::checks::{Accepted, Verdict};
 use crate::verdict::{is_aborted, memory};
 
@@ -177,10 +178,11 @@ pub(crate) fn summary(object: &Object) -> Vec<String> {
     running.into_iter().chain(ended).map(line).collect()
 }
 
-/// HI-1 at rest: what is complete does not run. A rollout that a pin of nothing stopped is not over.
+/// HI-1 at rest: what is complete does not run. A rollout that a pin of nothing stopped is not over, nor one at a step.
 pub(crate) fn ended(workload: &Workload) -> Verdict {
     let target = workload.status.ours.target.as_ref();
-    let is_stopped = target.is_some_and(|target| target.because == "PinTargetMissing");
+    let is_stopped =
+        target.is_some_and(|target| target.because == "PinTargetMissing") || says_resting(&workload.status);
     match workload.status.ours.rollout.as_ref().filter(|_| !is_stopped) {
         Some(running) => Err(format!("rollout {} still runs at rest", running.id)),
         None => Ok(()),

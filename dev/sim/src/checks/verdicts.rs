@@ -146,8 +146,8 @@ fn is_due(write: &Accepted<'_>, policy: &plan::FailurePolicy, set: &ReplicaSet) 
         return Err("the policy has no deadline".to_owned());
     }
     let progressing = workload.status.condition(condition::PROGRESSING);
-    // When it is resumed, the deadline begins anew.
-    let held = [reason::NEW_REPLICA_SET_AVAILABLE, reason::DEPLOYMENT_PAUSED];
+    // When it is resumed, or leaves a step, the deadline begins anew.
+    let held = [reason::NEW_REPLICA_SET_AVAILABLE, reason::DEPLOYMENT_PAUSED, reason::RESTING_AT_STEP];
     if progressing.is_none_or(|known| held.contains(&known.reason.as_str())) {
         return Err(format!("Progressing is {:?}", progressing.map(|known| &known.reason)));
     }

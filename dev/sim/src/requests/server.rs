@@ -18,6 +18,7 @@ impl Engine<'_> {
     pub(super) fn carry_out(&mut self, id: u64, sent: &Sent) -> Reply {
         if self.operators.contains_key(&id) {
             self.counts.requests += 1;
+            self.counts.looks += u64::from(sent.request.is_look());
             self.counts.last_request = self.now;
         }
         self.trace.note(&[self.now, 5, id, u64::from(sent.request.is_write())]);

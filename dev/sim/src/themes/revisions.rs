@@ -5,15 +5,17 @@ use crate::chance::Dice;
 use crate::scenario::{Act, Criteria, Failing, Millis, Rollout, Scenario, Share, Start, Step};
 
 /// A revision that fails does so so much later than its template came, in most scenarios.
-const LATE: Millis = 10_500;
+pub(super) const LATE: Millis = 10_500;
 /// A rollout has all the time it needs, so only an abort fails it.
 const NO_DEADLINE: i64 = i32::MAX as i64;
 
-/// In every fourth seed the first Deployment is about revisions that run in the place of the declared one. Which seeds
+/// In half of the seeds the first Deployment is about revisions that run in the place of the declared one, or with
+/// steps. Which seeds
 /// have a theme otherwise (`seed % 4`) has nothing to do with it.
 pub(crate) fn other_revisions(seed: u64, scenario: &mut Scenario) {
     let mut dice = Dice::new(seed, 17);
     match seed / 4 % 8 {
+        4 => super::stepped::stepped(&mut dice, scenario),
         5 => pinned(&mut dice, scenario),
         6 => reverted(&mut dice, scenario),
         7 => failing_by_pods(&mut dice, scenario),
@@ -38,12 +40,12 @@ pub(crate) fn policed(seed: u64, scenario: &mut Scenario) {
     }
 }
 
-fn one_of(dice: &mut Dice, acts: &[Act]) -> Option<Act> {
+pub(super) fn one_of(dice: &mut Dice, acts: &[Act]) -> Option<Act> {
     let index = usize::try_from(dice.below(acts.len() as u64)).unwrap_or(0);
     acts.get(index).cloned()
 }
 
-fn small_index(dice: &mut Dice) -> u8 {
+pub(super) fn small_index(dice: &mut Dice) -> u8 {
     u8::try_from(dice.below(4)).unwrap_or(0)
 }
 
@@ -110,7 +112,7 @@ pub(super) fn failing_by_pods(dice: &mut Dice, scenario: &mut Scenario) {
     judged_by_pods(dice, start, steps, SETTLED);
 }
 
-fn action(dice: &mut Dice) -> Failing {
+pub(super) fn action(dice: &mut Dice) -> Failing {
     match dice.below(10) {
         0 => Failing::Pause,
         1 => Failing::Stay,
@@ -204,7 +206,7 @@ fn afterwards(dice: &mut Dice, (template, bake): (u8, i64), number: u8) -> [Act;
 }
 
 /// What a policy judges by, where it judges by what pods show.
-fn criteria(dice: &mut Dice) -> Criteria {
+pub(super) fn criteria(dice: &mut Dice) -> Criteria {
     let kinds = dice.below(3);
     let min_pods = [
         Share::Pods(1),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::nature::image;
 use crate::scenario::{Criteria, Failing, Rollout, Share};
 
-fn share(share: Share) -> Value {
+pub(super) fn share(share: Share) -> Value {
     match share {
         Share::Pods(pods) => json!(pods),
         Share::Percent(percent) => json!(format!("{percent}%")),

@@ -1,0 +1,345 @@
+//! SP-1 to SP-9: what runs stays within the steps, by the words of users; what rests has the sizes of its step, and
+//! nothing is written; and only a good set is kept while there is one.
+
+use plan::keys::{PROMOTE, REVISION, condition, reason};
+use plan::{Action, ReplicaSet, UpdateReplicaSet, UpdateStep, Workload};
+
+use crate::checks::verdicts::Said;
+use crate::checks::{Accepted, Verdict};
+use crate::shown::after;
+use crate::truth::Truth;
+use crate::verdict::{self, Running, inferred, revision, running};
+use crate::view::View;
+use crate::walk::{self, Pause, ceiling, end, first_with, is_first, is_skipped, step_of, steps, word};
+
+/// Times are whole seconds, and of two clocks that are read one after the other.
+const SLACK: i64 = 2;
+/// So long after the last change, all writes about it have been sent.
+const SETTLED: i64 = 30;
+
+/// A set that gets another size, or is created: uid, from, to.
+fn resized(write: &Accepted<'_>) -> Option<(String, i64, i64)> {
+    match write.action()? {
+        Action::CreateReplicaSet(set) => Some((write.after?.uid().to_owned(), 0, set.size)),
+        Action::UpdateReplicaSet(update) if update.size_to != update.size_from => {
+            Some((update.target.uid.clone(), update.size_from, update.size_to))
+        }
+        _ => None,
+    }
+}
+
+/// The steps, and the declared set as it is now, while that is to run.
+fn stepped<'a>(write: &'a Accepted<'_>) -> Option<(&'a [UpdateStep], &'a ReplicaSet)> {
+    let view = write.view();
+    let steps = steps(&view.workload)?;
+    let new = &*write.truth.new_set()?.set;
+    let is_it = view.new_set().is_none_or(|known| known.set.uid == new.uid);
+    let runs = view.running_set().is_none_or(|running| running.set.uid == new.uid);
+    (is_it && runs && !view.is_held() && !view.lacks_pinned() && !view.workload.deleting)
+        .then_some((steps, new))
+}
+
+/// Whether the reconcile knew what its user wants.
+fn is_current(view: &View, truth: &Truth) -> bool {
+    truth.workload.as_ref().is_some_and(|now| {
+        let asked = |workload: &Workload| workload.annotations.get(PROMOTE).cloned();
+        now.uid == view.workload.uid
+            && now.generation == view.workload.generation
+            && asked(now) == asked(&view.workload)
+    })
+}
+
+/// SP-1, SP-2, SP-5, SP-6: what runs does not grow beyond the step at which it may be.
+pub(super) fn grows_within(write: &Accepted<'_>) -> Option<Verdict> {
+    let (steps, new) = stepped(write)?;
+    let (uid, from, to) = resized(write).filter(|(_, from, to)| to > from)?;
+    let is_certain = write.is_alone && !write.is_late && is_current(write.view(), write.truth);
+    let bound = write.truth.bounds.bound.as_ref().filter(|_| is_certain && uid == new.uid)?;
+    if is_first(new) || is_skipped(&write.view().workload, new) {
+        return None;
+    }
+    let step = bound.before.max(bound.step);
+    let replicas = write.view().workload.replicas;
+    let most = ceiling(steps, step, replicas);
+    if most == replicas && write.view().is_scaling() {
+        // At the end, sizes follow R as without steps.
+        return None;
+    }
+    Some(if to > most {
+        let name = &new.name;
+        Err(format!("{name} grew from {from} to {to}, and step {} of it allows {most}", step + 1))
+    } else {
+        Ok(())
+    })
+}
+
+/// The steps, and the set that the reconcile took for the declared one, as it is now.
+fn known<'a>(write: &'a Accepted<'_>) -> Option<(&'a [UpdateStep], &'a ReplicaSet)> {
+    let (steps, view) = (steps(&write.view().workload)?, write.view());
+    let new = view.new_set().filter(|new| view.running_set().is_some_and(|it| it.set.uid == new.set.uid))?;
+    Some((steps, write.truth.sets.get(&new.set.uid).map_or(&*new.set, |now| &*now.set)))
+}
+
+/// SP-2: what runs loses no pod that its step allows. Without memory, it is at a step that allows what it has.
+pub(super) fn shrinks_to_its_step(write: &Accepted<'_>, update: &UpdateReplicaSet) -> Verdict {
+    let Some((steps, new)) = known(write).filter(|(_, new)| new.uid == update.target.uid) else {
+        return Err("not by its steps".to_owned());
+    };
+    let replicas = write.view().workload.replicas;
+    match step_of(new, steps).map(|step| ceiling(steps, step, replicas)) {
+        Some(least) if update.size_to >= least => Ok(()),
+        least => Err(format!("its step allows {least:?}")),
+    }
+}
+
+/// SP-3: whether a set that does not run may grow: it is kept, and has less than the step leaves.
+pub(super) fn may_grow(write: &Accepted<'_>, update: &UpdateReplicaSet) -> bool {
+    let Some((steps, now)) = known(write) else { return false };
+    let view = write.view().new_set().map(|new| &*new.set);
+    let replicas = write.view().workload.replicas;
+    view.into_iter().chain([now]).any(|new| {
+        let known = step_of(new, steps);
+        // Without memory, or if somebody deleted it, what is kept is noted after this.
+        let kept = word(new, "kept");
+        let is_gone = !write.view().owned().any(|set| Some(&set.set.name) == kept.as_ref());
+        let is_kept = known.is_none() || is_gone || kept.as_ref() == Some(&update.target.name);
+        let step = known.unwrap_or_else(|| first_with(steps, new.size, replicas));
+        is_kept && update.size_to <= replicas - ceiling(steps, step, replicas)
+    })
+}
+
+/// SP-3: of the old sets, the newest good one is kept, or a newer one that was in its bake.
+pub(super) fn best_is_kept(write: &Accepted<'_>) -> Option<Verdict> {
+    let (_, new) = stepped(write)?;
+    let view = write.view();
+    let kept = word(new, "kept")?;
+    if view
+        .new_set()
+        .is_some_and(|known| known.set.uid == new.uid && word(&known.set, "kept") == Some(kept.clone()))
+    {
+        return None;
+    }
+    let olds = || view.owned().map(|view| &*view.set).filter(|set| set.uid != new.uid && !set.deleting);
+    let Some(set) = olds().find(|set| set.name == kept) else {
+        return Some(Err(format!("{kept} is kept, and is not there")));
+    };
+    let bakes =
+        view.workload.status.ours.bake.as_ref().is_some_and(|bake| Some(bake.revision) == revision(set));
+    let newest = olds().filter(|set| verdict::says(set, "Good")).max_by_key(|set| revision(set));
+    let most = olds().map(|set| set.status.available).max().unwrap_or(0);
+    Some(match newest {
+        Some(good) if good.name == kept || bakes && revision(set) > revision(good) => Ok(()),
+        Some(good) => Err(format!("{kept} is kept, and {} is good", good.name)),
+        None if bakes || inferred(olds(), new).is_some() || set.status.available == most => Ok(()),
+        None => Err(format!("{kept} is kept, and another one has more available pods")),
+    })
+}
+
+/// SP-4: a set has no steps if no other one had pods when it was declared.
+pub(super) fn first_is_alone(write: &Accepted<'_>) -> Option<Verdict> {
+    let (_, new) = stepped(write)?;
+    let view = write.view();
+    let was = view.new_set().is_some_and(|known| known.set.uid == new.uid && is_first(&known.set));
+    if was || !is_first(new) || !write.is_alone {
+        return None;
+    }
+    let mut others = view.owned().filter(|other| other.set.uid != new.uid);
+    let other = others.find(|other| other.set.size > 0 || other.set.status.replicas > 0);
+    Some(
+        other.map_or(Ok(()), |other| {
+            Err(format!("{} has no steps, and {} has pods", new.name, other.set.name))
+        }),
+    )
+}
+
+/// SP-9: a revision that is declared again begins at the first step.
+pub(super) fn begins_anew(write: &Accepted<'_>) -> Option<Verdict> {
+    let Some(Action::UpdateReplicaSet(update)) = write.action() else { return None };
+    let number: i64 = update.annotations.get(REVISION)?.parse().ok()?;
+    let (steps, new) = stepped(write).filter(|(_, new)| new.uid == update.target.uid)?;
+    let step = step_of(new, steps).filter(|_| !is_skipped(&write.view().workload, new))?;
+    let asked = write.view().workload.annotations.get(PROMOTE);
+    let is_promoted = asked.is_some_and(|text| text.starts_with(&format!("{number}/")));
+    Some(if step == 0 || is_promoted {
+        Ok(())
+    } else {
+        Err(format!("revision {number} was declared again, and begins at step {}", step + 1))
+    })
+}
+
+/// SP-3: what is kept is not deleted.
+pub(super) fn kept_stays(write: &Accepted<'_>) -> Option<Verdict> {
+    let Some(Action::DeleteReplicaSet(target)) = write.action() else { return None };
+    let (_, new) = stepped(write)?;
+    let kept = word(new, "kept").filter(|_| !is_first(new) && !is_skipped(&write.view().workload, new))?;
+    Some(if kept == target.name { Err(format!("{kept} was deleted, and is kept")) } else { Ok(()) })
+}
+
+/// Whether a status says that the rollout waits at a step.
+pub(crate) fn says_resting(status: &plan::Status) -> bool {
+    says(status, condition::RECONCILING)
+}
+
+/// Whether the clock of the deadline stands still because of that.
+pub(crate) fn stops_clock(status: &plan::Status) -> bool {
+    says(status, condition::PROGRESSING)
+}
+
+fn says(status: &plan::Status, kind: &str) -> bool {
+    status.condition(kind).is_some_and(|known| known.reason == reason::RESTING_AT_STEP)
+}
+
+/// Whether sizes are those of a step: of the declared set, and of all others, of which one has pods.
+fn has_sizes(sizes: impl Iterator<Item = (bool, i64)>, ceiling: i64, replicas: i64) -> bool {
+    let sizes: Vec<_> = sizes.filter(|(_, size)| *size > 0).collect();
+    let of = |is_new: bool| sizes.iter().filter(move |(is, _)| *is == is_new).map(|(_, size)| *size);
+    of(true).sum::<i64>() == ceiling && of(false).sum::<i64>() == replicas - ceiling && of(false).count() <= 1
+}
+
+fn view_sizes<'a>(view: &'a View, new: &'a ReplicaSet) -> impl Iterator<Item = (bool, i64)> + 'a {
+    view.owned().map(|set| (set.set.uid == new.uid, set.size))
+}
+
+/// SP-3, SP-5, SP-8: a status that reports a rest is true: the sizes are those of the step, which has a pause, and what
+/// runs is available.
+pub(super) fn rest_is_true(write: &Accepted<'_>) -> Option<Verdict> {
+    let Some(Action::WriteStatus(status)) = write.action() else { return None };
+    let view = write.view();
+    let is_certain = write.is_alone && !write.is_late && is_current(view, write.truth);
+    if !says_resting(&status.status) || write.before.is_none() || !is_certain {
+        return None;
+    }
+    let Some((steps, new)) = stepped(write) else {
+        return Some(Err("at rest, and there are no steps".to_owned()));
+    };
+    let replicas = view.workload.replicas;
+    // The record of a rollout that was late is closed.
+    let record = status.status.ours.rollout.as_ref().filter(|record| record.step.is_some());
+    // What the set remembers may be written after the status.
+    let reported = record.and_then(|record| usize::try_from(record.step? - 1).ok());
+    let Some(step) = reported.or_else(|| step_of(new, steps)) else {
+        return Some(Err("at rest, and it remembers no step".to_owned()));
+    };
+    let number = i64::try_from(step + 1).unwrap_or(0);
+    let most = ceiling(steps, step, replicas);
+    let known = view.find(&new.uid).map_or(0, |known| known.set.status.available);
+    let pause = steps.get(step).and_then(walk::pause);
+    let sizes: Vec<_> = view_sizes(view, new).collect();
+    let text = format!("at rest at step {number} with {most} of {replicas} pods");
+    Some(if record.is_some_and(|record| record.want != Some(most)) {
+        Err(format!("{text}, and {:?} are wanted", record.and_then(|record| record.want)))
+    } else if !has_sizes(sizes.iter().copied(), most, replicas) {
+        Err(format!("{text}, and sizes are {sizes:?}"))
+    } else if replicas > 0 && (pause.is_none() || known < most) {
+        Err(format!("{text}, {known} of them available; pause {pause:?}"))
+    } else {
+        Ok(())
+    })
+}
+
+/// SP-8: where nothing goes wrong and nothing happens, nothing is written at a rest before its time.
+pub(super) fn rest_is_silent(write: &Accepted<'_>) -> Option<Verdict> {
+    write.action()?;
+    let (steps, _) = stepped(write).filter(|_| write.is_quiet && write.is_alone)?;
+    let status = &write.view().workload.status;
+    if !says_resting(status) || !is_current(write.view(), write.truth) {
+        return None;
+    }
+    let record = status.ours.rollout.as_ref()?;
+    let step = usize::try_from(record.step? - 1).ok()?;
+    let is_over = match (walk::pause(steps.get(step)?), record.resting_since) {
+        (Some(Pause::Seconds(seconds)), Some(since)) => after(since, seconds) <= after(write.now, SLACK),
+        _ => false,
+    };
+    let is_settled = after(write.truth.bounds.stirred, SETTLED) < write.now;
+    let fails = Said::of(write).is_some_and(|said| said.is("Failed"));
+    Some(if is_settled && !is_over && !fails {
+        Err(format!("a write at rest: nothing has happened since {}", write.truth.bounds.stirred))
+    } else {
+        Ok(())
+    })
+}
+
+/// Whether the declared revision fails where it rested, with the sizes of that step.
+pub(super) fn fails_at_rest(write: &Accepted<'_>) -> bool {
+    let Some(said) = Said::of(write).filter(|said| said.is("Failed") && !said.was("Failed")) else {
+        return false;
+    };
+    let view = write.view();
+    let Some(steps) = steps(&view.workload) else { return false };
+    let replicas = view.workload.replicas;
+    let rested = write.truth.bounds.bound.as_ref().and_then(|bound| bound.rested);
+    let Some(step) = step_of(said.set, steps).filter(|step| Some(*step) == rested) else { return false };
+    let sizes = view_sizes(view, said.set);
+    step < end(steps) && replicas > 0 && has_sizes(sizes, ceiling(steps, step, replicas), replicas)
+}
+
+/// SP-7: a change of R at a rest gives both sets their sizes at once. Nothing, if it was none.
+pub(super) fn scaled_at_rest(view: &View, truth: &Truth) -> Option<Verdict> {
+    let workload = &*view.workload;
+    let (steps, new) = (steps(workload)?, view.new_set()?);
+    let now = truth.sets.get(&new.set.uid).map(|truth| &*truth.set)?;
+    let step = step_of(&new.set, steps)?;
+    let is_same = step_of(now, steps) == Some(step) && word(now, "list") == word(&new.set, "list");
+    let is_ours =
+        truth.bounds.bound.as_ref().is_some_and(|bound| bound.uid == new.set.uid && bound.is_of(steps));
+    let is_free = !view.is_held() && !view.is_reverted() && !view.lacks_pinned() && !view.is_rolled_back;
+    let runs = view.running_set().is_some_and(|running| running.set.uid == new.set.uid);
+    let is_known = is_same && is_ours && is_free && runs && !view.is_judged && is_current(view, truth);
+    if !is_known || is_skipped(workload, &new.set) || step >= end(steps) || workload.deleting {
+        return None;
+    }
+    let kept = word(&new.set, "kept");
+    let is_kept = |set: &crate::view::SetView| Some(&set.set.name) == kept.as_ref();
+    if view.owned().any(|set| set.set.is_active() && set.set.uid != new.set.uid && !is_kept(set)) {
+        return None;
+    }
+    let before = view.owned().filter(|set| set.set.is_active()).map(|set| set.desired());
+    let before: Vec<i64> = before.map(|desired| desired.unwrap_or(-1)).collect();
+    let from = before.first().copied().unwrap_or(0);
+    let replicas = workload.replicas;
+    let sizes = |size: fn(&crate::view::SetView) -> i64| {
+        let uid = new.set.uid.clone();
+        view.owned().map(move |set| (set.set.uid == uid, size(set)))
+    };
+    let was_at_rest = has_sizes(sizes(|set| set.set.size), ceiling(steps, step, from), from);
+    if from == replicas || from < 0 || before.iter().any(|desired| *desired != from) || !was_at_rest {
+        return None;
+    }
+    let most = ceiling(steps, step, replicas);
+    Some(if has_sizes(sizes(|set| set.size), most, replicas) {
+        Ok(())
+    } else {
+        let sizes: Vec<_> = sizes(|set| set.size).collect();
+        Err(format!("at rest with {from} pods, scaled to {replicas}, {most} of them new: {sizes:?}"))
+    })
+}
+
+/// LV-1 where somebody has to promote it: the sizes of the step, all available, and the status says so.
+pub(super) fn rests(truth: &Truth, is_alone: bool) -> Option<Verdict> {
+    let workload = truth.workload.as_deref()?;
+    let (steps, new) = (steps(workload)?, truth.new_set()?);
+    let sets = truth.owned().map(|truth| &*truth.set);
+    let runs = matches!(running(workload, sets, &new.set), Running::Set(set) if set.uid == new.set.uid);
+    let step = step_of(&new.set, steps).filter(|_| runs && !is_skipped(workload, &new.set))?;
+    let pause = walk::pause(steps.get(step).filter(|_| step < end(steps))?);
+    let replicas = workload.replicas;
+    let most = ceiling(steps, step, replicas);
+    let sizes = || truth.owned().map(|set| (set.set.uid == new.set.uid, set.set.size));
+    let bound = truth.bounds.bound.as_ref().filter(|_| is_alone);
+    let is_behind = bound.is_some_and(|bound| bound.step != step);
+    let text = format!("at rest at step {} with {most} of {replicas} pods", step + 1);
+    Some(if replicas > 0 && pause != Some(Pause::Promoted) {
+        Err(format!("{text}, and nothing holds it: {pause:?}"))
+    } else if !has_sizes(sizes(), most, replicas) {
+        Err(format!("{text}, and sizes are {:?}", sizes().collect::<Vec<_>>()))
+    } else if truth.available() != replicas || new.available != most {
+        Err(format!("{text}, {} available, {} of them new", truth.available(), new.available))
+    } else if !says_resting(&workload.status) || workload.status.observed_generation != workload.generation {
+        Err(format!("{text}, and the status does not say so"))
+    } else if is_behind && replicas > 0 {
+        Err(format!("{text}, and it may be at {:?}", bound.map(|bound| bound.step + 1)))
+    } else {
+        Ok(())
+    })
+}

@@ -1,0 +1,34 @@
+//! The steps of a rollout as a scenario has them: `spec.strategy.rollingUpdate.steps`, and what promotions name.
+
+use serde::{Deserialize, Serialize};
+
+use super::Share;
+
+/// One of `spec.strategy.rollingUpdate.steps`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stage {
+    /// `updated`.
+    pub updated: Share,
+    /// `pause`.
+    pub pause: Ending,
+}
+
+/// What ends a pause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ending {
+    /// There is no pause.
+    Nothing,
+    /// Somebody promotes the revision.
+    Promoted,
+    /// So many seconds are over.
+    Seconds(i64),
+}
+
+/// The step that a promotion names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Target {
+    /// That of so many pods, or percent.
+    Of(Share),
+    /// The end.
+    All,
+}

@@ -1,0 +1,338 @@
+//! At which step a rollout may be by the words of its users (list, promotions, time), and by what its pods have shown:
+//! computed here once more, so that a mistake of the planner does not excuse itself (SP-1, SP-2, SP-5, SP-6).
+
+use jiff::Timestamp;
+use plan::intstr::IntOrPercent;
+use plan::keys::{HASH_LABEL, PROMOTE};
+use plan::{Pin, ReplicaSet, Strategy, UpdateStep, Workload};
+use serde_json::Value;
+
+use crate::shown::after;
+use crate::verdict::{memory, pin, revision, says};
+
+/// Times are whole seconds, and of two clocks that are read one after the other.
+const SLACK: i64 = 2;
+
+/// What ends a pause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pause {
+    Promoted,
+    Seconds(i64),
+}
+
+/// The pause of a step.
+pub(crate) fn pause(step: &UpdateStep) -> Option<Pause> {
+    if step.until_promoted { Some(Pause::Promoted) } else { step.seconds.map(Pause::Seconds) }
+}
+
+/// The steps of a Deployment, if it has any.
+pub(crate) fn steps(workload: &Workload) -> Option<&[UpdateStep]> {
+    let is_rolling = matches!(workload.strategy, Strategy::RollingUpdate { .. });
+    let has_steps = is_rolling && !workload.deleting && !workload.steps.is_empty();
+    has_steps.then_some(&*workload.steps)
+}
+
+fn percent(updated: &IntOrPercent) -> Option<i64> {
+    match updated {
+        IntOrPercent::Int(_) => None,
+        IntOrPercent::Text(text) => text.strip_suffix('%')?.parse().ok(),
+    }
+}
+
+fn pods(updated: &IntOrPercent, replicas: i64) -> i64 {
+    match (updated, percent(updated)) {
+        (IntOrPercent::Int(pods), _) => *pods,
+        (_, percent) => (percent.unwrap_or(0) * replicas + 99).div_euclid(100),
+    }
+}
+
+/// The step that ends a rollout, counted from 0: one of 100 %, or the implied one.
+pub(crate) fn end(steps: &[UpdateStep]) -> usize {
+    let all = steps.iter().position(|step| percent(&step.updated).is_some_and(|all| all >= 100));
+    all.unwrap_or(steps.len())
+}
+
+/// How many pods of the running set a step allows.
+pub(crate) fn ceiling(steps: &[UpdateStep], step: usize, replicas: i64) -> i64 {
+    if step >= end(steps) {
+        return replicas;
+    }
+    let all_but_one = (replicas - 1).max(0);
+    let until_then = steps.iter().take(step + 1);
+    until_then.map(|step| pods(&step.updated, replicas).clamp(0, all_but_one)).max().unwrap_or(0)
+}
+
+/// The first step that allows so many.
+pub(crate) fn first_with(steps: &[UpdateStep], size: i64, replicas: i64) -> usize {
+    (0..end(steps)).find(|step| ceiling(steps, *step, replicas) >= size).unwrap_or(end(steps))
+}
+
+/// The promotion of a revision: its whole text.
+fn asked(workload: &Workload, number: i64) -> Option<&str> {
+    let text = workload.annotations.get(PROMOTE)?;
+    (text.split('/').next()?.parse() == Ok(number)).then_some(text.as_str())
+}
+
+/// The step that a promotion names.
+fn named(steps: &[UpdateStep], text: &str, replicas: i64) -> Option<usize> {
+    let name = text.split('/').nth(1)?;
+    if name == "all" {
+        return Some(end(steps));
+    }
+    let updated = name.parse().map_or_else(|_| IntOrPercent::Text(name.to_owned()), IntOrPercent::Int);
+    let listed = steps.iter().position(|step| step.updated == updated);
+    let is_all = percent(&updated).is_some_and(|percent| percent >= 100);
+    let other = || {
+        if is_all { end(steps) } else { first_with(steps, pods(&updated, replicas).min(replicas), replicas) }
+    };
+    Some(listed.unwrap_or_else(other).min(end(steps)))
+}
+
+/// What a set remembers of its steps.
+pub(crate) fn remembered(set: &ReplicaSet) -> Option<Value> {
+    memory(set)?.get("steps").cloned()
+}
+
+/// A word of that.
+pub(crate) fn word(set: &ReplicaSet, field: &str) -> Option<String> {
+    remembered(set)?.get(field)?.as_str().map(str::to_owned)
+}
+
+/// The step that a set remembers, from 0; the end if it remembers none.
+pub(crate) fn step_of(set: &ReplicaSet, steps: &[UpdateStep]) -> Option<usize> {
+    let remembered = remembered(set)?;
+    remembered.get("kept")?;
+    let step = remembered.get("step").and_then(Value::as_u64).and_then(|step| usize::try_from(step).ok());
+    Some(step.map_or(end(steps), |step| step.saturating_sub(1)).min(end(steps)))
+}
+
+/// Whether a set has no steps, since nothing else had pods when it was declared (SP-4).
+pub(crate) fn is_first(set: &ReplicaSet) -> bool {
+    remembered(set).is_some_and(|steps| steps.as_object().is_some_and(serde_json::Map::is_empty))
+}
+
+/// Whether it has none because it is known to be good (SP-9).
+pub(crate) fn is_skipped(workload: &Workload, set: &ReplicaSet) -> bool {
+    says(set, "Good") && (workload.skips_proven || remembered(set).is_none())
+}
+
+type Known = (Option<String>, Option<usize>, bool);
+
+fn known(set: &ReplicaSet, steps: &[UpdateStep]) -> Known {
+    (word(set, "list"), step_of(set, steps), word(set, "reached").is_some())
+}
+
+/// The promotion that the operator heard last.
+fn heard(set: &ReplicaSet) -> Option<String> {
+    memory(set)?.get("promote")?.as_str().map(str::to_owned)
+}
+
+/// How far the declared set may go, at the most.
+#[derive(Clone, Debug)]
+pub(crate) struct Bound {
+    pub(crate) uid: String,
+    revision: i64,
+    list: Vec<IntOrPercent>,
+    /// The highest step at which it may be, and where it might be before the last change.
+    pub(crate) step: usize,
+    pub(crate) before: usize,
+    /// Since when the step has been reached, at the earliest.
+    reached: Option<Timestamp>,
+    /// When its pause ends, if nothing breaks it.
+    over: Option<Timestamp>,
+    /// Where it was reached last, and has not been left since.
+    pub(crate) rested: Option<usize>,
+    /// The promotion that counted last.
+    heard: Option<String>,
+    size: i64,
+    had_failed: bool,
+    /// By what the operator recognizes the list, the step at which it is, and whether it knows that this is reached.
+    known: Known,
+}
+
+/// That of one Deployment.
+#[derive(Debug, Default)]
+pub(crate) struct Bounds {
+    /// Whether the clock of operators is off at some time of the run: then no pause is sure to last.
+    is_untimed: bool,
+    had_steps: bool,
+    pub(crate) bound: Option<Bound>,
+    /// When sizes, numbers of pods, or words of users changed last.
+    pub(crate) stirred: Timestamp,
+    form: Vec<String>,
+}
+
+impl Bounds {
+    pub(crate) fn new(is_untimed: bool) -> Self {
+        Self { is_untimed, ..Self::default() }
+    }
+
+    /// There is no Deployment.
+    pub(crate) fn forget(&mut self) {
+        (self.had_steps, self.bound) = (false, None);
+    }
+
+    /// After a change of the Deployment or of one of its sets.
+    pub(crate) fn next(
+        &mut self,
+        workload: &Workload,
+        (sets, declared): (&[&ReplicaSet], Option<&ReplicaSet>),
+        now: Timestamp,
+    ) {
+        let known = self.bound.take();
+        let Some(steps) = steps(workload) else {
+            self.had_steps = false;
+            return;
+        };
+        let form = form(workload, sets);
+        if self.form != form {
+            (self.form, self.stirred) = (form, now);
+        }
+        let had_steps = std::mem::replace(&mut self.had_steps, true);
+        let Some((set, number)) = declared.and_then(|set| Some((set, revision(set)?))) else { return };
+        let is_same = |known: &Bound| {
+            let is_retried = known.had_failed && !says(set, "Failed");
+            known.uid == set.uid && known.revision == number && !is_retried
+        };
+        let was_there = known.as_ref().is_some_and(|known| known.uid == set.uid && known.revision == number);
+        let mut bound = match known.filter(is_same) {
+            Some(known) => known,
+            None => Bound::fresh(workload, steps, (set, number), (had_steps, was_there)),
+        };
+        bound.pass_time(now);
+        bound.before = bound.step;
+        bound.follow(workload, steps, set);
+        bound.hear(workload, steps);
+        while bound.advances(workload, steps, (sets, set), (now, self.is_untimed)) {}
+        self.bound = Some(bound);
+    }
+}
+
+impl Bound {
+    /// Of a set that is declared now, or retried: then no promotion of before counts.
+    fn fresh(
+        workload: &Workload,
+        steps: &[UpdateStep],
+        (set, number): (&ReplicaSet, i64),
+        (had_steps, is_retried): (bool, bool),
+    ) -> Self {
+        let step = if had_steps { 0 } else { first_with(steps, set.size, workload.replicas) };
+        Self {
+            uid: set.uid.clone(),
+            revision: number,
+            list: list(steps),
+            step,
+            before: step,
+            reached: None,
+            over: None,
+            rested: None,
+            heard: heard(set).filter(|_| is_retried),
+            size: set.size,
+            had_failed: false,
+            known: known(set, steps),
+        }
+    }
+
+    /// Whether it is about this list.
+    pub(crate) fn is_of(&self, steps: &[UpdateStep]) -> bool {
+        self.list == list(steps)
+    }
+
+    /// Its pause may have ended since the last change.
+    fn pass_time(&mut self, now: Timestamp) {
+        if self.over.take().is_some_and(|end| end <= after(now, SLACK)) {
+            (self.step, self.reached) = (self.step + 1, None);
+        }
+    }
+
+    /// What others did to the list and to the memory.
+    fn follow(&mut self, workload: &Workload, steps: &[UpdateStep], set: &ReplicaSet) {
+        let replicas = workload.replicas;
+        if self.list != list(steps) {
+            self.list = list(steps);
+            (self.step, self.reached) = (first_with(steps, set.size, replicas), None);
+            self.rested = None;
+            // One that the operator has not heard yet counts by the new list.
+            self.heard = self.heard.take().filter(|text| heard(set).as_ref() == Some(text));
+        }
+        let known = known(set, steps);
+        if known.0 != self.known.0 {
+            // It follows the list, or goes on without memory, from the size that it had then.
+            self.step = self.step.max(first_with(steps, self.size, replicas));
+        }
+        if self.known.1 == known.1 && self.known.2 && !known.2 {
+            // The wait broke.
+            self.reached = None;
+        }
+        (self.known, self.size, self.had_failed) = (known, set.size, says(set, "Failed"));
+    }
+
+    fn hear(&mut self, workload: &Workload, steps: &[UpdateStep]) {
+        let Some(text) = asked(workload, self.revision).filter(|text| self.heard.as_deref() != Some(*text))
+        else {
+            return;
+        };
+        if let Some(step) = named(steps, text, workload.replicas).filter(|step| *step > self.step) {
+            (self.step, self.reached) = (step, None);
+        }
+        self.heard = Some(text.to_owned());
+    }
+
+    /// Whether it leaves its step by itself.
+    fn advances(
+        &mut self,
+        workload: &Workload,
+        steps: &[UpdateStep],
+        (sets, set): (&[&ReplicaSet], &ReplicaSet),
+        (now, is_untimed): (Timestamp, bool),
+    ) -> bool {
+        let Some(step) = steps.get(self.step).filter(|_| self.step < end(steps)) else { return false };
+        let ceiling = ceiling(steps, self.step, workload.replicas);
+        let is_other = |pin: &Pin| set.labels.get(HASH_LABEL) != Some(&pin.hash);
+        let is_frozen = workload.paused || pin(workload).is_some_and(is_other);
+        if is_frozen || !is_reached(workload, ceiling, sets, set) {
+            return false;
+        }
+        let reached = *self.reached.get_or_insert(now);
+        self.rested = Some(self.step).filter(|_| pause(step).is_some());
+        let is_over = match pause(step) {
+            None => true,
+            Some(Pause::Promoted) => false,
+            Some(Pause::Seconds(_)) if is_untimed || ceiling == 0 => true,
+            Some(Pause::Seconds(seconds)) => {
+                self.over = Some(after(reached, seconds));
+                after(reached, seconds) <= after(now, SLACK)
+            }
+        };
+        if is_over {
+            (self.step, self.reached, self.over) = (self.step + 1, None, None);
+        }
+        is_over
+    }
+}
+
+/// What a write at a rest may be about.
+fn form(workload: &Workload, sets: &[&ReplicaSet]) -> Vec<String> {
+    let of_set = |set: &&ReplicaSet| {
+        let status = &set.status;
+        let counts = (status.replicas, status.ready, status.available, status.terminating);
+        format!("{} {} {counts:?} {:?} {}", set.uid, set.size, status.failure, status.observed_generation)
+    };
+    let words = format!("{} {:?}", workload.generation, workload.annotations);
+    sets.iter().map(of_set).chain([words]).collect()
+}
+
+fn list(steps: &[UpdateStep]) -> Vec<IntOrPercent> {
+    steps.iter().map(|step| step.updated.clone()).collect()
+}
+
+/// Whether the pods of a step are there, and one other set has all that is left.
+fn is_reached(workload: &Workload, ceiling: i64, sets: &[&ReplicaSet], declared: &ReplicaSet) -> bool {
+    let others = || sets.iter().filter(|set| set.uid != declared.uid && set.size > 0);
+    let left: i64 = others().map(|set| set.size).sum();
+    workload.replicas > 0
+        && declared.size >= ceiling
+        && declared.status.available >= ceiling
+        && left == workload.replicas - ceiling
+        && others().count() <= 1
+}
