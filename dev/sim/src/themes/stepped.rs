@@ -27,7 +27,7 @@ pub(crate) fn stepped_fleet(seed: u64, scenario: &mut Scenario) {
     let others = scenario.fleet.iter_mut().flat_map(|fleet| &mut fleet.others);
     for member in others.filter(|_| !scenario.is_apps) {
         let has_policy = member.steps.iter().any(|step| matches!(step.act, Act::Policy(..)));
-        if !has_policy && dice.percent(60) {
+        if !has_policy && dice.percent(65) {
             let from = member.end().unwrap_or(0).max(20_000);
             let rounds = dice.between(1, 3);
             with_steps(&mut dice, (&mut member.start, &mut member.steps), from, rounds);
