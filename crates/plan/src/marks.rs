@@ -14,12 +14,14 @@ impl Marks {
         }
         let known = known.filter(|known| known.revision == revision).copied().unwrap_or_default();
         let mark = |known: i64, now: i64| known.min(replicas).max(now.min(replicas));
+        // A pod that never became available may be among those that are left of fewer replicas.
+        let most = if known.is_full() { known.available } else { known.available.min(replicas - 1) };
         Self {
             revision,
             replicas,
             updated: mark(known.updated, set.status.replicas),
             ready: mark(known.ready, set.status.ready),
-            available: mark(known.available, set.status.available),
+            available: mark(most, set.status.available),
         }
     }
 

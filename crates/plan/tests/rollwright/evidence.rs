@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use plan::intstr::IntOrPercent;
 use plan::keys::{ABORT, RETRY, REVISION, ROLLOUT, condition};
-use plan::{Action, Blocker, Evidence, FailureAction, FailurePolicy, Restarts};
+use plan::{Action, Blocker, Evidence, FailureAction, FailurePolicy, Marks, Restarts};
 use serde_json::Value;
 
 use crate::failing::{good, memory, named, play, policy};
@@ -137,6 +137,19 @@ fn stuck_pods_count_until_all_were_available_and_since_the_last_retry() {
     play(&mut world, 30, &["c"]);
     assert_eq!(target(&world), None, "the same time once more");
     play(&mut world, 60, &["c"]);
+    assert!(target(&world).is_some());
+}
+
+/// Two of three pods were available, each for a time. The third one is among the two that are left.
+#[test]
+fn fewer_replicas_do_not_make_a_revision_complete() {
+    let mut world = rolling(by(|policy| policy.stuck_seconds = Some(60)));
+    let marks = Marks { revision: 3, replicas: 3, updated: 3, ready: 2, available: 2 };
+    world.observed.workload.status.ours.marks = Some(marks);
+    world.observed.workload.replicas = 2;
+    play(&mut world, 20, &["c"]);
+    block(&mut world, "CrashLoop", 1);
+    play(&mut world, 100, &["c"]);
     assert!(target(&world).is_some());
 }
 
