@@ -204,7 +204,10 @@ fn outcome(decisions: &Decisions<'_>, status: &Status, is_new: bool) -> Option<O
     // deleted one.
     // SP-8: without replicas, one that waits at a step is complete, too.
     let declared = decisions.revision().and_then(Revision::number).filter(|_| !decisions.is_partial());
-    if declared.is_some() && declared == status.ours.revision && status.is_complete(replicas, generation) {
+    let is_complete =
+        declared.is_some() && declared == status.ours.revision && status.is_complete(replicas, generation);
+    // FP-6: a verdict counts, although the last pods came up meanwhile.
+    if is_complete && (is_new || !decisions.is_held()) {
         return Some(Outcome::Succeeded);
     }
     let progressing = status.condition(condition::PROGRESSING);

@@ -10,7 +10,7 @@ use plan::{
 use serde_json::Value;
 
 use crate::evidence::{by, read, restarts, rolling};
-use crate::failing::{good, memory, named, play, policy};
+use crate::failing::{come_up, good, memory, named, play, policy};
 use crate::pinning::{complete, count, says, target};
 use crate::world::{Kstatus, World, set, template};
 
@@ -296,12 +296,24 @@ fn a_rollout_that_is_held_ends_with_its_cause() {
     };
     assert_eq!(held(without_deadline), failed);
     // Nobody has seen an aborted one fail; here nothing is left to go back to.
-    let aborted = held(|world| {
+    let abort = |world: &mut World| {
         world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
         world.find_mut("web-b").annotations.remove(ROLLOUT);
         world.find_mut("web-b").status.available = 2;
+    };
+    assert_eq!(held(abort).0, Outcome::Cancelled);
+    // Its last pods come up before a status reports that.
+    let complete = held(|world| {
+        abort(world);
+        let plan = world.plan();
+        world.act(&plan.actions.first().unwrap().action);
+        let declared = named(world, "c");
+        for set in &mut world.observed.sets {
+            set.size = if set.name == declared { 3 } else { 0 };
+        }
+        come_up(world, &[]);
     });
-    assert_eq!(aborted.0, Outcome::Cancelled);
+    assert_eq!(complete.0, Outcome::Cancelled);
 }
 
 /// Somebody turns Revert into Pause: the revert is over, and the declared revision is not rolled out all the same.
