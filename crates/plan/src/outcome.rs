@@ -111,7 +111,10 @@ fn after_cut(plan: &Plan, index: usize, failure: &Failure) -> Aftermath {
     let rest = plan.actions.iter().skip(index + 1);
     // The growth counts on the room that the cut would have made, and the status on both.
     let grows = rest.clone().any(is_growth);
+    // A set of this plan is not in the snapshot, and would be created once more.
+    let creates = plan.actions.iter().take(index).any(is_creation);
     let verdict = match failure {
+        _ if grows && creates => return Aftermath::end(Verdict::Retry(text)),
         Failure::Conflict(_) if grows => return Aftermath::end(Verdict::Retry(text)),
         _ if grows => return Aftermath::end(Verdict::PlanWithoutCuts(text)),
         _ => Verdict::Retry(text),
@@ -192,6 +195,10 @@ fn is_followed_by_create(plan: &Plan, index: usize) -> bool {
 /// Whether a set that is there gets more pods.
 fn is_growth(planned: &Planned) -> bool {
     matches!(&planned.action, Action::UpdateReplicaSet(update) if update.size_to > update.size_from)
+}
+
+fn is_creation(planned: &Planned) -> bool {
+    matches!(&planned.action, Action::CreateReplicaSet(_))
 }
 
 fn is_cut(planned: &Planned) -> bool {

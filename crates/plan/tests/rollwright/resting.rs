@@ -1,9 +1,10 @@
 //! The end of a timed pause at a step (SP-5).
 
 use jiff::SignedDuration;
-use plan::Strategy;
 use plan::intstr::IntOrPercent;
+use plan::{Action, Failure, Planned, Strategy, Verdict};
 
+use crate::failing::{come_up, named};
 use crate::stepping::{play, sizes, step, stepped};
 use crate::world::{World, template};
 
@@ -47,4 +48,37 @@ fn a_kill_at_the_end_of_a_rest_does_not_let_the_kept_set_grow_again() {
     let path = play(&mut world, 60, &[]).path;
     assert_eq!(path[..3], ["6+3", "6+4", "5+4"], "{path:?}");
     assert_eq!(sizes(&world), "0+10");
+}
+
+/// A third revision comes beside dead pods of the second one: it is created, a dead pod is cut, and the kept set grows. If
+/// the cut is refused, the plan that comes next must know of the set that was created.
+#[test]
+fn a_refused_cut_after_a_creation_ends_the_reconcile() {
+    let mut world = stepped(10, &["30%/promoted"]);
+    world.set_template(template("c"));
+    play(&mut world, 30, &[]);
+    let second = named(&world, "c");
+    for set in &mut world.observed.sets {
+        set.size += if set.name == second {
+            2
+        } else if set.name == "web-b" {
+            -1
+        } else {
+            0
+        };
+    }
+    come_up(&mut world, &["c"]);
+    world.set_template(template("d"));
+    let plan = world.plan();
+    let resized = |planned: &Planned| match &planned.action {
+        Action::UpdateReplicaSet(update) => update.size_to - update.size_from,
+        _ => 0,
+    };
+    let place = |wanted: &dyn Fn(&Planned) -> bool| plan.actions.iter().position(wanted).unwrap();
+    let created = place(&|planned| matches!(planned.action, Action::CreateReplicaSet(_)));
+    let (cut, grows) = (place(&|planned| resized(planned) < 0), place(&|planned| resized(planned) > 0));
+    assert!(created < cut && cut < grows, "{plan:#?}");
+    let refused = Failure::Refused("the webhook says no".to_owned());
+    let after = plan::after_failure(&world.observed, &plan, cut, &refused, world.now);
+    assert!(matches!(after.verdict, Verdict::Retry(_)), "{:?}", after.verdict);
 }
