@@ -138,8 +138,8 @@ pub(crate) struct Bound {
     pub(crate) before: usize,
     /// Since when the step has been reached, at the earliest.
     reached: Option<Timestamp>,
-    /// When its pause ends, if nothing breaks it.
-    over: Option<Timestamp>,
+    /// When its pause ends, if nothing breaks it, and the step at which it is then.
+    over: Option<(Timestamp, usize)>,
     /// Where it was reached last, and has not been left since.
     pub(crate) rested: Option<usize>,
     /// The promotion that counted last.
@@ -189,7 +189,11 @@ impl Bounds {
             (self.form, self.stirred) = (form, now);
         }
         let had_steps = std::mem::replace(&mut self.had_steps, true);
-        let Some((set, number)) = declared.and_then(|set| Some((set, revision(set)?))) else { return };
+        let Some((set, number)) = declared.and_then(|set| Some((set, revision(set)?))) else {
+            // A template may go again before its ReplicaSet is there.
+            self.bound = known;
+            return;
+        };
         let is_same = |known: &Bound| {
             let is_retried = known.had_failed && !says(set, "Failed");
             known.uid == set.uid && known.revision == number && !is_retried
@@ -240,8 +244,8 @@ impl Bound {
 
     /// Its pause may have ended since the last change.
     fn pass_time(&mut self, now: Timestamp) {
-        if self.over.take().is_some_and(|end| end <= after(now, SLACK)) {
-            (self.step, self.reached) = (self.step + 1, None);
+        if let Some((_, next)) = self.over.take().filter(|(end, _)| *end <= after(now, SLACK)) {
+            (self.step, self.reached) = (next, None);
         }
     }
 
@@ -300,7 +304,15 @@ impl Bound {
             Some(Pause::Promoted) => false,
             Some(Pause::Seconds(_)) if is_untimed || ceiling == 0 => true,
             Some(Pause::Seconds(seconds)) => {
-                self.over = Some(after(reached, seconds));
+                // Those that ask for no more pods are passed at once.
+                let is_passed = |step: &UpdateStep| pause(step).is_none();
+                let passed = |at: &usize| {
+                    *at < end(steps)
+                        && steps.get(*at).is_some_and(is_passed)
+                        && is_reached(workload, self::ceiling(steps, *at, workload.replicas), sets, set)
+                };
+                let next = (self.step + 1..).find(|at| !passed(at));
+                self.over = Some((after(reached, seconds), next.unwrap_or(self.step + 1)));
                 after(reached, seconds) <= after(now, SLACK)
             }
         };

@@ -74,6 +74,10 @@ impl<'a> Story<'a> {
         self.running.into_iter().chain(self.ended).map(id).max().unwrap_or(0)
     }
 
+    fn rests(&self) -> bool {
+        self.running.is_some_and(|running| running.get("step").is_some())
+    }
+
     /// Ids rise, no record is there twice, each that is not running has its outcome, and all are small.
     fn makes_sense(&self) -> Verdict {
         let all = || self.running.into_iter().chain(self.ended);
@@ -124,7 +128,8 @@ pub(super) fn each_rollout_once(write: &Accepted<'_>) -> Verdict {
     outcome_is_true(write, (&before, &after), &new)?;
     let given = after.highest() - before.highest();
     let opens = match (before.instead, after.instead) {
-        (None, None) => after.revision > before.revision,
+        // One that was late, or given up and tried again, has a record once more where it rests.
+        (None, None) => after.revision > before.revision || before.running.is_none() && after.rests(),
         // What is complete at once, as without pods, is not rolled out again, nor is what failed.
         (Some(_), None) => !after.is_complete && !after.is_held,
         // Nothing starts in the place of what is missing.

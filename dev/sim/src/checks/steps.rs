@@ -10,7 +10,9 @@ use crate::shown::after;
 use crate::truth::Truth;
 use crate::verdict::{self, Running, inferred, revision, running};
 use crate::view::View;
-use crate::walk::{self, Pause, ceiling, end, first_with, is_first, is_skipped, step_of, steps, word};
+use crate::walk::{
+    self, Pause, ceiling, end, first_with, is_first, is_skipped, remembered, step_of, steps, word,
+};
 
 /// Times are whole seconds, and of two clocks that are read one after the other.
 const SLACK: i64 = 2;
@@ -55,7 +57,11 @@ pub(super) fn grows_within(write: &Accepted<'_>) -> Option<Verdict> {
     let (uid, from, to) = resized(write).filter(|(_, from, to)| to > from)?;
     let is_certain = write.is_alone && !write.is_late && is_current(write.view(), write.truth);
     let bound = write.truth.bounds.bound.as_ref().filter(|_| is_certain && uid == new.uid)?;
-    if is_first(new) || is_skipped(&write.view().workload, new) {
+    let keeps_nothing = || {
+        let mut others = write.view().owned().filter(|other| other.set.uid != new.uid);
+        remembered(new).is_none() && !others.any(|other| other.set.is_active())
+    };
+    if is_first(new) || is_skipped(&write.view().workload, new) || keeps_nothing() {
         return None;
     }
     let step = bound.before.max(bound.step);
