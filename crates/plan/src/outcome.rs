@@ -111,14 +111,13 @@ fn after_cut(plan: &Plan, index: usize, failure: &Failure) -> Aftermath {
     let rest = plan.actions.iter().skip(index + 1);
     // The growth counts on the room that the cut would have made, and the status on both.
     let grows = rest.clone().any(is_growth);
-    // A set of this plan is not in the snapshot, and would be created once more.
-    let creates = plan.actions.iter().take(index).any(is_creation);
-    let verdict = match failure {
-        _ if grows && creates => return Aftermath::end(Verdict::Retry(text)),
-        Failure::Conflict(_) if grows => return Aftermath::end(Verdict::Retry(text)),
-        _ if grows => return Aftermath::end(Verdict::PlanWithoutCuts(text)),
-        _ => Verdict::Retry(text),
-    };
+    // A set that this plan has created is not in the snapshot either.
+    let creates = || plan.actions.iter().take(index).any(is_creation);
+    let is_stale = matches!(failure, Failure::Conflict(_)) || creates();
+    if grows && is_stale {
+        return Aftermath::end(Verdict::Retry(text));
+    }
+    let verdict = if grows { Verdict::PlanWithoutCuts(text) } else { Verdict::Retry(text) };
     Aftermath {
         actions: rest.filter(|planned| is_status(&planned.action)).cloned().collect(),
         ..Aftermath::end(verdict)

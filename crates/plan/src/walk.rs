@@ -149,11 +149,11 @@ impl<'a> Scene<'a> {
         Some(Position { kept, ..position.clone() })
     }
 
-    /// The first step that has room for what runs, at the R that this was last scaled for.
+    /// The first step that has room for what runs, at R, or at the one that this was last scaled for.
     fn first_with_room(&self) -> usize {
-        let run = self.run();
-        let replicas = run.desired.filter(|_| run.is_active()).unwrap_or(self.workload.replicas);
-        self.steps.first_with(run.size, replicas)
+        let (run, replicas) = (self.run(), self.workload.replicas);
+        let before = run.desired.filter(|_| run.is_active()).unwrap_or(replicas);
+        self.steps.first_with(run.size, before).min(self.steps.first_with(run.size, replicas))
     }
 
     /// Index of the set that is kept.

@@ -146,6 +146,8 @@ pub(crate) struct Bound {
     heard: Option<String>,
     size: i64,
     had_failed: bool,
+    /// Whether somebody deleted what the set remembers: then it goes on where what runs has room.
+    pub(crate) is_lost: bool,
     /// By what the operator recognizes the list, the step at which it is, and whether it knows that this is reached.
     known: Known,
 }
@@ -157,6 +159,8 @@ pub(crate) struct Bounds {
     is_untimed: bool,
     had_steps: bool,
     pub(crate) bound: Option<Bound>,
+    /// That of the set that was declared before.
+    aside: Option<Bound>,
     /// When sizes, numbers of pods, or words of users changed last.
     pub(crate) stirred: Timestamp,
     form: Vec<String>,
@@ -169,7 +173,7 @@ impl Bounds {
 
     /// There is no Deployment.
     pub(crate) fn forget(&mut self) {
-        (self.had_steps, self.bound) = (false, None);
+        (self.had_steps, self.bound, self.aside) = (false, None, None);
     }
 
     /// After a change of the Deployment or of one of its sets.
@@ -180,6 +184,8 @@ impl Bounds {
         now: Timestamp,
     ) {
         let known = self.bound.take();
+        // A template that comes back before an operator has seen another one was never away.
+        let aside = self.aside.take();
         let Some(steps) = steps(workload) else {
             self.had_steps = false;
             return;
@@ -190,7 +196,6 @@ impl Bounds {
         }
         let had_steps = std::mem::replace(&mut self.had_steps, true);
         let Some((set, number)) = declared.and_then(|set| Some((set, revision(set)?))) else {
-            // A template may go again before its ReplicaSet is there.
             self.bound = known;
             return;
         };
@@ -199,7 +204,9 @@ impl Bounds {
             known.uid == set.uid && known.revision == number && !is_retried
         };
         let was_there = known.as_ref().is_some_and(|known| known.uid == set.uid && known.revision == number);
-        let mut bound = match known.filter(is_same) {
+        let [kept, other] = if known.as_ref().is_some_and(is_same) { [known, aside] } else { [aside, known] };
+        self.aside = other;
+        let mut bound = match kept.filter(is_same) {
             Some(known) => known,
             None => Bound::fresh(workload, steps, (set, number), (had_steps, was_there)),
         };
@@ -233,6 +240,7 @@ impl Bound {
             heard: heard(set).filter(|_| is_retried),
             size: set.size,
             had_failed: false,
+            is_lost: false,
             known: known(set, steps),
         }
     }
@@ -264,6 +272,7 @@ impl Bound {
             // It follows the list, or goes on without memory, from the size that it had then.
             self.step = self.step.max(first_with(steps, self.size, replicas));
         }
+        self.is_lost |= known.0.is_none() && self.known.0.is_some();
         if self.known.1 == known.1 && self.known.2 && !known.2 {
             // The wait broke.
             self.reached = None;

@@ -47,6 +47,13 @@ fn a_list_that_is_edited_with_r_goes_on_where_what_runs_had_room() {
     world.observed.workload.steps = steps(&["1/promoted", "30%/promoted", "90%"]);
     world.observed.workload.replicas = 4;
     assert_eq!(play(&mut world, 30, &[]).path, ["7+3", "2+3", "2+2"]);
+    // More replicas give it room again.
+    let mut world = stepped(3, &["2/promoted"]);
+    world.set_template(template("c"));
+    play(&mut world, 30, &[]);
+    world.observed.workload.steps = steps(&["25%/promoted"]);
+    world.observed.workload.replicas = 8;
+    assert_eq!(play(&mut world, 30, &[]).path.last().unwrap(), "6+2");
 }
 
 /// SP-2: nobody remembers the step, nor the one that is kept.

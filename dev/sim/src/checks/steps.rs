@@ -332,15 +332,15 @@ pub(super) fn rests(truth: &Truth, is_alone: bool) -> Option<Verdict> {
     let replicas = workload.replicas;
     let most = ceiling(steps, step, replicas);
     let sizes = || truth.owned().map(|set| (set.set.uid == new.set.uid, set.set.size));
-    let bound = truth.bounds.bound.as_ref().filter(|_| is_alone);
+    let bound = truth.bounds.bound.as_ref().filter(|bound| is_alone && !bound.is_lost);
     let is_behind = bound.is_some_and(|bound| bound.step != step);
     let text = format!("at rest at step {} with {most} of {replicas} pods", step + 1);
     Some(if replicas > 0 && pause != Some(Pause::Promoted) {
         Err(format!("{text}, and nothing holds it: {pause:?}"))
     } else if !has_sizes(sizes(), most, replicas) {
         Err(format!("{text}, and sizes are {:?}", sizes().collect::<Vec<_>>()))
-    } else if truth.available() != replicas || new.available != most {
-        Err(format!("{text}, {} available, {} of them new", truth.available(), new.available))
+    } else if new.available != most {
+        Err(format!("{text}, {} of them available", new.available))
     } else if !says_resting(&workload.status) || workload.status.observed_generation != workload.generation {
         Err(format!("{text}, and the status does not say so"))
     } else if is_behind && replicas > 0 {
