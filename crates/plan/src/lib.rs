@@ -34,6 +34,7 @@ pub mod intstr;
 mod judge;
 pub mod keys;
 mod kstatus;
+mod labels;
 mod listed;
 mod marks;
 mod memory;
@@ -81,7 +82,7 @@ pub use conditions::Condition;
 pub use creation::set_name;
 pub use evidence::{Evidence, Restarts};
 pub use flavour::Flavour;
-pub use keys::Map;
+pub use labels::Map;
 pub use moves::grown;
 pub use observed::{
     Answers, DryRun, FailureAction, FailurePolicy, Observed, Options, Pace, Pin, Pod, ReplicaSet, SetFailure,
