@@ -90,8 +90,8 @@ pub use observed::{
 };
 pub use outcome::{Aftermath, Failure, Verdict, after_failure};
 pub use record::{
-    Author, Authors, End, HistoryHead, ID_MAX, LastScale, Outcome, RECORD_BYTES_MAX, RECORDS_MAX, Record,
-    Scaler,
+    Author, Authors, End, HistoryHead, ID_MAX, LastScale, Outcome, Promotion, RECORD_BYTES_MAX, RECORDS_MAX,
+    Record, Scaler,
 };
 pub use rollout::{Transition, transitions};
 pub use scale::{fraction, proportion};
