@@ -282,10 +282,16 @@ mod tests {
         }
         managed["metadata"]["managedFields"][1] = json!({"manager": "kubectl", "operation": "Update",
             "subresource": null, "time": "2026-04-01T12:00:00Z", "fieldsType": "FieldsV1",
-            "fieldsV1": {"f:metadata": {}, "f:spec": {"f:paused": {}, "f:template": {"f:spec": {"f:x": {}}}}}});
+            "fieldsV1": {"f:metadata": {"f:annotations": {"f:x": {}}},
+                "f:spec": {"f:paused": {}, "f:template": {"f:spec": {"f:x": {}}}}}});
+        managed["metadata"]["managedFields"][2] = json!({"manager": "alice", "operation": "Update",
+            "time": "2026-04-01T12:00:00Z",
+            "fieldsV1": {"f:metadata": {"f:annotations": {"f:rollwright.dev/promote": {}, "f:x": {}}}}});
         let object: Object = serde_json::from_str(&managed.to_string()).unwrap();
         let owners = json!([{"manager": "kubectl", "operation": "Update", "subresource": null,
-            "time": "2026-04-01T12:00:00Z", "fieldsV1": {"f:spec": {"f:template": {}}}}]);
+            "time": "2026-04-01T12:00:00Z", "fieldsV1": {"f:spec": {"f:template": {}}}},
+            {"manager": "alice", "operation": "Update", "subresource": null, "time": "2026-04-01T12:00:00Z",
+            "fieldsV1": {"f:metadata": {"f:annotations": {"f:rollwright.dev/promote": {}}}}}]);
         assert_eq!(object.body["metadata"]["managedFields"], owners);
         for odd in [json!({}), json!({"metadata": null}), json!({"metadata": {"managedFields": null}})] {
             let object: Object = serde_json::from_value(odd.clone()).unwrap();

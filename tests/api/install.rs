@@ -101,6 +101,7 @@ async fn status_is_stored_as_written() {
             "id": 1, "revision": 1, "hash": "5f9", "images": {"web": "web:v1"}, "trigger": "TemplateChanged",
             "author": {"manager": "helm", "operation": "Update", "user": "dev-1"}, "cause": "c",
             "started": time, "ended": time, "outcome": "Failed", "reason": "ImagePull", "message": "m",
+            "promotions": [{"step": 2, "manager": "kubectl-annotate", "at": time}],
             "lowestAvailable": 0, "highestPods": 1,
         }],
         "lastScale": {"from": 1, "to": 2, "manager": "kubectl", "subresource": "scale", "at": time},

@@ -71,7 +71,12 @@ pub(crate) async fn another_second(world: &World) -> Outcome {
 }
 
 /// A change by a field manager.
-async fn patch_as(world: &World, manager: &str, subresource: Option<&str>, patch: &Value) -> Outcome {
+pub(crate) async fn patch_as(
+    world: &World,
+    manager: &str,
+    subresource: Option<&str>,
+    patch: &Value,
+) -> Outcome {
     another_second(world).await?;
     let (params, patch) = (
         PatchParams { field_manager: Some(manager.to_owned()), ..PatchParams::default() },

@@ -12,6 +12,7 @@ use crate::autoscaling::{autoscaler, wait_autoscaled};
 use crate::evidence::pod_names;
 use crate::failure::{Outcome, ensure, same};
 use crate::floor::Floor;
+use crate::history::patch_as;
 use crate::manifest::Manifest;
 use crate::objects::Deployment;
 use crate::quiet::ensure_quiet;
@@ -59,8 +60,18 @@ pub(crate) fn edited(steps: &Value) -> Value {
     json!({"spec": {"strategy": strategy(steps)}})
 }
 
+fn promotion(text: &str) -> Value {
+    json!({"metadata": {"annotations": {PROMOTE: text}}})
+}
+
 pub(crate) async fn promote(world: &World, text: &str) -> Outcome {
-    world.patch("web", &json!({"metadata": {"annotations": {PROMOTE: text}}})).await
+    world.patch("web", &promotion(text)).await
+}
+
+/// Of each promotion in a record: the step, and who promoted to it. Each has a time.
+fn promotions(record: &Value) -> Vec<String> {
+    let timed = record["promotions"].as_array().into_iter().flatten().filter(|it| it["at"].is_string());
+    timed.map(|it| format!("{} {}", it["step"], it["manager"].as_str().unwrap_or("-"))).collect()
 }
 
 /// Waits until it rests at a step and says so in these words, which begin with the step.
@@ -128,9 +139,10 @@ async fn promoted_by_hand(world: World) -> Outcome {
     same("Available", web.condition("Available").status.as_str(), "True")?;
     ensure_quiet(&world, QUIET).await?;
 
-    promote(&world, "2/25%").await?;
+    patch_as(&world, "alice", None, &promotion("2/25%")).await?;
     let web = rests(&world, "2 of 4: 3 of 10 updated, rests until ").await?;
     same("step, of, updated, want", numbers(&web), [2, 4, 3, 3])?;
+    same("who promoted it", promotions(&web.value["status"]["rollout"]), ["2 alice"])?;
     // The time is stored without its fraction, and the pause has all of its ten minutes.
     let end = since(&web)?.checked_add(SignedDuration::from_secs(601))?.to_string();
     let message = web.condition("Reconciling").message;
@@ -138,10 +150,11 @@ async fn promoted_by_hand(world: World) -> Outcome {
     ensure(said.ends_with('Z') && end.ends_with(&said), &format!("the end of the rest, {end}"), message)?;
     ensure_quiet(&world, QUIET).await?;
 
-    promote(&world, "2/50%").await?;
+    patch_as(&world, "bob", None, &promotion("2/50%")).await?;
     let web = world.complete("web").await?;
     same("status.rollout", web.value["status"]["rollout"].is_null(), true)?;
     same("the history", told(&web), ["2 NewImage Succeeded", "1 TemplateChanged Succeeded"])?;
+    same("who promoted it", promotions(&web.value["status"]["history"][0]), ["2 alice", "3 bob"])?;
     judged(&world, "app:v2", "Good").await?;
     for number in 1..=3 {
         let reached = format!("Revision 2 has reached step {number} of 4");

@@ -6,17 +6,22 @@
 use plan::{Author, Authors, Scaler};
 use serde_json::Value;
 
-/// The fields below `spec` that somebody may ask about. All else of `managedFields` may be dropped.
+/// The fields below `spec` that somebody may ask about. All else of `managedFields` but [`PROMOTE`] may be dropped.
 pub const FIELDS: [&str; 4] = ["f:template", "f:rollbackTo", "f:replicas", "f:pin"];
+
+/// The annotation that somebody may ask about.
+pub const PROMOTE: &str = "f:rollwright.dev/promote";
 
 /// The authors that `metadata` shows.
 pub(crate) fn authors(metadata: &Value) -> Authors {
     let entries = metadata.get("managedFields").and_then(Value::as_array);
     let entries = || entries.into_iter().flatten().filter(|entry| text(entry, "subresource") != "status");
-    let [template, rollback, replicas, pin] = FIELDS.map(|field| {
-        let owners = entries().filter(|entry| owns(entry, field));
+    let last = |path: &[&str]| {
+        let owners = entries().filter(|entry| owns(entry, path));
         owners.max_by_key(|entry| text(entry, "time"))
-    });
+    };
+    let [template, rollback, replicas, pin] = FIELDS.map(|field| last(&["f:spec", field]));
+    let promotion = last(&["f:metadata", "f:annotations", PROMOTE]);
     let author = |entry: &Value| Author {
         manager: text(entry, "manager").to_owned(),
         operation: text(entry, "operation").to_owned(),
@@ -26,6 +31,7 @@ pub(crate) fn authors(metadata: &Value) -> Authors {
         template: template.map(author),
         rollback: rollback.map(author),
         pin: pin.map(author),
+        promotion: promotion.map(author),
         replicas: replicas.map(|entry| Scaler {
             manager: text(entry, "manager").to_owned(),
             subresource: text(entry, "subresource").to_owned(),
@@ -38,12 +44,12 @@ pub(crate) fn authors(metadata: &Value) -> Authors {
 pub fn owners<'a>(object: &'a Value, field: &'a str) -> impl Iterator<Item = &'a str> {
     let entries = object.pointer("/metadata/managedFields").and_then(Value::as_array);
     let entries = entries.into_iter().flatten().filter(|entry| text(entry, "subresource") != "status");
-    entries.filter(move |entry| owns(entry, field)).map(|entry| text(entry, "manager"))
+    entries.filter(move |entry| owns(entry, &["f:spec", field])).map(|entry| text(entry, "manager"))
 }
 
-fn owns(entry: &Value, field: &str) -> bool {
-    let spec = entry.get("fieldsV1").and_then(|fields| fields.get("f:spec"));
-    spec.and_then(|spec| spec.get(field)).is_some()
+fn owns(entry: &Value, path: &[&str]) -> bool {
+    let fields = entry.get("fieldsV1");
+    fields.and_then(|fields| path.iter().try_fold(fields, |fields, name| fields.get(name))).is_some()
 }
 
 fn text<'a>(entry: &'a Value, field: &str) -> &'a str {
@@ -61,6 +67,13 @@ mod tests {
                "fieldsV1": {"f:spec": fields}})
     }
 
+    /// Who wrote a promotion, and nothing of the spec.
+    fn annotated(manager: &str, time: &str) -> Value {
+        assert_eq!(PROMOTE, format!("f:{}", plan::keys::PROMOTE));
+        json!({"manager": manager, "operation": "Update", "time": time,
+               "fieldsV1": {"f:metadata": {"f:annotations": {PROMOTE: {}}}}})
+    }
+
     #[test]
     fn the_last_owner_of_a_field_is_its_author() {
         let found = authors(&json!({"managedFields": [
@@ -72,8 +85,11 @@ mod tests {
             entry("rollwright-cli", None, "2026-04-01T12:08:00Z", &json!({"f:pin": {"f:hash": {}}})),
             entry("kubectl-patch", None, "2026-04-01T12:06:00Z", &json!({"f:pin": {"f:reason": {}}})),
             entry("rollwright", Some("status"), "2026-04-01T13:00:00Z", &json!({"f:template": {}})),
+            annotated("kubectl-annotate", "2026-04-01T12:04:00Z"),
+            annotated("alice", "2026-04-01T12:05:00Z"),
         ]}));
         let manager = |author: Option<Author>| author.map(|author| author.manager);
+        assert_eq!(manager(found.promotion).as_deref(), Some("alice"));
         assert_eq!(manager(found.pin).as_deref(), Some("rollwright-cli"));
         assert_eq!(manager(found.template).as_deref(), Some("kubectl-set"));
         assert_eq!(manager(found.rollback).as_deref(), Some("kubectl-edit"));

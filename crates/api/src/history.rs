@@ -7,7 +7,7 @@ use plan::{Flavour, HistoryHead, ID_MAX, Outline, RECORDS_MAX, Record, StatusWri
 use serde_json::{Value, json};
 
 use crate::encode;
-use crate::rollout::{Author, LastScale, Rollout, is_id};
+use crate::rollout::{Author, LastScale, Promotion, Rollout, is_id};
 
 /// What the planner reads of a history. The ids of its records fall.
 pub(crate) fn head(entries: &[Rollout]) -> HistoryHead {
@@ -107,6 +107,8 @@ impl From<&Record> for Rollout {
             updated: record.updated,
             want: record.want,
             resting_since: record.resting_since.map(Time),
+            promotions: (!record.promotions.is_empty())
+                .then(|| record.promotions.iter().cloned().map(Into::into).collect()),
             ended: end.map(|end| Time(end.at)),
             outcome: end.map(|end| end.outcome.as_str().to_owned()),
             reason: end.and_then(|end| end.reason.clone()),
@@ -141,6 +143,7 @@ impl From<Rollout> for Record {
             updated: stored.updated,
             want: stored.want,
             resting_since: stored.resting_since.map(|time| time.0),
+            promotions: stored.promotions.into_iter().flatten().map(Into::into).collect(),
             end: None,
         }
     }
@@ -157,6 +160,20 @@ impl From<Author> for plan::Author {
     fn from(author: Author) -> Self {
         let Author { manager, operation, user } = author;
         Self { manager: manager.unwrap_or_default(), operation: operation.unwrap_or_default(), user }
+    }
+}
+
+impl From<plan::Promotion> for Promotion {
+    fn from(promotion: plan::Promotion) -> Self {
+        let plan::Promotion { step, manager, at } = promotion;
+        Self { step, manager: some(&manager), at: at.map(Time) }
+    }
+}
+
+impl From<Promotion> for plan::Promotion {
+    fn from(promotion: Promotion) -> Self {
+        let Promotion { step, manager, at } = promotion;
+        Self { step, manager: manager.unwrap_or_default(), at: at.map(|time| time.0) }
     }
 }
 

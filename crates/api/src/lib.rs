@@ -41,7 +41,7 @@ mod target;
 mod words;
 
 pub use blocker::{BLOCKER_MESSAGE_MAX, Blocker};
-pub use rollout::{Author, LastScale, Rollout};
+pub use rollout::{Author, LastScale, Promotion, Rollout};
 pub use spec::{
     Deployment, DeploymentSpec, FailureAction, FailureCriteria, FailurePolicy, Pin, PodTemplate, RollbackTo,
     RollingUpdate, Strategy, StrategyType,

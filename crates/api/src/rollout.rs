@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::stored::time;
 
 /// The most bytes that a record has as JSON; what has more is none.
-const RECORD_BYTES_MAX: usize = 600;
+const RECORD_BYTES_MAX: usize = 3000;
 /// All ids are below this: what every reader of JSON can hold.
 const ID_MAX: i64 = (1 << 53) - 1;
 
@@ -89,6 +89,11 @@ pub struct Rollout {
     #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
     pub resting_since: Option<Time>,
 
+    /// Promotions of the revision, oldest first, at most the last 20. A record of the same revision before may have
+    /// some of them, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub promotions: Option<Vec<Promotion>>,
+
     /// When it ended.
     #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
     pub ended: Option<Time>,
@@ -132,6 +137,22 @@ pub struct Author {
     /// The person, from the annotation rollwright.dev/changed-by.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
+}
+
+/// One promotion.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(description = "")]
+pub struct Promotion {
+    /// Step that it leads to, counted from 1.
+    #[schemars(range(min = 1))]
+    pub step: i64,
+    /// Field manager of the annotation rollwright.dev/promote, from metadata.managedFields. Example: kubectl-annotate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub manager: Option<String>,
+    /// When the operator carried it out.
+    #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
+    pub at: Option<Time>,
 }
 
 /// The last change of spec.replicas. What is absent is written as null, so that a merge patch removes it.

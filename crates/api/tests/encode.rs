@@ -63,7 +63,7 @@ fn what_is_gone_is_written_as_null_and_what_is_not_known_is_not_written() {
 /// Also words of a newer operator, fields of foreign conditions, and times of another zone.
 #[test]
 fn a_status_comes_back_as_it_was_written() {
-    let stored = json!({
+    let mut stored = json!({
         "observedGeneration": 6, "replicas": 11, "updatedReplicas": 4, "readyReplicas": 9,
         "availableReplicas": 8, "unavailableReplicas": 3, "terminatingReplicas": 1, "collisionCount": 2,
         "conditions": [
@@ -92,6 +92,8 @@ fn a_status_comes_back_as_it_was_written() {
                     "outline": "000102030405060708090a0b", "step": 2, "of": 4, "updated": 3, "want": 3,
                     "restingSince": "2026-04-01T12:30:00Z"},
     });
+    stored["rollout"]["promotions"] =
+        json!([{"step": 2, "manager": "kubectl-annotate", "at": "2026-04-01T12:30:00Z"}, {"step": 4}]);
     let read: DeploymentStatus = decode::status(&stored).unwrap();
     assert_eq!(serde_json::to_value(&read).unwrap(), stored);
     assert_eq!(encode::status(Flavour::Rollwright, &read.into()), stored);

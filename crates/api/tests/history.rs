@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
 use jiff::Timestamp;
-use plan::keys::{CHANGE_CAUSE, CHANGED_BY, DESIRED_REPLICAS, FINGERPRINTS, MAX_REPLICAS, REVISION};
+use plan::keys::{CHANGE_CAUSE, CHANGED_BY, DESIRED_REPLICAS, FINGERPRINTS, MAX_REPLICAS, REVISION, ROLLOUT};
 use plan::{
     Action, Answers, Author, End, Flavour, LastScale, Observed, Options, Outcome, Outline, Pace,
     RECORD_BYTES_MAX, Record, Scaler, Status, StatusWrite, Step, Trigger, Workload,
@@ -195,6 +195,9 @@ fn bytes(record: &Record) -> usize {
     serde_json::to_string(&Rollout::from(record)).unwrap().len()
 }
 
+/// The most bytes of a record without promotions.
+const BYTES_MAX: usize = 600;
+
 /// With the longest texts that there are, from its revision to its end.
 #[test]
 fn a_record_has_its_bounds() {
@@ -215,11 +218,11 @@ fn a_record_has_its_bounds() {
         assert_eq!((opened.id, opened.images.len() + opened.more_images), (1, 40));
         let rollout = Rollout { id: 1 << 52, from: Some(i64::MAX), ..Rollout::from(&*opened) };
         let as_stored = serde_json::to_value(&rollout).unwrap();
-        assert!(as_stored.to_string().len() <= RECORD_BYTES_MAX, "{as_stored}");
+        assert!(as_stored.to_string().len() <= BYTES_MAX, "{as_stored}");
         // Its ReplicaSet cannot have a pod, and its deadline passes.
         web["status"] = json!({"revision": 1, "rollout": as_stored, "conditions": [
             {"type": "Progressing", "status": "True", "reason": "ReplicaSetUpdated", "lastUpdateTime": "2026-04-01T12:00:00Z"}]});
-        let set = json!({
+        let mut set = json!({
             "metadata": {"name": "web-a", "uid": "s", "resourceVersion": "1", "labels": {"app": "web"},
                 "annotations": {REVISION: "1", FINGERPRINTS: read(&web).template.fingerprint.as_str(),
                     DESIRED_REPLICAS: "2000000000", MAX_REPLICAS: "2147483647"},
@@ -227,10 +230,19 @@ fn a_record_has_its_bounds() {
             "spec": {"replicas": 2_000_000_000},
             "status": {"conditions": [{"type": "ReplicaFailure", "status": "True", "reason": long, "message": long}]},
         });
-        let failed = planned(&web, &[set]).ended;
+        let failed = planned(&web, std::slice::from_ref(&set)).ended;
         let end = failed[0].end.clone().unwrap();
         assert_eq!((failed.len(), failed[0].id, end.outcome), (1, 1 << 52, Outcome::Failed));
-        assert!(bytes(&failed[0]) <= RECORD_BYTES_MAX, "{} bytes of {text:?}", bytes(&failed[0]));
-        assert!(end.message.is_some_and(|message| !message.is_empty()), "there is room for why: {text:?}");
+        assert!(bytes(&failed[0]) <= BYTES_MAX, "{} bytes of {text:?}", bytes(&failed[0]));
+        assert!(end.message.as_ref().is_some_and(|message| !message.is_empty()), "room for why: {text:?}");
+        // Promotions take nothing of that.
+        let promotion = json!({"step": i64::MAX, "manager": long, "at": "2026-04-01T12:00:00Z"});
+        let memory = json!({"version": 1, "revision": 1, "promotions": vec![promotion; 40]});
+        set["metadata"]["annotations"][ROLLOUT] = memory.to_string().into();
+        let promoted = planned(&web, &[set]).ended;
+        assert_eq!((promoted[0].promotions.len(), promoted[0].end.as_ref()), (20, Some(&end)));
+        assert!(bytes(&promoted[0]) <= RECORD_BYTES_MAX, "{} bytes of {text:?}", bytes(&promoted[0]));
+        let stored = object(&json!([Rollout::from(&promoted[0])]));
+        assert_eq!(read(&stored).status.ours.history.odd, [0; 0], "it can be read");
     }
 }

@@ -1,6 +1,6 @@
 //! The rollouts of a Deployment, as `status.rollout` and `status.history` record them (our kind).
 
-use api::{Author, DeploymentStatus, Rollout};
+use api::{Author, DeploymentStatus, Promotion, Rollout};
 use jiff::Timestamp;
 use plan::Trigger;
 
@@ -17,7 +17,7 @@ pub(crate) fn of(status: &DeploymentStatus) -> Vec<&Rollout> {
     ended.chain(&status.rollout).collect()
 }
 
-/// The table of them; empty if there are none.
+/// The table of them, and that of their promotions; empty if there are none.
 pub(crate) fn listing(rollouts: &[&Rollout], now: Timestamp) -> String {
     if rollouts.is_empty() {
         return String::new();
@@ -34,7 +34,42 @@ pub(crate) fn listing(rollouts: &[&Rollout], now: Timestamp) -> String {
             &outcome(rollout),
         ])
     });
-    table(&[heading].into_iter().chain(lines).collect::<Vec<_>>())
+    let told = table(&[heading].into_iter().chain(lines).collect::<Vec<_>>());
+    format!("{told}{}", promotions(rollouts, now))
+}
+
+/// The table of promotions after an empty line; empty if nobody promoted.
+fn promotions(rollouts: &[&Rollout], now: Timestamp) -> String {
+    let mut lines = vec![line(["ROLLOUT", "STEP", "PROMOTED-BY", "AGE"])];
+    for (place, rollout) in rollouts.iter().enumerate() {
+        let earlier = rollouts.iter().take(place).filter(|earlier| earlier.revision == rollout.revision);
+        let known: Vec<&Promotion> =
+            earlier.flat_map(|earlier| earlier.promotions.iter().flatten()).collect();
+        // Another rollout of the same revision has those of the one before, too.
+        let new = rollout.promotions.iter().flatten().filter(|promotion| !known.contains(promotion));
+        lines.extend(new.map(|promotion| {
+            line([
+                &rollout.id.to_string(),
+                &promotion.step.to_string(),
+                &clean(promotion.manager.as_deref().unwrap_or(NONE)),
+                &ago(promotion, now),
+            ])
+        }));
+    }
+    if lines.len() > 1 { format!("\n{}", table(&lines)) } else { String::new() }
+}
+
+/// How long ago it was carried out.
+fn ago(promotion: &Promotion, now: Timestamp) -> String {
+    age(&promotion.at.as_ref().map_or_else(String::new, |at| at.0.to_string()), now)
+}
+
+/// Who promoted the rollout to the step at which it is, after a blank; empty if it came there by itself.
+pub(crate) fn promoted(rollout: &Rollout, now: Timestamp) -> String {
+    let last = rollout.promotions.iter().flatten().next_back();
+    let Some(last) = last.filter(|last| Some(last.step) == rollout.step) else { return String::new() };
+    let manager = last.manager.as_deref().map_or_else(String::new, |manager| format!(" by {manager}"));
+    clean(&format!(" It was promoted to this step{manager} {} ago.", ago(last, now)))
 }
 
 /// Why it began; of a pin with the reason that somebody gave.
@@ -105,6 +140,34 @@ mod tests {
         assert_eq!(lines[3], ["3", "3", "Rollback", "<none>", "5s", "running"]);
         assert_eq!(lines.len(), 4);
         assert_eq!(listing(&[], now), "");
+    }
+
+    #[test]
+    fn promotions_are_listed_once_with_their_rollout() {
+        let first = json!({"step": 2, "manager": "kubectl-annotate\u{1b}", "at": "2026-04-01T12:00:00Z"});
+        let second = json!({"step": 4, "manager": "rollwright-cli", "at": "2026-04-01T12:10:00Z"});
+        let status: DeploymentStatus = serde_json::from_value(json!({
+            // A pin held it up in between.
+            "rollout": {"id": 4, "revision": 2, "step": 4, "promotions": [first, second]},
+            "history": [
+                {"id": 3, "revision": 1, "trigger": "Pin", "outcome": "Succeeded"},
+                {"id": 2, "revision": 2, "outcome": "Cancelled", "promotions": [first]},
+                {"id": 1, "revision": 1, "outcome": "Succeeded", "promotions": [{"step": 2}]},
+            ],
+        }))
+        .unwrap_or_default();
+        let now = "2026-04-01T12:10:05Z".parse().unwrap_or_default();
+        let text = listing(&of(&status), now);
+        let (_, text) = text.split_once("\n\n").unwrap_or_default();
+        let expected = "ROLLOUT   STEP   PROMOTED-BY         AGE\n\
+                        1         2      <none>              <unknown>\n\
+                        2         2      kubectl-annotate    10m\n\
+                        4         4      rollwright-cli      5s\n";
+        assert_eq!(text, expected);
+        let mut rollout = status.rollout.unwrap_or_default();
+        assert_eq!(promoted(&rollout, now), " It was promoted to this step by rollwright-cli 5s ago.");
+        rollout.step = Some(5);
+        assert_eq!(promoted(&rollout, now), "", "it has left that step");
     }
 
     #[test]

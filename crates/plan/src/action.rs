@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use crate::keys::Map;
+use crate::labels::Map;
 use crate::observed::{ReplicaSet, SetFailure};
 use crate::record::{LastScale, Record};
 use crate::selector::LabelSelector;

@@ -11,10 +11,10 @@ use crate::blocked;
 use crate::conditions::whole_seconds;
 use crate::decisions::Decisions;
 use crate::keys::{CHANGE_CAUSE, CHANGED_BY, HASH_LABEL, condition, reason};
-use crate::observed::Workload;
-use crate::record::{Author, ID_MAX, LastScale, Outcome, RECORDS_MAX, Record, Scaler};
+use crate::observed::{ReplicaSet, Workload};
+use crate::record::{Author, ID_MAX, LastScale, Outcome, Promotion, RECORDS_MAX, Record, Scaler};
 use crate::resting;
-use crate::revision::Revision;
+use crate::revision::{self, Revision};
 use crate::status::{Ours, Status, TargetRecord};
 use crate::trigger::Trigger;
 use crate::why::Why;
@@ -34,6 +34,9 @@ pub(crate) fn note(decisions: &Decisions<'_>, why: &Why, status: &mut Status) ->
     let workload = &decisions.observed.workload;
     let now = whole_seconds(decisions.now);
     let mut ended = Vec::new();
+    if let Some(running) = &mut status.ours.rollout {
+        remember(decisions, running, &workload.status.ours);
+    }
     let opened = opened(decisions, status).or_else(|| reopened(decisions, status));
     if let Some(revision) = opened {
         let next = resting::at_step(decisions, status, opening(decisions, revision, status, now));
@@ -118,6 +121,20 @@ fn reopened(decisions: &Decisions<'_>, status: &Status) -> Option<i64> {
     status.ours.revision.filter(|_| status.ours.rollout.is_none() && decisions.resting().is_some())
 }
 
+/// Copies to the record what its ReplicaSet remembers of promotions; if that was lost, the record keeps its own (SP-6).
+/// The record is that of `status`: what runs instead of the declared revision remembers a rollout of before.
+fn remember(decisions: &Decisions<'_>, record: &mut Record, status: &Ours) {
+    let is_its = |(_, set): &(usize, &&ReplicaSet)| revision::of(set).number() == Some(record.revision);
+    let found = decisions.sets.all.iter().enumerate().find(is_its);
+    let Some((index, set)) = found.filter(|_| status.target.is_none()) else { return };
+    let known = decisions.rulings.memory(index, set).promotions;
+    if !known.is_empty() {
+        record.promotions = known;
+        // Others can write to a ReplicaSet, too.
+        Promotion::cut(&mut record.promotions);
+    }
+}
+
 /// The revision that ran before.
 fn before(status: &Ours) -> Option<i64> {
     status.target.as_ref().map_or(status.revision, |target| target.revision)
@@ -147,7 +164,7 @@ fn opening(decisions: &Decisions<'_>, revision: i64, status: &Status, now: Times
         let cause = workload.annotations.get(CHANGE_CAUSE).cloned();
         (cause, Some(template.outline), &*template.containers, &*template.images)
     };
-    let record = Record {
+    let mut record = Record {
         id,
         revision,
         hash: running.or(created).cloned().unwrap_or_default(),
@@ -161,6 +178,7 @@ fn opening(decisions: &Decisions<'_>, revision: i64, status: &Status, now: Times
         outline,
         ..Record::default()
     };
+    remember(decisions, &mut record, &status.ours);
     record.with_images(containers, images).bounded()
 }
 

@@ -4,7 +4,8 @@
 use serde_json::Value;
 
 use crate::equality;
-use crate::keys::{FINGERPRINTS, MANAGED_LABEL, MANAGED_VALUE, Map};
+use crate::keys::{FINGERPRINTS, MANAGED_LABEL, MANAGED_VALUE};
+use crate::labels::Map;
 use crate::template::{self, Digest, Fingerprint};
 
 /// Whose Deployment it is.

@@ -1,10 +1,5 @@
 //! Labels, annotations, condition types, and reasons: every name that Rollwright reads or writes.
 
-use std::collections::BTreeMap;
-
-/// String to string, in a fixed order: labels and annotations.
-pub type Map = BTreeMap<String, String>;
-
 /// Label that keeps the pods of two ReplicaSets of one Deployment apart (S4.10).
 pub const HASH_LABEL: &str = "pod-template-hash";
 /// Label in the metadata of every ReplicaSet that our kind may see; kept when orphaned.

@@ -34,6 +34,7 @@ pub mod intstr;
 mod judge;
 pub mod keys;
 mod kstatus;
+mod labels;
 mod listed;
 mod marks;
 mod memory;
@@ -81,7 +82,7 @@ pub use conditions::Condition;
 pub use creation::set_name;
 pub use evidence::{Evidence, Restarts};
 pub use flavour::Flavour;
-pub use keys::Map;
+pub use labels::Map;
 pub use moves::grown;
 pub use observed::{
     Answers, DryRun, FailureAction, FailurePolicy, Observed, Options, Pace, Pin, Pod, ReplicaSet, SetFailure,
@@ -89,8 +90,8 @@ pub use observed::{
 };
 pub use outcome::{Aftermath, Failure, Verdict, after_failure};
 pub use record::{
-    Author, Authors, End, HistoryHead, ID_MAX, LastScale, Outcome, RECORD_BYTES_MAX, RECORDS_MAX, Record,
-    Scaler,
+    Author, Authors, End, HistoryHead, ID_MAX, LastScale, Outcome, Promotion, RECORD_BYTES_MAX, RECORDS_MAX,
+    Record, Scaler,
 };
 pub use rollout::{Transition, transitions};
 pub use scale::{fraction, proportion};

@@ -13,6 +13,7 @@ use crate::conditions::whole_seconds;
 use crate::keys::ROLLOUT;
 use crate::observed::{Observed, ReplicaSet, Workload};
 use crate::position::{Fresh, Walk};
+use crate::record::Promotion;
 use crate::revision;
 use crate::sets::Sets;
 
@@ -42,6 +43,8 @@ pub(crate) struct Memory {
     pub(crate) abort: Option<String>,
     pub(crate) retry: Option<String>,
     pub(crate) promote: Option<String>,
+    /// The promotions that were carried out, oldest first; for people (SP-6).
+    pub(crate) promotions: Vec<Promotion>,
     /// When it was retried last, in whole seconds: a deadline from before does not count.
     pub(crate) retried: Option<Timestamp>,
     /// Since when restarts of its containers count, in whole seconds: since it was declared or retried.
@@ -63,6 +66,7 @@ impl Memory {
             _ => None,
         };
         let time = |field: &str| text(field)?.parse().ok();
+        let promotions = memory.get("promotions").and_then(Value::as_array).into_iter().flatten();
         Some(Self {
             revision: memory.get("revision")?.as_i64()?,
             shown,
@@ -71,6 +75,7 @@ impl Memory {
             abort: text("abort"),
             retry: text("retry"),
             promote: text("promote"),
+            promotions: promotions.filter_map(Promotion::read).collect(),
             retried: time("retried"),
             since: time("since"),
             restarts_before: memory.get("restartsBefore").and_then(Value::as_i64).filter(|count| *count >= 0),
@@ -90,6 +95,7 @@ impl Memory {
             Shown::Failed => "Failed",
         });
         let time = |at: Option<Timestamp>| at.map(|at| at.to_string());
+        let promotions: Vec<Value> = self.promotions.iter().map(Promotion::value).collect();
         let fields = [
             ("verdict", verdict.into()),
             ("cause", self.cause.as_deref().into()),
@@ -97,6 +103,7 @@ impl Memory {
             ("abort", self.abort.as_deref().into()),
             ("retry", self.retry.as_deref().into()),
             ("promote", self.promote.as_deref().into()),
+            ("promotions", Some(promotions).filter(|them| !them.is_empty()).into()),
             ("retried", time(self.retried).into()),
             ("since", time(self.since).into()),
             ("restartsBefore", self.restarts_before.into()),
@@ -112,8 +119,9 @@ impl Memory {
 
     /// That of a revision that is declared or retried now, with where it begins among its steps (SP-9).
     pub(crate) fn fresh(workload: &Workload, revision: i64, fresh: &Fresh, now: Timestamp) -> Self {
-        let Fresh { walk, promote } = fresh.clone();
-        Self { revision, walk, promote, ..Self::default() }.dated(workload, now)
+        let Fresh { walk, promote, promotion } = fresh.clone();
+        let promotions = promotion.into_iter().collect();
+        Self { revision, walk, promote, promotions, ..Self::default() }.dated(workload, now)
     }
 
     /// Whether there is something to remember of a revision that is declared.
@@ -133,6 +141,24 @@ impl Memory {
         let counts = policy.is_some_and(|policy| policy.restarts.is_some());
         let since = self.since.or(counts.then(|| whole_seconds(now)));
         Self { since, ..self }
+    }
+}
+
+impl Promotion {
+    /// As the annotation has it.
+    fn value(&self) -> Value {
+        json!({ "step": self.step, "manager": self.manager, "at": self.at.map(|at| at.to_string()) })
+    }
+
+    /// What cannot be read counts as absent, and so does what the server refuses in a status.
+    fn read(value: &Value) -> Option<Self> {
+        let text = |field: &str| value.get(field).and_then(Value::as_str);
+        let at: Option<Timestamp> = text("at").and_then(|at| at.parse().ok());
+        Some(Self {
+            step: value.get("step")?.as_i64().filter(|step| *step > 0)?,
+            manager: text("manager").unwrap_or_default().to_owned(),
+            at: at.filter(|at| *at >= Timestamp::UNIX_EPOCH),
+        })
     }
 }
 

@@ -9,7 +9,7 @@ use crate::blocker::Findings;
 use crate::evidence::Evidence;
 use crate::flavour::Flavour;
 use crate::intstr::IntOrPercent;
-use crate::keys::Map;
+use crate::labels::Map;
 use crate::record::Authors;
 use crate::selector::LabelSelector;
 use crate::status::Status;

@@ -3,6 +3,8 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::record::Promotion;
+
 /// What a revision remembers of its steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Walk {
@@ -19,6 +21,8 @@ pub(crate) struct Fresh {
     pub(crate) walk: Option<Walk>,
     /// Its promotion, if somebody named its revision before.
     pub(crate) promote: Option<String>,
+    /// That promotion, if it leads past the first step.
+    pub(crate) promotion: Option<Promotion>,
 }
 
 /// A step, and what belongs to it.

@@ -8,10 +8,16 @@ use crate::trigger::{Outline, Trigger};
 /// The most records that the history holds.
 pub const RECORDS_MAX: usize = 20;
 /// The most bytes that a record has as JSON.
-pub const RECORD_BYTES_MAX: usize = 600;
+pub const RECORD_BYTES_MAX: usize = BYTES_MAX + PROMOTIONS_MAX * PROMOTION_BYTES_MAX;
+/// The most bytes of everything but its promotions.
+const BYTES_MAX: usize = 600;
 /// What of it an open record leaves to its end: the time, the outcome, its reason, and some of its message. Until then,
 /// the step has it.
 const ROOM_FOR_THE_END: usize = 140;
+/// The most promotions that are remembered: as many as a list may have steps.
+const PROMOTIONS_MAX: usize = 20;
+/// The most bytes of one as JSON.
+const PROMOTION_BYTES_MAX: usize = 120;
 /// The names of all members, and what separates them.
 const NAMES: usize = 223;
 const QUOTES: usize = 2;
@@ -96,8 +102,31 @@ pub struct Authors {
     pub rollback: Option<Author>,
     /// Of `spec.pin`.
     pub pin: Option<Author>,
+    /// Of the annotation [`PROMOTE`](crate::keys::PROMOTE).
+    pub promotion: Option<Author>,
     /// Of `spec.replicas`; `None` once the status reports them.
     pub replicas: Option<Scaler>,
+}
+
+/// A promotion that was carried out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Promotion {
+    /// The step that it leads to, counted from 1.
+    pub step: i64,
+    /// The field manager that asked for it; empty if that is not known.
+    pub manager: String,
+    /// When the operator carried it out, in whole seconds.
+    pub at: Option<Timestamp>,
+}
+
+impl Promotion {
+    /// Cuts a list to its bound: the latest ones stay.
+    pub(crate) fn cut(promotions: &mut Vec<Self>) {
+        promotions.drain(..promotions.len().saturating_sub(PROMOTIONS_MAX));
+        for promotion in promotions {
+            promotion.manager = fit(&promotion.manager, NAME_MAX);
+        }
+    }
 }
 
 /// `status.lastScale`.
@@ -150,6 +179,8 @@ pub struct Record {
     pub want: Option<i64>,
     /// Since when it waits there, in whole seconds; `None` while it is on its way.
     pub resting_since: Option<Timestamp>,
+    /// Promotions of the revision, oldest first (SP-6).
+    pub promotions: Vec<Promotion>,
     /// How it ended; `None` while it runs.
     pub end: Option<End>,
 }
@@ -207,13 +238,14 @@ impl Record {
 
     /// Cuts an open record to what it may take: images and texts give way to what is counted.
     pub(crate) fn bounded(mut self) -> Self {
-        let room = RECORD_BYTES_MAX.saturating_sub(ROOM_FOR_THE_END);
+        let room = BYTES_MAX.saturating_sub(ROOM_FOR_THE_END);
         self.hash = fit(&self.hash, NAME_MAX / 2);
         if let Some(author) = &mut self.author {
             author.manager = fit(&author.manager, NAME_MAX);
             author.operation = fit(&author.operation, NAME_MAX / 4);
             author.user = author.user.as_deref().map(|user| fit(user, USER_MAX));
         }
+        Promotion::cut(&mut self.promotions);
         let cause = self.cause.take();
         let images = std::mem::take(&mut self.images);
         let count = images.len();
@@ -247,7 +279,7 @@ impl Record {
         let (reason, message) = reason.unzip();
         let reason = reason.map(|reason| fit(reason, NAME_MAX));
         self.end = Some(End { at, outcome, reason, message: None });
-        let room = RECORD_BYTES_MAX.saturating_sub(self.bytes() + QUOTES);
+        let room = BYTES_MAX.saturating_sub(self.bytes() + QUOTES);
         if let Some(end) = &mut self.end {
             end.message = message.map(|message| fit(&message, room)).filter(|message| !message.is_empty());
         }
@@ -260,7 +292,7 @@ impl Record {
         Some(self.end.as_ref()?.at.duration_since(self.started?).as_secs_f64().max(0.0))
     }
 
-    /// As many bytes as it has as JSON, or a few more.
+    /// As many bytes as it has as JSON without its promotions, or a few more.
     fn bytes(&self) -> usize {
         let number = |number: i64| number.to_string().len();
         let quoted = |text: &str| length(text) + QUOTES;

@@ -5,7 +5,8 @@ use jiff::Timestamp;
 
 use crate::aim::{Aim, Because};
 use crate::flavour::Flavour;
-use crate::keys::{CHANGED_BY, FINGERPRINTS, Map, REVISION, REVISION_HISTORY, ROLLOUT, is_never_copied};
+use crate::keys::{CHANGED_BY, FINGERPRINTS, REVISION, REVISION_HISTORY, ROLLOUT, is_never_copied};
+use crate::labels::Map;
 use crate::memory::Memory;
 use crate::observed::{Observed, ReplicaSet, Workload};
 use crate::revision::{self, HISTORY_LENGTH_MAX, Next, Revision};

@@ -13,6 +13,7 @@ use crate::keys::{PROMOTE, condition, reason};
 use crate::memory::{Memory, Shown, newer};
 use crate::observed::{Observed, ReplicaSet, Strategy, Workload};
 use crate::position::{Fresh, Position, Rest, Walk};
+use crate::record::Promotion;
 use crate::requests::asked;
 use crate::revision;
 use crate::runs::{is_held, run};
@@ -100,12 +101,25 @@ impl<'a> Scene<'a> {
     fn begin(&self, revision: i64, rulings: &Rulings) -> Fresh {
         let promote = asked(self.workload, PROMOTE, revision).filter(|_| !rulings.is_retried);
         let step = promote.as_ref().and_then(|text| self.promoted(text)).unwrap_or(0);
-        Fresh { walk: Some(self.at(step, rulings).map_or(Walk::Without, Walk::At)), promote }
+        let position = self.at(step, rulings);
+        let is_ahead = position.is_some() && step > 0;
+        let promotion = is_ahead.then(|| self.promotion(step));
+        Fresh { walk: Some(position.map_or(Walk::Without, Walk::At)), promote, promotion }
     }
 
     /// The step that a promotion names.
     fn promoted(&self, text: &str) -> Option<usize> {
         self.steps.named(text.split('/').nth(1)?, self.workload.replicas)
+    }
+
+    /// One that is carried out now.
+    fn promotion(&self, step: usize) -> Promotion {
+        let author = self.workload.authors.promotion.as_ref();
+        Promotion {
+            step: i64::try_from(step.saturating_add(1)).unwrap_or(i64::MAX),
+            manager: author.map(|author| author.manager.clone()).unwrap_or_default(),
+            at: Some(whole_seconds(self.now)),
+        }
     }
 
     /// The position at a step, with the best set that is there now; `None` if no other one has pods.
@@ -302,6 +316,8 @@ impl Pace<'_> {
             Some(step) if step > now_at => {
                 let message = format!("Revision {revision} is promoted to step {} of {of}", step + 1);
                 self.events.push(Event::normal(reason::PROMOTED, message));
+                self.memory.promotions.push(self.scene.promotion(step));
+                Promotion::cut(&mut self.memory.promotions);
                 self.move_to(step);
             }
             Some(step) if step < now_at => {

@@ -4,6 +4,7 @@ use plan::keys::reason;
 
 use super::{Diagnosis, Facts, Verdict};
 use crate::at_step::Rest;
+use crate::rollouts;
 
 /// The rollout waits at a step: for a person, or for some time.
 pub(super) fn at_step(facts: &Facts<'_>, rest: &Rest) -> Option<Diagnosis> {
@@ -18,10 +19,12 @@ pub(super) fn at_step(facts: &Facts<'_>, rest: &Rest) -> Option<Diagnosis> {
         false => (Verdict::Paused, String::new(), format!("{} --replicas=COUNT", command("scale"))),
     };
     let left = rest.left(facts.now);
+    let rollout = facts.deployment.status().rollout;
+    let promoted = rollout.map_or_else(String::new, |rollout| rollouts::promoted(&rollout, facts.now));
     Some(Diagnosis {
         verdict,
         cause: reason::RESTING_AT_STEP.into(),
-        text: format!("{first}{}{left}. {more}To give the revision up: `{abort}`.", words.as_str()),
+        text: format!("{first}{}{left}.{promoted} {more}To give the revision up: `{abort}`.", words.as_str()),
         next: Some(next),
     })
 }
@@ -49,6 +52,11 @@ mod tests {
         let text = "Step 2 of 4: 1 of 3 updated, rests until somebody promotes it. To give the revision up: `kubectl";
         let next = "kubectl rollwright promote deployment.rollwright.dev/web -n shop";
         is(&found, Verdict::Paused, "RestingAtStep", text, next);
+        let mut promoted = samples::resting_for_some_time();
+        promoted.body["status"]["rollout"]["promotions"] =
+            json!([{"step": 2, "manager": "alice", "at": "2026-04-01T12:00:00Z"}]);
+        let text = "(5m left). It was promoted to this step by alice 5m ago. To go on at once: `kubectl";
+        is(&diagnosed(promoted), Verdict::Waiting, "RestingAtStep", text, "kubectl rollwright status");
         let mut empty = samples::resting_for_some_time();
         empty.body["spec"]["replicas"] = json!(0);
         is(&diagnosed(empty), Verdict::Paused, "RestingAtStep", "To give", "-n shop --replicas=COUNT");

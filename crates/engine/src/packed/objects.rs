@@ -6,9 +6,9 @@ use plan::selector::{LabelSelector, Requirement};
 use plan::template::Fingerprint;
 use plan::{
     Author, Authors, BakeRecord, Blocker, CollisionRecord, Condition, End, FailureAction, FailurePolicy,
-    FallbackRecord, HistoryHead, Marks, Ours, Outcome, Outline, Pin, RecentRollback, Record, ReplicaSet,
-    RollbackRecord, Scaler, SetFailure, SetStatus, Status, Strategy, TargetRecord, TemplateSummary, Trigger,
-    UpdateStep, Workload,
+    FallbackRecord, HistoryHead, Marks, Ours, Outcome, Outline, Pin, Promotion, RecentRollback, Record,
+    ReplicaSet, RollbackRecord, Scaler, SetFailure, SetStatus, Status, Strategy, TargetRecord,
+    TemplateSummary, Trigger, UpdateStep, Workload,
 };
 
 use super::codec::{Pack, Reader};
@@ -119,7 +119,7 @@ packed!(RollbackRecord { requested, revision, result, message, time, author, rec
 
 packed!(RecentRollback { time, from, to });
 
-packed!(Authors { template, rollback, replicas, pin });
+packed!(Authors { template, rollback, replicas, pin, promotion });
 
 packed!(Author { manager, operation, user });
 
@@ -146,8 +146,11 @@ packed!(Record {
     updated,
     want,
     resting_since,
+    promotions,
     end,
 });
+
+packed!(Promotion { step, manager, at });
 
 packed!(End { at, outcome, reason, message });
 

@@ -122,7 +122,7 @@ fn conditions() -> Value {
 
 /// With a value in every field that there is.
 fn workload(flavour: Flavour) -> Workload {
-    let object = json!({
+    let mut object = json!({
         "metadata": {
             "namespace": "shop", "name": "web", "uid": "0b7f5d1c-7a3e-4a51-9d3e-3d2f6a1b9c00",
             "resourceVersion": "4711", "generation": 7, "creationTimestamp": "2026-04-01T12:00:00Z",
@@ -130,7 +130,8 @@ fn workload(flavour: Flavour) -> Workload {
             "annotations": {REVISION: "12", "example.com/team": "shop"},
             "managedFields": [{"manager": "kubectl", "operation": "Update", "time": "2026-04-01T12:00:00Z",
                 "subresource": "scale",
-                "fieldsV1": {"f:spec": {"f:template": {}, "f:rollbackTo": {}, "f:replicas": {}}}}],
+                "fieldsV1": {"f:spec": {"f:template": {}, "f:rollbackTo": {}, "f:replicas": {}},
+                    "f:metadata": {"f:annotations": {"f:rollwright.dev/promote": {}}}}}],
         },
         "spec": {
             "replicas": 10, "minReadySeconds": 3, "revisionHistoryLimit": 4, "progressDeadlineSeconds": 60,
@@ -164,6 +165,8 @@ fn workload(flavour: Flavour) -> Workload {
             "collisions": {"template": "v1:3", "count": 5, "time": "then"},
         },
     });
+    object["status"]["rollout"]["promotions"] =
+        json!([{"step": 2, "manager": "alice", "at": "2026-04-01T12:30:00Z"}]);
     api::decode::workload(flavour, &object, api::decode::Defaults::of(flavour)).expect("workload")
 }
 

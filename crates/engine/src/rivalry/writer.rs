@@ -74,7 +74,7 @@ impl<'de> Visitor<'de> for ManagedFieldsVisitor {
 }
 
 impl ManagedFields {
-    /// The entries that own a part of the spec that somebody asks about, with nothing but that; `None` if there
+    /// The entries that own a field that somebody asks about, with nothing but that; `None` if there
     /// is none.
     #[must_use]
     pub fn owners(&self) -> Option<Value> {
@@ -100,6 +100,8 @@ struct Managed {
 struct Fields {
     #[serde(rename = "f:spec")]
     spec: Option<Spec>,
+    #[serde(rename = "f:metadata")]
+    metadata: Option<Metadata>,
 }
 
 /// What is below these fields is skipped in the text: it is most of an object.
@@ -116,16 +118,40 @@ struct Spec {
     pin: Option<IgnoredAny>,
 }
 
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Metadata {
+    #[serde(rename = "f:annotations")]
+    annotations: Option<Annotations>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Annotations {
+    #[serde(rename = "f:rollwright.dev/promote")]
+    promote: Option<IgnoredAny>,
+}
+
 impl Managed {
     fn owner(&self) -> Option<Value> {
-        let spec = self.fields.as_ref()?.spec.as_ref()?;
-        let owned = [spec.template, spec.rollback, spec.replicas, spec.pin];
-        let fields = api::authors::FIELDS.into_iter().zip(owned).filter(|(_, owned)| owned.is_some());
-        let fields: Map<String, Value> = fields.map(|(name, _)| (name.to_owned(), json!({}))).collect();
+        let Fields { spec, metadata } = self.fields.as_ref()?;
+        let owned =
+            spec.as_ref().map_or([None; 4], |spec| [spec.template, spec.rollback, spec.replicas, spec.pin]);
+        let owned = api::authors::FIELDS.into_iter().zip(owned).filter(|(_, owned)| owned.is_some());
+        let owned: Map<String, Value> = owned.map(|(name, _)| (name.to_owned(), json!({}))).collect();
+        let promote = metadata.as_ref().and_then(|metadata| metadata.annotations.as_ref()?.promote);
+        let mut fields = Map::new();
+        if !owned.is_empty() {
+            fields.insert("f:spec".to_owned(), owned.into());
+        }
+        if promote.is_some() {
+            let annotations = json!({ "f:annotations": { api::authors::PROMOTE: {} } });
+            fields.insert("f:metadata".to_owned(), annotations);
+        }
         (!fields.is_empty()).then(|| {
             json!({
                 "manager": self.manager, "operation": self.operation, "subresource": self.subresource,
-                "time": self.time, "fieldsV1": { "f:spec": fields },
+                "time": self.time, "fieldsV1": fields,
             })
         })
     }

@@ -92,6 +92,7 @@ pub(crate) fn story() -> impl Strategy<Value = Story> {
                 template,
                 rollback,
                 pin: None,
+                promotion: None,
                 replicas: scaler.map(|it| Scaler {
                     manager: it.manager,
                     subresource: "scale".to_owned(),

@@ -14,6 +14,7 @@ mod judging;
 mod kstatus;
 mod newer;
 mod pinning;
+mod promoted;
 mod promoting;
 mod queueing;
 mod recreating;

@@ -62,6 +62,8 @@ pub(crate) struct Played {
     /// The sizes after each write that changed one.
     pub(crate) path: Vec<String>,
     pub(crate) events: Vec<Event>,
+    /// The records that closed.
+    pub(crate) ended: Vec<Record>,
     /// All writes.
     pub(crate) writes: usize,
 }
@@ -76,6 +78,9 @@ pub(crate) fn play(world: &mut World, seconds: i64, dead: &[&str]) -> Played {
             world.act(&planned.action);
             played.writes += 1;
             played.events.extend(planned.events.clone());
+            if let Action::WriteStatus(write) = &planned.action {
+                played.ended.extend(write.ended.clone());
+            }
             if played.path.last() != Some(&sizes(world))
                 && !matches!(planned.action, Action::DeleteReplicaSet(_))
             {
