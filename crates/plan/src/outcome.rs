@@ -111,16 +111,15 @@ fn after_cut(plan: &Plan, index: usize, failure: &Failure) -> Aftermath {
     let rest = plan.actions.iter().skip(index + 1);
     // The growth counts on the room that the cut would have made, and the status on both.
     let grows = rest.clone().any(is_growth);
-    // A set that this plan has created is not in the snapshot either.
-    let creates = || plan.actions.iter().take(index).any(is_creation);
-    let is_stale = matches!(failure, Failure::Conflict(_)) || creates();
-    if grows && is_stale {
-        return Aftermath::end(Verdict::Retry(text));
+    // What the plan has written before is not in the snapshot.
+    let is_stale = index > 0 || matches!(failure, Failure::Conflict(_));
+    if grows {
+        let verdict = if is_stale { Verdict::Retry(text) } else { Verdict::PlanWithoutCuts(text) };
+        return Aftermath::end(verdict);
     }
-    let verdict = if grows { Verdict::PlanWithoutCuts(text) } else { Verdict::Retry(text) };
     Aftermath {
         actions: rest.filter(|planned| is_status(&planned.action)).cloned().collect(),
-        ..Aftermath::end(verdict)
+        ..Aftermath::end(Verdict::Retry(text))
     }
 }
 
@@ -194,10 +193,6 @@ fn is_followed_by_create(plan: &Plan, index: usize) -> bool {
 /// Whether a set that is there gets more pods.
 fn is_growth(planned: &Planned) -> bool {
     matches!(&planned.action, Action::UpdateReplicaSet(update) if update.size_to > update.size_from)
-}
-
-fn is_creation(planned: &Planned) -> bool {
-    matches!(&planned.action, Action::CreateReplicaSet(_))
 }
 
 fn is_cut(planned: &Planned) -> bool {
