@@ -9,7 +9,7 @@ use crate::checks::{Accepted, Verdict};
 use crate::shown::after;
 use crate::truth::Truth;
 use crate::verdict::{self, Running, inferred, revision, running};
-use crate::view::View;
+use crate::view::{SetView, View};
 use crate::walk::{
     self, Pause, ceiling, end, first_with, is_first, is_skipped, remembered, step_of, steps, word,
 };
@@ -296,15 +296,15 @@ pub(super) fn scaled_at_rest(view: &View, truth: &Truth) -> Option<Verdict> {
         return None;
     }
     let kept = word(&new.set, "kept");
-    let is_kept = |set: &crate::view::SetView| Some(&set.set.name) == kept.as_ref();
+    let is_kept = |set: &SetView| Some(&set.set.name) == kept.as_ref();
     if view.owned().any(|set| set.set.is_active() && set.set.uid != new.set.uid && !is_kept(set)) {
         return None;
     }
-    let before = view.owned().filter(|set| set.set.is_active()).map(|set| set.desired());
+    let before = view.owned().filter(|set| set.set.is_active()).map(SetView::desired);
     let before: Vec<i64> = before.map(|desired| desired.unwrap_or(-1)).collect();
     let from = before.first().copied().unwrap_or(0);
     let replicas = workload.replicas;
-    let sizes = |size: fn(&crate::view::SetView) -> i64| {
+    let sizes = |size: fn(&SetView) -> i64| {
         let uid = new.set.uid.clone();
         view.owned().map(move |set| (set.set.uid == uid, size(set)))
     };
