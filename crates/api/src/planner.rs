@@ -91,17 +91,18 @@ impl From<Rollback> for RollbackRecord {
 
 impl From<Marks> for plan::Marks {
     fn from(marks: Marks) -> Self {
-        let Marks { revision, replicas, updated, ready, available } = marks;
+        let Marks { revision, replicas, updated, ready, available, complete } = marks;
         // Any writer may have written them, and they are compared with counts.
         let bound = |number: i64| number.clamp(0, i64::from(i32::MAX));
-        Self { revision, replicas, updated: bound(updated), ready: bound(ready), available: bound(available) }
+        let [updated, ready, available] = [updated, ready, available].map(bound);
+        Self { revision, replicas, updated, ready, available, complete }
     }
 }
 
 impl From<plan::Marks> for Marks {
     fn from(marks: plan::Marks) -> Self {
-        let plan::Marks { revision, replicas, updated, ready, available } = marks;
-        Self { revision, replicas, updated, ready, available }
+        let plan::Marks { revision, replicas, updated, ready, available, complete } = marks;
+        Self { revision, replicas, updated, ready, available, complete }
     }
 }
 

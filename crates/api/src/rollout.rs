@@ -89,7 +89,7 @@ pub struct Rollout {
     #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
     pub resting_since: Option<Time>,
 
-    /// Promotions of the revision, oldest first, at most the last 20. A record of the same revision before may have
+    /// Promotions of the revision, oldest first, at most the last 20. An earlier record of the same revision can have
     /// some of them, too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub promotions: Option<Vec<Promotion>>,

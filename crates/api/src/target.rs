@@ -72,6 +72,9 @@ pub struct Marks {
     pub ready: i64,
     /// Available pods.
     pub available: i64,
+    /// Whether all its pods were available at some time, at any number of replicas.
+    #[serde(default)]
+    pub complete: bool,
 }
 
 /// As [`read`].

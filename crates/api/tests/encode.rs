@@ -80,7 +80,7 @@ fn a_status_comes_back_as_it_was_written() {
         "target": {"revision": 11, "hash": "5f8", "because": "Newer", "declaredRevision": 12},
         "fallback": {"revision": 11, "hash": "5f8"},
         "bake": {"revision": 12, "since": "2026-04-01T12:00:00Z"},
-        "marks": {"revision": 12, "replicas": 10, "updated": 4, "ready": 3, "available": 2},
+        "marks": {"revision": 12, "replicas": 10, "updated": 4, "ready": 3, "available": 2, "complete": true},
         "blockers": [
             {"cause": "CrashLoop", "container": "main", "reason": "OOMKilled", "pods": 2, "of": 4, "message": "why",
              "since": "2026-04-01T12:00:00Z"},

@@ -172,7 +172,7 @@ impl<'a> Case<'a> {
     /// Whether all pods were available at some time, also of fewer replicas.
     fn was_complete(&self) -> bool {
         let (ours, revision) = (&self.observed.workload.status.ours, self.memory.revision);
-        ours.marks.as_ref().is_some_and(|marks| marks.revision == revision && marks.is_full())
+        ours.marks.as_ref().is_some_and(|marks| marks.revision == revision && marks.complete)
             || ours.bake.as_ref().is_some_and(|bake| bake.revision == revision)
     }
 

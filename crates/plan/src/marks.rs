@@ -14,20 +14,15 @@ impl Marks {
         }
         let known = known.filter(|known| known.revision == revision).copied().unwrap_or_default();
         let mark = |known: i64, now: i64| known.min(replicas).max(now.min(replicas));
-        // A pod that never became available may be among those that are left of fewer replicas.
-        let most = if known.is_full() { known.available } else { known.available.min(replicas - 1) };
         Self {
             revision,
             replicas,
             updated: mark(known.updated, set.status.replicas),
             ready: mark(known.ready, set.status.ready),
-            available: mark(most, set.status.available),
+            available: mark(known.available, set.status.available),
+            // Not by the marks: a pod that never became available may be among those that are left of fewer replicas.
+            complete: known.complete || replicas > 0 && set.status.available >= replicas,
         }
-    }
-
-    /// Whether all pods were available at some time.
-    pub(crate) fn is_full(&self) -> bool {
-        self.replicas > 0 && self.available >= self.replicas
     }
 
     /// Whether these are progress after others: a new revision is, another number of replicas is not. A set that begins

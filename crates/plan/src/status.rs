@@ -124,6 +124,8 @@ pub struct Marks {
     pub ready: i64,
     /// Available ones.
     pub available: i64,
+    /// Whether all its pods were available at some time, at any number of replicas.
+    pub complete: bool,
 }
 
 /// `status.collisions`: how often the name of a template's set was taken (NS-1).

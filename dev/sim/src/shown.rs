@@ -155,9 +155,6 @@ impl Shown {
         }
         let replicas = workload.replicas;
         if self.replicas != replicas {
-            if self.highest[2] < self.replicas {
-                self.highest[2] = self.highest[2].min((replicas - 1).max(0));
-            }
             self.replicas = replicas;
             self.highest = self.highest.map(|count| count.min(replicas));
             self.is_settled = false;

@@ -105,7 +105,7 @@ packed!(FallbackRecord { revision, hash });
 
 packed!(BakeRecord { revision, since });
 
-packed!(Marks { revision, replicas, updated, ready, available });
+packed!(Marks { revision, replicas, updated, ready, available, complete });
 
 packed!(FailurePolicy { action, deadline, restarts, stuck_seconds, min_pods, bake_seconds });
 

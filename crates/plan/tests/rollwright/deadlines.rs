@@ -134,7 +134,7 @@ fn a_revision_with_all_its_pods_does_not_fail() {
         set.size = size;
         (set.status.replicas, set.status.ready, set.status.available) = (size, size, size);
     }
-    let marks = Marks { revision: 3, replicas: 3, updated: 3, ready: 3, available: 3 };
+    let marks = Marks { revision: 3, replicas: 3, updated: 3, ready: 3, available: 3, complete: true };
     world.observed.workload.status.ours.marks = Some(marks);
     let plan = world.plan();
     world.apply(&plan);

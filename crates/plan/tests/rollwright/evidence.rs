@@ -143,14 +143,19 @@ fn stuck_pods_count_until_all_were_available_and_since_the_last_retry() {
 /// Two of three pods were available, each for a time. The third one is among the two that are left.
 #[test]
 fn fewer_replicas_do_not_make_a_revision_complete() {
-    let mut world = rolling(by(|policy| policy.stuck_seconds = Some(60)));
-    let marks = Marks { revision: 3, replicas: 3, updated: 3, ready: 2, available: 2 };
-    world.observed.workload.status.ours.marks = Some(marks);
-    world.observed.workload.replicas = 2;
-    play(&mut world, 20, &["c"]);
-    block(&mut world, "CrashLoop", 1);
-    play(&mut world, 100, &["c"]);
-    assert!(target(&world).is_some());
+    let world = rolling(by(|policy| policy.stuck_seconds = Some(60)));
+    for complete in [false, true] {
+        let mut world = world.clone();
+        let marks = Marks { revision: 3, replicas: 3, updated: 3, ready: 2, available: 2, complete };
+        world.observed.workload.status.ours.marks = Some(marks);
+        world.observed.workload.replicas = 2;
+        play(&mut world, 20, &["c"]);
+        let known = world.observed.workload.status.ours.marks.unwrap();
+        assert_eq!((known.available, known.complete), (2, complete), "a lower R is no news of pods");
+        block(&mut world, "CrashLoop", 1);
+        play(&mut world, 100, &["c"]);
+        assert_eq!(target(&world).is_some(), !complete);
+    }
 }
 
 #[test]

@@ -113,7 +113,7 @@ pub(super) fn it_is_stuck(write: &Accepted<'_>) -> Option<Verdict> {
         Some(first) if after(first, seconds) > after(looked.0, SLACK) => {
             format!("none was stuck before {first}")
         }
-        _ if marks.is_some_and(|marks| marks.available >= marks.replicas) => "it was complete".to_owned(),
+        _ if marks.is_some_and(|marks| marks.complete) => "it was complete".to_owned(),
         _ => return Some(Ok(())),
     };
     Some(failure.fails(&wrong))
