@@ -105,7 +105,7 @@ pub fn after_failure(
     }
 }
 
-/// S6.13: upstream swallows this; here the reconcile is tried again. The status still tells what is true.
+/// S6.13: upstream swallows this; here the reconcile is tried again. The status is still true.
 fn after_cut(plan: &Plan, index: usize, failure: &Failure) -> Aftermath {
     let text = failure.to_string();
     let rest = plan.actions.iter().skip(index + 1);

@@ -43,7 +43,7 @@ impl<'a> Steps<'a> {
         until_then.map(|step| step.ceiling(replicas)).max().unwrap_or(0)
     }
 
-    /// The first step at which there may be so many pods (SP-2).
+    /// The first step that has room for this number of pods (SP-2).
     pub(crate) fn first_with(self, pods: i64, replicas: i64) -> usize {
         (0..self.end()).find(|step| self.ceiling(*step, replicas) >= pods).unwrap_or(self.end())
     }
@@ -136,7 +136,7 @@ mod tests {
         let steps = steps(&["1", "10%", "30%", "50%"]);
         let named = |name| Steps(&steps).named(name, 10);
         assert_eq!(["1", "10%", "30%", "50%", "all", "100%"].map(named), [0, 1, 2, 3, 4, 4].map(Some));
-        // Not listed: the first that has room for so many.
+        // Not listed: the first that has room for them.
         assert_eq!(["2", "3", "25%", "40%", "51%", "99"].map(named), [2, 2, 2, 3, 4, 4].map(Some));
         assert_eq!(["", "some", "-1", "-10%", "30 %", "3.5"].map(named), [None; 6]);
     }

@@ -1,8 +1,8 @@
 //! At which step the rollout of the declared ReplicaSet is, which one keeps the other pods meanwhile, and what of this
 //! is to be remembered (SP-2 to SP-6, SP-9; rollwright.dev only).
 //!
-//! The memory of it stands on the declared ReplicaSet, and is written with the size that follows from it. Whoever
-//! loses it goes on at the first step that has room for what runs.
+//! The memory of it stands on the declared ReplicaSet, and is written with the size that follows from it. Without
+//! it, the rollout goes on at the first step that has room for what runs.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -222,15 +222,21 @@ impl<'a> Scene<'a> {
 
     /// SP-5: the sizes are those of the step, their pods are there, and the statuses show it.
     fn is_reached(&self, step: usize, keep: usize) -> bool {
-        let (ceiling, run) = (self.ceiling(step), self.run());
+        let (ceiling, run, kept) = (self.ceiling(step), self.run(), self.counted(keep).size);
+        let left = self.workload.replicas - ceiling;
+        // Without a pause, the kept set may have been cut for the next step already, by a reconcile that ended before
+        // this set grew.
+        let has_pause = self.steps.get(step).is_some_and(|of| of.until_promoted || of.seconds.is_some());
+        let is_cut = kept < left && !has_pause;
         let mut others = self.sets.olds().filter(|(index, _)| *index != keep);
+        let mut sets = self.sets.all.iter().enumerate();
         self.workload.replicas > 0
             && step < self.steps.end()
             && run.size >= ceiling
             && run.available >= ceiling
-            && self.counted(keep).size == self.workload.replicas - ceiling
+            && (kept == left || is_cut)
             && others.all(|(_, set)| set.size == 0 && set.status.replicas == 0)
-            && self.sets.all.iter().all(|set| set.is_served())
+            && sets.all(|(index, set)| index == keep && is_cut || set.is_served())
     }
 
     /// SP-7. Each set is compared with the R that it was last scaled for: a reconcile may have ended between two.
@@ -283,7 +289,9 @@ impl Pace<'_> {
         if let Some(rest) = &mut self.position.rest
             && let Some(stopped) = rest.stopped.take()
         {
-            rest.since = rest.since.checked_add(now.duration_since(stopped)).unwrap_or(now).min(now);
+            // Both times lack the fractions of their seconds.
+            let length = now.duration_since(stopped) + SignedDuration::from_secs(1);
+            rest.since = rest.since.checked_add(length).unwrap_or(now).min(now);
         }
         self.follow_list();
         self.hear();

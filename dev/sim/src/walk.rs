@@ -10,9 +10,6 @@ use serde_json::Value;
 use crate::shown::after;
 use crate::verdict::{memory, pin, revision, says};
 
-/// Times are whole seconds, and of two clocks that are read one after the other.
-const SLACK: i64 = 2;
-
 /// What ends a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pause {
@@ -62,7 +59,7 @@ pub(crate) fn ceiling(steps: &[UpdateStep], step: usize, replicas: i64) -> i64 {
     until_then.map(|step| pods(&step.updated, replicas).clamp(0, all_but_one)).max().unwrap_or(0)
 }
 
-/// The first step that allows so many.
+/// The first step that allows this number of pods.
 pub(crate) fn first_with(steps: &[UpdateStep], size: i64, replicas: i64) -> usize {
     (0..end(steps)).find(|step| ceiling(steps, *step, replicas) >= size).unwrap_or(end(steps))
 }
@@ -252,7 +249,7 @@ impl Bound {
 
     /// Its pause may have ended since the last change.
     fn pass_time(&mut self, now: Timestamp) {
-        if let Some((_, next)) = self.over.take().filter(|(end, _)| *end <= after(now, SLACK)) {
+        if let Some((_, next)) = self.over.take().filter(|(end, _)| *end <= now) {
             (self.step, self.reached) = (next, None);
         }
     }
@@ -303,7 +300,7 @@ impl Bound {
         let ceiling = ceiling(steps, self.step, workload.replicas);
         let is_other = |pin: &Pin| set.labels.get(HASH_LABEL) != Some(&pin.hash);
         let is_frozen = workload.paused || pin(workload).is_some_and(is_other);
-        if is_frozen || !is_reached(workload, ceiling, sets, set) {
+        if is_frozen || !is_reached(workload, (steps, self.step), sets, set) {
             return false;
         }
         let reached = *self.reached.get_or_insert(now);
@@ -314,15 +311,11 @@ impl Bound {
             Some(Pause::Seconds(_)) if is_untimed || ceiling == 0 => true,
             Some(Pause::Seconds(seconds)) => {
                 // Those that ask for no more pods are passed at once.
-                let is_passed = |step: &UpdateStep| pause(step).is_none();
-                let passed = |at: &usize| {
-                    *at < end(steps)
-                        && steps.get(*at).is_some_and(is_passed)
-                        && is_reached(workload, self::ceiling(steps, *at, workload.replicas), sets, set)
-                };
-                let next = (self.step + 1..).find(|at| !passed(at));
+                let has_none = |at: usize| at < end(steps) && steps.get(at).and_then(pause).is_none();
+                let is_passed = |at: &usize| has_none(*at) && is_reached(workload, (steps, *at), sets, set);
+                let next = (self.step + 1..).find(|at| !is_passed(at));
                 self.over = Some((after(reached, seconds), next.unwrap_or(self.step + 1)));
-                after(reached, seconds) <= after(now, SLACK)
+                after(reached, seconds) <= now
             }
         };
         if is_over {
@@ -347,13 +340,21 @@ fn list(steps: &[UpdateStep]) -> Vec<IntOrPercent> {
     steps.iter().map(|step| step.updated.clone()).collect()
 }
 
-/// Whether the pods of a step are there, and one other set has all that is left.
-fn is_reached(workload: &Workload, ceiling: i64, sets: &[&ReplicaSet], declared: &ReplicaSet) -> bool {
+/// Whether the pods of a step are there, and one other set has all that is left. Without a pause, that one may have been
+/// cut for the next step already.
+fn is_reached(
+    workload: &Workload,
+    (steps, step): (&[UpdateStep], usize),
+    sets: &[&ReplicaSet],
+    declared: &ReplicaSet,
+) -> bool {
+    let ceiling = ceiling(steps, step, workload.replicas);
+    let has_pause = steps.get(step).and_then(pause).is_some();
     let others = || sets.iter().filter(|set| set.uid != declared.uid && set.size > 0);
-    let left: i64 = others().map(|set| set.size).sum();
+    let (left, size) = (workload.replicas - ceiling, others().map(|set| set.size).sum::<i64>());
     workload.replicas > 0
         && declared.size >= ceiling
         && declared.status.available >= ceiling
-        && left == workload.replicas - ceiling
+        && (size == left || size < left && !has_pause)
         && others().count() <= 1
 }

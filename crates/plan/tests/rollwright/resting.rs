@@ -8,9 +8,9 @@ use crate::failing::{come_up, named};
 use crate::stepping::{play, sizes, step, stepped};
 use crate::world::{World, template};
 
-/// Revision 3 at a step of three of ten with a pause, without surge.
-fn without_surge(seconds: &str) -> World {
-    let mut world = stepped(10, &[&format!("3/{seconds}")]).that(|it| {
+/// Revision 3 of ten pods on its way through these steps, without surge.
+fn without_surge(list: &[&str]) -> World {
+    let mut world = stepped(10, list).that(|it| {
         let pods = |number| Some(IntOrPercent::Int(number));
         it.strategy = Strategy::RollingUpdate { max_surge: pods(0), max_unavailable: pods(1) };
     });
@@ -21,7 +21,7 @@ fn without_surge(seconds: &str) -> World {
 /// SP-5: whole seconds are stored, and none of a pause is lost by that.
 #[test]
 fn a_pause_is_not_shorter_than_its_seconds() {
-    let mut world = without_surge("1");
+    let mut world = without_surge(&["3/1"]);
     world.now += SignedDuration::from_millis(900);
     while play(&mut world, 1, &[]).events.iter().all(|event| event.reason != "StepReached") {}
     let reached = world.now;
@@ -34,20 +34,48 @@ fn a_pause_is_not_shorter_than_its_seconds() {
 /// The reconcile that ends a rest cuts the kept set before the other one grows, and remembers the step with that.
 #[test]
 fn a_kill_at_the_end_of_a_rest_does_not_let_the_kept_set_grow_again() {
-    let mut world = without_surge("60");
-    while sizes(&world) != "7+3" || step(&world).is_none_or(|it| it.resting_since.is_none()) {
+    for list in [&["3/60"] as &[_], &["3/60", "30%", "50%"], &["3", "50%"]] {
+        let mut world = without_surge(list);
+        while sizes(&world) != "7+3" {
+            play(&mut world, 1, &[]);
+        }
+        while sizes(&world) == "7+3" {
+            world.now += SignedDuration::from_secs(1);
+            let plan = world.plan();
+            let Some(first) = plan.actions.first() else { continue };
+            world.act(&first.action);
+        }
+        assert_eq!(sizes(&world), "6+3", "killed after the cut");
+        let path = play(&mut world, 60, &[]).path;
+        assert_eq!(path[..3], ["6+3", "6+4", "5+4"], "{path:?}");
+        assert_eq!(sizes(&world), "0+10");
+    }
+}
+
+/// SP-5: at R = 0 the time stands still, and no second of the pause is lost by that either.
+#[test]
+fn a_pause_that_stood_still_has_its_whole_time() {
+    let mut world = without_surge(&["3/10"]);
+    let wait = |world: &mut World, milliseconds| {
+        world.now += SignedDuration::from_millis(milliseconds);
+        play(world, 1, &[]);
+        world.now
+    };
+    world.now += SignedDuration::from_millis(900);
+    while step(&world).is_none_or(|it| it.resting_since.is_none()) {
         play(&mut world, 1, &[]);
     }
-    while sizes(&world) == "7+3" {
-        world.now += SignedDuration::from_secs(1);
-        let plan = world.plan();
-        let Some(first) = plan.actions.first() else { continue };
-        world.act(&first.action);
+    let reached = world.now;
+    world.observed.workload.replicas = 0;
+    let stopped = wait(&mut world, 100);
+    play(&mut world, 5, &[]);
+    world.observed.workload.replicas = 10;
+    let back = wait(&mut world, 900);
+    while step(&world).is_some_and(|it| it.step == Some(1)) {
+        wait(&mut world, -900);
     }
-    assert_eq!(sizes(&world), "6+3", "killed after the cut");
-    let path = play(&mut world, 60, &[]).path;
-    assert_eq!(path[..3], ["6+3", "6+4", "5+4"], "{path:?}");
-    assert_eq!(sizes(&world), "0+10");
+    let took = stopped.duration_since(reached) + world.now.duration_since(back);
+    assert!((10.0..11.1).contains(&took.as_secs_f64()), "{took}");
 }
 
 /// A third revision comes beside dead pods of the second one: it is created, a dead pod is cut, and the kept set grows. If
