@@ -115,8 +115,8 @@ fn opened(decisions: &Decisions<'_>, status: &Status) -> Option<i64> {
     }
 }
 
-/// The declared revision, where it waits at a step although its record has ended because it was late: whoever promotes
-/// it looks there for the step (SP-8).
+/// The declared revision, where it waits at a step although its record has ended because it was late: the step is shown
+/// there to those who promote it (SP-8).
 fn reopened(decisions: &Decisions<'_>, status: &Status) -> Option<i64> {
     status.ours.revision.filter(|_| status.ours.rollout.is_none() && decisions.resting().is_some())
 }
@@ -225,14 +225,14 @@ fn outcome(decisions: &Decisions<'_>, status: &Status, is_new: bool) -> Option<O
     let is_complete =
         declared.is_some() && declared == status.ours.revision && status.is_complete(replicas, generation);
     // FP-6: a verdict counts, although the last pods came up meanwhile.
-    if is_complete && (is_new || !decisions.is_held()) {
+    if is_complete && !decisions.is_held() {
         return Some(Outcome::Succeeded);
     }
     let progressing = status.condition(condition::PROGRESSING);
     let is_late = progressing.is_some_and(|known| known.reason == reason::PROGRESS_DEADLINE_EXCEEDED);
-    let has_failed = is_late || decisions.is_held();
+    let has_failed = is_late && !is_new || decisions.is_held();
     let outcome = if decisions.rulings.is_aborted { Outcome::Cancelled } else { Outcome::Failed };
-    (has_failed && !is_new).then_some(outcome)
+    has_failed.then_some(outcome)
 }
 
 /// What is kept of the history, once these are added.
