@@ -34,7 +34,7 @@ async fn promoted_on_the_command_line(world: World) -> Outcome {
     expect(&tool, "promote web", DONE, requested).await?;
     rests(&world, "2 of 4: 2 of 4 updated, rests until ").await?;
     expect(&tool, "status web --watch=false", TIMEOUT, "step 2 of 4: 2 of 4 updated, rests until ").await?;
-    expect(&tool, "why web", TIMEOUT, "It was promoted to this step by rollwright-cli").await?;
+    expect(&tool, "why web", TIMEOUT, "by rollwright-cli").await?;
     expect(&tool, "promote web --to=1", FAILED, "is not promoted").await?;
     expect(&tool, "promote web --full", DONE, "promotion of revision 2 to all pods requested").await?;
     expect(&tool, "status web --timeout=60s", DONE, "successfully rolled out").await?;

@@ -39,7 +39,7 @@ impl AtStep {
         let since = rollout.resting_since.as_ref().map(|since| since.0);
         // Without replicas, the clock stands still.
         let seconds = seconds(spec, step).filter(|_| spec.replicas != Some(0));
-        let until = since.zip(seconds).and_then(|(since, seconds)| since.checked_add(seconds).ok());
+        let until = since.zip(seconds).and_then(|(since, seconds)| end(since, seconds));
         let rest = words(status).map(|words| Rest { words, since, until });
         Some(Self { step, of, want: rollout.want.unwrap_or(0), rest })
     }
@@ -86,11 +86,16 @@ fn words(status: &DeploymentStatus) -> Option<String> {
     Some(clean(found.message.as_deref()?.trim_end_matches('.')))
 }
 
-/// How long the pause at a step takes; `None` if it ends by a promotion.
-fn seconds(spec: &DeploymentSpec, step: i64) -> Option<SignedDuration> {
+/// How many seconds the pause at a step takes; `None` if it ends by a promotion.
+fn seconds(spec: &DeploymentSpec, step: i64) -> Option<i64> {
     let steps = spec.strategy.as_ref()?.rolling_update.as_ref()?.steps.as_ref()?;
     let pause = steps.get(usize::try_from(step).ok()?.checked_sub(1)?)?.pause.as_ref()?;
-    Some(SignedDuration::from_secs(pause.seconds?.into()))
+    pause.seconds.map(i64::from)
+}
+
+/// When a pause of some seconds is over: times are stored without their fractions (SP-5).
+pub(crate) fn end(since: Timestamp, seconds: i64) -> Option<Timestamp> {
+    since.checked_add(SignedDuration::from_secs(seconds.checked_add(1)?)).ok()
 }
 
 /// How many pods are to be updated at each step before the end of the rollout, for the marks of a bar.
@@ -120,11 +125,11 @@ mod tests {
         assert_eq!(rollout.message, format!("deployment \"web\": {}", samples::UNTIL));
         let rest = rollout.rest().unwrap();
         assert_eq!(rest.code(), Code::Unfinished);
-        assert_eq!(rest.left(at("12:05:50")), " (4m10s left)");
-        assert_eq!(rest.left(at("12:10:00")), "", "the operator has yet to go on");
+        assert_eq!(rest.left(at("12:05:51")), " (4m10s left)");
+        assert_eq!(rest.left(at("12:10:01")), "", "the operator has yet to go on");
         let document = rollout.at_step.as_ref().map(AtStep::document).unwrap();
         let expected = json!({"step": 2, "of": 4, "want": 1, "since": "2026-04-01T12:00:00Z",
-                              "until": "2026-04-01T12:10:00Z"});
+                              "until": "2026-04-01T12:10:01Z"});
         assert_eq!(document, expected);
     }
 

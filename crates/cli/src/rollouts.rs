@@ -64,12 +64,12 @@ fn ago(promotion: &Promotion, now: Timestamp) -> String {
     age(&promotion.at.as_ref().map_or_else(String::new, |at| at.0.to_string()), now)
 }
 
-/// Who promoted the rollout to the step at which it is, after a blank; empty if it came there by itself.
+/// The last promotion in a sentence, after a blank; empty if there was none.
 pub(crate) fn promoted(rollout: &Rollout, now: Timestamp) -> String {
-    let last = rollout.promotions.iter().flatten().next_back();
-    let Some(last) = last.filter(|last| Some(last.step) == rollout.step) else { return String::new() };
+    let Some(last) = rollout.promotions.iter().flatten().next_back() else { return String::new() };
     let manager = last.manager.as_deref().map_or_else(String::new, |manager| format!(" by {manager}"));
-    clean(&format!(" It was promoted to this step{manager} {} ago.", ago(last, now)))
+    let ago = last.at.as_ref().map_or_else(String::new, |_| format!(" {} ago", ago(last, now)));
+    clean(&format!(" The last promotion was to step {}{manager}{ago}.", last.step))
 }
 
 /// Why it began; of a pin with the reason that somebody gave.
@@ -165,9 +165,9 @@ mod tests {
                         4         4      rollwright-cli      5s\n";
         assert_eq!(text, expected);
         let mut rollout = status.rollout.unwrap_or_default();
-        assert_eq!(promoted(&rollout, now), " It was promoted to this step by rollwright-cli 5s ago.");
-        rollout.step = Some(5);
-        assert_eq!(promoted(&rollout, now), "", "it has left that step");
+        assert_eq!(promoted(&rollout, now), " The last promotion was to step 4 by rollwright-cli 5s ago.");
+        rollout.promotions = None;
+        assert_eq!(promoted(&rollout, now), "");
     }
 
     #[test]

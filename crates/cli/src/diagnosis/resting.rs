@@ -45,7 +45,7 @@ mod tests {
         let abort =
             "To give the revision up: `kubectl rollwright abort deployment.rollwright.dev/web -n shop`.";
         let found = diagnosed(samples::resting_for_some_time());
-        let text = "Step 2 of 4: 1 of 3 updated, rests until 12:10:00Z (5m left). To go on at once: `kubectl rollwright \
+        let text = "Step 2 of 4: 1 of 3 updated, rests until 12:10:01Z (5m1s left). To go on at once: `kubectl rollwright \
                     promote deployment.rollwright.dev/web -n shop`. ";
         is(&found, Verdict::Waiting, "RestingAtStep", &format!("{text}{abort}"), "kubectl rollwright status");
         let found = diagnosed(samples::resting_until_promoted());
@@ -55,7 +55,8 @@ mod tests {
         let mut promoted = samples::resting_for_some_time();
         promoted.body["status"]["rollout"]["promotions"] =
             json!([{"step": 2, "manager": "alice", "at": "2026-04-01T12:00:00Z"}]);
-        let text = "(5m left). It was promoted to this step by alice 5m ago. To go on at once: `kubectl";
+        let text =
+            "(5m1s left). The last promotion was to step 2 by alice 5m ago. To go on at once: `kubectl";
         is(&diagnosed(promoted), Verdict::Waiting, "RestingAtStep", text, "kubectl rollwright status");
         let mut empty = samples::resting_for_some_time();
         empty.body["spec"]["replicas"] = json!(0);

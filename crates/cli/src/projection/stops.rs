@@ -2,13 +2,12 @@
 
 use std::fmt;
 
-use jiff::SignedDuration;
 use plan::keys::PROMOTE;
 use serde_json::{Value, json};
 
 use super::Row;
 use super::world::World;
-use crate::goal;
+use crate::{at_step, goal};
 
 /// A step that is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -101,10 +100,7 @@ fn rest(world: &mut World<'_>) -> Option<Stop> {
             Pause::Promoted
         }
         Some(seconds) => {
-            // It may take a second longer (SP-5).
-            let length = SignedDuration::from_secs(seconds.saturating_add(1));
-            let end = since.checked_add(length).unwrap_or(since);
-            world.now = world.now.max(end);
+            world.now = world.now.max(at_step::end(since, seconds).unwrap_or(since));
             Pause::Seconds(seconds)
         }
     };

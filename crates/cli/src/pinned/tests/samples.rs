@@ -83,7 +83,7 @@ pub(crate) fn held(reason: &str) -> Deployment {
 }
 
 /// What the operator reports of a rollout that waits at a step for some time.
-pub(crate) const UNTIL: &str = "step 2 of 4: 1 of 3 updated, rests until 12:10:00Z";
+pub(crate) const UNTIL: &str = "step 2 of 4: 1 of 3 updated, rests until 12:10:01Z";
 /// The same of one that waits for somebody.
 pub(crate) const UNTIL_PROMOTED: &str = "step 2 of 4: 1 of 3 updated, rests until somebody promotes it";
 
