@@ -124,7 +124,7 @@ const ON_WRITE: [(&str, Check); 21] = [
 ];
 
 /// Everything that looks at one write of a Deployment with a pin or verdicts, and its premise, which is counted.
-const ON_RULED_WRITE: [(&str, &str, Rule); 21] = [
+const ON_RULED_WRITE: [(&str, &str, Rule); 22] = [
     ("FP-1", "FP-1: a revision becomes good", verdicts::good_is_true),
     ("FP-1", "FP-1: a revision becomes good by a reading", evidence::good_is_read),
     ("FP-2", "FP-2: a write of a reconcile that stores a failure", verdicts::stored_first),
@@ -141,6 +141,7 @@ const ON_RULED_WRITE: [(&str, &str, Rule); 21] = [
     ("SP-1", "SP-1: what has steps grows", steps::grows_within),
     ("SP-3", "SP-3: a ReplicaSet is kept from now on", steps::best_is_kept),
     ("SP-3", "SP-3: a ReplicaSet is deleted, and one is kept", steps::kept_stays),
+    ("SP-3", "SP-3: a ReplicaSet is cut that is kept", steps::kept_keeps),
     ("SP-4", "SP-4: a first rollout has no steps", steps::first_is_alone),
     ("SP-8", "SP-8: a status reports a rest", steps::rest_is_true),
     ("SP-8", "SP-8: a write at a rest, and nothing goes wrong", steps::rest_is_silent),

@@ -133,9 +133,9 @@ pub const RECORDED: [&str; 10] = [
 /// Each of [`RECORDED`] has to happen at least once in this many rollouts: 1,000 times in a full run.
 pub const RECORDED_ONCE_IN: u64 = 200;
 
-/// What the rules of pins and failure policies are about (FP-1 to FP-12), and how often it has to happen in 200,000
+/// What the rules of pins, failure policies, and steps are about (FP-1 to FP-12, SP-1 to SP-9), and how often it has to happen in 200,000
 /// rollouts. A run of another length has to reach its share.
-pub const PREMISES: [(&str, u64); 25] = [
+pub const PREMISES: [(&str, u64); 29] = [
     ("a revert begins", 10_000),
     ("a revert while R changes", 2000),
     ("a failure is withheld, since the fallback does no better", 1000),
@@ -157,8 +157,12 @@ pub const PREMISES: [(&str, u64); 25] = [
     ("FP-11: a write while the pinned ReplicaSet is missing", 1000),
     ("SP-1: what has steps grows", 20_000),
     ("SP-3: a ReplicaSet is kept from now on", 10_000),
+    ("SP-3: a ReplicaSet is deleted, and one is kept", 500),
+    ("SP-3: a ReplicaSet is cut that is kept", 5000),
+    ("SP-4: a first rollout has no steps", 1000),
     ("SP-7: R changes at a rest", 5000),
     ("SP-8: a status reports a rest", 20_000),
+    ("SP-8: a write at a rest, and nothing goes wrong", 10_000),
     ("SP-9: a revision is declared again under steps", 2000),
     ("a revision fails at a rest", 5000),
 ];

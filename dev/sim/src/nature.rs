@@ -46,11 +46,11 @@ pub(crate) struct Nature {
     pub(crate) pods: Pods,
     /// Nothing goes wrong by itself any more.
     pub(crate) is_healed: bool,
-    /// The Deployments of which no pod is ready, since all of them lack something; and whether there ever was one. With
-    /// an image after the name, it is about those pods.
+    /// The Deployments without a ready pod, since all of them lack something; and whether there ever was one. With an
+    /// image after the name, it is about those pods.
     pub(crate) lacking: BTreeSet<String>,
     pub(crate) has_lacked: bool,
-    /// The Deployments of which all pods crash again and again.
+    /// The Deployments whose pods all crash again and again.
     pub(crate) crashing: BTreeSet<String>,
 }
 

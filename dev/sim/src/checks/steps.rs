@@ -2,7 +2,7 @@
 //! nothing is written; and only a good set is kept while there is one.
 
 use plan::keys::{PROMOTE, REVISION, condition, reason};
-use plan::{Action, ReplicaSet, UpdateReplicaSet, UpdateStep, Workload};
+use plan::{Action, Purpose, ReplicaSet, UpdateReplicaSet, UpdateStep, Workload};
 
 use crate::checks::verdicts::Said;
 use crate::checks::{Accepted, Verdict};
@@ -16,7 +16,7 @@ use crate::walk::{
 
 /// Times are whole seconds, and of two clocks that are read one after the other.
 const SLACK: i64 = 2;
-/// So long after the last change, all writes about it have been sent.
+/// Seconds after the last change, when all writes about it have been sent.
 const SETTLED: i64 = 30;
 
 /// A set that gets another size, or is created: uid, from, to.
@@ -133,10 +133,11 @@ pub(super) fn best_is_kept(write: &Accepted<'_>) -> Option<Verdict> {
         view.workload.status.ours.bake.as_ref().is_some_and(|bake| Some(bake.revision) == revision(set));
     let newest = olds().filter(|set| verdict::says(set, "Good")).max_by_key(|set| revision(set));
     let most = olds().map(|set| set.status.available).max().unwrap_or(0);
+    let is_inferred = inferred(olds(), new).is_some_and(|inferred| inferred.name == kept);
     Some(match newest {
         Some(good) if good.name == kept || bakes && revision(set) > revision(good) => Ok(()),
         Some(good) => Err(format!("{kept} is kept, and {} is good", good.name)),
-        None if bakes || inferred(olds(), new).is_some() || set.status.available == most => Ok(()),
+        None if bakes || set.status.available == most || is_inferred => Ok(()),
         None => Err(format!("{kept} is kept, and another one has more available pods")),
     })
 }
@@ -181,6 +182,25 @@ pub(super) fn kept_stays(write: &Accepted<'_>) -> Option<Verdict> {
     Some(if kept == target.name { Err(format!("{kept} was deleted, and is kept")) } else { Ok(()) })
 }
 
+/// SP-3: what is kept does not lose what its step leaves it.
+pub(super) fn kept_keeps(write: &Accepted<'_>) -> Option<Verdict> {
+    let Some(Action::UpdateReplicaSet(update)) = write.action() else { return None };
+    let is_cut = update.purpose == Purpose::ScaleDownOld && update.size_to < update.size_from;
+    let (steps, new) = stepped(write).filter(|_| is_cut && write.is_alone)?;
+    let bound = write.truth.bounds.bound.as_ref().filter(|bound| bound.uid == new.uid)?;
+    let is_kept = word(new, "kept").as_ref() == Some(&update.target.name);
+    let (view, replicas) = (&write.view().workload, write.view().workload.replicas);
+    if !is_kept || is_first(new) || is_skipped(view, new) || !is_current(write.view(), write.truth) {
+        return None;
+    }
+    let left = replicas - ceiling(steps, bound.before.max(bound.step), replicas);
+    Some(if update.size_to >= left {
+        Ok(())
+    } else {
+        Err(format!("{} is kept, and loses pods: {} are left of {left}", update.target.name, update.size_to))
+    })
+}
+
 /// Whether a status says that the rollout waits at a step.
 pub(crate) fn says_resting(status: &plan::Status) -> bool {
     says(status, condition::RECONCILING)
@@ -195,7 +215,7 @@ fn says(status: &plan::Status, kind: &str) -> bool {
     status.condition(kind).is_some_and(|known| known.reason == reason::RESTING_AT_STEP)
 }
 
-/// Whether sizes are those of a step: of the declared set, and of all others, of which one has pods.
+/// Whether sizes are those of a step: of the declared set, and of the others. Only one of those has pods.
 fn has_sizes(sizes: impl Iterator<Item = (bool, i64)>, ceiling: i64, replicas: i64) -> bool {
     let sizes: Vec<_> = sizes.filter(|(_, size)| *size > 0).collect();
     let of = |is_new: bool| sizes.iter().filter(move |(is, _)| *is == is_new).map(|(_, size)| *size);

@@ -20,14 +20,14 @@ pub enum Ending {
     Nothing,
     /// Somebody promotes the revision.
     Promoted,
-    /// So many seconds are over.
+    /// This number of seconds is over.
     Seconds(i64),
 }
 
 /// The step that a promotion names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Target {
-    /// That of so many pods, or percent.
+    /// That of a number of pods, or of a percentage.
     Of(Share),
     /// The end.
     All,

@@ -10,8 +10,7 @@ pub(super) const LATE: Millis = 10_500;
 const NO_DEADLINE: i64 = i32::MAX as i64;
 
 /// In half of the seeds the first Deployment is about revisions that run in the place of the declared one, or with
-/// steps. Which seeds
-/// have a theme otherwise (`seed % 4`) has nothing to do with it.
+/// steps. Which seeds have a theme otherwise (`seed % 4`) has nothing to do with it.
 pub(crate) fn other_revisions(seed: u64, scenario: &mut Scenario) {
     let mut dice = Dice::new(seed, 17);
     match seed / 4 % 8 {
