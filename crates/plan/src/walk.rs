@@ -290,8 +290,8 @@ impl Pace<'_> {
             && let Some(stopped) = rest.stopped.take()
         {
             // Both times lack the fractions of their seconds.
-            let length = now.duration_since(stopped) + SignedDuration::from_secs(1);
-            rest.since = rest.since.checked_add(length).unwrap_or(now).min(now);
+            let stood = SignedDuration::from_secs(now.duration_since(stopped).as_secs().saturating_add(1));
+            rest.since = rest.since.checked_add(stood).unwrap_or(now).min(now);
         }
         self.follow_list();
         self.hear();
