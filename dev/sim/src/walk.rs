@@ -207,7 +207,7 @@ impl Bounds {
             Some(known) => known,
             None => Bound::fresh(workload, steps, (set, number), (had_steps, was_there)),
         };
-        bound.pass_time(now);
+        bound.end_pause(now);
         bound.before = bound.step;
         bound.follow(workload, steps, set);
         bound.hear(workload, steps);
@@ -248,7 +248,7 @@ impl Bound {
     }
 
     /// Its pause may have ended since the last change.
-    fn pass_time(&mut self, now: Timestamp) {
+    fn end_pause(&mut self, now: Timestamp) {
         if let Some((_, next)) = self.over.take().filter(|(end, _)| *end <= now) {
             (self.step, self.reached) = (next, None);
         }
