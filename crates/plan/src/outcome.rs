@@ -111,8 +111,9 @@ fn after_cut(plan: &Plan, index: usize, failure: &Failure) -> Aftermath {
     let rest = plan.actions.iter().skip(index + 1);
     // The growth counts on the room that the cut would have made, and the status on both.
     let grows = rest.clone().any(is_growth);
-    // What the plan has written before is not in the snapshot.
-    let is_stale = index > 0 || matches!(failure, Failure::Conflict(_));
+    // A set that the plan has created is not in the snapshot, and would be created once more.
+    let creates = || plan.actions.iter().take(index).any(is_creation);
+    let is_stale = matches!(failure, Failure::Conflict(_)) || creates();
     if grows {
         let verdict = if is_stale { Verdict::Retry(text) } else { Verdict::PlanWithoutCuts(text) };
         return Aftermath::end(verdict);
@@ -193,6 +194,10 @@ fn is_followed_by_create(plan: &Plan, index: usize) -> bool {
 /// Whether a set that is there gets more pods.
 fn is_growth(planned: &Planned) -> bool {
     matches!(&planned.action, Action::UpdateReplicaSet(update) if update.size_to > update.size_from)
+}
+
+fn is_creation(planned: &Planned) -> bool {
+    matches!(&planned.action, Action::CreateReplicaSet(_))
 }
 
 fn is_cut(planned: &Planned) -> bool {
