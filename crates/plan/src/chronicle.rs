@@ -12,7 +12,7 @@ use crate::conditions::whole_seconds;
 use crate::decisions::Decisions;
 use crate::keys::{CHANGE_CAUSE, CHANGED_BY, HASH_LABEL, condition, reason};
 use crate::observed::{ReplicaSet, Workload};
-use crate::record::{Author, ID_MAX, LastScale, Outcome, Promotion, RECORDS_MAX, Record, Scaler};
+use crate::record::{Author, ID_MAX, LastScale, Outcome, RECORDS_MAX, Record, Scaler};
 use crate::resting;
 use crate::revision::{self, Revision};
 use crate::status::{Ours, Status, TargetRecord};
@@ -130,8 +130,6 @@ fn remember(decisions: &Decisions<'_>, record: &mut Record, status: &Ours) {
     let known = decisions.rulings.memory(index, set).promotions;
     if !known.is_empty() {
         record.promotions = known;
-        // Others can write to a ReplicaSet, too.
-        Promotion::cut(&mut record.promotions);
     }
 }
 

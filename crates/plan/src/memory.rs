@@ -67,6 +67,9 @@ impl Memory {
         };
         let time = |field: &str| text(field)?.parse().ok();
         let promotions = memory.get("promotions").and_then(Value::as_array).into_iter().flatten();
+        let mut promotions = promotions.filter_map(Promotion::read).collect();
+        // Others can write to a ReplicaSet, too.
+        Promotion::cut(&mut promotions);
         Some(Self {
             revision: memory.get("revision")?.as_i64()?,
             shown,
@@ -75,7 +78,7 @@ impl Memory {
             abort: text("abort"),
             retry: text("retry"),
             promote: text("promote"),
-            promotions: promotions.filter_map(Promotion::read).collect(),
+            promotions,
             retried: time("retried"),
             since: time("since"),
             restarts_before: memory.get("restartsBefore").and_then(Value::as_i64).filter(|count| *count >= 0),
