@@ -18,14 +18,18 @@ pub(crate) struct Csv {
 }
 
 impl Csv {
-    /// `<date>.csv` in this directory. One of the same day is written anew.
+    /// `<date>.csv` in this directory. Runs of one day share it: the scenarios can be measured in several runs.
     pub(crate) fn create(directory: &Path) -> Result<Self, Failure> {
         let date = jiff::Timestamp::now().strftime("%Y-%m-%d");
         let path = directory.join(format!("{date}.csv"));
-        let made = fs::create_dir_all(directory).and_then(|()| File::create(&path));
-        let file = made.map_err(Failure::io(format!("creating {}", path.display())))?;
+        let opened = fs::create_dir_all(directory)
+            .and_then(|()| File::options().create(true).append(true).open(&path))
+            .and_then(|file| Ok((file.metadata()?.len(), file)));
+        let (length, file) = opened.map_err(Failure::io(format!("opening {}", path.display())))?;
         let mut csv = Self { file: Some(file) };
-        csv.line(HEAD)?;
+        if length == 0 {
+            csv.line(HEAD)?;
+        }
         Ok(csv)
     }
 

@@ -20,6 +20,8 @@ const DEPLOYMENTS: usize = 50;
 const TIMES: usize = 20;
 /// Each sort is sent so often, the kinds in turns.
 const ROUNDS: usize = 3;
+/// The most records that a history holds.
+const HISTORY: i64 = 20;
 /// Requests that are on their way at the same time: more would measure queues.
 const PARALLEL: usize = 4;
 
@@ -31,10 +33,19 @@ enum Sort {
     StatusByJsonPatch,
     Template,
     Read,
+    /// With as many rollouts in `status.history` as it holds, which the write leaves as they are.
+    StatusWithHistory,
 }
 
 impl Sort {
-    const ALL: [Self; 5] = [Self::Create, Self::Status, Self::StatusByJsonPatch, Self::Template, Self::Read];
+    const ALL: [Self; 6] = [
+        Self::Create,
+        Self::Status,
+        Self::StatusByJsonPatch,
+        Self::Template,
+        Self::Read,
+        Self::StatusWithHistory,
+    ];
 
     fn name(self) -> &'static str {
         match self {
@@ -43,6 +54,7 @@ impl Sort {
             Self::StatusByJsonPatch => "status, as a JSON patch",
             Self::Template => "another template",
             Self::Read => "read it",
+            Self::StatusWithHistory => "status, after twenty rollouts",
         }
     }
 }
@@ -108,6 +120,9 @@ impl Kind {
 
     async fn cost(&self, cluster: &Cluster, sort: Sort, round: usize) -> Result<Cost, Failure> {
         let server = cluster.pid(Component::ApiServer).unwrap_or_default();
+        if matches!(sort, Sort::StatusWithHistory) && round == 0 {
+            self.add_history().await?;
+        }
         let times = if matches!(sort, Sort::Create) { 1 } else { TIMES };
         let before = usage::of(server)?.cpu;
         let requests = (0..times).flat_map(|time| (0..DEPLOYMENTS).map(move |number| (time, number)));
@@ -127,6 +142,20 @@ impl Kind {
         Ok(Cost { cpu: each(cpu), time: each(answered.iter().sum()) })
     }
 
+    /// What twenty rollouts leave behind: on apps/v1, nothing.
+    async fn add_history(&self) -> Result<(), Failure> {
+        if !matches!(self.side, Side::OurKind) {
+            return Ok(());
+        }
+        let history: Vec<Value> = (1..=HISTORY).rev().map(record).collect();
+        let patch = Patch::Merge(json!({ "status": { "history": history } }));
+        for number in 0..DEPLOYMENTS {
+            let name = format!("web-0-{number}");
+            self.deployments.patch_status(&name, &PatchParams::default(), &patch).await?;
+        }
+        Ok(())
+    }
+
     async fn send(&self, sort: Sort, name: &str, number: usize) -> Result<(), Failure> {
         let (api, params) = (&self.deployments, PatchParams::default());
         match sort {
@@ -134,7 +163,7 @@ impl Kind {
                 let object = serde_json::from_value(manifest::deployment(self.side, name, 2))?;
                 api.create(&PostParams::default(), &object).await?;
             }
-            Sort::Status => {
+            Sort::Status | Sort::StatusWithHistory => {
                 let patch = Patch::Merge(json!({ "status": status(self.side, number) }));
                 api.patch_status(name, &params, &patch).await?;
             }
@@ -153,6 +182,16 @@ impl Kind {
         }
         Ok(())
     }
+}
+
+/// A rollout that has ended, as the operator records it.
+fn record(id: i64) -> Value {
+    json!({
+        "id": id, "revision": id, "from": id - 1, "hash": "5d8f9c7b6", "trigger": "NewImage", "outcome": "Succeeded",
+        "author": { "manager": "kubectl-client-side-apply", "operation": "Update" },
+        "images": { "app": "registry.example.org/shop/web:1.0" },
+        "started": "2026-01-01T00:00:00Z", "ended": "2026-01-01T00:01:00Z", "highestPods": 3, "lowestAvailable": 2,
+    })
 }
 
 /// A status in the middle of a rollout, as the operator writes it; another one for each number.
