@@ -111,7 +111,7 @@ async fn status_is_stored_as_written() {
     let patch = json!({"status": status});
     let stored = suite.merge(Flavour::Ours, "status", "/status", &patch).await.unwrap();
     assert_eq!(stored["status"], status);
-    // The server tracks a record as one field, or each write would take it longer for each rollout of the past.
+    // The server tracks a record as one field; otherwise each recorded rollout makes every write more expensive.
     let entries = stored["metadata"]["managedFields"].as_array().unwrap();
     let of_status = entries.iter().find(|entry| entry["subresource"] == "status").unwrap();
     let fields = &of_status["fieldsV1"]["f:status"];

@@ -22,7 +22,7 @@ const STATUS: &str = "/spec/versions/0/schema/openAPIV3Schema/properties/status/
 fn now() -> Value {
     let mut definition = crd(None).unwrap();
     *definition.pointer_mut(TEMPLATE).unwrap() = json!({});
-    // How the server keeps track of who wrote them means nothing for what can be written.
+    // This changes how the server records who wrote them, and not what can be written.
     for part in ["collisions", "rollback"] {
         let part = definition.pointer_mut(&format!("{STATUS}/{part}")).and_then(Value::as_object_mut);
         part.unwrap().remove("x-kubernetes-map-type").unwrap();

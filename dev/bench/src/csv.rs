@@ -18,8 +18,8 @@ pub(crate) struct Csv {
 }
 
 impl Csv {
-    /// `<date>.csv` in this directory. Runs of one day share it: the scenarios can be measured in several runs.
-    pub(crate) fn create(directory: &Path) -> Result<Self, Failure> {
+    /// `<date>.csv` in this directory. Runs of one day add to the same file.
+    pub(crate) fn open(directory: &Path) -> Result<Self, Failure> {
         let date = jiff::Timestamp::now().strftime("%Y-%m-%d");
         let path = directory.join(format!("{date}.csv"));
         let opened = fs::create_dir_all(directory)

@@ -64,7 +64,7 @@ struct Arguments {
     /// Write the tables into this file too, between its marks.
     #[arg(long, value_name = "FILE")]
     update: Option<PathBuf>,
-    /// Write all figures into a file in this directory too, named by the date.
+    /// Add all figures to a file in this directory too, named by the date.
     #[arg(long, value_name = "DIRECTORY")]
     csv: Option<PathBuf>,
     /// The operator, a release build.
@@ -126,7 +126,7 @@ async fn run(arguments: &Arguments) -> Result<String, Failure> {
     let operator = arguments.operator.canonicalize();
     let operator =
         operator.map_err(Failure::io(format!("finding the operator, {}", arguments.operator.display())))?;
-    let mut csv = arguments.csv.as_deref().map(Csv::create).transpose()?.unwrap_or_default();
+    let mut csv = arguments.csv.as_deref().map(Csv::open).transpose()?.unwrap_or_default();
     let mut played = Vec::new();
     for scenario in arguments.amount.scenarios().into_iter().filter(|scenario| wanted(&scenario.name())) {
         let scenario = Scenario { rounds: arguments.rounds.unwrap_or(scenario.rounds), ..scenario };

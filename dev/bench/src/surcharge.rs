@@ -7,6 +7,7 @@ use cluster::{Cluster, Component, User};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
+use plan::RECORDS_MAX;
 use serde_json::{Value, json};
 
 use crate::completion::Completions;
@@ -20,8 +21,6 @@ const DEPLOYMENTS: usize = 50;
 const TIMES: usize = 20;
 /// Each sort is sent so often, the kinds in turns.
 const ROUNDS: usize = 3;
-/// The most records that a history holds.
-const HISTORY: i64 = 20;
 /// Requests that are on their way at the same time: more would measure queues.
 const PARALLEL: usize = 4;
 
@@ -33,7 +32,8 @@ enum Sort {
     StatusByJsonPatch,
     Template,
     Read,
-    /// With as many rollouts in `status.history` as it holds, which the write leaves as they are.
+    /// With as many rollouts in `status.history` as it holds, which the write leaves as they are. The last one, since
+    /// they stay there.
     StatusWithHistory,
 }
 
@@ -147,7 +147,7 @@ impl Kind {
         if !matches!(self.side, Side::OurKind) {
             return Ok(());
         }
-        let history: Vec<Value> = (1..=HISTORY).rev().map(record).collect();
+        let history: Vec<Value> = (1..=RECORDS_MAX).rev().map(record).collect();
         let patch = Patch::Merge(json!({ "status": { "history": history } }));
         for number in 0..DEPLOYMENTS {
             let name = format!("web-0-{number}");
@@ -185,7 +185,7 @@ impl Kind {
 }
 
 /// A rollout that has ended, as the operator records it.
-fn record(id: i64) -> Value {
+fn record(id: usize) -> Value {
     json!({
         "id": id, "revision": id, "from": id - 1, "hash": "5d8f9c7b6", "trigger": "NewImage", "outcome": "Succeeded",
         "author": { "manager": "kubectl-client-side-apply", "operation": "Update" },

@@ -37,11 +37,11 @@ pub(super) fn finish(node: &mut Value, nulls: Nulls) {
     }
 }
 
-/// Makes each part of the status a single field of `metadata.managedFields`, since the operator writes it whole.
+/// Makes each part of the status a single field of `metadata.managedFields`, since only the operator writes there.
 ///
-/// If the API server kept track of every field of twenty recorded rollouts, a status write would take it half as long
-/// again.
-pub(super) fn written_whole(status: &mut Value) {
+/// Otherwise, the API server goes through every field of up to twenty recorded rollouts in each status write, which
+/// then takes it 1.4 times the CPU.
+pub(super) fn tracked_as_one_field(status: &mut Value) {
     let Some(parts) = status.get_mut("properties").and_then(Value::as_object_mut) else { return };
     for (name, part) in parts {
         let node = match part.get("x-kubernetes-list-type") {

@@ -101,7 +101,7 @@ fn complete(root: &mut Value, template: Value) {
     let Some(properties) = root.get_mut("properties") else { return };
     if let Some(status) = properties.get_mut("status") {
         finish::finish(status, Nulls::Refused);
-        finish::written_whole(status);
+        finish::tracked_as_one_field(status);
     }
     if let Some(node) = properties.pointer_mut("/spec/properties/template") {
         *node = limits::pod_template(template, node["description"].take());
