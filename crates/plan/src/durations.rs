@@ -22,11 +22,14 @@ durations! {
     STATUS_COOLDOWN_BESIDE_STEP = Duration::from_secs(2);
     /// A status that changes nothing but counters waits this long for the changes that follow it, because the
     /// pods of one step become ready together.
-    STATUS_GATHERS = Duration::from_millis(500);
-    /// The same while ReplicaSets have pods to create or to delete: their controller is about to report more.
-    STATUS_GATHERS_IN_STEP = Duration::from_secs(3);
-    /// The same for counters that nobody waits for, such as that of pods that terminate.
-    STATUS_GATHERS_UNHEARD = Duration::from_secs(6);
+    STATUS_GATHERS = Duration::from_secs(2);
+    /// The same while ReplicaSets have pods to create or to delete: their controller is about to report more. Also for
+    /// texts without new counters.
+    STATUS_GATHERS_IN_STEP = Duration::from_secs(6);
+    /// The same for a status that nobody waits for: it counts pods that terminate, or is the first one of a new
+    /// generation that has no pods yet. Pods take that long to appear only if the server is busy, and then the status
+    /// would delay them.
+    STATUS_GATHERS_UNHEARD = Duration::from_secs(15);
     /// The operator reconciles a Deployment this long after its progress deadline. Closer to the deadline than
     /// this, it reconciles the Deployment repeatedly (S9.15).
     DEADLINE_MARGIN = Duration::from_secs(1);

@@ -1,8 +1,8 @@
 //! A status that changes only counters is written once a second at most, and not before further changes had
 //! a moment to arrive. In a rollout each pod changes the counters several times, and each write costs the
 //! server as much as a step of the rollout. It waits longer while pods are being created or deleted, and
-//! beside a step that causes that. So does a status without news of pods that somebody waits for. On
-//! rollwright.dev the first report of a rollout waits for its counters.
+//! longest without news of pods that somebody waits for. On rollwright.dev the first report of a rollout
+//! waits for its counters. That of a scaling does so on apps/v1, too.
 //!
 //! The operator writes at once what somebody waits for: a rollout that becomes complete or stops being
 //! complete, a changed condition, the outcome of a rollback, lost pods. A postponed status is not lost: the
@@ -19,6 +19,7 @@ use crate::durations::{
     STATUS_COOLDOWN, STATUS_COOLDOWN_BESIDE_STEP, STATUS_GATHERS, STATUS_GATHERS_IN_STEP,
     STATUS_GATHERS_UNHEARD,
 };
+use crate::keys::condition;
 use crate::observed::{Observed, ReplicaSet};
 use crate::report::{Due, Report};
 use crate::status::Status;
@@ -50,27 +51,24 @@ fn held_until(write: &StatusWrite, decisions: &Decisions<'_>) -> Option<Timestam
     let past = |time: Option<Timestamp>| time.filter(|time| time <= now);
     let since = past(observed.options.status_held);
     let in_step = is_in_step(decisions);
-    if observed.options.joins_reports && in_step && is_first_report(write, observed) {
-        return since?.checked_add(STATUS_GATHERS_IN_STEP).ok();
+    let is_first = is_first_report(write, observed);
+    let gather = match is_heard(write, observed) {
+        true if !in_step => STATUS_GATHERS,
+        false if is_first || keeps_texts(write, observed) => STATUS_GATHERS_UNHEARD,
+        _ => STATUS_GATHERS_IN_STEP,
+    };
+    let gathered = since.and_then(|since| since.checked_add(gather).ok());
+    let may_join = observed.options.joins_reports || keeps_progress(write, observed);
+    if may_join && in_step && is_first {
+        return gathered;
     }
     if !may_wait(write, observed) {
         return None;
     }
     let takes_step = is_followed(decisions, Due::AtOnce);
     let cooldown = if takes_step { STATUS_COOLDOWN_BESIDE_STEP } else { STATUS_COOLDOWN };
-    let gather = if takes_step {
-        // It may have waited since before the step, whose counters come in a moment.
-        STATUS_GATHERS_UNHEARD
-    } else if in_step {
-        STATUS_GATHERS_IN_STEP
-    } else if is_heard(write, observed) {
-        STATUS_GATHERS
-    } else {
-        STATUS_GATHERS_UNHEARD
-    };
     let cooldown_end =
         past(observed.options.status_written).and_then(|written| written.checked_add(cooldown).ok());
-    let gathered = since.and_then(|since| since.checked_add(gather).ok());
     cooldown_end.max(gathered)
 }
 
@@ -81,11 +79,30 @@ fn is_in_step(decisions: &Decisions<'_>) -> bool {
     !is_served || creates || is_followed(decisions, Due::AtOnce)
 }
 
-/// Whether this is the first report of a generation, with nothing in it that only this reconcile could tell.
+/// Whether this is the first report of a generation, with nothing in it that only this reconcile could tell, and
+/// without pods that a quota refuses, for example.
 fn is_first_report(write: &StatusWrite, observed: &Observed) -> bool {
     write.status.observed_generation != observed.workload.status.observed_generation
         && tells_of_sets_alone(write, observed)
         && keeps_completeness(write, observed)
+        && (!fails(&write.status) || fails(&observed.workload.status))
+}
+
+/// Whether only counters change.
+fn keeps_texts(write: &StatusWrite, observed: &Observed) -> bool {
+    let (stored, next) = (&observed.workload.status, &write.status);
+    next.conditions == stored.conditions && next.ours == stored.ours
+}
+
+/// Whether Progressing stays as it is. On apps/v1 a report that changes it does not wait for the counters.
+fn keeps_progress(write: &StatusWrite, observed: &Observed) -> bool {
+    let progressing = |status: &Status| status.condition(condition::PROGRESSING).cloned();
+    progressing(&write.status) == progressing(&observed.workload.status)
+}
+
+/// Whether it says that pods cannot be created or deleted.
+fn fails(status: &Status) -> bool {
+    status.condition(condition::REPLICA_FAILURE).is_some_and(|failure| failure.status == "True")
 }
 
 /// Whether it counts pods that somebody may wait for: `kubectl rollout status` for those that are updated

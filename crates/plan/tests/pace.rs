@@ -185,7 +185,7 @@ fn created() -> (World, String) {
     world.observed.options.status_held = Some(world.now);
     let plan = world.plan();
     assert_eq!((written(&plan), plan.holds_status), (None, true), "{:?}", plan.actions);
-    assert_eq!(plan.requeue, Requeue::StatusPaced(world.now + 3 * SECOND));
+    assert_eq!(plan.requeue, Requeue::StatusPaced(world.now + 15 * SECOND));
     world.apply(&plan);
     let name = world.observed.sets.first().unwrap().name.clone();
     (world, name)
@@ -208,13 +208,60 @@ fn the_first_report_of_a_creation_waits_for_its_counters() {
 }
 
 #[test]
-fn a_first_report_waits_three_seconds_at_most() {
+fn a_first_report_waits_six_seconds_at_most_once_it_counts_pods() {
+    let (mut world, name) = created();
+    world.now += 5 * SECOND;
+    serve(&mut world, &name, 4);
+    let plan = world.plan();
+    assert_eq!((written(&plan), plan.requeue), (None, Requeue::StatusPaced(world.now + SECOND)));
+    world.now += SECOND;
+    assert_eq!(written(&world.plan()).unwrap().updated_replicas, 4);
+}
+
+#[test]
+fn a_first_report_does_not_wait_if_the_pods_are_refused() {
+    let (mut world, name) = created();
+    serve(&mut world, &name, 0);
+    assert_eq!(written(&world.plan()), None);
+    world.find_mut(&name).status.failure = Some(plan::SetFailure {
+        status: "True".to_owned(),
+        reason: "FailedCreate".to_owned(),
+        message: "exceeded quota".to_owned(),
+        last_transition_time: None,
+    });
+    let plan = world.plan();
+    let status = written(&plan).unwrap();
+    assert_eq!(status.condition(condition::REPLICA_FAILURE).unwrap().message, "exceeded quota");
+}
+
+#[test]
+fn a_first_report_waits_fifteen_seconds_at_most() {
     let (mut world, _) = created();
-    world.now += 3 * SECOND;
+    world.now += 15 * SECOND;
     let plan = world.plan();
     let status = written(&plan).unwrap();
     assert_eq!((status.observed_generation, status.updated_replicas), (1, 0));
     assert_eq!(status.condition(condition::PROGRESSING).unwrap().reason, "NewReplicaSetCreated");
+}
+
+/// On apps/v1, too: its Progressing stays as it is.
+#[test]
+fn the_first_report_of_a_scaling_waits_for_its_counters() {
+    for flavour in BOTH {
+        let mut world = world(flavour).with(set("a", 4).revision("1").scaled_for("4", "5"));
+        world.observed.workload.replicas = 4;
+        world.settle(5);
+        (world.observed.workload.replicas, world.observed.workload.generation) = (8, 2);
+        world.observed.options.status_held = Some(world.now);
+        let plan = world.plan();
+        assert!(plan.actions.iter().any(|planned| matches!(planned.action, Action::UpdateReplicaSet(_))));
+        assert_eq!((written(&plan), plan.holds_status), (None, true), "{flavour:?}");
+        world.apply(&plan);
+        serve(&mut world, "web-a", 8);
+        let status = world.plan();
+        let status = written(&status).unwrap();
+        assert_eq!((status.observed_generation, status.replicas, status.available_replicas), (2, 8, 4));
+    }
 }
 
 #[test]
@@ -223,7 +270,7 @@ fn how_long_a_status_waits_for_more_depends_on_what_it_tells() {
         let in_step = |set: &mut plan::SetStatus| set.replicas -= 1;
         let heard = |set: &mut plan::SetStatus| set.ready -= 1;
         let unheard = |set: &mut plan::SetStatus| set.terminating = Some(1);
-        let cases = [(in_step as fn(&mut _), 3000), (heard, 500), (unheard, 6000)];
+        let cases = [(in_step as fn(&mut _), 6000), (heard, 2000), (unheard, 15_000)];
         for (change, millis) in cases {
             let mut world = half_way(flavour);
             world.observed.options.status_held = Some(world.now);
