@@ -29,7 +29,7 @@ durations! {
     /// The same for a status that nobody waits for: it counts pods that terminate, or is the first one of a new
     /// generation that has no pods yet. Pods take that long to appear only if the server is busy, and then the status
     /// would delay them.
-    STATUS_GATHERS_UNHEARD = Duration::from_secs(15);
+    STATUS_GATHERS_UNHEARD = Duration::from_secs(10);
     /// The operator reconciles a Deployment this long after its progress deadline. Closer to the deadline than
     /// this, it reconciles the Deployment repeatedly (S9.15).
     DEADLINE_MARGIN = Duration::from_secs(1);

@@ -185,7 +185,7 @@ fn created() -> (World, String) {
     world.observed.options.status_held = Some(world.now);
     let plan = world.plan();
     assert_eq!((written(&plan), plan.holds_status), (None, true), "{:?}", plan.actions);
-    assert_eq!(plan.requeue, Requeue::StatusPaced(world.now + 15 * SECOND));
+    assert_eq!(plan.requeue, Requeue::StatusPaced(world.now + 10 * SECOND));
     world.apply(&plan);
     let name = world.observed.sets.first().unwrap().name.clone();
     (world, name)
@@ -235,9 +235,9 @@ fn a_first_report_does_not_wait_if_the_pods_are_refused() {
 }
 
 #[test]
-fn a_first_report_waits_fifteen_seconds_at_most() {
+fn a_first_report_waits_ten_seconds_at_most() {
     let (mut world, _) = created();
-    world.now += 15 * SECOND;
+    world.now += 10 * SECOND;
     let plan = world.plan();
     let status = written(&plan).unwrap();
     assert_eq!((status.observed_generation, status.updated_replicas), (1, 0));
@@ -270,7 +270,7 @@ fn how_long_a_status_waits_for_more_depends_on_what_it_tells() {
         let in_step = |set: &mut plan::SetStatus| set.replicas -= 1;
         let heard = |set: &mut plan::SetStatus| set.ready -= 1;
         let unheard = |set: &mut plan::SetStatus| set.terminating = Some(1);
-        let cases = [(in_step as fn(&mut _), 6000), (heard, 2000), (unheard, 15_000)];
+        let cases = [(in_step as fn(&mut _), 6000), (heard, 2000), (unheard, 10_000)];
         for (change, millis) in cases {
             let mut world = half_way(flavour);
             world.observed.options.status_held = Some(world.now);
