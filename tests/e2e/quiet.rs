@@ -18,8 +18,8 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 
 /// How long nothing may be written.
 const QUIET: Duration = Duration::from_secs(60);
-/// How long before that the last write must have been.
-const SETTLED: Duration = Duration::from_secs(8);
+/// How long before that the last write must have been. A status waits for up to ten seconds.
+const SETTLED: Duration = Duration::from_secs(12);
 
 /// Not one write in a minute: neither for rollouts that are complete, nor for one that is
 /// paused, nor for one that is stuck past its deadline.

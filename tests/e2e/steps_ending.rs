@@ -169,7 +169,7 @@ async fn next(world: &World, proxy: &FaultProxy) -> Outcome<Next> {
             return Ok(Next::Wrote(write.request.label()));
         }
         let web = world.get("web").await.map_err(|failure| NotYet(failure.0))?;
-        let is_idle = begin.elapsed() > Duration::from_secs(8);
+        let is_idle = begin.elapsed() > Duration::from_secs(12);
         let is_waiting = web.condition("Reconciling").message.contains("until somebody promotes it");
         match web.condition("Ready").status.as_str() {
             _ if !is_idle => Err(NotYet(web.summary())),
