@@ -9,6 +9,7 @@
 //! next plan computes it again, and the Deployment is requeued for the time when it may be written.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use jiff::Timestamp;
 
@@ -51,15 +52,10 @@ fn held_until(write: &StatusWrite, decisions: &Decisions<'_>) -> Option<Timestam
     let past = |time: Option<Timestamp>| time.filter(|time| time <= now);
     let since = past(observed.options.status_held);
     let in_step = is_in_step(decisions);
-    let is_first = is_first_report(write, observed);
-    let gather = match is_heard(write, observed) {
-        true if !in_step => STATUS_GATHERS,
-        false if is_first || keeps_texts(write, observed) => STATUS_GATHERS_UNHEARD,
-        _ => STATUS_GATHERS_IN_STEP,
-    };
+    let gather = gathers(write, observed, in_step);
     let gathered = since.and_then(|since| since.checked_add(gather).ok());
     let may_join = observed.options.joins_reports || keeps_progress(write, observed);
-    if may_join && in_step && is_first {
+    if may_join && in_step && is_first_report(write, observed) {
         return gathered;
     }
     if !may_wait(write, observed) {
@@ -70,6 +66,18 @@ fn held_until(write: &StatusWrite, decisions: &Decisions<'_>) -> Option<Timestam
     let cooldown_end =
         past(observed.options.status_written).and_then(|written| written.checked_add(cooldown).ok());
     cooldown_end.max(gathered)
+}
+
+/// How long it waits for more. A deadline counts from a status on, so none waits for more than a tenth of it.
+fn gathers(write: &StatusWrite, observed: &Observed, in_step: bool) -> Duration {
+    let gather = match is_heard(write, observed) {
+        true if !in_step => STATUS_GATHERS,
+        false if is_first_report(write, observed) || keeps_texts(write, observed) => STATUS_GATHERS_UNHEARD,
+        _ => STATUS_GATHERS_IN_STEP,
+    };
+    let deadline =
+        observed.workload.progress_deadline_seconds.and_then(|seconds| u64::try_from(seconds).ok());
+    deadline.map_or(gather, |seconds| gather.min(Duration::from_secs(seconds) / 10))
 }
 
 /// Whether sets have pods to make or to delete, or get them by this reconcile.

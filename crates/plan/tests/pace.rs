@@ -265,6 +265,16 @@ fn the_first_report_of_a_scaling_waits_for_its_counters() {
 }
 
 #[test]
+fn no_status_waits_for_more_than_a_tenth_of_the_deadline() {
+    let (mut world, _) = created();
+    world.observed.workload.progress_deadline_seconds = Some(30);
+    world.observed.options.status_held = Some(world.now);
+    assert_eq!(world.plan().requeue, Requeue::StatusPaced(world.now + 3 * SECOND));
+    world.now += 3 * SECOND;
+    assert!(written(&world.plan()).is_some());
+}
+
+#[test]
 fn how_long_a_status_waits_for_more_depends_on_what_it_tells() {
     for flavour in BOTH {
         let in_step = |set: &mut plan::SetStatus| set.replicas -= 1;

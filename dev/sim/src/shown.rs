@@ -86,7 +86,10 @@ impl Shown {
         now: Timestamp,
     ) -> Option<Self> {
         let revision = revision(declared)?;
-        let is_new = counts(declared) == [0; 3] && (known.is_some() || workload.status.ours.marks.is_some());
+        // An operator that has not seen the other template goes on with the deadline that its status has.
+        let is_reported = workload.status.ours.revision == Some(revision);
+        let has_memory = known.is_some() || workload.status.ours.marks.is_some();
+        let is_new = counts(declared) == [0; 3] && has_memory && !is_reported;
         let known = known.filter(|known| known.uid == declared.uid && known.revision == revision);
         let since = if known.is_some() || is_new { now } else { Timestamp::MIN };
         // An operator that has not seen the other template goes on with the bake that its status has.

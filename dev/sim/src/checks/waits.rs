@@ -26,7 +26,10 @@ pub(crate) fn taken_in_time(
     let (rest, gathering) = (nanoseconds(COOLDOWN), nanoseconds(GATHER_MAX));
     // News are gathered, even if a wait or a rest ends meanwhile.
     let gathered = known.news.map_or(0, |news| news.max(known.wrote + rest) + gathering);
-    if let Some(Waiting { reason, until, .. }) = known.wait.filter(|wait| is_late(wait.until.max(gathered))) {
+    // So is what turns out to be none.
+    let stirred = if known.is_stirred { gathering } else { 0 };
+    let is_over = |wait: &Waiting| is_late((wait.until + stirred).max(gathered));
+    if let Some(Waiting { reason, until, .. }) = known.wait.filter(is_over) {
         let late = now.saturating_sub(until) / MILLISECOND;
         let check = if reason == Reason::Cooldown { "RS-1" } else { "WT-1" };
         return Err((check, format!("it waited for {reason}, and was taken {late} ms after the end")));
