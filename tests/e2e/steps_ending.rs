@@ -160,7 +160,7 @@ fn arm(proxy: &FaultProxy) {
     proxy.arm(Rule::always(Match::writes(), Fault::Hang));
 }
 
-/// What a life of the operator comes to. At rest there is no write, so a while without one is waited for.
+/// What a life of the operator comes to. At rest there is no write, so this waits longer than any status does.
 async fn next(world: &World, proxy: &FaultProxy) -> Outcome<Next> {
     let begin = Instant::now();
     let next = wait_for("a write, or a rest", Duration::from_secs(90), async || {

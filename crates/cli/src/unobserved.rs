@@ -7,8 +7,8 @@ use plan::Flavour;
 use plan::durations::{STATUS_GATHERS_UNHEARD, STUCK_AFTER};
 
 /// A controller with rollouts in its queue starts one every ten seconds at least, however slow the others are.
-/// The first status of a change does not wait for its pods for longer than that, either. If it writes no status for
-/// longer than this, its queue is empty.
+/// The first status of a change waits ten seconds at most, too. If the controller writes no status for longer than
+/// this, its queue is empty.
 const QUIET: Duration = Duration::from_secs(15);
 const _: () =
     assert!(QUIET.as_secs() > STATUS_GATHERS_UNHEARD.as_secs() && QUIET.as_secs() > STUCK_AFTER.as_secs());

@@ -23,8 +23,8 @@ durations! {
     /// A status that changes nothing but counters waits this long for the changes that follow it, because the
     /// pods of one step become ready together.
     STATUS_GATHERS = Duration::from_secs(2);
-    /// The same while ReplicaSets have pods to create or to delete: their controller is about to report more. Also for
-    /// texts without new counters.
+    /// The same while ReplicaSets have pods to create or to delete: their controller is about to report more. Texts
+    /// without new counters wait as long.
     STATUS_GATHERS_IN_STEP = Duration::from_secs(6);
     /// The same for a status that nobody waits for: it counts pods that terminate, or is the first one of a new
     /// generation that has no pods yet. Pods take that long to appear only if the server is busy, and then the status

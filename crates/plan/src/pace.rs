@@ -1,8 +1,8 @@
 //! A status that changes only counters is written once a second at most, and not before further changes had
 //! a moment to arrive. In a rollout each pod changes the counters several times, and each write costs the
 //! server as much as a step of the rollout. It waits longer while pods are being created or deleted, and
-//! longest without news of pods that somebody waits for. On rollwright.dev the first report of a rollout
-//! waits for its counters. That of a scaling does so on apps/v1, too.
+//! longest without news of pods that somebody waits for. The first report of a scaling waits for its counters,
+//! and on rollwright.dev that of a rollout, too.
 //!
 //! The operator writes at once what somebody waits for: a rollout that becomes complete or stops being
 //! complete, a changed condition, the outcome of a rollback, lost pods. A postponed status is not lost: the
@@ -68,7 +68,8 @@ fn held_until(write: &StatusWrite, decisions: &Decisions<'_>) -> Option<Timestam
     cooldown_end.max(gathered)
 }
 
-/// How long it waits for more. A deadline counts from a status on, so none waits for more than a tenth of it.
+/// How long it waits for more. The progress deadline starts with a status, so no status waits for more than a tenth
+/// of it.
 fn gathers(write: &StatusWrite, observed: &Observed, in_step: bool) -> Duration {
     let gather = match is_heard(write, observed) {
         true if !in_step => STATUS_GATHERS,
@@ -87,13 +88,13 @@ fn is_in_step(decisions: &Decisions<'_>) -> bool {
     !is_served || creates || is_followed(decisions, Due::AtOnce)
 }
 
-/// Whether this is the first report of a generation, with nothing in it that only this reconcile could tell, and
-/// without pods that a quota refuses, for example.
+/// Whether this is the first report of a generation, with nothing in it that only this reconcile could tell. It
+/// does not report for the first time that pods cannot be created, because of a quota, for example.
 fn is_first_report(write: &StatusWrite, observed: &Observed) -> bool {
     write.status.observed_generation != observed.workload.status.observed_generation
         && tells_of_sets_alone(write, observed)
         && keeps_completeness(write, observed)
-        && (!fails(&write.status) || fails(&observed.workload.status))
+        && (write.status.replica_failure().is_none() || observed.workload.status.replica_failure().is_some())
 }
 
 /// Whether only counters change.
@@ -104,13 +105,8 @@ fn keeps_texts(write: &StatusWrite, observed: &Observed) -> bool {
 
 /// Whether Progressing stays as it is. On apps/v1 a report that changes it does not wait for the counters.
 fn keeps_progress(write: &StatusWrite, observed: &Observed) -> bool {
-    let progressing = |status: &Status| status.condition(condition::PROGRESSING).cloned();
-    progressing(&write.status) == progressing(&observed.workload.status)
-}
-
-/// Whether it says that pods cannot be created or deleted.
-fn fails(status: &Status) -> bool {
-    status.condition(condition::REPLICA_FAILURE).is_some_and(|failure| failure.status == "True")
+    let kind = condition::PROGRESSING;
+    write.status.condition(kind) == observed.workload.status.condition(kind)
 }
 
 /// Whether it counts pods that somebody may wait for: `kubectl rollout status` for those that are updated

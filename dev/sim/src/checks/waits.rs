@@ -26,7 +26,7 @@ pub(crate) fn taken_in_time(
     let (rest, gathering) = (nanoseconds(COOLDOWN), nanoseconds(GATHER_MAX));
     // News are gathered, even if a wait or a rest ends meanwhile.
     let gathered = known.news.map_or(0, |news| news.max(known.wrote + rest) + gathering);
-    // So is what turns out to be none.
+    // The queue also gathers what turns out to be no news.
     let stirred = if known.is_stirred { gathering } else { 0 };
     let is_over = |wait: &Waiting| is_late((wait.until + stirred).max(gathered));
     if let Some(Waiting { reason, until, .. }) = known.wait.filter(is_over) {
