@@ -31,7 +31,7 @@ pub(crate) fn explained(decisions: &Decisions<'_>, status: &Status) -> Why {
     let others = observed.workload.replicas - desired;
     let (available, running) =
         decisions.running().map_or((0, 0), |set| (set.status.available, set.status.replicas));
-    let failure = status.replica_failure();
+    let failure = status.condition(condition::REPLICA_FAILURE).filter(|failure| failure.status == "True");
     if decisions.is_complete(status) {
         Why::Converged
     } else if let Some(failure) = failure {

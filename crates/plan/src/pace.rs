@@ -54,7 +54,9 @@ fn held_until(write: &StatusWrite, decisions: &Decisions<'_>) -> Option<Timestam
     let in_step = is_in_step(decisions);
     let gather = gathers(write, observed, in_step);
     let gathered = since.and_then(|since| since.checked_add(gather).ok());
-    let may_join = observed.options.joins_reports || keeps_progress(write, observed);
+    // A pause is told at once: the user who set it waits for nothing else.
+    let may_join =
+        observed.options.joins_reports && !observed.workload.paused || keeps_progress(write, observed);
     if may_join && in_step && is_first_report(write, observed) {
         return gathered;
     }
@@ -88,13 +90,11 @@ fn is_in_step(decisions: &Decisions<'_>) -> bool {
     !is_served || creates || is_followed(decisions, Due::AtOnce)
 }
 
-/// Whether this is the first report of a generation, with nothing in it that only this reconcile could tell. It
-/// does not report for the first time that pods cannot be created, because of a quota, for example.
+/// Whether this is the first report of a generation, with nothing in it that only this reconcile could tell.
 fn is_first_report(write: &StatusWrite, observed: &Observed) -> bool {
     write.status.observed_generation != observed.workload.status.observed_generation
         && tells_of_sets_alone(write, observed)
         && keeps_completeness(write, observed)
-        && (write.status.replica_failure().is_none() || observed.workload.status.replica_failure().is_some())
 }
 
 /// Whether only counters change.

@@ -6,7 +6,6 @@ use jiff::Timestamp;
 
 use crate::blocker::Blocker;
 use crate::conditions::Condition;
-use crate::keys::condition;
 use crate::record::{Author, HistoryHead, Record};
 
 /// `status`. Counts are pods unless said otherwise.
@@ -232,11 +231,6 @@ impl Status {
     #[must_use]
     pub fn condition(&self, kind: &str) -> Option<&Condition> {
         self.conditions.iter().find(|condition| condition.kind == kind)
-    }
-
-    /// The condition ReplicaFailure, if pods cannot be created or deleted (S9.14).
-    pub(crate) fn replica_failure(&self) -> Option<&Condition> {
-        self.condition(condition::REPLICA_FAILURE).filter(|failure| failure.status == "True")
     }
 
     /// Whether all pods are new and available and the rest is up to date (S9.10).

@@ -220,18 +220,20 @@ fn a_first_report_waits_six_seconds_at_most_once_it_counts_pods() {
 
 #[test]
 fn a_first_report_does_not_wait_if_the_pods_are_refused() {
-    let (mut world, name) = created();
-    serve(&mut world, &name, 0);
-    assert_eq!(written(&world.plan()), None);
-    world.find_mut(&name).status.failure = Some(plan::SetFailure {
-        status: "True".to_owned(),
-        reason: "FailedCreate".to_owned(),
-        message: "exceeded quota".to_owned(),
-        last_transition_time: None,
-    });
-    let plan = world.plan();
-    let status = written(&plan).unwrap();
-    assert_eq!(status.condition(condition::REPLICA_FAILURE).unwrap().message, "exceeded quota");
+    for flavour in BOTH {
+        let mut world = scaled(flavour);
+        serve(&mut world, "web-a", 4);
+        assert_eq!(written(&world.plan()), None, "{flavour:?}");
+        world.find_mut("web-a").status.failure = Some(plan::SetFailure {
+            status: "True".to_owned(),
+            reason: "FailedCreate".to_owned(),
+            message: "exceeded quota".to_owned(),
+            last_transition_time: None,
+        });
+        let plan = world.plan();
+        let status = written(&plan).unwrap();
+        assert_eq!(status.condition(condition::REPLICA_FAILURE).unwrap().message, "exceeded quota");
+    }
 }
 
 #[test]
@@ -244,24 +246,55 @@ fn a_first_report_waits_ten_seconds_at_most() {
     assert_eq!(status.condition(condition::PROGRESSING).unwrap().reason, "NewReplicaSetCreated");
 }
 
+/// Four complete replicas of which eight are wanted: the ReplicaSet has its new size, and the status waits.
+fn scaled(flavour: Flavour) -> World {
+    let mut world = world(flavour).with(set("a", 4).revision("1").scaled_for("4", "5"));
+    world.observed.workload.replicas = 4;
+    world.settle(5);
+    (world.observed.workload.replicas, world.observed.workload.generation) = (8, 2);
+    world.observed.options.status_held = Some(world.now);
+    let plan = world.plan();
+    assert!(plan.actions.iter().any(|planned| matches!(planned.action, Action::UpdateReplicaSet(_))));
+    assert_eq!((written(&plan), plan.holds_status), (None, true), "{flavour:?}");
+    world.apply(&plan);
+    world
+}
+
 /// On apps/v1, too: its Progressing stays as it is.
 #[test]
 fn the_first_report_of_a_scaling_waits_for_its_counters() {
     for flavour in BOTH {
-        let mut world = world(flavour).with(set("a", 4).revision("1").scaled_for("4", "5"));
-        world.observed.workload.replicas = 4;
-        world.settle(5);
-        (world.observed.workload.replicas, world.observed.workload.generation) = (8, 2);
-        world.observed.options.status_held = Some(world.now);
-        let plan = world.plan();
-        assert!(plan.actions.iter().any(|planned| matches!(planned.action, Action::UpdateReplicaSet(_))));
-        assert_eq!((written(&plan), plan.holds_status), (None, true), "{flavour:?}");
-        world.apply(&plan);
+        let mut world = scaled(flavour);
         serve(&mut world, "web-a", 8);
-        let status = world.plan();
-        let status = written(&status).unwrap();
+        let plan = world.plan();
+        let status = written(&plan).unwrap();
         assert_eq!((status.observed_generation, status.replicas, status.available_replicas), (2, 8, 4));
     }
+}
+
+#[test]
+fn a_pause_in_the_middle_of_a_step_does_not_wait() {
+    for flavour in BOTH {
+        let mut world = half_way(flavour);
+        world.observed.options.status_held = Some(world.now);
+        world.observed.options.joins_reports = flavour == Flavour::Rollwright;
+        world.find_mut("web-b").status.replicas -= 1;
+        assert_eq!(written(&world.plan()), None, "{flavour:?}");
+        let workload = &mut world.observed.workload;
+        (workload.paused, workload.progress_deadline_seconds) = (true, Some(600));
+        workload.generation += 1;
+        let plan = world.plan();
+        let progressing = written(&plan).expect("a pause is news").condition(condition::PROGRESSING).unwrap();
+        assert_eq!(progressing.reason, "DeploymentPaused");
+    }
+}
+
+#[test]
+fn a_text_without_new_counters_waits_six_seconds() {
+    let mut world = half_way(Flavour::Rollwright);
+    world.observed.options.status_held = Some(world.now);
+    world.observed.workload.status.ours.images = Some("app:other".to_owned());
+    assert_eq!(world.plan().requeue, Requeue::StatusPaced(world.now + 6 * SECOND));
 }
 
 #[test]
