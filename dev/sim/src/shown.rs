@@ -133,6 +133,8 @@ impl Shown {
         if status.ours.revision == Some(revision) && progressing == Some(reason::NEW_REPLICA_SET_AVAILABLE) {
             (shown.is_done, shown.is_reported_done) = (true, true);
         }
+        // A retry lets the deadline begin anew.
+        shown.is_reported_done &= !says(declared, "Failed");
         let is_excused = is_held_back(workload, sets, declared) || says(declared, "Failed");
         if std::mem::replace(&mut shown.was_excused, is_excused) || is_excused {
             shown.stirred = now;

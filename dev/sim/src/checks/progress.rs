@@ -22,7 +22,10 @@ pub(super) fn starts_anew(write: &Accepted<'_>) -> Verdict {
     let before = view.workload.status.condition(condition::PROGRESSING);
     let is_inherited = write.flavour == Flavour::AppsV1
         && before.is_some_and(|before| before.reason == reason::NEW_REPLICA_SET_CREATED);
-    let has_begun = view.is_created && !is_inherited && view.workload.progress_deadline_seconds.is_some();
+    // The outcome of a rollback that took the new template away again is about the generation before.
+    let is_about_it = status.status.observed_generation == view.workload.generation;
+    let has_begun =
+        view.is_created && is_about_it && !is_inherited && view.workload.progress_deadline_seconds.is_some();
     if has_begun && status.status.condition(condition::PROGRESSING).is_some_and(is_late) {
         return Err("the rollout has just begun, and its deadline has passed".to_owned());
     }

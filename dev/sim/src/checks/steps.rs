@@ -35,7 +35,8 @@ fn stepped<'a>(write: &'a Accepted<'_>) -> Option<(&'a [UpdateStep], &'a Replica
     let view = write.view();
     let steps = steps(&view.workload)?;
     let new = &*write.truth.new_set()?.set;
-    let is_it = view.new_set().is_none_or(|known| known.set.uid == new.uid);
+    // Without a set in its view it created one, and a late write created that of an older template.
+    let is_it = view.new_set().map_or(!write.is_late, |known| known.set.uid == new.uid);
     let runs = view.running_set().is_none_or(|running| running.set.uid == new.uid);
     (is_it && runs && !view.is_held() && !view.lacks_pinned() && !view.workload.deleting)
         .then_some((steps, new))
