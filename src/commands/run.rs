@@ -264,16 +264,13 @@ pub(crate) fn health(controllers: &[Arc<Controller>], stalled_after: Duration) -
     Health { stalled_after, watches: watches.collect(), dispatchers: dispatchers.collect() }
 }
 
-pub(crate) type Workers = tokio::task::JoinHandle<JoinSet<()>>;
-
-/// Starts watches at once, and workers when all caches of their flavour have been filled. They get
-/// nothing to do until we lead.
+/// Starts watches and workers, which get nothing to do until we lead.
 pub(crate) fn start(
     controllers: &[Arc<Controller>],
     arguments: &RunArguments,
     ready: watch::Sender<bool>,
     tasks: &mut JoinSet<()>,
-) -> Vec<Workers> {
+) -> Vec<JoinSet<()>> {
     let (mut all_caches, mut members) = (Vec::new(), Vec::new());
     let mut workers = Vec::new();
     for controller in controllers {
@@ -288,19 +285,19 @@ pub(crate) fn start(
         let (controller, count) = (controller.clone(), arguments.workers);
         // The definition and the API's document are nobody's namespace.
         let may_see_the_kind = arguments.watch_namespace.is_empty();
-        workers.push(tokio::spawn(async move {
+        controller.meters.has_workers(count);
+        let mut of_this = JoinSet::new();
+        for _ in 0..count {
+            of_this.spawn(worker::work(controller.clone()));
+        }
+        workers.push(of_this);
+        tokio::spawn(async move {
             caches::all_filled(&caches).await;
-            controller.meters.has_workers(count);
-            let mut workers = JoinSet::new();
-            for _ in 0..count {
-                workers.spawn(worker::work(controller.clone()));
-            }
             info!(api = controller.flavour.api_version(), "ready");
             if controller.flavour.is_custom_resource() && may_see_the_kind {
-                tokio::spawn(crd::report_lag(controller.server.clone(), controller.metrics.clone()));
+                crd::report_lag(controller.server.clone(), controller.metrics.clone()).await;
             }
-            workers
-        }));
+        });
     }
     if let Some(shard) = controllers.first().and_then(|controller| controller.shard.as_ref()) {
         shard.start(members, tasks);
@@ -352,19 +349,14 @@ fn group_of(key: &Key) -> u64 {
 }
 
 /// No new reconciles; those that run end, unless they take too long. Returns whether all have.
-pub(crate) async fn stop(controllers: &[Arc<Controller>], workers: Vec<Workers>) -> bool {
+pub(crate) async fn stop(controllers: &[Arc<Controller>], workers: Vec<JoinSet<()>>) -> bool {
     info!("stopping");
     for controller in controllers {
         controller.queue.close();
     }
     let drained = async {
         for workers in workers {
-            if !workers.is_finished() {
-                // Its caches have never been filled.
-                workers.abort();
-            } else if let Ok(workers) = workers.await {
-                workers.join_all().await;
-            }
+            workers.join_all().await;
         }
     };
     let is_drained = tokio::time::timeout(DRAIN, drained).await.is_ok();

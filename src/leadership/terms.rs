@@ -3,8 +3,9 @@
 //! A standby's watches may lag. Preconditions prevent its writes from overwriting anything. But a decision
 //! counts the pods of all ReplicaSets of a Deployment, and a write names the version of only one. From
 //! sizes older than the last leader's writes, it could start pods beyond the surge (SU-1), or end available
-//! ones (AV-1). So a replica that has won the lease lists everything again before it decides anything. By
-//! then the previous leader no longer writes, and a list shows everything written before it began.
+//! ones (AV-1). So a replica that has won the lease lists everything again before it decides from its caches,
+//! unless their first lists began under this lease. By then the previous leader no longer writes, and a list shows
+//! everything written before it began. Until the lists have come, only what users edit is looked at, from live reads.
 
 use std::sync::Arc;
 
@@ -16,14 +17,15 @@ use crate::watch::caches::{self, Cache};
 
 /// Leads and stands by in alternation with the other replicas, until the task is dropped.
 pub(crate) async fn lead_and_stand_by(controller: Arc<Controller>, caches: Vec<Cache>) {
-    caches::all_filled(&caches).await;
     loop {
         let term = controller.leadership.won().await;
         let work = async {
-            if controller.leadership.is_elected() {
+            controller.begin(term);
+            caches::all_filled(&caches).await;
+            if controller.leadership.is_elected() && !caches::began_in(&caches, term) {
                 renew(&controller, &caches).await;
             }
-            controller.take_over(term);
+            controller.take_over();
             std::future::pending::<()>().await;
         };
         tokio::select! {

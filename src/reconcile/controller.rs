@@ -94,20 +94,24 @@ impl Controller {
         self.pods.stop_all();
     }
 
-    /// Everything is looked at: nobody knows what happened under whoever led before.
-    pub(crate) fn take_over(&self, term: u64) {
-        let keys: Vec<Key> = {
-            let mut index = self.index();
-            index.heed_strays();
-            index.keys().cloned().collect()
-        };
+    /// We lead. The caches may be older than what was written before that; until they are not, the engine looks only
+    /// at what users edit.
+    pub(crate) fn begin(&self, term: u64) {
+        self.engine.await_lists();
+        let keys: Vec<Key> = self.index().keys().cloned().collect();
         self.queue.requeue(keys);
         *self.working_term() = Some(term);
         self.progress.start();
         self.queue.resume();
     }
 
-    /// The term that a reconcile may be begun in now: the one that we lead in, once the caches are as new as it.
+    /// The caches are as new as the term. Everything is looked at: nobody knows what happened before.
+    pub(crate) fn take_over(&self) {
+        self.index().heed_strays();
+        self.queue.feed(Engine::lists_came);
+    }
+
+    /// The term that a reconcile may be begun in now: the one that we lead in.
     pub(crate) fn term(&self) -> Option<u64> {
         let working = *self.working_term();
         self.leadership.term().filter(|term| working == Some(*term))

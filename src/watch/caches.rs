@@ -1,6 +1,6 @@
 //! The watches of one flavour, and how what they bring gets into the index and the queue.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use api::decode::{self, Defaults};
@@ -29,6 +29,9 @@ use crate::watch::{self, Sink};
 
 /// How often a watch that has yet to begin gives a sign of life.
 const BEAT: Duration = Duration::from_secs(10);
+/// The first lists wait so long for the lease. Those that begin under it need not be repeated, and a free lease is won
+/// with two requests.
+const HEAD_START: Duration = Duration::from_secs(1);
 
 /// What can be asked of a cache.
 #[derive(Clone)]
@@ -37,6 +40,8 @@ pub(crate) struct Cache {
     /// The objects that it should hold and cannot be understood.
     pub(crate) quarantine: Arc<Quarantine>,
     is_filled: signal::Receiver<bool>,
+    /// The term in which its first list began, if that was under the lease.
+    began_in: Arc<OnceLock<u64>>,
     renewer: Renewer,
 }
 
@@ -50,29 +55,47 @@ pub(crate) fn start(controller: &Arc<Controller>, tasks: &mut JoinSet<()>) -> Ve
             let (filled, is_filled) = signal::channel(false);
             let (renewer, orders) = renewal();
             let quarantine = Arc::new(Quarantine::new(controller, kind));
-            caches.push(Cache { kind, quarantine: quarantine.clone(), is_filled, renewer });
+            let began_in = Arc::<OnceLock<u64>>::default();
+            let began = Began { controller: controller.clone(), term: began_in.clone() };
+            caches.push(Cache { kind, quarantine: quarantine.clone(), is_filled, began_in, renewer });
             let (controller, namespace) = (controller.clone(), pair.namespace.clone());
-            (Common { controller, kind, namespace, filled, quarantine }, orders)
+            (Common { controller, kind, namespace, filled, quarantine }, orders, began)
         };
-        let (workloads, orders) = common("deployments");
+        let (workloads, orders, began) = common("deployments");
         let kind = Kind::Deployment(flavour);
         let watch = follow(pair, &pair.workloads, kind, None, orders, Workloads(workloads));
-        tasks.spawn(once_open(shard.cloned(), pair.workloads.pulse.clone(), watch));
-        let (sets, orders) = common("replicasets");
+        tasks.spawn(once_open(shard.cloned(), pair.workloads.pulse.clone(), began, watch));
+        let (sets, orders, began) = common("replicasets");
         let labels = labels.as_deref();
         let watch = follow(pair, &pair.sets, Kind::ReplicaSet, labels, orders, Sets(sets));
-        tasks.spawn(once_open(shard.cloned(), pair.sets.pulse.clone(), watch));
+        tasks.spawn(once_open(shard.cloned(), pair.sets.pulse.clone(), began, watch));
     }
     caches
 }
 
+/// Where it is noted in which term a first list began.
+struct Began {
+    controller: Arc<Controller>,
+    term: Arc<OnceLock<u64>>,
+}
+
 /// Watches from when it is known which namespaces to look at.
-async fn once_open(shard: Option<Arc<Shard>>, pulse: Arc<Pulse>, watch: impl Future<Output = ()>) {
+async fn once_open(
+    shard: Option<Arc<Shard>>,
+    pulse: Arc<Pulse>,
+    began: Began,
+    watch: impl Future<Output = ()>,
+) {
     if let Some(shard) = shard {
         // Until then it does not stand still: it is the watch of namespaces that does.
         while tokio::time::timeout(BEAT, shard.opened()).await.is_err() {
             pulse.beat();
         }
+    }
+    let leadership = &began.controller.leadership;
+    _ = tokio::time::timeout(HEAD_START, leadership.won()).await;
+    if let Some(term) = leadership.term() {
+        _ = began.term.set(term);
     }
     watch.await;
 }
@@ -100,6 +123,11 @@ pub(crate) async fn all_filled(caches: &[Cache]) {
             std::future::pending::<()>().await;
         }
     }
+}
+
+/// Whether all first lists began in this term, so that they show everything that was written before it.
+pub(crate) fn began_in(caches: &[Cache], term: u64) -> bool {
+    caches.iter().all(|cache| cache.began_in.get() == Some(&term))
 }
 
 /// Fills all caches anew, by lists that begin after this call.

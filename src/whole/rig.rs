@@ -53,7 +53,7 @@ pub(super) struct Rig {
 /// An operator, and what it needs to end as its process would.
 pub(super) struct Operator {
     pub(super) controllers: Vec<Arc<Controller>>,
-    workers: Vec<run::Workers>,
+    workers: Vec<JoinSet<()>>,
     tasks: JoinSet<()>,
     candidacy: Option<run::Candidacy>,
 }

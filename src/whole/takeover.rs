@@ -21,18 +21,18 @@ const TAKEOVER: Duration = Duration::from_secs(20);
 /// After it ended in order.
 const HANDOVER: Duration = Duration::from_secs(2);
 /// Longer than a standby needs to fill its caches.
-const SETTLED: Duration = Duration::from_secs(10);
+pub(super) const SETTLED: Duration = Duration::from_secs(10);
 /// How often the tests look.
 const GLANCE: Duration = Duration::from_millis(5);
 
 /// An operator, and its way to the server.
-struct Member {
+pub(super) struct Member {
     operator: Operator,
-    faults: Faulty,
+    pub(super) faults: Faulty,
 }
 
 impl Member {
-    fn of(rig: &Rig) -> Self {
+    pub(super) fn of(rig: &Rig) -> Self {
         let (operator, faults) = rig.candidate();
         Self { operator, faults }
     }
@@ -42,7 +42,7 @@ impl Member {
     }
 
     /// Waits until it leads.
-    async fn wins(&self) {
+    pub(super) async fn wins(&self) {
         let begin = Instant::now();
         while !self.leads() {
             assert!(begin.elapsed() <= TAKEOVER, "it does not lead after {:?}", begin.elapsed());
@@ -51,7 +51,7 @@ impl Member {
     }
 
     /// Waits until it writes, and says how long after this time that was.
-    async fn writes(&self, since: Instant, at_most: Duration) -> Duration {
+    pub(super) async fn writes(&self, since: Instant, at_most: Duration) -> Duration {
         loop {
             if let Some(at) = self.faults.take_first_write() {
                 let took = at.duration_since(since);
@@ -64,7 +64,7 @@ impl Member {
     }
 
     /// Its process is killed: nothing that it was about to do is done.
-    fn kill(self) -> Instant {
+    pub(super) fn kill(self) -> Instant {
         self.faults.hold();
         drop(self.operator);
         Instant::now()
@@ -73,7 +73,7 @@ impl Member {
 
 /// A leader, and one that stands by, with a Deployment that has come up. Three more pods may be there
 /// than asked for, and two may be missing.
-async fn two(flavour: Flavour, replicas: i64) -> (Rig, Member, Member) {
+pub(super) async fn two(flavour: Flavour, replicas: i64) -> (Rig, Member, Member) {
     let rig = Rig::without_operator(flavour);
     let leader = Member::of(&rig);
     leader.wins().await;
@@ -86,6 +86,14 @@ async fn two(flavour: Flavour, replicas: i64) -> (Rig, Member, Member) {
     assert!(leader.leads() && !other.leads());
     assert_eq!(other.faults.take_first_write(), None);
     (rig, leader, other)
+}
+
+/// Pauses a rollout, and waits until its status says so. Until the lists come, a new leader has nothing to do then.
+async fn rests(rig: &Rig) {
+    rig.patch("web", json!({ "spec": { "paused": true } })).await;
+    tokio::time::sleep(SETTLED).await;
+    let object = rig.object("web").await;
+    assert_eq!(object.pointer("/status/observedGeneration"), object.pointer("/metadata/generation"));
 }
 
 /// The other one takes over after a kill, and ends what was begun.
@@ -253,6 +261,7 @@ async fn lists_that_fail_while_taking_over() {
         let health = run::health(&other.operator.controllers, Duration::from_secs(180));
         rig.set_image("web", "app:v2").await;
         rig.half_way("web").await;
+        rests(&rig).await;
         for fault in [Fault::Refuse(500), Fault::Hang] {
             other.faults.arm(On::List(kind), fault, 3);
         }
@@ -265,6 +274,7 @@ async fn lists_that_fail_while_taking_over() {
         }
         assert!(other.leads());
         other.faults.heal();
+        rig.patch("web", json!({ "spec": { "paused": false } })).await;
         other.writes(Instant::now(), SOON).await;
         rig.settle("web", SETTLED).await;
     }
@@ -310,6 +320,7 @@ async fn a_term_that_ends_before_the_lists_come() {
         let (rig, leader, second) = two(flavour, 10).await;
         rig.set_image("web", "app:v2").await;
         rig.half_way("web").await;
+        rests(&rig).await;
         second.faults.arm(On::List("replicasets"), Fault::Late(Duration::from_secs(25)), 1);
         leader.kill();
         second.wins().await;
@@ -318,6 +329,7 @@ async fn a_term_that_ends_before_the_lists_come() {
         second.faults.cut();
         third.wins().await;
         assert!(!second.leads());
+        rig.patch("web", json!({ "spec": { "paused": false } })).await;
         rig.settle("web", TAKEOVER).await;
         tokio::time::sleep(AN_HOUR).await;
         assert_eq!(second.faults.take_first_write(), None);

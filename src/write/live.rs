@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use kube::api::{DeleteParams, GetParams, ListParams, Patch, Preconditions};
 use kube::core::request::Error as Malformed;
 use plan::keys::{MANAGED_LABEL, MANAGED_VALUE, reason};
+use plan::selector::LabelSelector;
 use plan::{Action, Blocker, OwnerChange, Workload};
 use serde::Deserialize;
 use serde_json::Value;
@@ -106,14 +107,22 @@ impl Live<'_> {
         &self,
         namespace: &str,
         labels: Labels,
+        selector: Option<&LabelSelector>,
         from: Option<String>,
     ) -> Result<Reply<Object>, Refusal> {
-        let params = match labels {
-            Labels::Any => ListParams::default(),
-            Labels::Managed => ListParams::default().labels(&format!("{MANAGED_LABEL}={MANAGED_VALUE}")),
-            Labels::Unmanaged => ListParams::default().labels(&format!("{MANAGED_LABEL}!={MANAGED_VALUE}")),
+        let managed = match labels {
+            Labels::Any => None,
+            Labels::Managed => Some(format!("{MANAGED_LABEL}={MANAGED_VALUE}")),
+            Labels::Unmanaged => Some(format!("{MANAGED_LABEL}!={MANAGED_VALUE}")),
         };
-        let params = ListParams { limit: Some(PAGE_SIZE), continue_token: from, ..params };
+        let parts: Vec<String> = managed.into_iter().chain(selector.map(ToString::to_string)).collect();
+        let label_selector = Some(parts.join(",")).filter(|labels| !labels.is_empty());
+        let params = ListParams {
+            limit: Some(PAGE_SIZE),
+            continue_token: from,
+            label_selector,
+            ..ListParams::default()
+        };
         let request = Server::requests(Kind::ReplicaSet, namespace).list(&params);
         let page: Page = self.server().exchange("list", "replicasets", request, self.authority()).await?;
         Ok(Reply::Page(page.items, page.metadata.token.filter(|token| !token.is_empty())))
@@ -281,7 +290,9 @@ impl Port for Live<'_> {
                 let request = Server::requests(kind, &namespace).get(&name, &GetParams::default());
                 self.read("get", in_metrics, request).await
             }
-            Request::ListReplicaSets { namespace, labels, from } => self.list(&namespace, labels, from).await,
+            Request::ListReplicaSets { namespace, labels, selector, from } => {
+                self.list(&namespace, labels, selector.as_ref(), from).await
+            }
             Request::ListPods { key, uid, selector } => {
                 self.controller.pods.of(self.controller, &key, &uid, selector).await.map(Reply::Pods)
             }
@@ -311,6 +322,7 @@ impl Port for Live<'_> {
         let metrics = &controller.metrics;
         match note {
             Note::CacheBehind => metrics.ledger_waits.inc(),
+            Note::ReadsEarly => info!(%key, "it was edited, and not everything is listed yet; reading live"),
             Note::ReadsLive => {
                 metrics.ledger_overdue.inc();
                 warn!(%key, "the cache does not show our last write; reading live");

@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use plan::durations::{ASK_AGAIN, CACHE_PATIENCE, CACHE_PATIENCE_WITHOUT_WATCH};
+use plan::durations::{ASK_AGAIN, CACHE_PATIENCE, CACHE_PATIENCE_WITHOUT_WATCH, EARLY_AGAIN};
 use plan::{Action, Answers, Observed, Options, Pace, ReplicaSet, Requeue, StatusWrite, Why, Workload};
 
 use crate::index::{Key, PackedSnapshot, Snapshot};
@@ -61,16 +61,17 @@ impl<P: Port> Attempt<'_, P> {
         self.settle_doubt().await?;
         let now = self.port.now();
         let cache = self.readiness(now);
-        if let Some(next) = next(Facts { cache, ..Facts::at(now) }) {
+        let is_early = self.engine.state().early.reads_live(self.key);
+        if !is_early && let Some(next) = next(Facts { cache, ..Facts::at(now) }) {
             self.port.note(Note::CacheBehind);
             return Ok(next);
         }
         self.settle_strays().await?;
         self.look_for_orphans().await?;
-        let seen = if cache == Readiness::Overdue {
+        let seen = if is_early || cache == Readiness::Overdue {
             // The ledger keeps its entry: the cache is as old as it was, and the next reconcile must not
             // plan from it either. A set of ours that it does not show would not be counted.
-            self.port.note(Note::ReadsLive);
+            self.port.note(if is_early { Note::ReadsEarly } else { Note::ReadsLive });
             self.read_live().await?
         } else {
             // Unpacked when the cache is free for others.
@@ -81,12 +82,23 @@ impl<P: Port> Attempt<'_, P> {
             self.forget();
             return Ok(Next::Nothing);
         };
+        let is_done = workload.status.is_complete(workload.replicas, workload.generation);
         let begun = self.port.timestamp();
         let observed = self.observed(workload, sets, begun);
         if let Standing::Wait(wait) = self.awaits_slot(&observed, begun) {
             return self.waits(wait, &observed.workload).await;
         }
-        Ok(self.reconcile(observed, begun).await)
+        let next = self.reconcile(observed, begun).await;
+        Ok(if self.engine.awaits_lists() { self.again(next, is_done) } else { next })
+    }
+
+    /// When to look again while lists are awaited. One that is complete leaves its place to another.
+    fn again(&self, next: Next, is_done: bool) -> Next {
+        if is_done {
+            self.engine.state().early.is_complete(self.key);
+            return next;
+        }
+        next.or(Wait { until: self.port.now() + EARLY_AGAIN, reason: Reason::Lists })
     }
 
     /// What keeps the key from being looked at, whatever is to be done.
@@ -100,6 +112,10 @@ impl<P: Port> Attempt<'_, P> {
             return Some(Next::Nothing);
         }
         let (mut state, now) = (self.engine.state(), self.port.now());
+        if !state.early.admits(self.key, &self.engine.cache()) {
+            // The lists are awaited, and requeue it.
+            return Some(Next::Nothing);
+        }
         let spared_until = state.patience.waits_until(self.key, now);
         let rival_until = state.rivalry.yields_until(self.key, now);
         next(Facts { spared_until, rival_until, ..Facts::at(now) })
@@ -110,7 +126,11 @@ impl<P: Port> Attempt<'_, P> {
         let is_broken = self.port.is_watch_broken();
         let patience = if is_broken { CACHE_PATIENCE_WITHOUT_WATCH } else { CACHE_PATIENCE };
         let mut state = self.engine.state();
-        state.ledger.check(patience, self.key, &self.engine.cache(), now)
+        let readiness = state.ledger.check(patience, self.key, &self.engine.cache(), now);
+        if readiness == Readiness::Ready && !state.early.awaits_lists() {
+            state.early.ended(self.key);
+        }
+        readiness
     }
 
     /// What keeps a reconcile from beginning, now that it is known what there is.

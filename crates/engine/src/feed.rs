@@ -44,7 +44,9 @@ impl Engine {
     pub fn workload_came(&self, workload: impl Into<Packed<Workload>>, now: Instant) {
         let workload = workload.into();
         let requeued = self.cache().workload_came(workload, now);
-        self.state().queue.heed(requeued, now);
+        let mut state = self.state();
+        requeued.iter().for_each(|(key, _)| state.early.changed(key));
+        state.queue.heed(requeued, now);
     }
 
     /// A Deployment is gone, or cannot be understood any more (S2.1).

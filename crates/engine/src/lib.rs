@@ -6,6 +6,7 @@
 //! lead to the same requests.
 
 mod attempt;
+mod early;
 mod feed;
 pub mod index;
 pub mod ledger;

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use api::decode::Parts;
 use jiff::Timestamp;
+use plan::selector::LabelSelector;
 use plan::{Action, Blocker, Event, OwnerChange, Pod, ReplicaSet, Workload};
 use serde_json::Value;
 
@@ -94,6 +95,8 @@ pub enum Request {
         namespace: String,
         /// Which of them.
         labels: Labels,
+        /// Only those that it selects, if there is one.
+        selector: Option<LabelSelector>,
         /// Where the page before ended; `None` for the first one.
         from: Option<String>,
     },
@@ -217,6 +220,8 @@ pub enum Note<'a> {
     CacheBehind,
     /// It has not for too long: the Deployment and its sets are read live.
     ReadsLive,
+    /// The lists of a start have not come, and the Deployment was edited: it and its sets are read live.
+    ReadsEarly,
     /// A reconcile begins from this.
     Begins(&'a Workload, &'a [ReplicaSet]),
     /// The Deployment as a live read shows it before an adoption.

@@ -7,6 +7,7 @@ use std::time::Instant;
 use plan::{Blocker, Flavour};
 
 use crate::attempt::Listings;
+use crate::early::Early;
 use crate::index::{Index, Key};
 use crate::ledger::Ledger;
 use crate::looks::{Looking, Looks};
@@ -73,6 +74,8 @@ pub struct State {
     pub rivalry: Rivalry,
     /// Whom the server has asked to come later.
     pub patience: Patience,
+    /// What is looked at before lists have come.
+    pub(crate) early: Early,
 }
 
 /// One API's engine. It waits for nothing by itself: the caller supplies the time, and the world as a
@@ -99,6 +102,7 @@ impl Engine {
             looks: Looks::default(),
             rivalry: Rivalry::new(settings.force),
             patience: Patience::default(),
+            early: Early::default(),
         };
         Self {
             flavour,
@@ -141,6 +145,25 @@ impl Engine {
         queue.done(key);
     }
 
+    /// The cache may be older than what others have written. Until [`Self::lists_came`], only what users change is
+    /// looked at, from live reads.
+    pub fn await_lists(&self) {
+        self.state().early.begin();
+    }
+
+    /// Whether the lists have yet to come.
+    pub fn awaits_lists(&self) -> bool {
+        self.state().early.awaits_lists()
+    }
+
+    /// The cache shows everything that was written before the lists began: everything is looked at.
+    pub fn lists_came(&self, now: Instant) {
+        let mut state = self.state();
+        state.early.end();
+        let keys: Vec<Key> = self.cache().keys().cloned().collect();
+        state.queue.requeue(keys, now);
+    }
+
     /// Everything is about to be listed anew: what these lists show anyhow is waited for no more. Others
     /// have written since anything else was looked at, or may have.
     pub fn start_over(&self) {
@@ -162,6 +185,7 @@ impl Engine {
         state.ledger.clear(key);
         state.queued.ended(key);
         state.looks.forget(key);
+        state.early.ended(key);
         let granted = state.starts.ended(key, now);
         state.requeue(granted, now)
     }

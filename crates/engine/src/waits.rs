@@ -30,11 +30,13 @@ pub enum Reason {
     Deadline,
     /// Its time to find out what blocks its rollout.
     Look,
+    /// The lists of a start, while nothing else shows what became of an edit.
+    Lists,
 }
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Gathering,
         Self::CacheBehind,
         Self::Cooldown,
@@ -46,6 +48,7 @@ impl Reason {
         Self::StatusPaced,
         Self::Deadline,
         Self::Look,
+        Self::Lists,
     ];
 
     /// Its name in metrics and on the debug page.
@@ -63,6 +66,7 @@ impl Reason {
             Self::StatusPaced => "status_paced",
             Self::Deadline => "deadline",
             Self::Look => "look",
+            Self::Lists => "lists",
         }
     }
 }

@@ -73,6 +73,9 @@ durations! {
     CACHE_PATIENCE = Duration::from_secs(30);
     /// The same while a watch is known to be broken, because it will not show anything soon.
     CACHE_PATIENCE_WITHOUT_WATCH = Duration::from_millis(500);
+    /// Before the lists of a start have come, no watch shows the pods of an edited Deployment. The
+    /// operator reads it again after this long.
+    EARLY_AGAIN = Duration::from_secs(2);
     /// A dry run may fail for this long, for reasons that may be temporary, before it counts as refused.
     DRY_RUN_PATIENCE = Duration::from_secs(30);
     /// A rollout frees its rollout slot when its ReplicaSets have had all their pods for this long, ready or not.

@@ -2,6 +2,7 @@
 //! controllers would have left them.
 
 use std::collections::BTreeMap as Map;
+use std::time::{Duration, Instant};
 
 use cluster::{Cluster, User};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
@@ -19,6 +20,9 @@ use crate::side::Side;
 
 /// Requests under way at a time.
 const PARALLEL: usize = 32;
+/// How often it is looked whether a ReplicaSet is there, and for how long.
+const LOOK: Duration = Duration::from_millis(100);
+const LATEST: Duration = Duration::from_secs(900);
 /// Environment variables of the template, which bring it to 5 KiB.
 const VARIABLES: usize = 44;
 
@@ -87,6 +91,30 @@ impl Fleet {
             self.send(Method::PATCH, &path, &patch).await.map(drop)
         });
         all.buffer_unordered(PARALLEL).try_collect().await
+    }
+
+    /// Gives the last one the template of a revision, and returns how long it takes until its ReplicaSet is there.
+    pub(crate) async fn edit_last(&self, revision: usize) -> Result<Duration, Failure> {
+        let name = name(self.deployments.saturating_sub(1));
+        let path = format!("{}/{name}", self.path());
+        let sets =
+            format!("/apis/apps/v1/namespaces/{}/replicasets?labelSelector=app%3D{name}", self.namespace);
+        let before = self.count(&sets).await?;
+        let patch = json!({ "spec": { "template": template(&name, revision) } });
+        self.send(Method::PATCH, &path, &patch).await?;
+        let sent = Instant::now();
+        while self.count(&sets).await? <= before {
+            if sent.elapsed() > LATEST {
+                return Err(Failure::Other(format!("no ReplicaSet for {name} after {} s", LATEST.as_secs())));
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        Ok(sent.elapsed())
+    }
+
+    async fn count(&self, path: &str) -> Result<usize, Failure> {
+        let list = self.send(Method::GET, path, &Value::Null).await?;
+        Ok(list.get("items").and_then(Value::as_array).map_or(0, Vec::len))
     }
 
     fn path(&self) -> String {

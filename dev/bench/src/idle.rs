@@ -24,6 +24,8 @@ const EDITS: usize = 200;
 pub(crate) const QUIET: Duration = Duration::from_secs(10);
 /// A controller may wait for this before it does anything.
 const START: Duration = Duration::from_secs(2);
+/// A Deployment is edited so long after a controller's start.
+const EARLY: Duration = Duration::from_secs(1);
 
 /// One side, among so many Deployments.
 #[derive(Clone, Debug)]
@@ -32,6 +34,8 @@ pub(crate) struct Idle {
     pub(crate) deployments: usize,
     /// From its start until it is at rest.
     pub(crate) start_up: Duration,
+    /// From an edit, a moment after its start, until the ReplicaSet of the new template is there.
+    pub(crate) edited_early: Duration,
     /// Of the start, and with it the most memory that was needed.
     pub(crate) started: Usage,
     pub(crate) start_up_writes: usize,
@@ -107,8 +111,15 @@ async fn one(
     revision: usize,
 ) -> Result<Idle, Failure> {
     let pid = controller.pid();
-    tokio::time::sleep(START).await;
-    let start_up = START + calm(cluster, side, pid).await?;
+    let rest = async {
+        tokio::time::sleep(START).await;
+        Ok(START + calm(cluster, side, pid).await?)
+    };
+    let edit = async {
+        tokio::time::sleep(EARLY).await;
+        fleet.edit_last(revision).await
+    };
+    let (start_up, edited_early) = tokio::try_join!(rest, edit)?;
     let started = usage::of(pid)?;
     let at_rest = Timestamp::now();
     tokio::time::sleep(QUIET).await;
@@ -126,6 +137,7 @@ async fn one(
         side,
         deployments: fleet.deployments,
         start_up,
+        edited_early,
         started,
         start_up_writes: writes(since, at_rest),
         quiet,

@@ -95,7 +95,12 @@ impl Large {
             let text = format!("{ratio:.2} × of {}", least.deployments);
             Some(((ratio - 1.0).abs() <= FLAT, text))
         };
+        let early = |idle: &Idle| {
+            let seconds = idle.edited_early.as_secs_f64();
+            Some((seconds <= 5.0, format!("{seconds:.1} s")))
+        };
         vec![
+            verdict(&format!("an edit during the start, {most} idle Deployments"), "≤ 5 s", &early),
             verdict(&format!("memory at most, {most} idle Deployments"), "≤ 64 MiB with 10,000", &resident),
             verdict("the same, against Kubernetes", "≤ 0.15 ×", &share),
             verdict("requests while idle, watches and lease aside", "0", &requests),
@@ -115,19 +120,20 @@ impl Large {
                 text,
                 "### `idle`\n\nDeployments without pods, each with 5 old revisions, all templates of 5 KiB; then 200 of \
                  them get a new one.\n\n\
-                 | | Deployments | start-up (s) | CPU of it (s) | writes of it | most memory (MiB) | idle (MiB) | \
+                 | | Deployments | start-up (s) | an edit during it (s) | CPU of it (s) | writes of it | most memory (MiB) | idle (MiB) | \
                  writes and reads in {rest} s | CPU in {rest} s (ms) | CPU per edit (ms) | requests per edit |\n\
-                 |---|---|---|---|---|---|---|---|---|---|---|\n",
+                 |---|---|---|---|---|---|---|---|---|---|---|---|\n",
                 rest = idle::QUIET.as_secs(),
             );
         }
         for idle in &self.idle.measured {
             let _ = writeln!(
                 text,
-                "| {} | {} | {:.1} | {:.2} | {} | {:.1} | {:.1} | {} and {} | {} | {:.2} | {:.2} |",
+                "| {} | {} | {:.1} | {:.1} | {:.2} | {} | {:.1} | {:.1} | {} and {} | {} | {:.2} | {:.2} |",
                 idle.side.name(),
                 idle.deployments,
                 idle.start_up.as_secs_f64(),
+                idle.edited_early.as_secs_f64(),
                 idle.started.cpu.as_secs_f64(),
                 idle.start_up_writes,
                 mebibytes(idle.started.peak),

@@ -1,7 +1,7 @@
 //! What has to happen in a full run, so that its silence means something.
 
 /// Everything of which at least one is wanted in a full run.
-pub const WANTED: [&str; 109] = [
+pub const WANTED: [&str; 110] = [
     "Available MinimumReplicasAvailable",
     "Available MinimumReplicasUnavailable",
     "Progressing NewReplicaSetCreated",
@@ -63,6 +63,7 @@ pub const WANTED: [&str; 109] = [
     "granted",
     "parked",
     "read live",
+    "read early",
     "retry",
     "dry run",
     "collision",

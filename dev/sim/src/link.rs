@@ -13,6 +13,7 @@ use ::engine::port::{self, Cause, Kind, Labels, Note, Port};
 use ::engine::reconcile::{Outcome, Refusal};
 use api::decode::{self, Parts};
 use jiff::Timestamp;
+use plan::selector::LabelSelector;
 use plan::{Action, Event, Flavour, OwnerChange, ReplicaSet, Workload};
 use serde_json::Value;
 use world::{Object, Patch, Resource, Subresource};
@@ -170,7 +171,7 @@ fn unreadable() -> Refusal {
 enum Shown {
     Object,
     Version,
-    Sets(Labels),
+    Sets(Labels, Option<LabelSelector>),
     Pods,
     Values,
 }
@@ -181,7 +182,7 @@ impl Shown {
             port::Request::Get { .. }
             | port::Request::Create { is_dry_run: true, .. }
             | port::Request::Patch { wants_object: true, .. } => Self::Object,
-            port::Request::ListReplicaSets { labels, .. } => Self::Sets(*labels),
+            port::Request::ListReplicaSets { labels, selector, .. } => Self::Sets(*labels, selector.clone()),
             port::Request::ListPods { .. } => Self::Pods,
             port::Request::PagePods { .. } | port::Request::ListWarnings { .. } => Self::Values,
             port::Request::Create { .. } | port::Request::Patch { .. } | port::Request::Delete { .. } => {
@@ -243,8 +244,8 @@ impl Link {
                 let version = objects.pop().map(|object| object.version().to_string());
                 port::Reply::Version(version.unwrap_or_default())
             }
-            Shown::Sets(labels) => {
-                objects.retain(|object| self.shows(object, *labels));
+            Shown::Sets(labels, selector) => {
+                objects.retain(|object| self.shows(object, *labels, selector.as_ref()));
                 port::Reply::Page(objects.into_iter().map(Live).collect(), None)
             }
             Shown::Values => {
@@ -264,13 +265,15 @@ impl Link {
         })
     }
 
-    fn shows(&self, object: &Object, labels: Labels) -> bool {
-        let is_marked = decode_set(self.flavour, object).is_some_and(|set| is_marked(&set));
-        match labels {
+    fn shows(&self, object: &Object, labels: Labels, selector: Option<&LabelSelector>) -> bool {
+        let set = decode_set(self.flavour, object);
+        let is_marked = set.as_ref().is_some_and(is_marked);
+        let is_wanted = match labels {
             Labels::Any => true,
             Labels::Managed => is_marked,
             Labels::Unmanaged => !is_marked,
-        }
+        };
+        is_wanted && selector.is_none_or(|wanted| set.is_some_and(|set| wanted.matches(&set.labels)))
     }
 
     fn see(&self, note: impl FnOnce(&mut View)) {
@@ -321,6 +324,7 @@ impl Port for Link {
     fn note(&self, note: Note<'_>) {
         match note {
             Note::ReadsLive => self.count("read live"),
+            Note::ReadsEarly => self.count("read early"),
             Note::Begins(workload, sets) => {
                 *lock(&self.view) = Some(shared(workload, sets));
                 self.tell(Told::begins(workload, sets));

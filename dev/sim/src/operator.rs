@@ -66,6 +66,8 @@ pub(crate) struct Operator {
     pub(crate) conduct: Conduct,
     /// When it wants to run again, if that is arranged for.
     pub(crate) alarm: Option<u64>,
+    /// Whether both lists of its start have come.
+    is_listed: bool,
 }
 
 /// What polling a reconcile came to.
@@ -93,8 +95,10 @@ impl Operator {
             forgotten: Vec::new(),
             is_watch_broken: false,
         };
+        let engine = Engine::new(flavour, settings, Index::new(sight), now);
+        engine.await_lists();
         Self {
-            engine: Arc::new(Engine::new(flavour, settings, Index::new(sight), now)),
+            engine: Arc::new(engine),
             surroundings: Arc::new(Mutex::new(surroundings)),
             workloads: Cursor::default(),
             sets: Cursor::default(),
@@ -103,6 +107,7 @@ impl Operator {
             begun: 0,
             conduct: Conduct::default(),
             alarm: None,
+            is_listed: false,
         }
     }
 
@@ -143,6 +148,9 @@ impl Operator {
         let cursor = self.cursor(watch);
         cursor.version = version;
         cursor.is_synced = true;
+        if self.has_lists() && !std::mem::replace(&mut self.is_listed, true) {
+            self.engine.lists_came(now);
+        }
     }
 
     /// Reads on, up to a version.
@@ -208,7 +216,7 @@ impl Operator {
 
     /// When it has something to do next.
     pub(crate) fn next_due(&mut self, now: Instant) -> Option<Instant> {
-        if !self.may_start() {
+        if !self.may_take() {
             return None;
         }
         let queue = &mut self.engine.state().queue;
@@ -217,7 +225,16 @@ impl Operator {
 
     /// Whether one more attempt may run.
     pub(crate) fn may_start(&self) -> bool {
-        self.has_worker() && self.workloads.is_synced && self.sets.is_synced
+        self.has_worker() && self.has_lists()
+    }
+
+    fn has_lists(&self) -> bool {
+        self.workloads.is_synced && self.sets.is_synced
+    }
+
+    /// Whether a key may be taken. Before the lists of its start have come, the engine picks.
+    fn may_take(&self) -> bool {
+        self.has_worker() && (self.has_lists() || !self.is_listed)
     }
 
     /// Whether a worker has nothing to do.
@@ -227,7 +244,7 @@ impl Operator {
 
     /// Takes a key and starts an attempt, if one is due. Its number.
     pub(crate) fn start(&mut self, now: Instant) -> Option<(u64, Which)> {
-        if !self.may_start() {
+        if !self.may_take() {
             return None;
         }
         let key = self.engine.state().queue.take(now)?;

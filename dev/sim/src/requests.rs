@@ -42,7 +42,10 @@ impl Engine<'_> {
             if let Some(operator) = self.operators.get_mut(&id) {
                 operator.cursor(watch).is_due = true;
             }
-            let delay = self.delay(MILLISECOND, 100 * MILLISECOND);
+            // The list of ReplicaSets is the longest. Where nothing goes wrong, it is short.
+            let is_long = watch == Watch::Sets && id > 1;
+            let most = if is_long { 5 * SECOND } else { 100 * MILLISECOND };
+            let delay = self.delay(MILLISECOND, most);
             self.after(delay, Event::News(id, watch));
         }
     }

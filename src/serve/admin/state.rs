@@ -61,6 +61,7 @@ fn of_controller(controller: &Controller) -> Value {
     json!({
         "api": controller.flavour.api_version(),
         "atWork": controller.progress.is_running(),
+        "awaitsLists": controller.engine.awaits_lists(),
         // Without an election everybody leads; with one, a term has a number.
         "leads": controller.leadership.term().is_some(),
         "term": controller.leadership.term().filter(|_| controller.leadership.is_elected()),

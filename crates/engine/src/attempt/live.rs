@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use api::decode;
 use plan::keys::LAST_APPLIED;
+use plan::selector::LabelSelector;
 use plan::{Flavour, ReplicaSet, Workload};
 
 use super::Attempt;
@@ -71,16 +72,17 @@ impl<P: Port> Attempt<'_, P> {
         self.get(Kind::ReplicaSet, name).await
     }
 
-    /// The ReplicaSets of the namespace, a page at a time.
+    /// The ReplicaSets of the namespace, a page at a time; only what a selector selects, if there is one.
     pub(super) async fn list_sets<T>(
         &self,
         labels: Labels,
+        selector: Option<&LabelSelector>,
         keep: impl Fn(&P::Object) -> Option<T>,
     ) -> Result<Vec<T>, Refusal> {
         let (mut kept, mut from) = (Vec::new(), None);
         loop {
             let namespace = self.key.namespace.clone();
-            let request = Request::ListReplicaSets { namespace, labels, from };
+            let request = Request::ListReplicaSets { namespace, labels, selector: selector.cloned(), from };
             let Reply::Page(objects, next) = self.send(request, Cause::Look).await? else {
                 return Err(unexpected());
             };
@@ -122,8 +124,10 @@ impl<P: Port> Attempt<'_, P> {
         let Some(live) = self.get(Kind::Deployment, &self.key.name).await? else { return Ok(None) };
         let workload = workload(flavour, &live)?;
         let labels = if flavour.set_labels().is_some() { Labels::Managed } else { Labels::Any };
+        // One that it owns and does not select is released when the cache shows it (S2.14).
+        let selector = workload.selector.as_ref().filter(|selector| !selector.is_empty());
         // S17.3: what cannot be decoded is set aside, as by the watch.
-        let sets = self.list_sets(labels, |object| set(flavour, object).ok()).await?;
+        let sets = self.list_sets(labels, selector, |object| set(flavour, object).ok()).await?;
         Ok(Some((workload, sets)))
     }
 

@@ -67,7 +67,7 @@ impl<P: Port> Attempt<'_, P> {
         }
         let taken = self.port.now();
         let describe = |object: &P::Object| describe(self.engine, object);
-        let found = Arc::new(self.list_sets(Labels::Unmanaged, describe).await?);
+        let found = Arc::new(self.list_sets(Labels::Unmanaged, None, describe).await?);
         *slot = Some((taken, found.clone()));
         Ok(found)
     }

@@ -55,7 +55,13 @@ impl Port for Server {
 
 /// Two pods that are not ready, for this reason of Progressing.
 fn unready(reason: &str) -> (Workload, Placed) {
-    let flavour = Flavour::AppsV1;
+    let (flavour, (deployment, set)) = (Flavour::AppsV1, objects(reason));
+    let set = Placed { namespace: "ns".to_owned(), set: replica_set(flavour, &set).unwrap().into() };
+    (workload(flavour, &deployment, Defaults::of(flavour)).unwrap(), set)
+}
+
+/// The Deployment and its ReplicaSet.
+fn objects(reason: &str) -> (Value, Value) {
     let template = json!({
         "metadata": { "labels": { "app": "web" } },
         "spec": { "containers": [{ "name": "web", "image": "web:1" }] },
@@ -104,8 +110,7 @@ fn unready(reason: &str) -> (Workload, Placed) {
         "spec": { "replicas": 2, "selector": selector, "template": template },
         "status": { "replicas": 2, "observedGeneration": 1 },
     });
-    let set = Placed { namespace: "ns".to_owned(), set: replica_set(flavour, &set).unwrap().into() };
-    (workload(flavour, &deployment, Defaults::of(flavour)).unwrap(), set)
+    (deployment, set)
 }
 
 /// What follows an attempt at this time.
@@ -141,4 +146,89 @@ fn what_was_complete_awaits_no_deadline() {
     // One that is about to be late is looked at again.
     let next = attempt(&server("2026-01-01T01:09:59.5Z"), unready("ReplicaSetUpdated"));
     assert!(matches!(next, Next::After(wait) if wait.reason == Reason::Deadline), "{next:?}");
+}
+
+/// A server with a Deployment and its ReplicaSet, which notes what is read.
+struct Shelf {
+    started: Instant,
+    objects: (Value, Value),
+    reads: Mutex<Vec<String>>,
+}
+
+impl Port for Shelf {
+    type Object = Stored;
+
+    fn now(&self) -> Instant {
+        self.started
+    }
+
+    fn timestamp(&self) -> Timestamp {
+        BEGUN.parse().unwrap()
+    }
+
+    async fn send(&self, request: Request, _: Cause<'_>) -> Result<Reply<Stored>, Refusal> {
+        let (deployment, set) = self.objects.clone();
+        let (read, reply) = match request {
+            Request::Get { name, .. } => (name, Reply::Object(Stored(deployment))),
+            Request::ListReplicaSets { selector, .. } => {
+                (selector.unwrap().to_string(), Reply::Page(vec![Stored(set)], None))
+            }
+            _ => return Ok(Reply::Version("3".to_owned())),
+        };
+        self.reads.lock().unwrap().push(read);
+        Ok(reply)
+    }
+
+    fn note(&self, _: Note<'_>) {}
+}
+
+/// Its cache has the Deployment, and no ReplicaSet yet.
+fn starting(generation: i64) -> (Shelf, Engine) {
+    let mut objects = objects("ReplicaSetUpdated");
+    objects.0["metadata"]["generation"] = generation.into();
+    let shelf = Shelf { started: Instant::now(), objects, reads: Mutex::default() };
+    let flavour = Flavour::AppsV1;
+    let mut cache = Index::new(Sight::Whole);
+    let deployment = workload(flavour, &shelf.objects.0, Defaults::of(flavour)).unwrap();
+    cache.reset_workloads(None, vec![deployment], shelf.started);
+    let engine = Engine::new(flavour, Settings::default(), cache, shelf.started);
+    engine.await_lists();
+    (shelf, engine)
+}
+
+fn web() -> Key {
+    Key { namespace: "ns".to_owned(), name: "web".to_owned() }
+}
+
+#[test]
+fn before_the_lists_come_an_edit_is_acted_upon_from_live_reads() {
+    let (shelf, engine) = starting(2);
+    let next = engine.attempt(&shelf, &web()).now_or_never().unwrap();
+    assert_eq!(*shelf.reads.lock().unwrap(), ["web", "app=web"]);
+    let again = Wait { until: shelf.started + EARLY_AGAIN, reason: Reason::Lists };
+    assert_eq!(next, Next::After(again), "no watch shows what becomes of it");
+}
+
+#[test]
+fn before_the_lists_come_nothing_else_is_looked_at() {
+    let (shelf, engine) = starting(1);
+    let attempt = || engine.attempt(&shelf, &web()).now_or_never().unwrap();
+    assert_eq!((attempt(), shelf.reads.lock().unwrap().len()), (Next::Nothing, 0));
+    // A user's annotation leaves the generation as it is.
+    let mut deployment = workload(Flavour::AppsV1, &shelf.objects.0, Defaults::of(Flavour::AppsV1)).unwrap();
+    deployment.resource_version = "9".to_owned();
+    engine.workload_came(deployment, shelf.started);
+    attempt();
+    assert_eq!(shelf.reads.lock().unwrap().len(), 2);
+}
+
+#[test]
+fn when_the_lists_have_come_everything_is_looked_at() {
+    let (shelf, engine) = starting(1);
+    engine.sets_listed(None, [unready("ReplicaSetUpdated").1], shelf.started);
+    engine.lists_came(shelf.started);
+    let later = shelf.started + Duration::from_secs(1);
+    assert_eq!(engine.state().queue.take(later), Some(web()));
+    engine.attempt(&shelf, &web()).now_or_never().unwrap();
+    assert_eq!(shelf.reads.lock().unwrap().len(), 0, "from the cache");
 }

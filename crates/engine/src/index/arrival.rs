@@ -62,6 +62,11 @@ impl Index {
         self.workloads.get(&key).is_none_or(|known| known.workload.head().generation != head.generation)
     }
 
+    /// Whether no status reports its generation yet: somebody has edited it.
+    pub(crate) fn is_unobserved(&self, key: &Key) -> bool {
+        self.workloads.get(key).is_some_and(|known| !known.workload.told().is_observed)
+    }
+
     /// Whether its status says that it is complete, and its sets say that it is not.
     fn is_refuted(&self, key: &Key) -> bool {
         let told = self.workloads.get(key).map(|known| known.workload.told());

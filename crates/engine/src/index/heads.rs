@@ -84,6 +84,8 @@ fn read_set_head<'a>(from: &mut Reader<'a>) -> SetHead<'a> {
 
 /// What people were told.
 pub(super) struct Told {
+    /// This very generation.
+    pub(super) is_observed: bool,
     /// That the rollout of this very generation is complete.
     pub(super) is_complete: bool,
     /// How many pods there should be.
@@ -120,7 +122,8 @@ impl Packed<Workload> {
             available_replicas: number(),
             ..Status::default()
         };
-        Told { is_complete: counts.is_complete(replicas, generation), replicas }
+        let is_observed = counts.observed_generation == generation;
+        Told { is_observed, is_complete: counts.is_complete(replicas, generation), replicas }
     }
 
     /// Whether its selector names something, and that matches (S2.2).

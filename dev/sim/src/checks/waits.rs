@@ -3,8 +3,8 @@
 
 use ::engine::waits::Reason;
 use plan::durations::{
-    BACKOFF_MAX, BUCKET_DEBT_MAX, COOLDOWN, COOLDOWN_MAX, GATHER_MAX, HEED_AFTER, NAMES_HELD, RIVAL_SILENCE,
-    STATUS_GATHERS_UNHEARD,
+    BACKOFF_MAX, BUCKET_DEBT_MAX, COOLDOWN, COOLDOWN_MAX, EARLY_AGAIN, GATHER_MAX, HEED_AFTER, NAMES_HELD,
+    RIVAL_SILENCE, STATUS_GATHERS_UNHEARD,
 };
 
 use crate::checks::Verdict;
@@ -73,6 +73,7 @@ pub(crate) fn has_a_reason(
         Reason::BackingOff => at_most("WT-1", since + nanoseconds(BACKOFF_MAX + BUCKET_DEBT_MAX)),
         Reason::StatusPaced => at_most("WT-1", since + nanoseconds(STATUS_GATHERS_UNHEARD)),
         Reason::NamesTaken => at_most("WT-1", since + nanoseconds(NAMES_HELD)),
+        Reason::Lists => at_most("WT-1", since + nanoseconds(EARLY_AGAIN)),
         Reason::Gathering | Reason::CacheBehind | Reason::Queued | Reason::Deadline | Reason::Look => Ok(()),
     }
 }

@@ -121,6 +121,8 @@ impl Engine<'_> {
         if watch == Watch::Sets {
             let listed = self.history.sets_at(version).into_iter();
             operator.conduct.sets = listed.map(|entry| (entry.set.uid.clone(), entry.set.clone())).collect();
+            // When the lists of a start have come, everything is looked at.
+            operator.conduct.keys.values_mut().for_each(|known| known.is_stirred = true);
             return;
         }
         for entry in self.history.workloads_at(version) {

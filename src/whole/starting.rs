@@ -1,0 +1,45 @@
+//! What an operator does before everything is listed.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::faults::{Fault, On};
+use super::rig::Rig;
+use super::takeover::{Member, SETTLED, two};
+use super::{AN_HOUR, BOTH};
+
+/// With many Deployments it takes half a minute until everything is listed. What users edit does not wait for that,
+/// and the rollout goes on although no watch shows its pods.
+#[tokio::test(start_paused = true)]
+async fn an_edit_before_the_lists_come() {
+    for flavour in BOTH {
+        let (rig, leader, other) = two(flavour, 10).await;
+        // Only the list of the whole cluster, not that of a namespace.
+        other.faults.arm(On::List("v1/replicasets"), Fault::Late(AN_HOUR), 1);
+        leader.kill();
+        other.wins().await;
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(other.faults.take_first_write(), None, "nothing was edited");
+        rig.set_image("web", "app:v2").await;
+        other.writes(Instant::now(), Duration::from_secs(2)).await;
+        let took = rig.settle("web", SETTLED * 2).await;
+        assert_eq!((other.faults.met(), rig.sizes("web")), (1, vec![10, 0]), "after {took:?}");
+    }
+}
+
+/// A free lease is won before the first lists begin, so nothing is listed twice.
+#[tokio::test(start_paused = true)]
+async fn a_start_lists_everything_once() {
+    for flavour in BOTH {
+        let rig = Rig::without_operator(flavour);
+        let leader = Member::of(&rig);
+        leader.wins().await;
+        rig.create("web", 2, "app:v1").await;
+        rig.settle("web", SETTLED).await;
+        let reads = leader.faults.reads();
+        let lists =
+            |kind: &str| reads.iter().filter(|(_, read)| read.contains(&format!("v1/{kind}?"))).count();
+        assert_eq!((lists("replicasets"), lists("deployments")), (1, 1), "{reads:?}");
+    }
+}
