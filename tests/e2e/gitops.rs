@@ -24,8 +24,9 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 /// How often, and how long, each tool applies what is in Git once nothing changes any more.
 const APPLIED_EVERY: Duration = Duration::from_secs(2);
 const APPLIED_FOR: Duration = Duration::from_secs(60);
-/// The operator has no more to do when it has not written for this long.
-const SILENCE: SignedDuration = SignedDuration::from_secs(5);
+/// The operator has no more to do when it has not written for this long. A status that counts pods that are gone waits
+/// for ten seconds.
+const SILENCE: SignedDuration = SignedDuration::from_secs(12);
 
 /// What each of them applies, and what happens to it.
 const DEPLOYMENTS: [&str; 3] = ["revert", "pin", "retry"];
