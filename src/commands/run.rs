@@ -264,7 +264,7 @@ pub(crate) fn health(controllers: &[Arc<Controller>], stalled_after: Duration) -
     Health { stalled_after, watches: watches.collect(), dispatchers: dispatchers.collect() }
 }
 
-/// Starts watches and workers, which get nothing to do until we lead.
+/// Starts watches and workers. The workers get nothing to do until this replica leads.
 pub(crate) fn start(
     controllers: &[Arc<Controller>],
     arguments: &RunArguments,

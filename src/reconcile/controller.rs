@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use engine::index::{Extent, Index, Key, Sight};
+use engine::index::{Extent, Index, Sight};
 use engine::{Engine, Settings};
 use plan::Flavour;
 
@@ -97,9 +97,7 @@ impl Controller {
     /// We lead. The caches may be older than what was written before that; until they are not, the engine looks only
     /// at what users edit.
     pub(crate) fn begin(&self, term: u64) {
-        self.engine.await_lists();
-        let keys: Vec<Key> = self.index().keys().cloned().collect();
-        self.queue.requeue(keys);
+        self.queue.feed(Engine::await_lists);
         *self.working_term() = Some(term);
         self.progress.start();
         self.queue.resume();

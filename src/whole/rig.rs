@@ -199,6 +199,11 @@ impl Rig {
         self.deployments().patch(name, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
     }
 
+    pub(super) async fn patch_status(&self, name: &str, patch: Value) {
+        let patch = Patch::Merge(patch);
+        self.deployments().patch_status(name, &PatchParams::default(), &patch).await.unwrap();
+    }
+
     pub(super) async fn set_image(&self, name: &str, image: &str) {
         let containers = json!([{ "name": "main", "image": image }]);
         self.patch(name, json!({ "spec": { "template": { "spec": { "containers": containers } } } })).await;

@@ -322,7 +322,9 @@ impl Port for Live<'_> {
         let metrics = &controller.metrics;
         match note {
             Note::CacheBehind => metrics.ledger_waits.inc(),
-            Note::ReadsEarly => info!(%key, "it was edited, and not everything is listed yet; reading live"),
+            Note::ReadsEarly => {
+                debug!(%key, "edited, and the cache may not show everything yet; reading live");
+            }
             Note::ReadsLive => {
                 metrics.ledger_overdue.inc();
                 warn!(%key, "the cache does not show our last write; reading live");

@@ -95,7 +95,7 @@ impl<P: Port> Attempt<'_, P> {
     /// When to look again while lists are awaited. One that is complete leaves its place to another.
     fn again(&self, next: Next, is_done: bool) -> Next {
         if is_done {
-            self.engine.state().early.is_complete(self.key);
+            self.engine.state().early.completed(self.key);
             return next;
         }
         next.or(Wait { until: self.port.now() + EARLY_AGAIN, reason: Reason::Lists })

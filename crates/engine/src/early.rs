@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::index::{Index, Key};
 
-/// So many at a time: the server has the lists to answer, too.
+/// At most this many at a time, because the server has to answer the lists, too.
 const EARLY_MAX: usize = 8;
 
 /// The Deployments that are looked at early.
@@ -52,15 +52,17 @@ impl Early {
         self.reads_live(key) || !self.awaits_lists
     }
 
-    /// Whether it was looked at early, and the cache may not show that yet. What was written and is gone again, no list
-    /// will ever show.
+    /// Whether it was looked at early, and the cache may not show that yet. No list will ever show what was written and is
+    /// gone again.
     pub(crate) fn reads_live(&self, key: &Key) -> bool {
         self.keys.contains_key(key)
     }
 
     /// It is complete, and another one may be looked at.
-    pub(crate) fn is_complete(&mut self, key: &Key) {
-        self.keys.insert(key.clone(), false);
+    pub(crate) fn completed(&mut self, key: &Key) {
+        if let Some(needs_it) = self.keys.get_mut(key) {
+            *needs_it = false;
+        }
     }
 
     /// The cache shows it.
@@ -74,14 +76,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn so_many_at_a_time() {
+    fn a_complete_one_leaves_its_place_to_another() {
         let key = |name: usize| Key { namespace: "ns".to_owned(), name: name.to_string() };
         let index = Index::new(crate::index::Sight::Whole);
         let mut early = Early::default();
         early.begin();
         (0..=EARLY_MAX).for_each(|name| early.changed(&key(name)));
         assert!(early.admits(&key(0), &index) && !early.admits(&key(EARLY_MAX), &index));
-        early.is_complete(&key(0));
+        early.completed(&key(0));
         early.changed(&key(EARLY_MAX));
         assert!(early.admits(&key(0), &index) && early.admits(&key(EARLY_MAX), &index));
         early.end();

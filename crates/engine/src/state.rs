@@ -147,11 +147,14 @@ impl Engine {
 
     /// The cache may be older than what others have written. Until [`Self::lists_came`], only what users change is
     /// looked at, from live reads.
-    pub fn await_lists(&self) {
-        self.state().early.begin();
+    pub fn await_lists(&self, now: Instant) {
+        let mut state = self.state();
+        state.early.begin();
+        self.requeue_all(&mut state, now);
     }
 
     /// Whether the lists have yet to come.
+    #[must_use]
     pub fn awaits_lists(&self) -> bool {
         self.state().early.awaits_lists()
     }
@@ -160,6 +163,10 @@ impl Engine {
     pub fn lists_came(&self, now: Instant) {
         let mut state = self.state();
         state.early.end();
+        self.requeue_all(&mut state, now);
+    }
+
+    fn requeue_all(&self, state: &mut State, now: Instant) {
         let keys: Vec<Key> = self.cache().keys().cloned().collect();
         state.queue.requeue(keys, now);
     }

@@ -30,7 +30,7 @@ pub enum Reason {
     Deadline,
     /// Its time to find out what blocks its rollout.
     Look,
-    /// The lists of a start, while nothing else shows what became of an edit.
+    /// The lists of a start. Until they come, nothing shows the pods of an edited Deployment.
     Lists,
 }
 

@@ -20,7 +20,7 @@ use crate::side::Side;
 
 /// Requests under way at a time.
 const PARALLEL: usize = 32;
-/// How often it is looked whether a ReplicaSet is there, and for how long.
+/// How often the bench looks for a new ReplicaSet, and for how long.
 const LOOK: Duration = Duration::from_millis(100);
 const LATEST: Duration = Duration::from_secs(900);
 /// Environment variables of the template, which bring it to 5 KiB.

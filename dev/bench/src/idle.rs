@@ -24,7 +24,7 @@ const EDITS: usize = 200;
 pub(crate) const QUIET: Duration = Duration::from_secs(10);
 /// A controller may wait for this before it does anything.
 const START: Duration = Duration::from_secs(2);
-/// A Deployment is edited so long after a controller's start.
+/// The time from a controller's start to the edit of a Deployment.
 const EARLY: Duration = Duration::from_secs(1);
 
 /// One side, among so many Deployments.

@@ -120,8 +120,8 @@ impl Large {
                 text,
                 "### `idle`\n\nDeployments without pods, each with 5 old revisions, all templates of 5 KiB; then 200 of \
                  them get a new one.\n\n\
-                 | | Deployments | start-up (s) | an edit during it (s) | CPU of it (s) | writes of it | most memory (MiB) | idle (MiB) | \
-                 writes and reads in {rest} s | CPU in {rest} s (ms) | CPU per edit (ms) | requests per edit |\n\
+                 | | Deployments | start-up (s) | an edit during it (s) | CPU of it (s) | writes of it | \
+                 most memory (MiB) | idle (MiB) | writes and reads in {rest} s | CPU in {rest} s (ms) | CPU per edit (ms) | requests per edit |\n\
                  |---|---|---|---|---|---|---|---|---|---|---|---|\n",
                 rest = idle::QUIET.as_secs(),
             );

@@ -66,8 +66,6 @@ pub(crate) struct Operator {
     pub(crate) conduct: Conduct,
     /// When it wants to run again, if that is arranged for.
     pub(crate) alarm: Option<u64>,
-    /// Whether both lists of its start have come.
-    is_listed: bool,
 }
 
 /// What polling a reconcile came to.
@@ -96,7 +94,7 @@ impl Operator {
             is_watch_broken: false,
         };
         let engine = Engine::new(flavour, settings, Index::new(sight), now);
-        engine.await_lists();
+        engine.await_lists(now);
         Self {
             engine: Arc::new(engine),
             surroundings: Arc::new(Mutex::new(surroundings)),
@@ -107,7 +105,6 @@ impl Operator {
             begun: 0,
             conduct: Conduct::default(),
             alarm: None,
-            is_listed: false,
         }
     }
 
@@ -148,7 +145,7 @@ impl Operator {
         let cursor = self.cursor(watch);
         cursor.version = version;
         cursor.is_synced = true;
-        if self.has_lists() && !std::mem::replace(&mut self.is_listed, true) {
+        if self.has_lists() && self.engine.awaits_lists() {
             self.engine.lists_came(now);
         }
     }
@@ -234,7 +231,7 @@ impl Operator {
 
     /// Whether a key may be taken. Before the lists of its start have come, the engine picks.
     fn may_take(&self) -> bool {
-        self.has_worker() && (self.has_lists() || !self.is_listed)
+        self.has_worker() && (self.has_lists() || self.engine.awaits_lists())
     }
 
     /// Whether a worker has nothing to do.

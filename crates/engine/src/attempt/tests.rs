@@ -192,7 +192,7 @@ fn starting(generation: i64) -> (Shelf, Engine) {
     let deployment = workload(flavour, &shelf.objects.0, Defaults::of(flavour)).unwrap();
     cache.reset_workloads(None, vec![deployment], shelf.started);
     let engine = Engine::new(flavour, Settings::default(), cache, shelf.started);
-    engine.await_lists();
+    engine.await_lists(shelf.started);
     (shelf, engine)
 }
 
@@ -206,7 +206,7 @@ fn before_the_lists_come_an_edit_is_acted_upon_from_live_reads() {
     let next = engine.attempt(&shelf, &web()).now_or_never().unwrap();
     assert_eq!(*shelf.reads.lock().unwrap(), ["web", "app=web"]);
     let again = Wait { until: shelf.started + EARLY_AGAIN, reason: Reason::Lists };
-    assert_eq!(next, Next::After(again), "no watch shows what becomes of it");
+    assert_eq!(next, Next::After(again), "no watch shows its pods");
 }
 
 #[test]
