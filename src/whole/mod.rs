@@ -22,7 +22,7 @@ mod takeover;
 use std::time::Duration;
 
 use plan::Flavour;
-use plan::durations::STATUS_GATHERS_UNHEARD;
+use plan::durations::STATUS_GATHERS_FIRST;
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -46,7 +46,7 @@ async fn up(flavour: Flavour) -> Rig {
 /// Nothing is written for an hour.
 async fn is_quiet(rig: &Rig) {
     // The last events and statuses are under way.
-    tokio::time::sleep(2 * STATUS_GATHERS_UNHEARD).await;
+    tokio::time::sleep(2 * STATUS_GATHERS_FIRST).await;
     rig.faults.take_writes();
     tokio::time::sleep(AN_HOUR).await;
     assert_eq!(rig.faults.take_writes(), [""; 0]);

@@ -26,10 +26,13 @@ durations! {
     /// The same while ReplicaSets have pods to create or to delete: their controller is about to report more. Texts
     /// without new counters wait as long.
     STATUS_GATHERS_IN_STEP = Duration::from_secs(6);
-    /// The same for a status that nobody waits for: it counts pods that terminate, or is the first one of a new
-    /// generation that has no pods yet. Pods take that long to appear only if the server is busy, and then the status
-    /// would delay them.
+    /// The same for a status that nobody waits for: it counts pods that terminate.
     STATUS_GATHERS_UNHEARD = Duration::from_secs(10);
+    /// The first status of a new generation waits this long while ReplicaSets have pods to create or to delete. This
+    /// takes that long only if the server is busy, and then the status would delay the pods.
+    STATUS_GATHERS_FIRST = Duration::from_secs(20);
+    /// The same once more pods are ready than the last status shows.
+    STATUS_GATHERS_FIRST_READY = Duration::from_secs(10);
     /// The operator reconciles a Deployment this long after its progress deadline. Closer to the deadline than
     /// this, it reconciles the Deployment repeatedly (S9.15).
     DEADLINE_MARGIN = Duration::from_secs(1);

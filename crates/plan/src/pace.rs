@@ -17,8 +17,8 @@ use crate::action::{Requeue, StatusWrite};
 use crate::assemble::is_followed;
 use crate::decisions::Decisions;
 use crate::durations::{
-    STATUS_COOLDOWN, STATUS_COOLDOWN_BESIDE_STEP, STATUS_GATHERS, STATUS_GATHERS_IN_STEP,
-    STATUS_GATHERS_UNHEARD,
+    STATUS_COOLDOWN, STATUS_COOLDOWN_BESIDE_STEP, STATUS_GATHERS, STATUS_GATHERS_FIRST,
+    STATUS_GATHERS_FIRST_READY, STATUS_GATHERS_IN_STEP, STATUS_GATHERS_UNHEARD,
 };
 use crate::keys::condition;
 use crate::observed::{Observed, ReplicaSet};
@@ -75,7 +75,11 @@ fn held_until(write: &StatusWrite, decisions: &Decisions<'_>) -> Option<Timestam
 fn gathers(write: &StatusWrite, observed: &Observed, in_step: bool) -> Duration {
     let gather = match is_heard(write, observed) {
         true if !in_step => STATUS_GATHERS,
-        false if is_first_report(write, observed) || keeps_texts(write, observed) => STATUS_GATHERS_UNHEARD,
+        _ if is_first_report(write, observed) => match has_more_ready(write, observed) {
+            true => STATUS_GATHERS_FIRST_READY,
+            false => STATUS_GATHERS_FIRST,
+        },
+        false if keeps_texts(write, observed) => STATUS_GATHERS_UNHEARD,
         _ => STATUS_GATHERS_IN_STEP,
     };
     let deadline =
@@ -117,6 +121,12 @@ fn is_heard(write: &StatusWrite, observed: &Observed) -> bool {
         [status.updated_replicas, status.ready_replicas, status.available_replicas, scaled]
     };
     heard(&write.status) != heard(&observed.workload.status)
+}
+
+/// Whether more pods are ready or available than the status says.
+fn has_more_ready(write: &StatusWrite, observed: &Observed) -> bool {
+    let (stored, next) = (&observed.workload.status, &write.status);
+    next.ready_replicas > stored.ready_replicas || next.available_replicas > stored.available_replicas
 }
 
 /// Whether a set is created, and only this status can say so: the next reconcile knows a set that nobody has

@@ -185,7 +185,7 @@ fn created() -> (World, String) {
     world.observed.options.status_held = Some(world.now);
     let plan = world.plan();
     assert_eq!((written(&plan), plan.holds_status), (None, true), "{:?}", plan.actions);
-    assert_eq!(plan.requeue, Requeue::StatusPaced(world.now + 10 * SECOND));
+    assert_eq!(plan.requeue, Requeue::StatusPaced(world.now + 20 * SECOND));
     world.apply(&plan);
     let name = world.observed.sets.first().unwrap().name.clone();
     (world, name)
@@ -208,10 +208,12 @@ fn the_first_report_of_a_creation_waits_for_its_counters() {
 }
 
 #[test]
-fn a_first_report_waits_six_seconds_at_most_once_it_counts_pods() {
+fn a_first_report_waits_ten_seconds_at_most_once_pods_are_ready() {
     let (mut world, name) = created();
-    world.now += 5 * SECOND;
+    world.now += 9 * SECOND;
     serve(&mut world, &name, 4);
+    assert_eq!(world.plan().requeue, Requeue::StatusPaced(world.now + 11 * SECOND));
+    world.find_mut(&name).status.ready = 1;
     let plan = world.plan();
     assert_eq!((written(&plan), plan.requeue), (None, Requeue::StatusPaced(world.now + SECOND)));
     world.now += SECOND;
@@ -237,9 +239,9 @@ fn a_first_report_does_not_wait_if_the_pods_are_refused() {
 }
 
 #[test]
-fn a_first_report_waits_ten_seconds_at_most() {
+fn a_first_report_waits_twenty_seconds_at_most() {
     let (mut world, _) = created();
-    world.now += 10 * SECOND;
+    world.now += 20 * SECOND;
     let plan = world.plan();
     let status = written(&plan).unwrap();
     assert_eq!((status.observed_generation, status.updated_replicas), (1, 0));
