@@ -62,13 +62,14 @@ pub(crate) fn start(controller: &Arc<Controller>, tasks: &mut JoinSet<()>) -> Ve
             (Common { controller, kind, namespace, filled, quarantine }, orders, began)
         };
         let (workloads, orders, began) = common("deployments");
+        let listed = workloads.filled.subscribe();
         let kind = Kind::Deployment(flavour);
         let watch = follow(pair, &pair.workloads, kind, None, orders, Workloads(workloads));
-        tasks.spawn(once_open(shard.cloned(), pair.workloads.pulse.clone(), began, watch));
+        tasks.spawn(once_open(shard.cloned(), None, pair.workloads.pulse.clone(), began, watch));
         let (sets, orders, began) = common("replicasets");
         let labels = labels.as_deref();
         let watch = follow(pair, &pair.sets, Kind::ReplicaSet, labels, orders, Sets(sets));
-        tasks.spawn(once_open(shard.cloned(), pair.sets.pulse.clone(), began, watch));
+        tasks.spawn(once_open(shard.cloned(), Some(listed), pair.sets.pulse.clone(), began, watch));
     }
     caches
 }
@@ -79,18 +80,29 @@ struct Began {
     term: Arc<OnceLock<u64>>,
 }
 
-/// Watches from when it is known which namespaces to look at.
+/// Watches from when it is known which namespaces to look at, and once the cache `after` is filled. The Deployments are
+/// listed first, because the operator acts on edits of those that it knows, and the larger list of ReplicaSets would
+/// delay that.
 async fn once_open(
     shard: Option<Arc<Shard>>,
+    after: Option<signal::Receiver<bool>>,
     pulse: Arc<Pulse>,
     began: Began,
     watch: impl Future<Output = ()>,
 ) {
-    if let Some(shard) = shard {
-        // Until then it does not stand still: it is the watch of namespaces that does.
-        while tokio::time::timeout(BEAT, shard.opened()).await.is_err() {
-            pulse.beat();
+    // Until then it does not stand still: the watch before it does.
+    let open = async {
+        if let Some(shard) = shard {
+            shard.opened().await;
         }
+        if let Some(mut after) = after {
+            // An error means that the other watch is gone, and the process about to end.
+            _ = after.wait_for(|filled| *filled).await;
+        }
+    };
+    let mut open = std::pin::pin!(open);
+    while tokio::time::timeout(BEAT, &mut open).await.is_err() {
+        pulse.beat();
     }
     let leadership = &began.controller.leadership;
     _ = tokio::time::timeout(HEAD_START, leadership.won()).await;

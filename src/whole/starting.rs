@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use plan::Flavour;
 use tokio::time::Instant;
 
 use super::faults::{Fault, On};
@@ -42,4 +43,44 @@ async fn a_start_lists_everything_once() {
             |kind: &str| reads.iter().filter(|(_, read)| read.contains(&format!("v1/{kind}?"))).count();
         assert_eq!((lists("replicasets"), lists("deployments")), (1, 1), "{reads:?}");
     }
+}
+
+/// The larger list of the ReplicaSets would delay that of the Deployments, and an edited Deployment must be known before
+/// the operator acts on it.
+#[tokio::test(start_paused = true)]
+async fn a_start_lists_the_deployments_first() {
+    for flavour in BOTH {
+        let rig = Rig::without_operator(flavour);
+        let leader = Member::of(&rig);
+        leader.faults.arm(On::List("v1/deployments"), Fault::Late(SETTLED), 1);
+        leader.wins().await;
+        let is_read = |kind: &str| leader.faults.reads().iter().any(|(_, read)| read.contains(kind));
+        tokio::time::sleep(SETTLED / 2).await;
+        assert!(is_read("v1/deployments?") && !is_read("v1/replicasets?"));
+        tokio::time::sleep(SETTLED).await;
+        assert!(is_read("v1/replicasets?"));
+    }
+}
+
+/// Who looks for ReplicaSets without the label before the lists come must look again: the list of those with the label
+/// is younger, and shows a ReplicaSet no more that has lost it since.
+#[tokio::test(start_paused = true)]
+async fn a_label_that_is_lost_before_the_lists_come() {
+    let rig = Rig::without_operator(Flavour::Rollwright);
+    let leader = Member::of(&rig);
+    leader.wins().await;
+    rig.create("web", 2, "app:v1").await;
+    rig.settle("web", SETTLED).await;
+    leader.kill();
+    let other = Member::of(&rig);
+    // The first list, and that under the lease.
+    other.faults.arm(On::List("v1/replicasets"), Fault::Late(SETTLED), 2);
+    other.wins().await;
+    rig.set_image("web", "app:v2").await;
+    other.writes(Instant::now(), Duration::from_secs(2)).await;
+    rig.label_sets("web", None).await;
+    tokio::time::sleep(SETTLED * 3).await;
+    assert_eq!(other.faults.met(), 2);
+    assert!(rig.labels_of_sets("web").iter().all(Option::is_some), "{:?}", rig.labels_of_sets("web"));
+    assert_eq!(rig.sizes("web"), [2, 0]);
 }

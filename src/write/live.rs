@@ -112,7 +112,6 @@ impl Live<'_> {
     ) -> Result<Reply<Object>, Refusal> {
         let managed = match labels {
             Labels::Any => None,
-            Labels::Managed => Some(format!("{MANAGED_LABEL}={MANAGED_VALUE}")),
             Labels::Unmanaged => Some(format!("{MANAGED_LABEL}!={MANAGED_VALUE}")),
         };
         let parts: Vec<String> = managed.into_iter().chain(selector.map(ToString::to_string)).collect();

@@ -168,9 +168,7 @@ pub enum Request {
 pub enum Labels {
     /// All.
     Any,
-    /// Those with the label `rollwright.dev/managed=true`.
-    Managed,
-    /// Those without it.
+    /// Those without the label `rollwright.dev/managed=true`.
     Unmanaged,
 }
 

@@ -270,7 +270,6 @@ impl Link {
         let is_marked = set.as_ref().is_some_and(is_marked);
         let is_wanted = match labels {
             Labels::Any => true,
-            Labels::Managed => is_marked,
             Labels::Unmanaged => !is_marked,
         };
         is_wanted && selector.is_none_or(|wanted| set.is_some_and(|set| wanted.matches(&set.labels)))

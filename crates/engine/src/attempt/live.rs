@@ -9,6 +9,7 @@ use plan::selector::LabelSelector;
 use plan::{Flavour, ReplicaSet, Workload};
 
 use super::Attempt;
+use super::strays::is_labelled;
 use crate::index::Placed;
 use crate::port::{Cause, Kind, Labels, Note, Object, Port, Reply, Request};
 use crate::reconcile::Refusal;
@@ -123,11 +124,16 @@ impl<P: Port> Attempt<'_, P> {
         let flavour = self.engine.flavour;
         let Some(live) = self.get(Kind::Deployment, &self.key.name).await? else { return Ok(None) };
         let workload = workload(flavour, &live)?;
-        let labels = if flavour.set_labels().is_some() { Labels::Managed } else { Labels::Any };
         // One that it owns and does not select is released when the cache shows it (S2.14).
         let selector = workload.selector.as_ref().filter(|selector| !selector.is_empty());
         // S17.3: what cannot be decoded is set aside, as by the watch.
-        let sets = self.list_sets(labels, selector, |object| set(flavour, object).ok()).await?;
+        // One of ours without our label has pods that count; the label is restored when a watch or a list shows that.
+        let is_shown = |set: &ReplicaSet| {
+            let is_ours = set.controller_uid.as_ref() == Some(&workload.uid);
+            flavour.set_labels().is_none() || is_labelled(set) || is_ours
+        };
+        let keep = |object: &P::Object| set(flavour, object).ok().filter(is_shown);
+        let sets = self.list_sets(Labels::Any, selector, keep).await?;
         Ok(Some((workload, sets)))
     }
 

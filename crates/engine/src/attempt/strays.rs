@@ -70,6 +70,7 @@ impl<P: Port> Attempt<'_, P> {
     }
 }
 
-fn is_labelled(set: &ReplicaSet) -> bool {
+/// Whether a set has our label.
+pub(super) fn is_labelled(set: &ReplicaSet) -> bool {
     set.labels.get(MANAGED_LABEL).is_some_and(|value| value == MANAGED_VALUE)
 }
