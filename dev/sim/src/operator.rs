@@ -37,6 +37,8 @@ pub(crate) enum Watch {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Cursor {
     pub(crate) version: u64,
+    /// The newest version of an object that it has shown. A list does not say of which version it is.
+    pub(crate) newest: u64,
     pub(crate) is_synced: bool,
     /// A delivery is on its way.
     pub(crate) is_due: bool,
@@ -124,14 +126,16 @@ impl Operator {
 
     /// Lists anew, as the cluster was at a version.
     pub(crate) fn list(&mut self, watch: Watch, history: &History, version: u64, now: Instant) {
-        match watch {
+        let newest = match watch {
             Watch::Workloads => {
                 let listed = history.workloads_at(version);
+                let newest = listed.iter().map(|entry| entry.version).max();
                 for entry in &listed {
                     self.sees(entry, now);
                 }
                 let listed = listed.iter().map(|entry| Workload::clone(&entry.workload));
                 self.engine.workloads_listed(None, listed, now);
+                newest
             }
             Watch::Sets => {
                 let listed = history.sets_at(version);
@@ -140,10 +144,12 @@ impl Operator {
                     set: entry.set.clone(),
                 };
                 self.engine.sets_listed(None, listed.iter().map(placed), now);
+                listed.iter().map(|entry| entry.version).max()
             }
-        }
+        };
         let cursor = self.cursor(watch);
         cursor.version = version;
+        cursor.newest = cursor.newest.max(newest.unwrap_or(0));
         cursor.is_synced = true;
         if self.has_lists() && self.engine.awaits_lists() {
             self.engine.lists_came(now);
@@ -153,7 +159,7 @@ impl Operator {
     /// Reads on, up to a version.
     pub(crate) fn read(&mut self, watch: Watch, history: &History, through: u64, now: Instant) {
         let engine = &self.engine;
-        match watch {
+        let newest = match watch {
             Watch::Workloads => {
                 for entry in history.workloads_after(self.workloads.version) {
                     self.sees(entry, now);
@@ -164,6 +170,7 @@ impl Operator {
                         engine.workload_came(Workload::clone(workload), now);
                     }
                 }
+                history.workloads_after(self.workloads.version).last().map(|entry| entry.version)
             }
             Watch::Sets => {
                 for entry in history.sets_after(self.sets.version) {
@@ -174,9 +181,12 @@ impl Operator {
                         engine.set_came(Placed { namespace, set }, now);
                     }
                 }
+                history.sets_after(self.sets.version).last().map(|entry| entry.version)
             }
-        }
-        self.cursor(watch).version = through;
+        };
+        let cursor = self.cursor(watch);
+        cursor.version = through;
+        cursor.newest = cursor.newest.max(newest.unwrap_or(0));
     }
 
     /// A status was seen, and who wrote it.

@@ -135,7 +135,9 @@ impl Shown {
         }
         // A retry lets the deadline begin anew.
         shown.is_reported_done &= !says(declared, "Failed");
-        let is_excused = is_held_back(workload, sets, declared) || says(declared, "Failed");
+        let is_excused = !may_be_late(workload, declared)
+            || is_held_back(workload, sets, declared)
+            || says(declared, "Failed");
         if std::mem::replace(&mut shown.was_excused, is_excused) || is_excused {
             shown.stirred = now;
         }
@@ -232,6 +234,13 @@ pub(crate) fn is_judged(workload: &Workload, sets: &[&ReplicaSet], declared: &Re
         && !says(declared, "Good")
         && !says(declared, "Failed")
         && is_highest(sets.iter().copied(), declared)
+}
+
+/// Whether pods of the declared revision are awaited: one that has no room yet has nothing to show, and one with all its
+/// pods is not late (FP-2).
+pub(crate) fn may_be_late(workload: &Workload, declared: &ReplicaSet) -> bool {
+    let (size, available) = (declared.size, declared.status.available);
+    size > 0 && !(size == workload.replicas && available >= size)
 }
 
 /// Whether the declared revision does not fail now, since the pods of the fallback do no better.

@@ -1,6 +1,7 @@
 //! KS-1: who waits for a rollout by `kstatus`, as Helm and Flux do, goes on when it is complete,
 //! and not before; and a rollout that has just begun has not failed.
 
+use plan::keys::condition;
 use plan::{Action, Flavour};
 use serde_json::Value;
 use world::Object;
@@ -31,6 +32,14 @@ fn kstatus(object: &Object) -> &'static str {
     }
 }
 
+/// Whether a rollback that keeps coming back is refused.
+fn refuses_rollback(object: &Object) -> bool {
+    let conditions = object.status.get("conditions").and_then(Value::as_array);
+    let is_refusal =
+        |entry: &Value| entry["type"] == condition::ROLLBACK_REFUSED && entry["status"] == "True";
+    conditions.is_some_and(|entries| entries.iter().any(is_refusal))
+}
+
 /// What a status says as a whole is true of what the reconcile saw.
 pub(super) fn is_true(write: &Accepted<'_>) -> Verdict {
     let (Some(Action::WriteStatus(_)), Some(after)) = (write.action(), write.after) else { return Ok(()) };
@@ -54,7 +63,12 @@ pub(super) fn is_true(write: &Accepted<'_>) -> Verdict {
                 ));
             }
         }
-        "Failed" if view.is_created && crate::verdict::pin(&view.workload).is_none() => {
+        // S10: a refused rollback stalls it, whatever the template does.
+        "Failed"
+            if view.is_created
+                && crate::verdict::pin(&view.workload).is_none()
+                && !refuses_rollback(after) =>
+        {
             let deadline = after.status.get("conditions").map(ToString::to_string);
             return Err(format!("failed in the pass that began the rollout: {deadline:?}"));
         }

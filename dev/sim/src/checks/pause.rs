@@ -1,6 +1,7 @@
 //! PA-1: while paused, nothing rolls.
 
-use plan::{Action, Purpose};
+use plan::keys::ROLLOUT;
+use plan::{Action, Purpose, UpdateReplicaSet};
 
 use crate::checks::{Accepted, Verdict};
 
@@ -10,7 +11,7 @@ pub(super) fn nothing_rolls(write: &Accepted<'_>) -> Verdict {
         return Ok(());
     }
     match write.action() {
-        Some(Action::UpdateReplicaSet(update)) if judges(update) => {
+        Some(Action::UpdateReplicaSet(update)) if judges(write, update) => {
             Err(format!("{} was judged while paused", update.target.name))
         }
         Some(Action::CreateReplicaSet(set)) => Err(format!("{} was created while paused", set.name)),
@@ -22,10 +23,14 @@ pub(super) fn nothing_rolls(write: &Accepted<'_>) -> Verdict {
     }
 }
 
-/// FP-2: whether a failure is written; one that somebody asks for is not judged.
-fn judges(update: &plan::UpdateReplicaSet) -> bool {
-    let memory = update.annotations.get(plan::keys::ROLLOUT);
-    memory.is_some_and(|text| text.contains("\"Failed\"") && !text.contains("\"aborted\""))
+/// FP-2: whether a failure is written that was not there; one that somebody asks for is not judged.
+fn judges(write: &Accepted<'_>, update: &UpdateReplicaSet) -> bool {
+    let has_failed = |memory: &str| memory.contains("\"Failed\"") && !memory.contains("\"aborted\"");
+    let memory = update.annotations.get(ROLLOUT);
+    let mut owned = write.truth.owned();
+    let stored = owned.find(|owned| owned.set.uid == update.target.uid);
+    let stored = stored.and_then(|owned| owned.set.annotations.get(ROLLOUT));
+    memory.is_some_and(|text| has_failed(text)) && !stored.is_some_and(|text| has_failed(text))
 }
 
 /// FP-11: where the pinned set is gone, nothing starts, and nothing is cut; only sizes follow R.

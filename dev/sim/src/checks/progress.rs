@@ -6,7 +6,7 @@ use plan::keys::{condition, reason};
 use plan::{Action, Flavour, ReplicaSet, UpdateReplicaSet, Workload};
 
 use crate::checks::{Accepted, Verdict, steps};
-use crate::shown::{after, is_held_back, is_judged};
+use crate::shown::{after, is_held_back, is_judged, may_be_late};
 use crate::truth::Truth;
 
 /// So much later than its deadline a stuck rollout may be reported.
@@ -96,10 +96,10 @@ pub(crate) fn fails_in_time(truth: &Truth, now: Timestamp) -> Verdict {
     };
     let Some(declared) = truth.new_set().map(|new| &*new.set) else { return Ok(()) };
     let sets: Vec<&ReplicaSet> = truth.owned().map(|owned| &*owned.set).collect();
-    // One that has no room yet has nothing to show.
-    let is_open =
-        policy.deadline && declared.size > 0 && !shown.is_done && is_judged(workload, &sets, declared);
-    let is_able = !is_held_back(workload, &sets, declared) && !steps::stops_clock(&workload.status);
+    let is_open = policy.deadline && !shown.is_done && is_judged(workload, &sets, declared);
+    let is_able = may_be_late(workload, declared)
+        && !is_held_back(workload, &sets, declared)
+        && !steps::stops_clock(&workload.status);
     let end = after(shown.stirred, deadline);
     if is_open && is_able && end.checked_add(SLACK).is_ok_and(|end| end < now) {
         return Err(format!(

@@ -14,7 +14,11 @@ pub(super) fn shares(view: &View) -> Verdict {
     if view.is_reverted() || view.is_held() || view.is_judged {
         return Ok(());
     }
-    if view.workload.deleting || (view.workload.rollback_to.is_some() && !view.workload.paused) {
+    // FP-11: a pin that names none leaves sizes as they are.
+    if view.workload.deleting
+        || view.lacks_pinned()
+        || (view.workload.rollback_to.is_some() && !view.workload.paused)
+    {
         return Ok(());
     }
     let several = view.owned().filter(|set| set.set.is_active()).count() > 1;

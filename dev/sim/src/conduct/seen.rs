@@ -160,7 +160,7 @@ impl Engine<'_> {
         let now_in_ms = now / MILLISECOND;
         self.trace.say(|| format!("{now_in_ms:>8} ms operator {id}: attempt at {of} ended: {wait:?}"));
         let Some(operator) = self.operators.get_mut(&id) else { return };
-        let shown = (operator.workloads.version, operator.sets.version);
+        let shown = (operator.workloads.newest, operator.sets.newest);
         operator.conduct.may_use(of, &namespace, now);
         let known = operator.conduct.of(of);
         known.is_in_work = false;
