@@ -110,7 +110,9 @@ pub(super) fn may_grow(write: &Accepted<'_>, update: &UpdateReplicaSet) -> bool 
         let kept = word(new, "kept");
         let is_gone = !write.view().owned().any(|set| Some(&set.set.name) == kept.as_ref());
         let is_kept = known.is_none() || is_gone || kept.as_ref() == Some(&update.target.name);
-        let step = known.unwrap_or_else(|| first_with(steps, new.size, replicas));
+        // SP-2: once the list was edited, one without pods is at the first step.
+        let room = known.filter(|_| new.size > 0);
+        let step = room.unwrap_or_else(|| first_with(steps, new.size, replicas));
         is_kept && update.size_to <= replicas - ceiling(steps, step, replicas)
     })
 }
@@ -148,7 +150,9 @@ pub(super) fn first_is_alone(write: &Accepted<'_>) -> Option<Verdict> {
     let (_, new) = stepped(write)?;
     let view = write.view();
     let was = view.new_set().is_some_and(|known| known.set.uid == new.uid && is_first(&known.set));
-    if was || !is_first(new) || !write.is_alone {
+    // Another write may have been sent for an older template.
+    let is_stored = write.after.is_some_and(|after| after.uid() == new.uid);
+    if was || !is_stored || !is_first(new) || !write.is_alone {
         return None;
     }
     let mut others = view.owned().filter(|other| other.set.uid != new.uid);
