@@ -28,8 +28,8 @@ durations! {
     STATUS_GATHERS_IN_STEP = Duration::from_secs(6);
     /// The same for a status that nobody waits for: it counts pods that terminate.
     STATUS_GATHERS_UNHEARD = Duration::from_secs(10);
-    /// The first status of a new generation waits this long while ReplicaSets have pods to create or to delete. This
-    /// takes that long only if the server is busy, and then the status would delay the pods.
+    /// The first status of a new generation waits this long while ReplicaSets have pods to create or to delete. That
+    /// takes so long only if the server is busy, and then the status would delay the pods.
     STATUS_GATHERS_FIRST = Duration::from_secs(20);
     /// The same once more pods are ready than the last status shows.
     STATUS_GATHERS_FIRST_READY = Duration::from_secs(10);

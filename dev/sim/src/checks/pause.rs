@@ -27,10 +27,8 @@ pub(super) fn nothing_rolls(write: &Accepted<'_>) -> Verdict {
 fn judges(write: &Accepted<'_>, update: &UpdateReplicaSet) -> bool {
     let has_failed = |memory: &str| memory.contains("\"Failed\"") && !memory.contains("\"aborted\"");
     let memory = update.annotations.get(ROLLOUT);
-    let mut owned = write.truth.owned();
-    let stored = owned.find(|owned| owned.set.uid == update.target.uid);
-    let stored = stored.and_then(|owned| owned.set.annotations.get(ROLLOUT));
-    memory.is_some_and(|text| has_failed(text)) && !stored.is_some_and(|text| has_failed(text))
+    let stored = write.before.and_then(|before| before.annotation(ROLLOUT));
+    memory.is_some_and(|text| has_failed(text)) && !stored.is_some_and(has_failed)
 }
 
 /// FP-11: where the pinned set is gone, nothing starts, and nothing is cut; only sizes follow R.
