@@ -8,10 +8,12 @@ use cluster::{Cluster, Component, Limits};
 use jiff::Timestamp;
 
 use crate::calm::calm;
+use crate::csv::Csv;
 use crate::failure::Failure;
 use crate::fleet::Fleet;
 use crate::found::Found;
 use crate::ground;
+use crate::report::mebibytes;
 use crate::side::Side;
 use crate::usage::{self, Usage};
 
@@ -35,6 +37,18 @@ pub(crate) struct Roll {
     /// From the first edit to the answer to the controller's last write.
     pub(crate) time: Duration,
     pub(crate) cpu: Duration,
+}
+
+impl Growth {
+    /// The figures that the table has, too.
+    pub(crate) fn write(&self, csv: &mut Csv) -> Result<(), Failure> {
+        let head = format!("growth-{},1,{}", self.deployments, self.side.short());
+        for (number, roll) in self.rolls.iter().enumerate() {
+            csv.value(&head, &format!("roll {}: time (s)", number + 1), roll.time.as_secs_f64())?;
+            csv.value(&head, &format!("roll {}: CPU (s)", number + 1), roll.cpu.as_secs_f64())?;
+        }
+        csv.value(&head, "most memory (MiB)", mebibytes(self.usage.peak))
+    }
 }
 
 /// Lets each of these sides roll so many Deployments.

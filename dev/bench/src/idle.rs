@@ -9,10 +9,12 @@ use cluster::{Cluster, Companion, Component, Limits};
 use jiff::Timestamp;
 
 use crate::calm::calm;
+use crate::csv::Csv;
 use crate::failure::Failure;
 use crate::fleet::Fleet;
 use crate::found::Found;
 use crate::ground;
+use crate::report::mebibytes;
 use crate::side::Side;
 use crate::usage::{self, Usage};
 
@@ -46,6 +48,23 @@ pub(crate) struct Idle {
     pub(crate) quiet_reads: usize,
     pub(crate) cpu_per_edit: Duration,
     pub(crate) requests_per_edit: f64,
+}
+
+impl Idle {
+    /// The figures that the table has, too.
+    pub(crate) fn write(&self, csv: &mut Csv) -> Result<(), Failure> {
+        let head = format!("idle-{},1,{}", self.deployments, self.side.short());
+        let figures = [
+            ("start-up (s)", self.start_up.as_secs_f64()),
+            ("an edit during it (s)", self.edited_early.as_secs_f64()),
+            ("CPU of it (s)", self.started.cpu.as_secs_f64()),
+            ("most memory (MiB)", mebibytes(self.started.peak)),
+            ("idle (MiB)", mebibytes(self.quiet.resident)),
+            ("CPU per edit (ms)", self.cpu_per_edit.as_secs_f64() * 1000.0),
+            ("requests per edit", self.requests_per_edit),
+        ];
+        figures.into_iter().try_for_each(|(figure, value)| csv.value(&head, figure, value))
+    }
 }
 
 /// Measures these sides among so many Deployments, each API in a cluster of its own.

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use crate::csv::Csv;
 use crate::failure::Failure;
 use crate::found::{Found, Restless};
 use crate::growth::{self, Growth};
@@ -43,13 +44,18 @@ impl Large {
         sizes: Sizes<'_>,
         sides: &[Side],
         wanted: impl Fn(&str) -> bool,
+        csv: &mut Csv,
     ) -> Result<Self, Failure> {
         let mut large = Self::default();
         for size in sizes.idle.iter().filter(|_| wanted("idle")) {
-            large.idle.append(idle::measure(operator, *size, sides).await?);
+            let found = idle::measure(operator, *size, sides).await?;
+            found.measured.iter().try_for_each(|idle| idle.write(csv))?;
+            large.idle.append(found);
         }
         for size in sizes.growth.iter().filter(|_| wanted("growth")) {
-            large.growth.append(growth::measure(operator, *size, sides).await?);
+            let found = growth::measure(operator, *size, sides).await?;
+            found.measured.iter().try_for_each(|growth| growth.write(csv))?;
+            large.growth.append(found);
         }
         Ok(large)
     }

@@ -146,7 +146,7 @@ async fn run(arguments: &Arguments) -> Result<String, Failure> {
         [] => arguments.amount.sizes(),
         sizes => Sizes { idle: sizes, growth: sizes },
     };
-    let large = Large::measure(&operator, sizes, &arguments.sides, wanted).await?;
+    let large = Large::measure(&operator, sizes, &arguments.sides, wanted, &mut csv).await?;
     let mut verdicts = target::judge(&played, news.as_ref());
     verdicts.extend(large.verdicts());
     let mut text = format!("{}\n", report::targets(&verdicts));
