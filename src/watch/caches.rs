@@ -90,7 +90,7 @@ async fn once_open(
     began: Began,
     watch: impl Future<Output = ()>,
 ) {
-    // Until then it does not stand still: the watch before it does.
+    // Until then this watch does not stand still; the one before it may.
     let open = async {
         if let Some(shard) = shard {
             shard.opened().await;

@@ -62,8 +62,8 @@ async fn a_start_lists_the_deployments_first() {
     }
 }
 
-/// Who looks for ReplicaSets without the label before the lists come must look again: the list of those with the label
-/// is younger, and shows a ReplicaSet no more that has lost it since.
+/// The operator looks for ReplicaSets without the label after it has listed those with the label, so it finds one that
+/// loses the label in between. Until then, live reads count the pods of such a ReplicaSet.
 #[tokio::test(start_paused = true)]
 async fn a_label_that_is_lost_before_the_lists_come() {
     let rig = Rig::without_operator(Flavour::Rollwright);

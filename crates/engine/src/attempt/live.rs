@@ -127,7 +127,7 @@ impl<P: Port> Attempt<'_, P> {
         // One that it owns and does not select is released when the cache shows it (S2.14).
         let selector = workload.selector.as_ref().filter(|selector| !selector.is_empty());
         // S17.3: what cannot be decoded is set aside, as by the watch.
-        // One of ours without our label has pods that count; the label is restored when a watch or a list shows that.
+        // S2.11, SU-1: the pods of one of ours count although it has lost our label, which is restored later.
         let is_shown = |set: &ReplicaSet| {
             let is_ours = set.controller_uid.as_ref() == Some(&workload.uid);
             flavour.set_labels().is_none() || is_labelled(set) || is_ours
