@@ -37,6 +37,8 @@ pub(crate) struct Shown {
     /// When sizes or numbers of pods changed last: until then, nothing blocks a rollout.
     pub(crate) moved: Timestamp,
     form: [i64; 4],
+    /// The highest numbers of its pods since its size changed.
+    best: [i64; 3],
     /// Whether it was complete at some time, with pods or without: then it does not fail by itself (FP-4).
     pub(crate) is_done: bool,
     /// Whether a status reported that, and nothing has let the deadline begin anew since.
@@ -110,6 +112,7 @@ impl Shown {
             counted: if is_new { Timestamp::MIN } else { now },
             moved: now,
             form: [0; 4],
+            best: [0; 3],
             was_excused: true,
             was_resting: false,
             is_done: false,
@@ -186,7 +189,14 @@ impl Shown {
 
     fn note_moves(&mut self, sets: &[&ReplicaSet], declared: &ReplicaSet, now: Timestamp) {
         let others: i64 = sets.iter().map(|set| set.size + set.status.replicas).sum();
-        let form = [others, declared.size, declared.status.replicas, self.highest.iter().sum()];
+        let [_, size, ..] = self.form;
+        if size != declared.size {
+            self.best = [0; 3];
+        }
+        for (best, now) in self.best.iter_mut().zip(counts(declared)) {
+            *best = now.max(*best);
+        }
+        let form = [others, declared.size, declared.status.replicas, self.best.iter().sum()];
         if std::mem::replace(&mut self.form, form) != form {
             self.moved = now;
         }

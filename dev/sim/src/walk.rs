@@ -141,6 +141,8 @@ pub(crate) struct Bound {
     pub(crate) rested: Option<usize>,
     /// The promotion that counted last.
     heard: Option<String>,
+    /// The size of the Deployment that a promotion counts by.
+    replicas: i64,
     size: i64,
     had_failed: bool,
     /// Whether somebody deleted what the set remembers: then it goes on where what runs has room.
@@ -158,7 +160,7 @@ pub(crate) struct Bounds {
     pub(crate) bound: Option<Bound>,
     /// That of the set that was declared before.
     aside: Option<Bound>,
-    /// When sizes, numbers of pods, or words of users changed last.
+    /// When sizes, numbers of pods, or words of users changed last, or a memory was lost.
     pub(crate) stirred: Timestamp,
     form: Vec<String>,
 }
@@ -209,7 +211,9 @@ impl Bounds {
         };
         bound.end_pause(now);
         bound.before = bound.step;
-        bound.follow(workload, steps, set);
+        if bound.follow(workload, steps, set) {
+            self.stirred = now;
+        }
         bound.hear(workload, steps);
         while bound.advances(workload, steps, (sets, set), (now, self.is_untimed)) {}
         self.bound = Some(bound);
@@ -235,6 +239,7 @@ impl Bound {
             over: None,
             rested: None,
             heard: heard(set).filter(|_| is_retried),
+            replicas: workload.replicas,
             size: set.size,
             had_failed: false,
             is_lost: false,
@@ -254,27 +259,37 @@ impl Bound {
         }
     }
 
-    /// What others did to the list and to the memory.
-    fn follow(&mut self, workload: &Workload, steps: &[UpdateStep], set: &ReplicaSet) {
+    /// What others did to the list and to the memory. Returns whether the memory is lost by that.
+    fn follow(&mut self, workload: &Workload, steps: &[UpdateStep], set: &ReplicaSet) -> bool {
         let replicas = workload.replicas;
         if self.list != list(steps) {
             self.list = list(steps);
             (self.step, self.reached) = (first_with(steps, set.size, replicas), None);
             self.rested = None;
-            // One that the operator has not heard yet counts by the new list.
-            self.heard = self.heard.take().filter(|text| heard(set).as_ref() == Some(text));
+            self.forget_unheard(set);
+        }
+        if self.replicas != replicas {
+            self.replicas = replicas;
+            self.forget_unheard(set);
         }
         let known = known(set, steps);
         if known.0 != self.known.0 {
             // It follows the list, or goes on without memory, from the size that it had then.
             self.step = self.step.max(first_with(steps, self.size, replicas));
         }
-        self.is_lost |= known.0.is_none() && self.known.0.is_some();
+        let is_lost = known.0.is_none() && self.known.0.is_some();
+        self.is_lost |= is_lost;
         if self.known.1 == known.1 && self.known.2 && !known.2 {
             // The wait broke.
             self.reached = None;
         }
         (self.known, self.size, self.had_failed) = (known, set.size, says(set, "Failed"));
+        is_lost
+    }
+
+    /// A promotion that the operator has not heard yet counts by the list and the size that there are then.
+    fn forget_unheard(&mut self, set: &ReplicaSet) {
+        self.heard = self.heard.take().filter(|text| heard(set).as_ref() == Some(text));
     }
 
     fn hear(&mut self, workload: &Workload, steps: &[UpdateStep]) {

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use plan::intstr::IntOrPercent;
 use plan::{FailurePolicy, ReplicaSet, Workload};
 
-use crate::checks::verdicts::{Criterion, SLACK, Said};
+use crate::checks::verdicts::{Criterion, SLACK, Said, knows_counts};
 use crate::checks::{Accepted, Verdict};
 use crate::operator::BLOCKED_AFTER;
 use crate::shown::{after, is_judged};
@@ -165,7 +165,8 @@ pub(super) fn good_is_read(write: &Accepted<'_>) -> Option<Verdict> {
         return Some(Err(format!("{name} is good, and nobody has looked at its pods")));
     };
     let shown = write.truth.shown.as_ref().filter(|shown| shown.uid == said.set.uid);
-    let whole = shown.filter(|_| Failure::is_certain(write)).and_then(|shown| shown.whole);
+    let is_certain = Failure::is_certain(write) && knows_counts(write);
+    let whole = shown.filter(|_| is_certain).and_then(|shown| shown.whole);
     Some(match whole.map(|whole| after(whole, policy.bake_seconds)) {
         Some(end) if after(began, SLACK) < end => {
             Err(format!("{name} is good, baked until {end}, and was looked at last at {began}"))

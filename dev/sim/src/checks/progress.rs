@@ -57,7 +57,7 @@ pub(super) fn only_one_grows(write: &Accepted<'_>) -> Option<Verdict> {
 }
 
 /// FP-10: while a failure is held, the failed set does not grow as long as another one has pods, its pods go first, and
-/// nothing else grows but what follows R in its place.
+/// nothing else grows but what follows R in its place, or an only one with pods to R (S8.3).
 pub(super) fn failed_set_yields(write: &Accepted<'_>) -> Option<Verdict> {
     let view = write.view();
     let (update, grows) = resized(write).filter(|_| view.is_held())?;
@@ -65,9 +65,10 @@ pub(super) fn failed_set_yields(write: &Accepted<'_>) -> Option<Verdict> {
     let is_failed = update.target.uid == failed.set.uid;
     let others = || view.owned().filter(|other| other.set.uid != failed.set.uid && other.set.size > 0);
     let largest = others().map(|other| other.set.size).max();
+    let is_only = failed.size == 0 && others().count() == 1 && update.size_to == view.workload.replicas;
     let wrong = match (is_failed, grows) {
         (true, true) if largest.is_some() => "it failed, and another one has pods",
-        (false, true) if !(view.is_stale() || view.workload.paused || largest.is_none()) => {
+        (false, true) if !(view.is_stale() || view.workload.paused || largest.is_none() || is_only) => {
             "nothing rolls out"
         }
         (false, true) if largest.is_some_and(|largest| update.size_from < largest) => "another one is larger",

@@ -360,6 +360,11 @@ pub(super) fn rests(truth: &Truth, is_alone: bool) -> Option<Verdict> {
     let bound = truth.bounds.bound.as_ref().filter(|bound| is_alone && !bound.is_lost);
     let is_behind = bound.is_some_and(|bound| bound.step != step);
     let text = format!("at rest at step {} with {most} of {replicas} pods", step + 1);
+    if truth.owned().any(|set| set.set.uid != new.set.uid && set.set.status.available < set.set.size) {
+        // The pods of what is kept cannot start either, so the new one may keep more than its step has (S6.4).
+        let is_ready = workload.status.condition("Ready").is_some_and(|known| known.status == "True");
+        return Some(if is_ready { Err(format!("{text}, and is ready")) } else { Ok(()) });
+    }
     Some(if replicas > 0 && pause != Some(Pause::Promoted) {
         Err(format!("{text}, and nothing holds it: {pause:?}"))
     } else if !has_sizes(sizes(), most, replicas) {

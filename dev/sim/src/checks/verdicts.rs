@@ -213,6 +213,13 @@ pub(super) fn asked_for(write: &Accepted<'_>) -> Option<Verdict> {
     Some(if is_asked { Ok(()) } else { Err(failed()) })
 }
 
+/// Whether the operator has seen the present size, and the status that reports how many pods were available last: an
+/// earlier size may have been complete, and a break that is over may be in a status that it does not know.
+pub(super) fn knows_counts(write: &Accepted<'_>) -> bool {
+    let counts = |workload: &Workload| (workload.generation, workload.status.available_replicas);
+    write.truth.workload.as_ref().is_some_and(|now| counts(now) == counts(&write.view().workload))
+}
+
 /// FP-1: what is good was complete for as long as it bakes, or ran when no set had a verdict.
 pub(super) fn good_is_true(write: &Accepted<'_>) -> Option<Verdict> {
     // A set that gets another revision stays good.
@@ -235,10 +242,7 @@ pub(super) fn good_is_true(write: &Accepted<'_>) -> Option<Verdict> {
     }
     let bake = workload.failure_policy.as_ref().map_or(0, |policy| policy.bake_seconds);
     let is_known = |shown: &&Shown| shown.uid == new.set.uid && Some(shown.revision) == revision(&new.set);
-    // An earlier size may have been complete.
-    let now = write.truth.workload.as_ref();
-    let is_current = now.is_some_and(|now| now.generation == workload.generation);
-    let shown = write.truth.shown.as_ref().filter(|shown| is_current && is_known(shown));
+    let shown = write.truth.shown.as_ref().filter(|shown| is_known(shown) && knows_counts(write));
     let shown = shown.filter(|_| write.is_alone && write.is_clock_right);
     Some(match shown.map(|shown| shown.whole) {
         Some(None) => Err(format!("{name} is good, and was not complete since it had too few pods")),
