@@ -280,6 +280,26 @@ async fn a_server_that_asks_to_be_spared() {
     rig.settle("web", Duration::from_secs(15)).await;
 }
 
+/// After a conflict the operator waits for its cache, which may be behind in more than that ReplicaSet.
+#[tokio::test(start_paused = true)]
+async fn a_conflict_shows_that_the_cache_is_behind() {
+    for flavour in BOTH {
+        let rig = up(flavour).await;
+        rig.faults.freeze_those_of(Some("replicasets"));
+        // The status of the ReplicaSet changes.
+        rig.delete_pods("web", 1).await;
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        rig.faults.take_writes();
+        rig.patch("web", json!({ "spec": { "replicas": 9 } })).await;
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        let writes = rig.faults.take_writes();
+        let of_sets: Vec<_> = writes.iter().filter(|write| write.contains("replicasets/")).collect();
+        assert_eq!(of_sets.len(), 1, "{writes:#?}");
+        rig.settle("web", HALF_OPEN).await;
+        is_quiet(&rig).await;
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn operators_that_end_half_way() {
     for flavour in BOTH {

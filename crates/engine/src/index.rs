@@ -198,16 +198,6 @@ impl Index {
         self.replace_set(placed)
     }
 
-    /// Takes over a live read of a set that the cache has; one that left it must not come back,
-    /// since nobody would take it out again.
-    pub fn refresh_set(&mut self, placed: Placed) -> Vec<Key> {
-        if self.sets.contains_key(&Uid::from(placed.set.uid.as_str())) {
-            self.put_set(placed)
-        } else {
-            Vec::new()
-        }
-    }
-
     fn replace_set(&mut self, placed: Packed<Placed>) -> Vec<Key> {
         let new = placed.head();
         let uid = new.uid.clone();

@@ -23,7 +23,7 @@ struct Entry {
     workload: Option<u64>,
     set: Option<u64>,
     gone: Vec<String>,
-    /// The ReplicaSets of writes of which nobody knows.
+    /// The ReplicaSets of writes of which nobody knows, or that conflicted.
     doubtful: Vec<String>,
 }
 
@@ -60,8 +60,8 @@ impl Ledger {
         self.entry(key, now).gone.push(uid.to_owned());
     }
 
-    /// Nobody knows what came of a write to this ReplicaSet. Who plans from a cache without it would
-    /// count sizes wrong, so it is looked at before the next reconcile.
+    /// Nobody knows what came of a write to this ReplicaSet, or the cache is behind it. Who plans from such a cache
+    /// would count sizes wrong, so it is looked at before the next reconcile.
     pub fn doubts(&mut self, key: &Key, set: &str, now: Instant) {
         let doubtful = &mut self.entry(key, now).doubtful;
         if !doubtful.iter().any(|known| known == set) {

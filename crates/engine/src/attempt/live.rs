@@ -9,7 +9,7 @@ use plan::selector::LabelSelector;
 use plan::{Flavour, ReplicaSet, Workload};
 
 use super::Attempt;
-use super::strays::is_labelled;
+use super::strays::is_watched;
 use crate::index::Placed;
 use crate::port::{Cause, Kind, Labels, Note, Object, Port, Reply, Request};
 use crate::reconcile::Refusal;
@@ -130,7 +130,7 @@ impl<P: Port> Attempt<'_, P> {
         // S2.11, SU-1: the pods of one of ours count although it has lost our label, which is restored later.
         let is_shown = |set: &ReplicaSet| {
             let is_ours = set.controller_uid.as_ref() == Some(&workload.uid);
-            flavour.set_labels().is_none() || is_labelled(set) || is_ours
+            is_ours || is_watched(flavour, set)
         };
         let keep = |object: &P::Object| set(flavour, object).ok().filter(is_shown);
         let sets = self.list_sets(Labels::Any, selector, keep).await?;
@@ -150,16 +150,6 @@ impl<P: Port> Attempt<'_, P> {
 
     fn in_doubt(&self) -> Option<String> {
         self.engine.state().ledger.in_doubt(self.key).map(str::to_owned)
-    }
-
-    /// Brings a set in the cache up to date after a conflict: the next attempt would else be sent as
-    /// this one was, until the watch comes along.
-    pub(super) async fn refresh(&self, name: &str) {
-        let Ok(Some(live)) = self.get_set(name).await else { return };
-        let Ok(set) = set(self.engine.flavour, &live) else { return };
-        let placed = Placed { namespace: self.key.namespace.clone(), set: Arc::new(set) };
-        let requeued = self.engine.cache().refresh_set(placed);
-        self.requeue_others(requeued);
     }
 
     /// Takes a set over that a live read or a write returned, ahead of the watch.

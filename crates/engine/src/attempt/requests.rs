@@ -8,6 +8,7 @@ use plan::{
 };
 use serde_json::Value;
 
+use super::strays::is_watched;
 use super::{Attempt, live};
 use crate::port::{Cause, Kind, Note, Object, Patch, Port, Reply, Request};
 use crate::reconcile::{Answer, Cluster, Owner, Refusal};
@@ -19,24 +20,24 @@ impl<P: Port> Attempt<'_, P> {
         Request::Patch { kind, namespace, name, patch, of_status, wants_object: false }
     }
 
-    /// A write to a ReplicaSet was answered: the version that it made, or nobody knows what came of it.
+    /// A write to a ReplicaSet was answered: the version that it made, or a refusal.
     fn note_set(&self, sent: &Result<String, Refusal>, name: &str) {
-        let now = self.port.now();
         match sent {
-            Ok(version) => self.engine.state().ledger.wrote_set(self.key, version, now),
-            Err(refusal) if refusal.leaves_doubt() => {
-                self.engine.state().ledger.doubts(self.key, name, now);
-            }
-            Err(_) => {}
+            Ok(version) => self.engine.state().ledger.wrote_set(self.key, version, self.port.now()),
+            Err(refusal) => self.note_refused(refusal, name),
+        }
+    }
+
+    /// Nobody knows what came of a write to a ReplicaSet, or the cache is behind it (S14.5).
+    fn note_refused(&self, refusal: &Refusal, name: &str) {
+        if refusal.leaves_doubt() || refusal.is_conflict() || refusal.is_already_exists() {
+            self.engine.state().ledger.doubts(self.key, name, self.port.now());
         }
     }
 
     async fn patch_set(&self, target: &Target, patch: Patch, cause: Cause<'_>) -> Result<String, Refusal> {
         let request = self.patch(Kind::ReplicaSet, &target.name, patch, false);
         let sent = self.send_for_version(request, cause).await;
-        if sent.as_ref().is_err_and(Refusal::is_conflict) {
-            self.refresh(&target.name).await;
-        }
         self.note_set(&sent, &target.name);
         sent
     }
@@ -107,9 +108,7 @@ impl<P: Port> Attempt<'_, P> {
         self.engine.cache().expect_gone(&target.uid);
         if let Err(refusal) = self.send(request, cause).await {
             self.engine.cache().expect_no_more(&target.uid);
-            if refusal.is_conflict() {
-                self.refresh(&target.name).await;
-            }
+            self.note_refused(&refusal, &target.name);
             return Err(refusal);
         }
         self.engine.state().ledger.deleted_set(self.key, &target.uid, self.port.now());
@@ -242,9 +241,14 @@ impl<P: Port> Cluster for Attempt<'_, P> {
         })
     }
 
-    async fn replica_set(&self, _: &Workload, name: &str) -> Result<Option<ReplicaSet>, Refusal> {
-        let Some(live) = self.get_set(name).await? else { return Ok(None) };
-        let set = live::set(self.engine.flavour, &live)?;
+    async fn replica_set(&self, workload: &Workload, name: &str) -> Result<Option<ReplicaSet>, Refusal> {
+        let live = self.get_set(name).await?;
+        let set = live.as_ref().map(|live| live::set(self.engine.flavour, live)).transpose()?;
+        let is_ours = |set: &&ReplicaSet| set.controller_uid.as_ref() == Some(&workload.uid);
+        let shown = set.as_ref().filter(is_ours).filter(|set| is_watched(self.engine.flavour, set));
+        let version = shown.map(|set| set.resource_version.as_str());
+        self.engine.state().ledger.settled(self.key, name, version, self.port.now());
+        let Some(set) = set else { return Ok(None) };
         self.port.note(Note::Found(&set));
         Ok(Some(set))
     }

@@ -4,8 +4,8 @@
 //! and, if the Deployment still owns it, labels it again before the reconcile continues. Counting without
 //! it could start too many pods.
 
-use plan::ReplicaSet;
 use plan::keys::{MANAGED_LABEL, MANAGED_VALUE};
+use plan::{Flavour, ReplicaSet};
 use serde_json::json;
 
 use super::{Attempt, live};
@@ -27,7 +27,7 @@ impl<P: Port> Attempt<'_, P> {
     /// deleted too, since it still has pods, and only the watch shows when it is gone.
     pub(super) async fn bring_back(&self, name: &str, uid: &str) -> Result<(), Refusal> {
         let Some(set) = self.set_with_uid(name, uid).await? else { return Ok(()) };
-        if is_labelled(&set) {
+        if is_watched(self.engine.flavour, &set) {
             self.put(set);
             return Ok(());
         }
@@ -70,7 +70,8 @@ impl<P: Port> Attempt<'_, P> {
     }
 }
 
-/// Whether a set has our label.
-pub(super) fn is_labelled(set: &ReplicaSet) -> bool {
-    set.labels.get(MANAGED_LABEL).is_some_and(|value| value == MANAGED_VALUE)
+/// Whether the watch shows a set: it has our label, or needs none.
+pub(super) fn is_watched(flavour: Flavour, set: &ReplicaSet) -> bool {
+    flavour.set_labels().is_none()
+        || set.labels.get(MANAGED_LABEL).is_some_and(|value| value == MANAGED_VALUE)
 }

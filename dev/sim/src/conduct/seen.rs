@@ -261,7 +261,8 @@ impl Engine<'_> {
             let asked = nanoseconds(asked);
             known.asking = known.asking.max(Some(asked));
         }
-        let leaves_doubt = refusal.code == 0 || refusal.code >= 500;
+        // After a conflict, the cache is behind, as where a name is taken.
+        let leaves_doubt = refusal.code == 0 || refusal.code >= 500 || refusal.code == 409;
         let set = match &sent.request {
             Request::Create { object, is_dry_run: false } => {
                 object.pointer("/metadata/name").and_then(serde_json::Value::as_str)
@@ -269,6 +270,7 @@ impl Engine<'_> {
             Request::Patch { resource: Resource::ReplicaSets, name, .. } => {
                 Some(name.as_str()).filter(|_| sent.decision.is_some() && !is_mark(sent))
             }
+            Request::Delete { name, .. } => Some(name.as_str()),
             _ => None,
         };
         if let Some(set) = set.filter(|_| leaves_doubt) {
