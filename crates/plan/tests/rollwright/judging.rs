@@ -316,6 +316,35 @@ fn a_rollout_that_is_held_ends_with_its_cause() {
     assert_eq!(complete.0, Outcome::Cancelled);
 }
 
+/// A revision that was aborted is declared again and aborted again, while the rollout before it has no ReplicaSet yet.
+#[test]
+fn what_is_aborted_twice_cancels_what_runs() {
+    let mut world = good(FailureAction::Revert);
+    world.set_template(template("c"));
+    let abort = |world: &mut World, text: &str| {
+        world.observed.workload.annotations.insert(ABORT.to_owned(), text.to_owned());
+    };
+    play(&mut world, 20, &["c"]);
+    abort(&mut world, "3/a");
+    play(&mut world, 60, &["c"]);
+    assert!(target(&world).is_some());
+    // The ReplicaSet of another template cannot be created.
+    world.set_template(template("d"));
+    for planned in world.plan().actions {
+        if !matches!(planned.action, Action::CreateReplicaSet(_)) {
+            world.act(&planned.action);
+        }
+    }
+    world.set_template(template("c"));
+    abort(&mut world, "3/b");
+    let plan = world.plan();
+    let ended = plan.actions.iter().find_map(|planned| match &planned.action {
+        Action::WriteStatus(write) => write.ended.first()?.end.clone(),
+        _ => None,
+    });
+    assert_eq!(ended.unwrap().outcome, Outcome::Cancelled);
+}
+
 /// Somebody turns Revert into Pause: the revert is over, and the declared revision is not rolled out all the same.
 #[test]
 fn a_revert_that_ends_in_a_hold_is_not_reported_as_a_rollout() {
