@@ -9,7 +9,8 @@ use crate::blocker::Blocker;
 use crate::conditions::whole_seconds;
 use crate::decisions::Decisions;
 use crate::keys::{condition, reason};
-use crate::status::{InHand, Status};
+use crate::status::{InHand, Status, TargetRecord};
+use crate::target;
 use crate::why::Why;
 
 /// The most blockers that a status has.
@@ -18,14 +19,17 @@ const MOST: usize = 5;
 const MARK: &str = " It is blocked: ";
 
 /// What blocks a rollout that a reconcile leaves like this. What was found out about another ReplicaSet, or stored
-/// with another revision, does not count.
+/// with another revision or while another ReplicaSet ran, does not count.
 pub(crate) fn current(decisions: &Decisions<'_>, status: &Status, why: &Why) -> Vec<Blocker> {
     let observed = decisions.observed;
     if !observed.flavour.has_status_extras() || !waits_for_pods(decisions, why) {
         return Vec::new();
     }
     let stored = &observed.workload.status.ours;
-    let known = if stored.revision == status.ours.revision { stored.blockers.as_slice() } else { &[] };
+    let instead = |record: &TargetRecord| record.hash.clone();
+    let is_same = stored.revision == status.ours.revision
+        && stored.target.as_ref().map(instead) == target::record(decisions).as_ref().map(instead);
+    let known = if is_same { stored.blockers.as_slice() } else { &[] };
     let findings = observed.answers.findings.as_ref();
     let set = decisions.running_name().filter(|_| *why.itself() != Why::WaitingForTermination);
     let Some(found) = findings.filter(|found| found.set.as_deref() == set) else {

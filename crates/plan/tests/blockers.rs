@@ -6,7 +6,7 @@ mod world;
 
 use jiff::SignedDuration;
 use plan::keys::{condition, reason};
-use plan::{Action, Blocker, Event, Findings, Flavour, Plan, Status};
+use plan::{Action, Blocker, Event, Findings, Flavour, Plan, Status, TargetRecord};
 use world::{World, set, template, world};
 
 /// One replica, rolled out to `b`, whose pod does not come up. The status is as it should be.
@@ -120,6 +120,26 @@ fn what_was_found_of_another_set_does_not_count() {
     world.set_template(template("c"));
     let plan = world.plan();
     assert_eq!(written(&plan).unwrap().0.ours.blockers, []);
+}
+
+/// What runs is another ReplicaSet as soon as a pin goes, under the same declared revision.
+#[test]
+fn what_blocked_a_pinned_revision_does_not_block_the_declared_one() {
+    let mut world = stuck(Flavour::Rollwright);
+    let plan = plan_found(&mut world, &[blocker("CrashLoop", "crash")]);
+    world.apply(&plan);
+    world.observed.answers.findings = None;
+    assert_eq!(world.observed.workload.status.ours.blockers.len(), 1);
+    let pinned = TargetRecord {
+        revision: Some(1),
+        hash: "a".to_owned(),
+        because: "Pinned".to_owned(),
+        ..<_>::default()
+    };
+    world.observed.workload.status.ours.target = Some(pinned);
+    let plan = world.plan();
+    let (status, _) = written(&plan).unwrap();
+    assert_eq!((&status.ours.target, status.ours.blockers.as_slice()), (&None, &[][..]));
 }
 
 #[test]
