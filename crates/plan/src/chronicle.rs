@@ -109,7 +109,9 @@ fn opened(decisions: &Decisions<'_>, status: &Status) -> Option<i64> {
     match &next.target {
         Some(target) => target.revision.filter(|_| !is_known(target)),
         None if stored.target.is_some() => {
-            next.revision.filter(|_| !decisions.is_held() && !decisions.is_complete(status))
+            // Without replicas, one that waits at a step is complete, too (SP-8).
+            let is_complete = decisions.is_complete(status) && decisions.resting().is_none();
+            next.revision.filter(|_| !decisions.is_held() && !is_complete)
         }
         None => next.revision.filter(|next| stored.revision.is_none_or(|stored| *next > stored)),
     }

@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 use plan::intstr::IntOrPercent;
-use plan::{Action, Failure, Planned, Strategy, Verdict};
+use plan::{Action, Failure, Pin, Planned, Strategy, Verdict};
 
 use crate::failing::{come_up, named};
 use crate::stepping::{play, sizes, step, stepped};
@@ -76,6 +76,25 @@ fn a_pause_that_stood_still_has_its_whole_time() {
     }
     let took = stopped.duration_since(reached) + world.now.duration_since(back);
     assert!((10.0..11.1).contains(&took.as_secs_f64()), "{took}");
+}
+
+/// HI-1: a pin goes together with all replicas while its rollout runs. The record that is open then is that of the rest.
+#[test]
+fn without_replicas_a_rest_after_a_pin_has_its_record() {
+    let mut world = stepped(10, &["30%/promoted"]);
+    world.set_template(template("c"));
+    play(&mut world, 30, &[]);
+    let open = |world: &World| world.observed.workload.status.ours.rollout.as_ref().map(|it| it.revision);
+    world.observed.workload.pin = Some(Pin { hash: "b".to_owned(), ..Pin::default() });
+    let plan = world.plan();
+    world.apply(&plan);
+    assert_eq!(open(&world), Some(2));
+    (world.observed.workload.pin, world.observed.workload.replicas) = (None, 0);
+    world.observed.sets.iter_mut().for_each(|set| set.size = 0);
+    come_up(&mut world, &[]);
+    let plan = world.plan();
+    world.apply(&plan);
+    assert_eq!((open(&world), step(&world).and_then(|it| it.step)), (Some(3), Some(1)));
 }
 
 /// A third revision comes beside dead pods of the second one: it is created, a dead pod is cut, and the kept set grows. If
