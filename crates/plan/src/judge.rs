@@ -167,8 +167,8 @@ impl Rulings {
         let is_retried = asked(RETRY).is_some_and(|text| known.retry.as_ref() != Some(&text));
         let retry = asked(RETRY).or(known.retry.clone());
         if let Some(abort) = abort {
-            // One that had failed is reverted in this reconcile already.
-            self.is_aborted = self.of(index) == Proof::Failed;
+            // One that had failed is reverted in this reconcile already, for the reason that it had.
+            self.is_aborted = known.is_aborted && self.of(index) == Proof::Failed;
             let (shown, abort) = (Some(Shown::Failed), Some(abort));
             self.write(index, Memory { shown, cause: None, is_aborted: true, abort, retry, ..known });
             return;
