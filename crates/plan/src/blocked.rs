@@ -33,7 +33,9 @@ pub(crate) fn current(decisions: &Decisions<'_>, status: &Status, why: &Why) -> 
     let findings = observed.answers.findings.as_ref();
     let set = decisions.running_name().filter(|_| *why.itself() != Why::WaitingForTermination);
     let Some(found) = findings.filter(|found| found.set.as_deref() == set) else {
-        return known.to_vec();
+        // FP-9: nothing is known of the pods that came after a retry.
+        let retried = decisions.rulings.retried;
+        return known.iter().filter(|known| retried.is_none() || known.since >= retried).cloned().collect();
     };
     let now = Some(whole_seconds(decisions.now));
     let dated = |found: &Blocker| {

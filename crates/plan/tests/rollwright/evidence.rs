@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use plan::intstr::IntOrPercent;
 use plan::keys::{ABORT, RETRY, REVISION, ROLLOUT, condition};
-use plan::{Action, Blocker, Evidence, FailureAction, FailurePolicy, Marks, Restarts};
+use plan::{Action, Blocker, Evidence, FailureAction, FailurePolicy, Findings, Marks, Restarts};
 use serde_json::Value;
 
 use crate::failing::{good, memory, named, play, policy};
@@ -133,11 +133,21 @@ fn stuck_pods_count_until_all_were_available_and_since_the_last_retry() {
     assert!(target(&world).is_some());
     world.observed.workload.annotations.insert(RETRY.to_owned(), "3/again".to_owned());
     play(&mut world, 0, &["c"]);
-    world.observed.workload.status.ours.blockers = long_ago;
-    play(&mut world, 30, &["c"]);
-    assert_eq!(target(&world), None, "the same time once more");
-    play(&mut world, 60, &["c"]);
-    assert!(target(&world).is_some());
+    world.observed.workload.status.ours.blockers = long_ago.clone();
+    for (seconds, fails) in [(30, false), (70, true)] {
+        let mut world = world.clone();
+        world.now += SignedDuration::from_secs(seconds);
+        shown(&mut world).first_mut().unwrap().read = world.now;
+        // The same pods are still there.
+        let findings = Findings { set: Some(named(&world, "c")), blockers: long_ago.clone() };
+        world.observed.answers.findings = Some(findings);
+        let plan = world.plan();
+        world.apply(&plan);
+        let verdict = memory(&world, &named(&world, "c"))["verdict"].clone();
+        assert_eq!(verdict == "Failed", fails, "the same time once more: {seconds} s");
+    }
+    play(&mut world, 0, &["c"]);
+    assert_eq!(world.observed.workload.status.ours.blockers, [], "nobody has looked at the pods since");
 }
 
 /// Two of three pods were available, each for a time. The third one is among the two that are left.
