@@ -102,7 +102,7 @@ impl Floor {
         self.overcounted = self.overcounted.max(surplus.sum());
         // The minimum that it went by may be an older one than that of the Deployment as it is:
         // no precondition of a set tells.
-        let is_rollout = view.is_rolling() && !view.is_scaling();
+        let is_rollout = view.is_rolling() && !view.is_scaling() && !write.is_late;
         self.established = self.established.min(if is_rollout { floor(&view.workload) } else { 0 });
     }
 
