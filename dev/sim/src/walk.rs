@@ -135,8 +135,8 @@ pub(crate) struct Bound {
     pub(crate) before: usize,
     /// Since when the step has been reached, at the earliest.
     reached: Option<Timestamp>,
-    /// When its pause ends, if nothing breaks it, and the step at which it is then.
-    over: Option<(Timestamp, usize)>,
+    /// When its pause ends, if nothing breaks it, the step at which it is then, and whether that is reached already.
+    over: Option<(Timestamp, usize, bool)>,
     /// Where it was reached last, and has not been left since.
     pub(crate) rested: Option<usize>,
     /// The promotion that counted last.
@@ -254,8 +254,8 @@ impl Bound {
 
     /// Its pause may have ended since the last change.
     fn end_pause(&mut self, now: Timestamp) {
-        if let Some((_, next)) = self.over.take().filter(|(end, _)| *end <= now) {
-            (self.step, self.reached) = (next, None);
+        if let Some((end, next, is_there)) = self.over.take().filter(|(end, ..)| *end <= now) {
+            (self.step, self.reached) = (next, is_there.then_some(end));
         }
     }
 
@@ -328,8 +328,9 @@ impl Bound {
                 // Those that ask for no more pods are passed at once.
                 let has_none = |at: usize| at < end(steps) && steps.get(at).and_then(pause).is_none();
                 let is_passed = |at: &usize| has_none(*at) && is_reached(workload, (steps, *at), sets, set);
-                let next = (self.step + 1..).find(|at| !is_passed(at));
-                self.over = Some((after(reached, seconds), next.unwrap_or(self.step + 1)));
+                let next = (self.step + 1..).find(|at| !is_passed(at)).unwrap_or(self.step + 1);
+                let is_there = next < end(steps) && is_reached(workload, (steps, next), sets, set);
+                self.over = Some((after(reached, seconds), next, is_there));
                 after(reached, seconds) <= now
             }
         };
