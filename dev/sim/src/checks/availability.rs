@@ -125,13 +125,14 @@ impl Floor {
             self.established = floor;
         }
         if available - condemned >= self.established {
-            if condemned == 0 {
-                self.bases.clear();
-                self.overcounted = 0;
-            }
             // As with what is established: a pod that no set has reported yet makes nothing good,
             // since a cut cannot know of it.
-            let open = usize::try_from(self.established - confirmed).unwrap_or(0);
+            let open = (self.established - confirmed).max(0);
+            if condemned == 0 {
+                self.bases.clear();
+                self.overcounted = self.overcounted.min(open);
+            }
+            let open = usize::try_from(open).unwrap_or(0);
             self.healed = self.healed.max(truth.losses.len().saturating_sub(open));
             return Ok(());
         }
