@@ -134,9 +134,9 @@ impl Rig {
     }
 
     /// Another operator, which runs for leader, with a way to the server of its own.
-    pub(super) fn candidate(&self) -> (Operator, Faulty) {
+    pub(super) fn candidate(&self, flags: &[&str]) -> (Operator, Faulty) {
         let faults = Faulty::new(self.server.clone(), self.law.clone());
-        (start(self.flavour, &faults, true), faults)
+        (start_with(self.flavour, &faults, &[&["--leader-elect=true"], flags].concat()), faults)
     }
 
     /// The operator of a shard, with a way to the server of its own.
@@ -294,8 +294,17 @@ impl Rig {
 
     /// Puts our label on the sets of a Deployment, or takes it off.
     pub(super) async fn label_sets(&self, name: &str, value: Option<&str>) {
+        self.patch_sets(name, json!({ "metadata": { "labels": { MANAGED_LABEL: value } } })).await;
+    }
+
+    /// The sets of a Deployment are left without owner and label, as by a deletion that orphans them.
+    pub(super) async fn orphan_sets(&self, name: &str) {
+        let metadata = json!({ "labels": { MANAGED_LABEL: null }, "ownerReferences": null });
+        self.patch_sets(name, json!({ "metadata": metadata })).await;
+    }
+
+    async fn patch_sets(&self, name: &str, patch: Value) {
         let sets: Api<k8s_openapi::api::apps::v1::ReplicaSet> = Api::default_namespaced(self.client.clone());
-        let patch = json!({ "metadata": { "labels": { MANAGED_LABEL: value } } });
         for set in sets.list(&ListParams::default().labels(&format!("app={name}"))).await.unwrap() {
             let name = set.metadata.name.unwrap();
             sets.patch(&name, &PatchParams::default(), &Patch::Merge(&patch)).await.unwrap();

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use plan::Flavour;
+use serde_json::json;
 use tokio::time::Instant;
 
 use super::faults::{Fault, On};
@@ -62,8 +63,29 @@ async fn a_start_lists_the_deployments_first() {
     }
 }
 
-/// The operator looks for ReplicaSets without the label after it has listed those with the label, so it finds one that
-/// loses the label in between. Until then, live reads count the pods of such a ReplicaSet.
+/// An orphan with the template of the Deployment is adopted, also by what is decided before the lists come.
+#[tokio::test(start_paused = true)]
+async fn an_orphan_is_adopted_before_the_lists_come() {
+    for flavour in BOTH {
+        let rig = Rig::without_operator(flavour);
+        let leader = Member::of(&rig);
+        leader.wins().await;
+        rig.create("web", 2, "app:v1").await;
+        rig.settle("web", SETTLED).await;
+        leader.kill();
+        rig.orphan_sets("web").await;
+        let flags = if flavour == Flavour::Rollwright { &["--adopt=any"][..] } else { &[] };
+        let other = Member::with(&rig, flags);
+        other.faults.arm(On::List("v1/replicasets"), Fault::Late(AN_HOUR), 1);
+        other.wins().await;
+        rig.patch("web", json!({ "spec": { "replicas": 3 } })).await;
+        rig.settle("web", SETTLED * 2).await;
+        assert_eq!((other.faults.met(), rig.sizes("web")), (1, vec![3]));
+    }
+}
+
+/// The operator looks for ReplicaSets without the label once more after it has listed those with the label, so it finds
+/// one that loses the label in between. Until then, live reads count the pods of such a ReplicaSet.
 #[tokio::test(start_paused = true)]
 async fn a_label_that_is_lost_before_the_lists_come() {
     let rig = Rig::without_operator(Flavour::Rollwright);

@@ -33,7 +33,11 @@ pub(super) struct Member {
 
 impl Member {
     pub(super) fn of(rig: &Rig) -> Self {
-        let (operator, faults) = rig.candidate();
+        Self::with(rig, &[])
+    }
+
+    pub(super) fn with(rig: &Rig, flags: &[&str]) -> Self {
+        let (operator, faults) = rig.candidate(flags);
         Self { operator, faults }
     }
 

@@ -67,10 +67,7 @@ impl<P: Port> Attempt<'_, P> {
             return Ok(next);
         }
         self.settle_strays().await?;
-        if !self.engine.awaits_lists() {
-            // After the list of those with our label, so that one that has lost it meanwhile is in one of the two.
-            self.look_for_orphans().await?;
-        }
+        self.look_for_orphans().await?;
         let seen = if is_early || cache == Readiness::Overdue {
             // The ledger keeps its entry: the cache is as old as it was, and the next reconcile must not
             // plan from it either. A set of ours that it does not show would not be counted.

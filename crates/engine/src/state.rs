@@ -163,6 +163,9 @@ impl Engine {
     pub fn lists_came(&self, now: Instant) {
         let mut state = self.state();
         state.early.end();
+        // A ReplicaSet may have lost its label since a look at unlabelled ones, and before the list of labelled ones.
+        state.memory.forget_scouting();
+        self.listings.forget_all();
         self.requeue_all(&mut state, now);
     }
 
