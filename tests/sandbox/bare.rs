@@ -28,6 +28,10 @@ async fn what_is_printed_without_kubectl_can_be_typed() {
     let names = names.map(|name| format!("deployment.rollwright.dev/{name}"));
     assert!(created.ends_with(&format!("{}.", names.join(", "))), "{created}");
 
+    // Nobody types so fast that the operator has not seen the first template yet.
+    let restart = "kubectl-rollwright restart web";
+    assert!(script.contains(restart), "{script}");
+    let script = script.replace(restart, &format!("kubectl-rollwright status web\n{restart}"));
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", &script]).env("PATH", NOWHERE).kill_on_drop(true);
     let output = tokio::time::timeout(DEADLINE, shell.output()).await.unwrap().unwrap();
