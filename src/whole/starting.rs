@@ -11,6 +11,16 @@ use super::rig::Rig;
 use super::takeover::{Member, SETTLED, two};
 use super::{AN_HOUR, BOTH};
 
+/// An operator that leads, and a Deployment that it has rolled out.
+async fn led(flavour: Flavour) -> (Rig, Member) {
+    let rig = Rig::without_operator(flavour);
+    let leader = Member::of(&rig);
+    leader.wins().await;
+    rig.create("web", 2, "app:v1").await;
+    rig.settle("web", SETTLED).await;
+    (rig, leader)
+}
+
 /// With many Deployments it takes half a minute until everything is listed. What users edit does not wait for that,
 /// and the rollout goes on although no watch shows its pods.
 #[tokio::test(start_paused = true)]
@@ -34,11 +44,7 @@ async fn an_edit_before_the_lists_come() {
 #[tokio::test(start_paused = true)]
 async fn a_start_lists_everything_once() {
     for flavour in BOTH {
-        let rig = Rig::without_operator(flavour);
-        let leader = Member::of(&rig);
-        leader.wins().await;
-        rig.create("web", 2, "app:v1").await;
-        rig.settle("web", SETTLED).await;
+        let (_rig, leader) = led(flavour).await;
         let reads = leader.faults.reads();
         let lists =
             |kind: &str| reads.iter().filter(|(_, read)| read.contains(&format!("v1/{kind}?"))).count();
@@ -67,11 +73,7 @@ async fn a_start_lists_the_deployments_first() {
 #[tokio::test(start_paused = true)]
 async fn an_orphan_is_adopted_before_the_lists_come() {
     for flavour in BOTH {
-        let rig = Rig::without_operator(flavour);
-        let leader = Member::of(&rig);
-        leader.wins().await;
-        rig.create("web", 2, "app:v1").await;
-        rig.settle("web", SETTLED).await;
+        let (rig, leader) = led(flavour).await;
         leader.kill();
         rig.orphan_sets("web").await;
         let flags = if flavour == Flavour::Rollwright { &["--adopt=any"][..] } else { &[] };
@@ -88,11 +90,7 @@ async fn an_orphan_is_adopted_before_the_lists_come() {
 /// one that loses the label in between. Until then, live reads count the pods of such a ReplicaSet.
 #[tokio::test(start_paused = true)]
 async fn a_label_that_is_lost_before_the_lists_come() {
-    let rig = Rig::without_operator(Flavour::Rollwright);
-    let leader = Member::of(&rig);
-    leader.wins().await;
-    rig.create("web", 2, "app:v1").await;
-    rig.settle("web", SETTLED).await;
+    let (rig, leader) = led(Flavour::Rollwright).await;
     leader.kill();
     let other = Member::of(&rig);
     // The first list, and that under the lease.

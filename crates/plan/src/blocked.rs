@@ -9,7 +9,7 @@ use crate::blocker::Blocker;
 use crate::conditions::whole_seconds;
 use crate::decisions::Decisions;
 use crate::keys::{condition, reason};
-use crate::status::{InHand, Status, TargetRecord};
+use crate::status::{InHand, Status};
 use crate::target;
 use crate::why::Why;
 
@@ -26,9 +26,9 @@ pub(crate) fn current(decisions: &Decisions<'_>, status: &Status, why: &Why) -> 
         return Vec::new();
     }
     let stored = &observed.workload.status.ours;
-    let instead = |record: &TargetRecord| record.hash.clone();
-    let is_same = stored.revision == status.ours.revision
-        && stored.target.as_ref().map(instead) == target::record(decisions).as_ref().map(instead);
+    let (before, now) = (&stored.target, target::record(decisions));
+    let runs_same = before.as_ref().map(|it| &it.hash) == now.as_ref().map(|it| &it.hash);
+    let is_same = stored.revision == status.ours.revision && runs_same;
     let known = if is_same { stored.blockers.as_slice() } else { &[] };
     let findings = observed.answers.findings.as_ref();
     let set = decisions.running_name().filter(|_| *why.itself() != Why::WaitingForTermination);

@@ -166,9 +166,11 @@ impl Rulings {
         let abort = asked(ABORT).filter(|text| known.abort.as_ref() != Some(text));
         let is_retried = asked(RETRY).is_some_and(|text| known.retry.as_ref() != Some(&text));
         let retry = asked(RETRY).or(known.retry.clone());
+        if self.of(index) == Proof::Failed {
+            // What follows in this reconcile has the reason that is stored, even if somebody aborts it only now.
+            (self.is_aborted, self.cause) = (known.is_aborted, known.cause.clone());
+        }
         if let Some(abort) = abort {
-            // One that had failed is reverted in this reconcile already, for the reason that it had.
-            self.is_aborted = known.is_aborted && self.of(index) == Proof::Failed;
             let (shown, abort) = (Some(Shown::Failed), Some(abort));
             self.write(index, Memory { shown, cause: None, is_aborted: true, abort, retry, ..known });
             return;
@@ -179,7 +181,6 @@ impl Rulings {
         let policy = workload.failure_policy.as_ref().or(has_steps.then_some(&NO_POLICY));
         match (self.of(index), policy) {
             (Proof::Failed, _) => {
-                (self.is_aborted, self.cause) = (known.is_aborted, known.cause);
                 if is_retried {
                     let (abort, promote, retried) = (known.abort, known.promote, Some(whole_seconds(now)));
                     let fresh = Memory::fresh(workload, revision, &Fresh::default(), now);

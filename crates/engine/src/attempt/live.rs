@@ -128,17 +128,15 @@ impl<P: Port> Attempt<'_, P> {
         let selector = workload.selector.as_ref().filter(|selector| !selector.is_empty());
         // S17.3: what cannot be decoded is set aside, as by the watch.
         // S2.11, SU-1: the pods of one of ours count although it has lost our label, which is restored later.
-        let is_shown = |set: &ReplicaSet| {
-            let is_ours = set.controller_uid.as_ref() == Some(&workload.uid);
-            is_ours || is_watched(flavour, set)
-        };
+        let is_shown =
+            |set: &ReplicaSet| set.controller_uid.as_ref() == Some(&workload.uid) || is_watched(flavour, set);
         let keep = |object: &P::Object| set(flavour, object).ok().filter(is_shown);
         let sets = self.list_sets(Labels::Any, selector, keep).await?;
         Ok(Some((workload, sets)))
     }
 
-    /// Looks at the ReplicaSets of writes whose answers never came (S14.4), so that the ledger knows
-    /// what the cache has to show.
+    /// Looks at the ReplicaSets of writes whose answers never came (S14.4), or that conflicted (S14.5), so that the
+    /// ledger knows what the cache has to show.
     pub(super) async fn settle_doubt(&self) -> Result<(), Refusal> {
         while let Some(name) = self.in_doubt() {
             let live = self.get_set(&name).await?;

@@ -241,11 +241,11 @@ impl<P: Port> Cluster for Attempt<'_, P> {
         })
     }
 
-    async fn replica_set(&self, workload: &Workload, name: &str) -> Result<Option<ReplicaSet>, Refusal> {
+    async fn replica_set(&self, _: &Workload, name: &str) -> Result<Option<ReplicaSet>, Refusal> {
         let live = self.get_set(name).await?;
         let set = live.as_ref().map(|live| live::set(self.engine.flavour, live)).transpose()?;
-        let is_ours = |set: &&ReplicaSet| set.controller_uid.as_ref() == Some(&workload.uid);
-        let shown = set.as_ref().filter(is_ours).filter(|set| is_watched(self.engine.flavour, set));
+        // The cache is behind this one, if the watch shows it at all.
+        let shown = set.as_ref().filter(|set| is_watched(self.engine.flavour, set));
         let version = shown.map(|set| set.resource_version.as_str());
         self.engine.state().ledger.settled(self.key, name, version, self.port.now());
         let Some(set) = set else { return Ok(None) };

@@ -345,6 +345,26 @@ fn what_is_aborted_twice_cancels_what_runs() {
     assert_eq!(ended.unwrap().outcome, Outcome::Cancelled);
 }
 
+/// It failed by itself; somebody aborts it before a status reports that.
+#[test]
+fn what_has_failed_is_not_cancelled_by_an_abort() {
+    let mut world = rolling(by(|policy| policy.restarts = Some(3)));
+    let pod = restarts(&world, 0, 3);
+    read(&mut world, &[pod], &[]);
+    let plan = world.plan();
+    world.act(&plan.actions.first().unwrap().action);
+    assert_eq!(memory(&world, &named(&world, "c"))["verdict"], "Failed");
+    world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
+    let plan = world.plan();
+    let ended = plan.actions.iter().find_map(|planned| match &planned.action {
+        Action::WriteStatus(write) => write.ended.first()?.end.clone(),
+        _ => None,
+    });
+    let end = ended.unwrap();
+    assert_eq!(end.outcome, Outcome::Failed);
+    assert!(end.message.unwrap().contains("restarted 3 times or more"));
+}
+
 /// Somebody turns Revert into Pause: the revert is over, and the declared revision is not rolled out all the same.
 #[test]
 fn a_revert_that_ends_in_a_hold_is_not_reported_as_a_rollout() {
