@@ -143,6 +143,8 @@ pub(crate) fn events(workload: &Workload, write: &StatusWrite, set: Option<&str>
     let status = &write.status;
     let revision = status.ours.revision.map_or_else(String::new, |number| format!(" of revision {number}"));
     let event = match of_status(workload, write) {
+        // A first rollout replaces nothing, so its end is worth no write (S12.1).
+        Some(Transition::Completed) if status.ours.revision == Some(1) => None,
         Some(Transition::Completed) => {
             let set = set.map_or_else(String::new, |name| format!(": ReplicaSet {name} has taken over"));
             let message = format!("Rollout{revision} is complete{set}");

@@ -90,6 +90,16 @@ fn a_rollout_starts_and_completes_once() {
     }
 }
 
+/// It replaces nothing, so its end is no event.
+#[test]
+fn a_first_rollout_completes_without_an_event() {
+    for flavour in BOTH {
+        let mut story = Story::new(flavour, Some(600));
+        assert_eq!(story.settle(), [Transition::Started, Transition::Completed]);
+        assert_eq!(story.told(), []);
+    }
+}
+
 #[test]
 fn a_template_that_comes_too_soon_supersedes_the_one_before() {
     for flavour in BOTH {
