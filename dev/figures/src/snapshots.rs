@@ -215,14 +215,27 @@ pub fn at_rest(flavour: Flavour, sets: i64) -> Result<Observed, Failure> {
     if actions.is_empty() { Ok(observed) } else { Err(Failure::Subject(format!("not at rest: {actions:?}"))) }
 }
 
-/// In the middle of a rollout: sets are scaled and the status is written.
+/// In the middle of a rollout: its record is open, one more pod is available, sets are scaled, and the status is
+/// written.
 ///
 /// # Errors
 /// If nothing is to be done.
 pub fn rolling(flavour: Flavour, sets: i64) -> Result<Observed, Failure> {
-    let observed = told(Specimen { flavour, number: 0 }.snapshot(sets, (8, 5))?)?;
-    if plan_of(&observed)?.actions.is_empty() {
-        return Err(Failure::Subject("a rollout of which nothing is to be done".to_owned()));
+    let mut observed = Specimen { flavour, number: 0 }.snapshot(sets, (8, 5))?;
+    let newest = |observed: &mut Observed, available| {
+        let status = observed.sets.last_mut().map(|set| &mut set.status);
+        if let Some(status) = status {
+            (status.ready, status.available) = (available, available);
+        }
+    };
+    newest(&mut observed, 4);
+    observed = told(told(observed)?)?;
+    newest(&mut observed, 5);
+    let actions = plan_of(&observed)?.actions;
+    let is_written = actions.iter().any(|planned| matches!(planned.action, Action::WriteStatus(_)));
+    let is_known = flavour == Flavour::AppsV1 || observed.workload.status.ours.rollout.is_some();
+    if actions.len() < 2 || !is_written || !is_known {
+        return Err(Failure::Subject(format!("not the middle of a rollout: {actions:?}")));
     }
     Ok(observed)
 }
