@@ -219,22 +219,22 @@ pub fn at_rest(flavour: Flavour, sets: i64) -> Result<Observed, Failure> {
 /// written.
 ///
 /// # Errors
-/// If nothing is to be done.
+/// If the plan is another one.
 pub fn rolling(flavour: Flavour, sets: i64) -> Result<Observed, Failure> {
-    let mut observed = Specimen { flavour, number: 0 }.snapshot(sets, (8, 5))?;
-    let newest = |observed: &mut Observed, available| {
-        let status = observed.sets.last_mut().map(|set| &mut set.status);
-        if let Some(status) = status {
-            (status.ready, status.available) = (available, available);
+    let available = |observed: &mut Observed, pods| {
+        if let Some(newest) = observed.sets.last_mut() {
+            (newest.status.ready, newest.status.available) = (pods, pods);
         }
     };
-    newest(&mut observed, 4);
+    let mut observed = Specimen { flavour, number: 0 }.snapshot(sets, (8, 5))?;
+    available(&mut observed, 4);
+    // It takes two plans until the record is open.
     observed = told(told(observed)?)?;
-    newest(&mut observed, 5);
+    available(&mut observed, 5);
     let actions = plan_of(&observed)?.actions;
     let is_written = actions.iter().any(|planned| matches!(planned.action, Action::WriteStatus(_)));
-    let is_known = flavour == Flavour::AppsV1 || observed.workload.status.ours.rollout.is_some();
-    if actions.len() < 2 || !is_written || !is_known {
+    let is_open = flavour == Flavour::AppsV1 || observed.workload.status.ours.rollout.is_some();
+    if actions.len() < 2 || !is_written || !is_open {
         return Err(Failure::Subject(format!("not the middle of a rollout: {actions:?}")));
     }
     Ok(observed)
