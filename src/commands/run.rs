@@ -314,8 +314,7 @@ async fn resync(controller: Arc<Controller>) {
     let mut group = 0;
     loop {
         tokio::time::sleep(RESYNC_INTERVAL).await;
-        let keys: Vec<Key> =
-            controller.index().keys().filter(|key| group_of(key) == group).cloned().collect();
+        let keys: Vec<Key> = controller.index().keys().filter(|key| group_of(key) == group).collect();
         controller.queue.requeue(keys);
         group = (group + 1) % RESYNC_GROUPS;
     }

@@ -1,21 +1,21 @@
-//! The only cache: Deployments by name, ReplicaSets by uid and owner. Every change names the Deployments
-//! that it concerns (S2.1–S2.6).
+//! The only cache: Deployments and ReplicaSets, namespace by namespace. Every change names the Deployments that it
+//! concerns (S2.1–S2.6).
 //!
 //! A reconcile never scans a namespace: it finds the ReplicaSets of a Deployment by its uid, and orphans
 //! have a small index of their own. The cache keeps no template and packs everything else. It is most of
 //! the memory of an idle operator, mainly for old revisions that nothing reads.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use plan::{ReplicaSet, Workload};
+use plan::Workload;
 
 use crate::packed::Packed;
 use crate::territory::{Change, Kind, Territory};
 use crate::uid::Uid;
 pub use heads::Placed;
-use heads::{SetHead, is_newer};
 pub use key::Key;
+use namespace::Namespace;
 pub use newest::{Extent, Newest};
 pub use shard::Listed;
 pub(crate) use snapshot::PackedSnapshot;
@@ -24,6 +24,7 @@ pub use snapshot::Snapshot;
 mod arrival;
 mod heads;
 mod key;
+mod namespace;
 mod newest;
 mod shard;
 mod snapshot;
@@ -46,25 +47,12 @@ pub enum Sight {
     Whole,
 }
 
-/// A Deployment, and since when we know it.
-struct Known {
-    workload: Packed<Workload>,
-    since: Instant,
-}
-
 /// The cache of one flavour.
 pub struct Index {
     sight: Sight,
-    workloads: BTreeMap<Key, Known>,
-    keys_by_uid: BTreeMap<Uid, Key>,
-    sets: BTreeMap<Uid, Packed<Placed>>,
-    /// The sets of each owner, ours or not, in their order.
-    owned: BTreeMap<Uid, Vec<Uid>>,
-    orphans: HashMap<String, BTreeSet<Uid>>,
-    strays: HashMap<Key, Vec<Stray>>,
+    /// Everything by namespace: nothing is looked up without one.
+    namespaces: BTreeMap<String, Namespace>,
     heeds_strays: bool,
-    /// Sets that we deleted ourselves and that the watch still shows.
-    expected_gone: HashSet<Uid>,
     /// The namespaces that it holds; `None` for all that it is told of.
     territory: Option<Territory>,
     /// What the watch of Deployments has shown.
@@ -85,14 +73,8 @@ impl Index {
     pub fn watched(sight: Sight, extent: Extent) -> Self {
         Self {
             sight,
-            workloads: BTreeMap::new(),
-            keys_by_uid: BTreeMap::new(),
-            sets: BTreeMap::new(),
-            owned: BTreeMap::new(),
-            orphans: HashMap::new(),
-            strays: HashMap::new(),
+            namespaces: BTreeMap::new(),
             heeds_strays: true,
-            expected_gone: HashSet::new(),
             territory: None,
             newest_workload: Newest::new(extent),
             newest_set: Newest::new(extent),
@@ -114,21 +96,14 @@ impl Index {
     /// Its name.
     fn put_workload(&mut self, workload: Packed<Workload>, now: Instant) -> Key {
         let head = workload.head();
-        let uid = head.uid;
         let key = Key { namespace: head.namespace.into_owned(), name: head.name.into_owned() };
-        let mut since = now;
-        if let Some(known) = self.workloads.get(&key) {
-            let old = known.workload.head();
-            if old.uid == uid {
-                since = known.since;
-            } else {
-                self.keys_by_uid.remove(&old.uid);
-                self.strays.remove(&key);
-            }
-        }
-        self.keys_by_uid.insert(uid, key.clone());
-        self.workloads.insert(key.clone(), Known { workload, since });
+        self.within(&key.namespace).put_workload(&key.name, workload, now);
         key
+    }
+
+    /// What is kept of a namespace, where something is about to be.
+    fn within(&mut self, namespace: &str) -> &mut Namespace {
+        self.namespaces.entry(namespace.to_owned()).or_default()
     }
 
     /// A Deployment is gone, or cannot be understood any more.
@@ -138,10 +113,17 @@ impl Index {
     }
 
     fn drop_workload(&mut self, key: &Key) {
-        if let Some(old) = self.workloads.remove(key) {
-            self.keys_by_uid.remove(&old.workload.head().uid);
+        if let Some(namespace) = self.namespaces.get_mut(&key.namespace) {
+            namespace.drop_workload(&key.name);
         }
-        self.strays.remove(key);
+        self.tidy(&key.namespace);
+    }
+
+    /// A namespace of which nothing is kept takes no room.
+    fn tidy(&mut self, namespace: &str) {
+        if self.namespaces.get(namespace).is_some_and(Namespace::is_empty) {
+            self.namespaces.remove(namespace);
+        }
     }
 
     /// All Deployments were listed anew, or all of a namespace: what is not among them was deleted
@@ -152,11 +134,8 @@ impl Index {
         listed: impl IntoIterator<Item: Into<Packed<Workload>>>,
         now: Instant,
     ) -> Vec<Key> {
-        let is_listed = |key: &&Key| {
-            namespace.is_none_or(|namespace| key.namespace == namespace)
-                && self.counts(Kind::Workloads, &key.namespace)
-        };
-        let mut gone: BTreeSet<Key> = self.workloads.keys().filter(is_listed).cloned().collect();
+        let listable = self.listable(Kind::Workloads, namespace);
+        let mut gone: BTreeSet<Key> = listable.iter().flat_map(|namespace| self.keys_in(namespace)).collect();
         let mut requeued = Vec::new();
         for workload in listed {
             let workload = workload.into();
@@ -192,53 +171,17 @@ impl Index {
         if !self.admits(&head.namespace) {
             return Vec::new();
         }
-        if self.sets.get(&head.uid).is_some_and(|known| is_newer(&known.head(), &head)) {
+        let known = self.namespaces.get(&*head.namespace);
+        if known.is_some_and(|known| known.has_newer_set(&head)) {
             return Vec::new();
         }
         self.replace_set(placed)
     }
 
     fn replace_set(&mut self, placed: Packed<Placed>) -> Vec<Key> {
-        let new = placed.head();
-        let uid = new.uid.clone();
-        let old = self.sets.get(&uid).cloned();
-        if let Some(old) = old.as_ref().map(|placed| placed.head()) {
-            if old.resource_version == new.resource_version {
-                return Vec::new();
-            }
-            self.unlink(&old);
-        }
-        self.link(&new);
-        let requeued = self.concerned(old.as_ref(), &placed);
-        self.sets.insert(uid, placed);
-        requeued
-    }
-
-    fn concerned(&self, old: Option<&Packed<Placed>>, placed: &Packed<Placed>) -> Vec<Key> {
-        let (before, new) = (old.map(|placed| placed.head()), placed.head());
-        let mut requeued = Vec::new();
-        let owner_changed = before.as_ref().is_none_or(|before| before.owner != new.owner);
-        if owner_changed && let Some(uid) = before.and_then(|before| before.owner) {
-            requeued.extend(self.keys_by_uid.get(&uid).cloned());
-        }
-        match &new.owner {
-            Some(uid) => requeued.extend(self.keys_by_uid.get(uid).cloned()),
-            None => {
-                let set = placed.set();
-                if owner_changed || old.is_none_or(|old| old.set().labels != set.labels) {
-                    requeued.extend(self.suitors(&new.namespace, &set));
-                }
-            }
-        }
-        requeued.dedup();
-        requeued
-    }
-
-    /// Deployments whose selector matches an orphan (S2.2).
-    fn suitors<'a>(&'a self, namespace: &'a str, set: &'a ReplicaSet) -> impl Iterator<Item = Key> + 'a {
-        let first = Key { namespace: namespace.to_owned(), name: String::new() };
-        let all = self.workloads.range(first..).take_while(move |(key, _)| key.namespace == namespace);
-        all.filter(|(_, known)| known.workload.wants(set)).map(|(key, _)| key.clone())
+        let namespace = placed.head().namespace.into_owned();
+        let requeued = self.within(&namespace).put_set(placed);
+        requeued.into_iter().map(|name| Key { namespace: namespace.clone(), name }).collect()
     }
 
     /// A ReplicaSet left the watch (S2.4).
@@ -248,20 +191,15 @@ impl Index {
         self.hear(Change::SetGone { namespace, uid, version })
     }
 
-    fn drop_set(&mut self, uid: &Uid) -> Vec<Key> {
-        let was_expected = self.expected_gone.remove(uid);
-        let Some(known) = self.sets.remove(uid) else { return Vec::new() };
-        let set = known.head();
-        self.unlink(&set);
-        let Some(key) = set.owner.as_ref().and_then(|owner| self.keys_by_uid.get(owner)) else {
-            return Vec::new();
-        };
-        let is_wanted = self.workloads.get(key).is_some_and(|known| !known.workload.head().deleting);
-        if self.heeds_strays && self.sight == Sight::ByLabel && is_wanted && !was_expected && !set.deleting {
-            let stray = Stray { name: set.name.into_owned(), uid: uid.to_string() };
-            self.strays.entry(key.clone()).or_default().push(stray);
+    fn drop_set(&mut self, namespace: &str, uid: &Uid) -> Vec<Key> {
+        let watches_strays = self.heeds_strays && self.sight == Sight::ByLabel;
+        let Some(known) = self.namespaces.get_mut(namespace) else { return Vec::new() };
+        let left = known.drop_set(uid);
+        if let Some((owner, Some(stray))) = left.as_ref().filter(|_| watches_strays) {
+            known.strays.entry(owner.clone()).or_default().push(stray.clone());
         }
-        vec![key.clone()]
+        self.tidy(namespace);
+        left.map(|(name, _)| Key { namespace: namespace.to_owned(), name }).into_iter().collect()
     }
 
     /// All ReplicaSets were listed anew, or all of a namespace: what is not among them left the
@@ -272,13 +210,12 @@ impl Index {
         namespace: Option<&str>,
         listed: impl IntoIterator<Item: Into<Packed<Placed>>>,
     ) -> Vec<Key> {
-        let is_listed = |placed: &Packed<Placed>| {
-            let placed = placed.head();
-            namespace.is_none_or(|namespace| placed.namespace == namespace)
-                && self.counts(Kind::Sets, &placed.namespace)
+        let listable = self.listable(Kind::Sets, namespace);
+        let uids = |namespace: String| {
+            let uids = self.sets_in(&namespace);
+            (namespace, uids)
         };
-        let listable = self.sets.iter().filter(|(_, placed)| is_listed(placed));
-        let mut gone: BTreeSet<Uid> = listable.map(|(uid, _)| uid.clone()).collect();
+        let mut gone: BTreeMap<String, BTreeSet<Uid>> = listable.into_iter().map(uids).collect();
         let mut requeued = BTreeSet::new();
         for placed in listed {
             let placed = placed.into();
@@ -287,52 +224,73 @@ impl Index {
             if !self.counts(Kind::Sets, &head.namespace) {
                 continue;
             }
-            gone.remove(&head.uid);
+            if let Some(gone) = gone.get_mut(&*head.namespace) {
+                gone.remove(&head.uid);
+            }
             requeued.extend(self.replace_set(placed));
         }
-        for uid in gone {
-            requeued.extend(self.drop_set(&uid));
+        for (namespace, uids) in gone {
+            requeued.extend(uids.iter().flat_map(|uid| self.drop_set(&namespace, uid)));
         }
         requeued.extend(self.was_reset(Kind::Sets));
         requeued.into_iter().collect()
     }
 
+    /// The namespaces of which a list that comes now shows everything: of the one that was listed, or of all.
+    fn listable(&self, kind: Kind, namespace: Option<&str>) -> Vec<String> {
+        let is_listed = |name: &&String| {
+            namespace.is_none_or(|namespace| namespace == name.as_str()) && self.counts(kind, name)
+        };
+        self.namespaces.keys().filter(is_listed).cloned().collect()
+    }
+
     /// We deleted this set ourselves; when it leaves the watch nobody need ask why.
-    pub fn expect_gone(&mut self, uid: &str) {
+    pub fn expect_gone(&mut self, namespace: &str, uid: &str) {
         let uid = Uid::from(uid);
-        if self.sets.contains_key(&uid) {
-            self.expected_gone.insert(uid);
+        if let Some(known) = self.namespaces.get_mut(namespace)
+            && known.sets.contains_key(&uid)
+        {
+            known.expected_gone.insert(uid);
         }
     }
 
     /// We did not delete it after all.
-    pub fn expect_no_more(&mut self, uid: &str) {
-        self.expected_gone.remove(&Uid::from(uid));
+    pub fn expect_no_more(&mut self, namespace: &str, uid: &str) {
+        if let Some(known) = self.namespaces.get_mut(namespace) {
+            known.expected_gone.remove(&Uid::from(uid));
+        }
     }
 
     /// Whether a deleted set no longer shows, or shows as being deleted.
     #[must_use]
-    pub fn shows_gone(&self, uid: &str) -> bool {
-        self.sets.get(&Uid::from(uid)).is_none_or(|placed| placed.head().deleting)
+    pub fn shows_gone(&self, namespace: &str, uid: &str) -> bool {
+        let set = self.namespaces.get(namespace).and_then(|known| known.sets.get(&Uid::from(uid)));
+        set.is_none_or(|placed| placed.head().deleting)
     }
 
     /// uid of the Deployment.
     #[must_use]
     pub fn uid_of(&self, key: &Key) -> Option<String> {
-        self.workloads.get(key).map(|known| known.workload.head().uid.to_string())
+        self.workload(key).map(|workload| workload.head().uid.to_string())
+    }
+
+    /// A Deployment, if it is known.
+    fn workload(&self, key: &Key) -> Option<&Packed<Workload>> {
+        self.namespaces.get(&key.namespace)?.workload(&key.name)
     }
 
     /// Sets of this Deployment that left the watch for a reason yet to be found out.
     #[must_use]
     pub fn strays(&self, key: &Key) -> Vec<Stray> {
-        self.strays.get(key).cloned().unwrap_or_default()
+        let known = self.namespaces.get(&key.namespace).and_then(|known| known.strays.get(&key.name));
+        known.cloned().unwrap_or_default()
     }
 
     /// Nobody asks why sets leave the watch: it is somebody else who deletes them. Who heeds strays
     /// again looks for all sets without the label.
     pub fn ignore_strays(&mut self) {
         self.heeds_strays = false;
-        self.strays.clear();
+        self.namespaces.values_mut().for_each(|known| known.strays.clear());
     }
 
     /// From now on a set that leaves the watch is a stray, unless it was deleted by us.
@@ -342,67 +300,45 @@ impl Index {
 
     /// The reason was found out.
     pub fn settle_stray(&mut self, key: &Key, uid: &str) {
-        if let Some(strays) = self.strays.get_mut(key) {
+        let Some(known) = self.namespaces.get_mut(&key.namespace) else { return };
+        if let Some(strays) = known.strays.get_mut(&key.name) {
             strays.retain(|stray| stray.uid != uid);
             if strays.is_empty() {
-                self.strays.remove(key);
+                known.strays.remove(&key.name);
             }
         }
     }
 
-    /// The name of the Deployment with this uid.
+    /// The name of the Deployment of this namespace with this uid. An owner of another namespace is none (S2.12).
     #[must_use]
-    pub fn key_of(&self, uid: &str) -> Option<&Key> {
-        self.keys_by_uid.get(&Uid::from(uid))
+    pub fn key_of(&self, namespace: &str, uid: &str) -> Option<Key> {
+        let name = self.namespaces.get(namespace)?.name_of(&Uid::from(uid))?;
+        Some(Key { namespace: namespace.to_owned(), name: name.to_owned() })
     }
 
     /// All Deployments.
-    pub fn keys(&self) -> impl Iterator<Item = &Key> {
-        self.workloads.keys()
+    pub fn keys(&self) -> impl Iterator<Item = Key> {
+        self.namespaces.iter().flat_map(|(namespace, known)| {
+            known.names().map(|name| Key { namespace: namespace.clone(), name: name.clone() })
+        })
+    }
+
+    /// The namespaces with Deployments.
+    pub fn namespaces(&self) -> impl Iterator<Item = &String> {
+        let has_any = |(_, known): &(&String, &Namespace)| known.names().len() > 0;
+        self.namespaces.iter().filter(has_any).map(|(namespace, _)| namespace)
     }
 
     /// All Deployments, by name.
     pub fn workloads(&self) -> impl Iterator<Item = &Packed<Workload>> {
-        self.workloads.values().map(|known| &known.workload)
+        self.namespaces.values().flat_map(Namespace::workloads)
     }
 
     /// How many Deployments and ReplicaSets are cached.
     #[must_use]
     pub fn sizes(&self) -> (usize, usize) {
-        (self.workloads.len(), self.sets.len())
-    }
-
-    fn link(&mut self, set: &SetHead<'_>) {
-        match &set.owner {
-            Some(owner) => {
-                let group = self.owned.entry(owner.clone()).or_default();
-                if let Err(place) = group.binary_search(&set.uid) {
-                    // Groups are small and there are many of them.
-                    group.reserve_exact(1);
-                    group.insert(place, set.uid.clone());
-                }
-            }
-            None => {
-                let group = self.orphans.entry(set.namespace.clone().into_owned()).or_default();
-                group.insert(set.uid.clone());
-            }
-        }
-    }
-
-    fn unlink(&mut self, set: &SetHead<'_>) {
-        if let Some(owner) = &set.owner {
-            if let Some(group) = self.owned.get_mut(owner) {
-                group.retain(|other| *other != set.uid);
-                if group.is_empty() {
-                    self.owned.remove(owner);
-                }
-            }
-        } else if let Some(group) = self.orphans.get_mut(&*set.namespace) {
-            group.remove(&set.uid);
-            if group.is_empty() {
-                self.orphans.remove(&*set.namespace);
-            }
-        }
+        let sizes = self.namespaces.values().map(|known| (known.names().len(), known.sets.len()));
+        sizes.fold((0, 0), |(workloads, sets), more| (workloads + more.0, sets + more.1))
     }
 }
 

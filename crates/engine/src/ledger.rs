@@ -141,7 +141,7 @@ impl Entry {
     fn is_shown_by(&self, namespace: &str, index: &Index) -> bool {
         self.workload.is_none_or(|version| index.newest_workload.has_reached(namespace, version))
             && self.set.is_none_or(|version| index.newest_set.has_reached(namespace, version))
-            && self.gone.iter().all(|uid| index.shows_gone(uid))
+            && self.gone.iter().all(|uid| index.shows_gone(namespace, uid))
     }
 }
 

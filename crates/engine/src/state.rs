@@ -170,7 +170,7 @@ impl Engine {
     }
 
     fn requeue_all(&self, state: &mut State, now: Instant) {
-        let keys: Vec<Key> = self.cache().keys().cloned().collect();
+        let keys: Vec<Key> = self.cache().keys().collect();
         state.queue.requeue(keys, now);
     }
 

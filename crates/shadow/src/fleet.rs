@@ -77,6 +77,13 @@ struct Placed {
     track: Track<ReplicaSet>,
 }
 
+/// Who controls a set: an object of the set's own namespace, by uid, or nobody (S2.12).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Controller {
+    namespace: String,
+    uid: Option<String>,
+}
+
 /// A Deployment and its sets as a controller may have seen them.
 #[derive(Clone, Debug)]
 pub(crate) struct View {
@@ -89,12 +96,11 @@ pub(crate) struct View {
 pub(crate) struct Fleet {
     pub(crate) flavour: Flavour,
     workloads: BTreeMap<Key, Track<Workload>>,
+    /// By uid.
     keys: HashMap<String, Key>,
     sets: HashMap<String, Placed>,
-    /// By uid of a Deployment: the sets that it controls, or did so within the window.
-    owned: HashMap<String, BTreeSet<String>>,
-    /// By namespace: the sets that nobody controls, or did so within the window.
-    orphans: HashMap<String, BTreeSet<String>>,
+    /// The sets that one controls, or that nobody does, or did so within the window.
+    groups: HashMap<Controller, BTreeSet<String>>,
     /// Whether all synced sets report how many pods terminate: the cluster's feature gate (S9.4).
     pub(crate) reports_terminating: bool,
     /// Whether the controller in charge carries on from one write of its own to the next in the same
@@ -110,8 +116,7 @@ impl Fleet {
             workloads: BTreeMap::new(),
             keys: HashMap::new(),
             sets: HashMap::new(),
-            owned: HashMap::new(),
-            orphans: HashMap::new(),
+            groups: HashMap::new(),
             reports_terminating: true,
         }
     }
@@ -124,9 +129,9 @@ impl Fleet {
         self.sets.get(uid)?.track.newest()
     }
 
-    /// The Deployment with this uid, while it is there.
-    pub(crate) fn key_of(&self, uid: &str) -> Option<&Key> {
-        self.keys.get(uid)
+    /// The Deployment of this namespace with this uid, while it is there.
+    pub(crate) fn key_of(&self, namespace: &str, uid: &str) -> Option<&Key> {
+        self.keys.get(uid).filter(|key| key.namespace == namespace)
     }
 
     pub(crate) fn keys(&self) -> impl Iterator<Item = &Key> {
@@ -172,40 +177,38 @@ impl Fleet {
     }
 
     fn link(&mut self, namespace: &str, set: &ReplicaSet) {
-        let group = match &set.controller_uid {
-            Some(owner) => self.owned.entry(owner.clone()).or_default(),
-            None => self.orphans.entry(namespace.to_owned()).or_default(),
-        };
-        group.insert(set.uid.clone());
+        let controller = Controller { namespace: namespace.to_owned(), uid: set.controller_uid.clone() };
+        self.groups.entry(controller).or_default().insert(set.uid.clone());
     }
 
     /// Forgets what has been gone for longer than any cache may lag.
     pub(crate) fn sweep(&mut self, now: Timestamp) {
         self.workloads.retain(|_, track| !track.is_forgotten(now));
         self.sets.retain(|_, placed| !placed.track.is_forgotten(now));
-        self.owned.clear();
-        self.orphans.clear();
+        self.groups.clear();
         let mut links = Vec::new();
         for placed in self.sets.values() {
             let items = placed.track.versions.iter().filter_map(|version| version.item.as_ref());
-            let owners: BTreeSet<_> = items.map(|item| item.decoded.controller_uid.clone()).collect();
+            let controller = |item: &Arc<Item<ReplicaSet>>| Controller {
+                namespace: placed.namespace.clone(),
+                uid: item.decoded.controller_uid.clone(),
+            };
+            let controllers: BTreeSet<_> = items.map(controller).collect();
             let uid = placed.track.versions.iter().rev().find_map(|version| version.item.as_ref());
             let Some(uid) = uid.map(|item| item.decoded.uid.clone()) else { continue };
-            links.extend(owners.into_iter().map(|owner| (owner, placed.namespace.clone(), uid.clone())));
+            links.extend(controllers.into_iter().map(|controller| (controller, uid.clone())));
         }
-        for (owner, namespace, uid) in links {
-            match owner {
-                Some(owner) => self.owned.entry(owner).or_default().insert(uid),
-                None => self.orphans.entry(namespace).or_default().insert(uid),
-            };
+        for (controller, uid) in links {
+            self.groups.entry(controller).or_default().insert(uid);
         }
     }
 
     /// Sets that may have to do with a Deployment.
     fn candidates<'a>(&'a self, key: &'a Key, uid: &'a str) -> impl Iterator<Item = &'a Placed> + 'a {
-        let owned = self.owned.get(uid).into_iter().flatten();
-        let orphans = self.orphans.get(&key.namespace).into_iter().flatten();
-        let uids: BTreeSet<&String> = owned.chain(orphans).collect();
+        let group = |uid: Option<String>| {
+            self.groups.get(&Controller { namespace: key.namespace.clone(), uid }).into_iter().flatten()
+        };
+        let uids: BTreeSet<&String> = group(Some(uid.to_owned())).chain(group(None)).collect();
         uids.into_iter().filter_map(|uid| self.sets.get(uid))
     }
 

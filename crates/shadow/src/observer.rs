@@ -206,11 +206,11 @@ impl Observer {
         }
         let owners = [&before, &after].into_iter().flatten();
         let owners: Vec<Key> = owners
-            .filter_map(|item| self.fleet.key_of(item.decoded.controller_uid.as_ref()?).cloned())
+            .filter_map(|item| self.fleet.key_of(&namespace, item.decoded.controller_uid.as_ref()?).cloned())
             .collect();
         let managed_fields = &signed.managed_fields;
         let change = Change { version, at, before, after: after.clone(), managed_fields };
-        let noticed = self.in_charge.set(&self.fleet, change);
+        let noticed = self.in_charge.set(&self.fleet, &namespace, change);
         self.fleet.put_set(&namespace, &uid, (version, at), after);
         for key in owners {
             self.stir(&key, at);

@@ -188,7 +188,7 @@ impl InCharge {
     }
 
     /// A ReplicaSet was created, changed or deleted.
-    pub(crate) fn set(&self, fleet: &Fleet, change: Change<'_, ReplicaSet>) -> Noticed {
+    pub(crate) fn set(&self, fleet: &Fleet, namespace: &str, change: Change<'_, ReplicaSet>) -> Noticed {
         let owner_of = |item: &Option<Arc<Item<ReplicaSet>>>| {
             item.as_ref().and_then(|item| item.decoded.controller_uid.clone())
         };
@@ -196,7 +196,7 @@ impl InCharge {
         let Some(uid) = owner_of(&change.after).or_else(|| owner_of(&change.before)) else {
             return Noticed::Ignored(Ignored::NoOwner);
         };
-        let Some(key) = fleet.key_of(&uid).cloned() else {
+        let Some(key) = fleet.key_of(namespace, &uid).cloned() else {
             return Noticed::Ignored(match change.after {
                 None => Ignored::WithItsDeployment,
                 Some(_) => Ignored::NoOwner,

@@ -110,7 +110,7 @@ fn notice(waiting: &mut BTreeSet<Key>, store: &Store, change: &Change) {
     let lives_alone = || object.owners().all(|owner| owner_of(store, object, owner).is_some_and(is_staying));
     match change.kind {
         ChangeKind::Deleted => {
-            waiting.extend(store.owned_by(object.uid()).map(Key::of));
+            waiting.extend(store.owned_by(object.namespace(), object.uid()).map(Key::of));
             waiting.extend(object.owners().filter_map(|owner| owner_of(store, object, owner)).map(Key::of));
             waiting
                 .extend(namespace_of(store, object).filter(|namespace| namespace.is_deleting()).map(Key::of));
@@ -181,7 +181,7 @@ fn collect(store: &mut Store, object: &Object) -> Result<(), Refused> {
     if owners.solid > 0 {
         return disown(store, object, owners.dangling.iter().chain(&owners.waiting));
     }
-    let has_dependents = store.owned_by(object.uid()).next().is_some();
+    let has_dependents = store.owned_by(object.namespace(), object.uid()).next().is_some();
     let propagation = if !owners.waiting.is_empty() && has_dependents || has_finalizer(object, FOREGROUND) {
         Propagation::Foreground
     } else if has_finalizer(object, ORPHAN) {
@@ -207,7 +207,7 @@ fn disown<'a>(
 
 /// Lets everything that an object owns stay without it, and then the object go.
 fn orphan(store: &mut Store, object: &Object) -> Result<(), Refused> {
-    let dependents: Vec<Object> = store.owned_by(object.uid()).cloned().collect();
+    let dependents: Vec<Object> = store.owned_by(object.namespace(), object.uid()).cloned().collect();
     let uid = Value::from(object.uid());
     dependents.iter().try_for_each(|dependent| disown(store, dependent, std::iter::once(&uid)))?;
     finish(store, object, ORPHAN)
@@ -216,7 +216,7 @@ fn orphan(store: &mut Store, object: &Object) -> Result<(), Refused> {
 /// Deletes everything that an object owns, and lets the object go when nothing of it is left
 /// that it has to wait for.
 fn delete_dependents(store: &mut Store, object: &Object) -> Result<(), Refused> {
-    let dependents: Vec<Object> = store.owned_by(object.uid()).cloned().collect();
+    let dependents: Vec<Object> = store.owned_by(object.namespace(), object.uid()).cloned().collect();
     for dependent in dependents.iter().filter(|dependent| !dependent.is_deleting()) {
         collect(store, dependent)?;
     }
@@ -227,7 +227,7 @@ fn delete_dependents(store: &mut Store, object: &Object) -> Result<(), Refused> 
                 && owner.get("blockOwnerDeletion") == Some(&Value::Bool(true))
         })
     };
-    if store.owned_by(object.uid()).any(blocks) {
+    if store.owned_by(object.namespace(), object.uid()).any(blocks) {
         return Ok(());
     }
     finish(store, object, FOREGROUND)

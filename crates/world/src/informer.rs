@@ -41,9 +41,15 @@ impl Informer {
         self.objects.iter()
     }
 
-    /// The objects that a controller is in charge of, as last seen, by name.
-    pub fn controlled_by(&self, uid: &str) -> impl Iterator<Item = (&Key, &Object)> {
-        self.controlled.get(uid).into_iter().flatten()
+    /// The objects that a controller of this namespace is in charge of, as last seen, by name. Those of another
+    /// namespace that name its uid are not.
+    pub fn controlled_by<'a>(
+        &'a self,
+        namespace: &'a str,
+        uid: &str,
+    ) -> impl Iterator<Item = (&'a Key, &'a Object)> {
+        let named = self.controlled.get(uid).into_iter().flatten();
+        named.filter(move |(key, _)| key.namespace == namespace)
     }
 
     /// Takes in the changes up to and with a version, and shows each to `seen`.

@@ -190,7 +190,7 @@ impl ReplicaSetController {
         let mut step = SetStep::default();
         // Most pods were made from the template as it still is.
         memory.blueprint = memory.blueprint.take().map(|blueprint| Blueprint::of(set, Some(blueprint)));
-        let pods = self.pods.controlled_by(set.uid()).map(|(_, pod)| pod);
+        let pods = self.pods.controlled_by(set.namespace(), set.uid()).map(|(_, pod)| pod);
         let census = pods::count(set, memory.blueprint.as_ref(), pods, store.now());
         // A set that is being deleted is left to the garbage collector.
         let error = if set.is_deleting() {
@@ -244,7 +244,7 @@ impl ReplicaSetController {
     /// depends on it.
     fn neighbours<'a>(
         &'a self,
-        set: &Object,
+        set: &'a Object,
         census: &pods::Census<'a>,
         surplus: usize,
     ) -> BTreeMap<&'a str, usize> {
@@ -252,8 +252,10 @@ impl ReplicaSetController {
         if surplus >= census.active.len() {
             return neighbours;
         }
-        let siblings = set.controller_uid().into_iter().flat_map(|uid| self.sets.controlled_by(uid));
-        for (_, pod) in siblings.flat_map(|(_, sibling)| self.pods.controlled_by(sibling.uid())) {
+        let namespace = set.namespace();
+        let siblings =
+            set.controller_uid().into_iter().flat_map(|uid| self.sets.controlled_by(namespace, uid));
+        for (_, pod) in siblings.flat_map(|(_, sibling)| self.pods.controlled_by(namespace, sibling.uid())) {
             if pods::is_active(pod) {
                 *neighbours.entry(pods::node(pod)).or_insert(0) += 1;
             }

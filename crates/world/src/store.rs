@@ -112,9 +112,12 @@ impl Store {
         self.objects.values()
     }
 
-    /// The objects with an owner reference to a uid, by name.
-    pub fn owned_by(&self, uid: &str) -> impl Iterator<Item = &Object> {
-        self.owned.get(uid).into_iter().flatten().filter_map(|key| self.objects.get(key))
+    /// The objects with an owner reference to the object of this namespace with this uid, by name. An owner without a
+    /// namespace owns objects of all.
+    pub fn owned_by<'a>(&'a self, namespace: &'a str, uid: &str) -> impl Iterator<Item = &'a Object> {
+        let named = self.owned.get(uid).into_iter().flatten();
+        let owned = named.filter(move |key| namespace.is_empty() || key.namespace == namespace);
+        owned.filter_map(|key| self.objects.get(key))
     }
 
     /// What happened to objects of all kinds after a version.

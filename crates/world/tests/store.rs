@@ -315,12 +315,12 @@ fn owner_references_merge_by_uid_in_strategic_patches_only() {
     let gone = json!({"$patch": "delete", "uid": "one"});
     strategic(&mut store, &key, json!({"metadata": {"ownerReferences": [gone]}}));
     assert_eq!(uids(&store), ["two"]);
-    assert_eq!(store.owned_by("two").map(Object::name).collect::<Vec<_>>(), ["web"]);
-    assert_eq!(store.owned_by("one").count(), 0);
+    assert_eq!(store.owned_by("", "two").map(Object::name).collect::<Vec<_>>(), ["web"]);
+    assert_eq!(store.owned_by("", "one").count(), 0);
     merge(&mut store, &key, json!({"metadata": {"ownerReferences": [owner("three")]}}));
     assert_eq!(uids(&store), ["three"]);
     store.delete(&key, &Deletion::default()).unwrap();
-    assert_eq!(store.owned_by("three").count(), 0);
+    assert_eq!(store.owned_by("", "three").count(), 0);
 }
 
 #[test]

@@ -209,15 +209,15 @@ impl Operator {
         queue.depth() > 0 || queue.waiting().contains_key(&key) || self.engine.cache().uid_of(&key).is_none()
     }
 
-    /// Whose a set is.
-    pub(crate) fn owner(&self, uid: &str) -> Option<Which> {
-        self.engine.cache().key_of(uid).map(|key| called(&key.name))
+    /// Whose a set of this namespace is.
+    pub(crate) fn owner(&self, namespace: &str, uid: &str) -> Option<Which> {
+        self.engine.cache().key_of(namespace, uid).map(|key| called(&key.name))
     }
 
     /// Pods of these Deployments changed while they are watched.
     pub(crate) fn requeue(&mut self, of: &[Which], now: Instant) {
-        let is_meant = |key: &&Key| of.contains(&called(&key.name));
-        let keys: Vec<Key> = self.engine.cache().keys().filter(is_meant).cloned().collect();
+        let is_meant = |key: &Key| of.contains(&called(&key.name));
+        let keys: Vec<Key> = self.engine.cache().keys().filter(is_meant).collect();
         self.engine.requeue(keys, now);
     }
 

@@ -26,11 +26,5 @@ pub(crate) fn watch(metrics: &Metrics, controller: Weak<Controller>) {
 
 /// Those with Deployments.
 fn namespaces(controller: &Controller) -> BTreeSet<String> {
-    let mut namespaces = BTreeSet::new();
-    for key in controller.index().keys() {
-        if !namespaces.contains(&key.namespace) {
-            namespaces.insert(key.namespace.clone());
-        }
-    }
-    namespaces
+    controller.index().namespaces().cloned().collect()
 }

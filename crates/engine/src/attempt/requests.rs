@@ -105,9 +105,9 @@ impl<P: Port> Attempt<'_, P> {
             version: target.resource_version.clone(),
         };
         // Before the request: the watch may be faster than the answer.
-        self.engine.cache().expect_gone(&target.uid);
+        self.engine.cache().expect_gone(&self.key.namespace, &target.uid);
         if let Err(refusal) = self.send(request, cause).await {
-            self.engine.cache().expect_no_more(&target.uid);
+            self.engine.cache().expect_no_more(&self.key.namespace, &target.uid);
             self.note_refused(&refusal, &target.name);
             return Err(refusal);
         }

@@ -32,7 +32,8 @@ impl<P: Port> Attempt<'_, P> {
             return Ok(());
         }
         let owner = set.controller_uid.as_ref();
-        if owner.is_none_or(|uid| self.engine.cache().key_of(uid).is_none()) {
+        let namespace = &self.key.namespace;
+        if owner.is_none_or(|uid| self.engine.cache().key_of(namespace, uid).is_none()) {
             self.port.note(Note::LeftAlone(name));
             return Ok(());
         }

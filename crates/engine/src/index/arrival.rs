@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
-use plan::{SetStatus, Workload};
+use plan::Workload;
 
+use super::namespace::Namespace;
 use super::{Index, Key, Placed};
 use crate::packed::Packed;
 use crate::queue::Cause;
@@ -30,7 +31,9 @@ impl Index {
     /// As [`Self::apply_set`], with the reason for which each Deployment is requeued.
     pub fn set_came(&mut self, placed: impl Into<Packed<Placed>>) -> Vec<(Key, Cause)> {
         let placed = placed.into();
-        let before = self.sets.get(&placed.head().uid).map(Packed::pods);
+        let head = placed.head();
+        let known = self.namespaces.get(&*head.namespace).and_then(|known| known.sets.get(&head.uid));
+        let before = known.map(Packed::pods);
         let has_lost = before.is_some_and(|(_, before)| {
             let (size, after) = placed.pods();
             after.has_lost(size, &before)
@@ -50,7 +53,8 @@ impl Index {
 
     /// As [`Self::delete_set`], with the reason for which each Deployment is requeued.
     pub fn set_left(&mut self, namespace: &str, uid: &str, version: &str) -> Vec<(Key, Cause)> {
-        let had_pods = self.sets.get(&Uid::from(uid)).is_some_and(|known| known.pods().1.replicas > 0);
+        let known = self.namespaces.get(namespace).and_then(|known| known.sets.get(&Uid::from(uid)));
+        let had_pods = known.is_some_and(|known| known.pods().1.replicas > 0);
         let cause = if had_pods { Cause::TakenBack } else { Cause::Changed };
         self.delete_set(namespace, uid, version).into_iter().map(|key| (key, cause)).collect()
     }
@@ -59,20 +63,23 @@ impl Index {
     fn is_edit(&self, workload: &Packed<Workload>) -> bool {
         let head = workload.head();
         let key = Key { namespace: head.namespace.into_owned(), name: head.name.into_owned() };
-        self.workloads.get(&key).is_none_or(|known| known.workload.head().generation != head.generation)
+        self.workload(&key).is_none_or(|known| known.head().generation != head.generation)
     }
 
     /// Whether no status reports its generation yet: somebody has edited it.
     pub(crate) fn is_unobserved(&self, key: &Key) -> bool {
-        self.workloads.get(key).is_some_and(|known| !known.workload.told().is_observed)
+        self.workload(key).is_some_and(|workload| !workload.told().is_observed)
     }
 
     /// Whether its status says that it is complete, and its sets say that it is not.
     fn is_refuted(&self, key: &Key) -> bool {
-        let told = self.workloads.get(key).map(|known| known.workload.told());
-        let Some(told) = told.filter(|told| told.is_complete) else { return false };
+        let Some((known, workload)) = self.found(key) else { return false };
+        let told = workload.told();
+        if !told.is_complete {
+            return false;
+        }
         let (mut pods, mut available) = (0_i64, 0_i64);
-        for status in self.statuses(key) {
+        for status in known.statuses(&workload.head().uid) {
             pods = pods.saturating_add(status.replicas);
             available = available.saturating_add(status.available);
         }
@@ -82,15 +89,13 @@ impl Index {
     /// Whether the controllers of all its sets have done what they were asked to do: nothing more is
     /// about to happen.
     fn is_settled(&self, key: &Key) -> bool {
-        let Some(known) = self.workloads.get(key) else { return false };
-        let mut owned = self.owned.get(&known.workload.head().uid).into_iter().flatten();
-        owned.all(|uid| self.sets.get(uid).is_none_or(Packed::is_settled))
+        self.found(key)
+            .is_some_and(|(known, workload)| known.owned(&workload.head().uid).all(Packed::is_settled))
     }
 
-    /// What the sets that it controls report.
-    fn statuses(&self, key: &Key) -> impl Iterator<Item = SetStatus> {
-        let owner = self.workloads.get(key).map(|known| known.workload.head().uid);
-        let owned = owner.and_then(|owner| self.owned.get(&owner)).into_iter().flatten();
-        owned.filter_map(|uid| self.sets.get(uid).map(|placed| placed.pods().1))
+    /// A Deployment, and what else there is in its namespace.
+    fn found(&self, key: &Key) -> Option<(&Namespace, &Packed<Workload>)> {
+        let known = self.namespaces.get(&key.namespace)?;
+        Some((known, known.workload(&key.name)?))
     }
 }

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use plan::Workload;
 
+use super::namespace::Namespace;
 use super::{Extent, Index, Key, Placed, Sight};
 use crate::packed::Packed;
 use crate::territory::{Change, Kind, Meaning, Territory, Ticket};
@@ -51,10 +52,7 @@ impl Index {
             territory.let_go(namespace);
         }
         let keys = self.keys_in(namespace);
-        for key in &keys {
-            self.drop_workload(key);
-        }
-        self.drop_sets_in(namespace);
+        self.namespaces.remove(namespace);
         keys
     }
 
@@ -96,13 +94,13 @@ impl Index {
         if let Some(told) = self.territory.as_mut()?.fill(Kind::Sets, namespace, sets.version) {
             // A set that is there no more has left our sight as by a list of the watch, which has a
             // reconcile ask why.
-            let mut gone: BTreeSet<Uid> = self.sets_in(namespace).collect();
+            let mut gone = self.sets_in(namespace);
             for placed in sets.items {
                 let placed = placed.into();
                 gone.remove(&placed.head().uid);
                 self.replace_set(placed);
             }
-            gone.iter().for_each(|uid| _ = self.drop_set(uid));
+            gone.iter().for_each(|uid| _ = self.drop_set(namespace, uid));
             told.into_iter().for_each(|change| _ = self.carry_out(change));
         }
         self.territory.as_mut()?.filled(namespace);
@@ -129,7 +127,7 @@ impl Index {
                 vec![key]
             }
             Change::Set(placed) => self.put_set(placed),
-            Change::SetGone { uid, .. } => self.drop_set(&Uid::from(uid.as_str())),
+            Change::SetGone { namespace, uid, .. } => self.drop_set(&namespace, &Uid::from(uid.as_str())),
         }
     }
 
@@ -145,22 +143,15 @@ impl Index {
         whole.iter().flat_map(|namespace| self.keys_in(namespace)).collect()
     }
 
-    fn keys_in(&self, namespace: &str) -> Vec<Key> {
-        let first = Key { namespace: namespace.to_owned(), name: String::new() };
-        let all = self.workloads.range(first..).take_while(|(key, _)| key.namespace == namespace);
-        all.map(|(key, _)| key.clone()).collect()
+    pub(super) fn keys_in(&self, namespace: &str) -> Vec<Key> {
+        let known = self.namespaces.get(namespace);
+        let names = known.into_iter().flat_map(Namespace::names).cloned();
+        names.map(|name| Key { namespace: namespace.to_owned(), name }).collect()
     }
 
-    fn sets_in(&self, namespace: &str) -> impl Iterator<Item = Uid> {
-        let there = self.sets.iter().filter(move |(_, placed)| placed.head().namespace == namespace);
-        there.map(|(uid, _)| uid.clone())
-    }
-
-    fn drop_sets_in(&mut self, namespace: &str) {
-        let uids: Vec<Uid> = self.sets_in(namespace).collect();
-        for uid in uids {
-            self.drop_set(&uid);
-        }
+    pub(super) fn sets_in(&self, namespace: &str) -> BTreeSet<Uid> {
+        let known = self.namespaces.get(namespace);
+        known.into_iter().flat_map(|known| known.sets.keys()).cloned().collect()
     }
 }
 

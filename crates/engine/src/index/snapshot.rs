@@ -43,18 +43,17 @@ impl Index {
 
     /// The same, to be unpacked once the cache is free for others.
     pub(crate) fn packed(&self, key: &Key) -> Option<PackedSnapshot> {
-        let workload = self.workloads.get(key)?.workload.clone();
-        let set_of = |uid| self.sets.get(uid).cloned();
-        let owned = self.owned.get(&workload.head().uid).into_iter().flatten();
-        let owned = owned.filter_map(set_of).collect();
-        let orphans = self.orphans.get(&key.namespace).into_iter().flatten();
-        let orphans = orphans.filter_map(set_of).collect();
+        let known = self.namespaces.get(&key.namespace)?;
+        let workload = known.workload(&key.name)?.clone();
+        let owned = known.owned(&workload.head().uid).cloned().collect();
+        let orphans = known.orphans().cloned().collect();
         Some(PackedSnapshot { workload, owned, orphans })
     }
 
     /// The Deployment, and since when it is known.
     #[must_use]
     pub fn first_seen(&self, key: &Key) -> Option<(Workload, Instant)> {
-        self.workloads.get(key).map(|known| (known.workload.unpack(), known.since))
+        let (workload, since) = self.namespaces.get(&key.namespace)?.first_seen(&key.name)?;
+        Some((workload.unpack(), since))
     }
 }

@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use plan::ReplicaSet;
 use serde_json::json;
 
 use super::*;
@@ -103,7 +104,7 @@ fn a_relist_finds_what_was_deleted_meanwhile() {
     let requeued = index.reset_workloads(None, vec![workload("api", "a", "api", 2)], Instant::now());
     assert_eq!(requeued, [key("api"), key("web")]);
     assert!(index.snapshot(&key("web")).is_none());
-    assert_eq!(index.key_of("w"), None);
+    assert_eq!(index.key_of("ns", "w"), None);
 }
 
 #[test]
@@ -118,7 +119,7 @@ fn a_deployment_created_anew_does_not_inherit() {
 #[test]
 fn a_set_that_leaves_a_label_watch_is_a_stray_unless_we_deleted_it() {
     let mut index = filled(Sight::ByLabel);
-    index.expect_gone("uid-web-1");
+    index.expect_gone("ns", "uid-web-1");
     assert_eq!(index.delete_set("ns", "uid-web-1", "5"), [key("web")]);
     assert_eq!(index.strays(&key("web")), []);
     assert_eq!(index.delete_set("ns", "uid-web-2", "6"), [key("web")]);
@@ -177,6 +178,51 @@ fn a_list_of_one_namespace_says_nothing_about_others() {
     index.reset_sets(Some("elsewhere"), Vec::<Placed>::new());
     assert_eq!(index.sizes(), (1, 1));
     assert!(index.snapshot(&key("web")).is_some_and(|snapshot| snapshot.sets.len() == 1));
+}
+
+/// Its ReplicaSet `x` of another namespace.
+fn foreign(owner: Option<&str>, version: u64) -> Placed {
+    Placed { namespace: "elsewhere".to_owned(), ..set("x", owner, "web", version) }
+}
+
+/// S2.12: who may write in one namespace chooses the uid in an owner reference, and gains nothing in another.
+#[test]
+fn a_set_that_names_an_owner_of_another_namespace_is_nobodys() {
+    let mut index = filled(Sight::ByLabel);
+    let fakes = |index: &mut Index, owner: Option<&str>, version: u64| {
+        let came = index.set_came(foreign(owner, version));
+        assert_eq!((came, names(index, "web")), (vec![], vec!["web-1".to_owned(), "web-2".to_owned()]));
+    };
+    fakes(&mut index, Some("w"), 11);
+    assert_eq!(index.key_of("elsewhere", "w"), None);
+    // Neither an orphan that the selector matches, nor one that was owned.
+    fakes(&mut index, None, 12);
+    fakes(&mut index, Some("w"), 13);
+    assert_eq!(index.reset_sets(Some("elsewhere"), vec![foreign(Some("w"), 14)]), []);
+    assert_eq!(index.put_set(foreign(Some("w"), 15)), []);
+    // What becomes of it is no news, and nobody looks for it.
+    index.expect_gone("ns", "uid-x");
+    assert!(!index.shows_gone("elsewhere", "uid-x") && index.shows_gone("ns", "uid-x"));
+    assert_eq!(index.set_left("ns", "uid-x", "16"), [], "not of that namespace");
+    assert_eq!(index.sizes(), (2, 3));
+    assert_eq!(index.set_left("elsewhere", "uid-x", "17"), []);
+    assert_eq!((index.sizes(), index.strays(&key("web"))), ((2, 2), vec![]));
+}
+
+/// Pods of such a set neither complete a Deployment nor refute that it is complete.
+#[test]
+fn pods_of_another_namespace_are_no_news() {
+    let mut index = single();
+    let mut web = workload("web", "w", "web", 10);
+    (web.replicas, web.status.observed_generation) = (3, 1);
+    (web.status.replicas, web.status.updated_replicas) = (3, 3);
+    (web.status.ready_replicas, web.status.available_replicas) = (3, 3);
+    index.workload_came(web, Instant::now());
+    index.set_came(report(11, 3, [3, 3, 3]));
+    let mut fake = ReplicaSet::clone(&foreign(Some("w"), 12).set);
+    (fake.size, fake.status.replicas) = (5, 5);
+    index.set_came(Placed { namespace: "elsewhere".to_owned(), set: Arc::new(fake) });
+    assert_eq!(index.set_came(report(13, 3, [3, 3, 3])), [(key("web"), Cause::Settled)]);
 }
 
 #[test]

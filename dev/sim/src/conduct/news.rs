@@ -25,7 +25,7 @@ impl Operator {
             (self.conduct.sets.insert(uid.clone(), entry.set.clone()), true)
         };
         let owner = entry.set.controller_uid.as_deref();
-        let Some(of) = owner.and_then(|uid| self.owner(uid)) else {
+        let Some(of) = owner.and_then(|uid| self.owner(&entry.namespace, uid)) else {
             // It may be news for anybody.
             self.conduct.keys.values_mut().for_each(|known| known.is_stirred = true);
             return false;
