@@ -61,6 +61,7 @@ mod kstatus;
 mod leadership;
 mod manifest;
 mod migrate;
+mod neighbor;
 mod objects;
 mod obstacles;
 mod older_library;
@@ -137,6 +138,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     history::SCENARIOS,
     authors::SCENARIOS,
     ownership::SCENARIOS,
+    neighbor::SCENARIOS,
     deletion::SCENARIOS,
     obstacles::SCENARIOS,
     bad_input::SCENARIOS,
