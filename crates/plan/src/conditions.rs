@@ -54,6 +54,15 @@ impl Condition {
         conditions.retain(|old| old.kind != self.kind);
         conditions.push(self);
     }
+
+    /// Gives the condition that says this already this message. Its times and its place stay.
+    pub(crate) fn reword_in(&self, conditions: &mut [Self]) {
+        let is_it =
+            |old: &&mut Self| old.kind == self.kind && old.status == self.status && old.reason == self.reason;
+        if let Some(old) = conditions.iter_mut().find(is_it) {
+            old.message.clone_from(&self.message);
+        }
+    }
 }
 
 /// Whether the condition of a type says this already; its message may be another one.

@@ -27,6 +27,8 @@ pub enum Failure {
     Invalid(String),
     /// The object is not as it was seen.
     Conflict(String),
+    /// Nobody knows: the server did not answer in time. The text says for how long.
+    Unanswered(String),
     /// Anything else, in the server's words.
     Refused(String),
 }
@@ -182,6 +184,7 @@ impl std::fmt::Display for Failure {
             | Self::NotFound(text)
             | Self::Invalid(text)
             | Self::Conflict(text)
+            | Self::Unanswered(text)
             | Self::Refused(text) => f.write_str(text),
         }
     }
@@ -224,7 +227,12 @@ fn after_create(
             let verdict = Verdict::Retry(format!("{failure}: {name}"));
             Aftermath { deviation: Some("S4.15"), ..Aftermath::end(verdict) }
         }
-        Failure::NotFound(text)
+        // Upstream waits for the server's words, and keeps the first ones that it reports (S9.7).
+        Failure::Unanswered(text) if !observed.flavour.has_status_extras() => {
+            Aftermath::end(Verdict::Retry(text.clone()))
+        }
+        Failure::Unanswered(text)
+        | Failure::NotFound(text)
         | Failure::Invalid(text)
         | Failure::Conflict(text)
         | Failure::Refused(text) => {
@@ -274,11 +282,13 @@ fn after_refused_create(
     let message = not_created(name, text);
     let mut status = refused.clone();
     if workload.progress_deadline_seconds.is_some() {
-        if observed.flavour.has_status_extras() {
-            forget_other(&mut status, name);
-        }
         let reason = reason::REPLICA_SET_CREATE_ERROR;
         let failed = Condition::new(condition::PROGRESSING, "False", reason, message.clone(), now);
+        if observed.flavour.has_status_extras() {
+            // The deviation from S9.1: the newest words of the server count.
+            forget_other(&mut status, name);
+            failed.reword_in(&mut status.conditions);
+        }
         failed.set_in(&mut status.conditions);
     }
     let status = stands(observed, &status, (&message, is_final), now);

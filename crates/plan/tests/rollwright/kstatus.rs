@@ -284,6 +284,22 @@ fn another_refusal_has_failed_after_the_deadline() {
     follow(&mut world, is_honest);
 }
 
+/// The server may say something else the next time: nobody reads the words of before.
+#[test]
+fn the_newest_words_of_the_server_are_shown() {
+    let mut world = fresh();
+    let since = |world: &World| status(world).condition(condition::PROGRESSING).unwrap().last_update_time;
+    refused(&mut world, &Failure::Refused("limit 2".to_owned()), 1);
+    let first = since(&world);
+    refused(&mut world, &Failure::Refused("limit 3".to_owned()), 300);
+    for kind in [condition::PROGRESSING, condition::READY, condition::RECONCILING] {
+        let message = &status(&world).condition(kind).unwrap().message;
+        assert!(message.ends_with("limit 3"), "{kind}: {message}");
+    }
+    assert_eq!(since(&world), first, "the deadline counts from the first refusal");
+    assert_eq!(refused(&mut world, &Failure::Refused("limit 4".to_owned()), 301), Kstatus::Failed);
+}
+
 /// All that a name which is taken costs is a reconcile.
 #[test]
 fn a_taken_name_is_no_failure() {
