@@ -8,21 +8,21 @@ use engine::reconcile::Refusal;
 use http::{HeaderValue, header};
 use kube::client::Body;
 use kube::core::request::Error as Malformed;
-use kube::core::{PartialObjectMeta, Request, Status};
+use kube::core::{PartialObjectMeta, Request};
 use kube::{Api, Client, Resource as _};
+use plan::durations::ANSWER_LIMIT;
 use serde::de::DeserializeOwned;
 
 use crate::client::lifeline::asked_wait;
 use crate::client::object::{Kind, Object, Written};
-use crate::client::refusal::{refusal, unanswered};
+use crate::client::refusal::{failure, read_at_most, refusal, unanswered};
 use crate::clock;
 use crate::leadership::Leadership;
 use crate::serve::metrics::Metrics;
 use crate::shard::Shard;
 
-/// No request but a watch takes longer. A write that is cut off may have been carried out all
-/// the same; the next reconcile finds out.
-const DEADLINE: Duration = Duration::from_secs(10);
+/// As many bytes are read of an answer that refuses. A refusal can name each of a hundred thousand fields.
+const REFUSAL_BYTES_MAX: usize = 64 << 10;
 
 /// Of an answer to a write only the version is read: a server that can sends no more than metadata.
 const METADATA_ALONE: HeaderValue =
@@ -30,10 +30,19 @@ const METADATA_ALONE: HeaderValue =
 
 /// Under what a write is sent: the term of leadership, and the namespace with the number of the time that
 /// it has been ours for. Without a term, any will do; without a place, a shard writes nothing.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Authority<'a> {
     pub(crate) term: Option<u64>,
     pub(crate) place: Option<(&'a str, u64)>,
+    /// For how long the answer is waited for. A write that is cut off may have been carried out all the same; the next
+    /// reconcile finds out.
+    pub(crate) limit: Duration,
+}
+
+impl Default for Authority<'_> {
+    fn default() -> Self {
+        Self { term: None, place: None, limit: ANSWER_LIMIT }
+    }
 }
 
 /// Where requests go.
@@ -113,10 +122,11 @@ impl Server {
             let response = self.client.send(request.map(Body::from)).await?;
             let status = response.status();
             asked = asked_wait(status, response.headers());
-            let body = response.into_body().collect_bytes().await?;
             if status.is_client_error() || status.is_server_error() {
-                return Err(kube::Error::Api(Box::new(failure(status, &body))));
+                let read = read_at_most(REFUSAL_BYTES_MAX, response.into_body()).await?;
+                return Err(kube::Error::Api(Box::new(failure(status, &read))));
             }
+            let body = response.into_body().collect_bytes().await?;
             serde_json::from_slice(&body).map_err(kube::Error::SerdeError)
         };
         let result = self.send_under(verb, kind, exchange, authority).await;
@@ -164,25 +174,25 @@ impl Server {
         request: impl Future<Output = Result<T, kube::Error>>,
         authority: Authority<'_>,
     ) -> Result<T, Refusal> {
-        let ends = if is_write(verb) { self.permit(authority).await? } else { None };
-        let deadline =
-            ends.map_or(DEADLINE, |ends| DEADLINE.min(ends.saturating_duration_since(clock::now())));
-        let result = match tokio::time::timeout(deadline, request).await {
-            Ok(result) => result.map_err(|error| refusal(&error)),
-            Err(_) => Err(unanswered(&format!("no answer within {} s", deadline.as_secs()))),
+        let mut ends = if is_write(verb) { self.permit(authority).await? } else { None };
+        let limit = clock::now() + authority.limit;
+        let mut request = std::pin::pin!(request);
+        let result = loop {
+            let until = ends.map_or(limit, |ends| limit.min(ends));
+            match tokio::time::timeout_at(until.into(), &mut request).await {
+                Ok(result) => break result.map_err(|error| refusal(&error)),
+                Err(_) if until == limit => break Err(Refusal::no_answer(authority.limit)),
+                // The lease may have been renewed since. If not, what becomes of the write is for others to find out.
+                Err(_) => match self.permit(authority).await {
+                    Ok(renewed) if renewed > ends => ends = renewed,
+                    _ => break Err(unanswered(&"no answer before others may act")),
+                },
+            }
         };
         let code = result.as_ref().err().map_or(200, |refusal| refusal.code).to_string();
         self.metrics.requests.with_label_values(&[verb, kind, &code]).inc();
         result
     }
-}
-
-/// What a server says that refuses; something between it and us may refuse in other words.
-fn failure(status: http::StatusCode, body: &[u8]) -> Status {
-    serde_json::from_slice(body).unwrap_or_else(|_| {
-        let text = String::from_utf8_lossy(body);
-        Status::failure(text.trim(), "Failed to parse error data").with_code(status.as_u16())
-    })
 }
 
 /// Whether a request may change something. A verb that is not known to read counts as a write.

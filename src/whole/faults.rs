@@ -44,6 +44,8 @@ pub(super) enum Fault {
     Refuse(u16),
     /// They are refused with this code, and asked to come back after so many seconds.
     RefuseFor(u16, u64),
+    /// They are refused with this code and very many words, after this time.
+    RefuseLate(u16, Duration),
     /// Starts of a watch are refused with 410 until there is a new list.
     Expire,
     /// They are carried out, and the connection ends before the answer.
@@ -341,9 +343,10 @@ fn broken() -> BoxError {
     std::io::Error::new(std::io::ErrorKind::ConnectionReset, "the connection is broken").into()
 }
 
-fn refused(code: u16, retry_after: Option<u64>) -> Answer {
+fn refused(code: u16, retry_after: Option<u64>, words: usize) -> Answer {
     let status = serde_json::json!({
-        "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "message": "injected",
+        "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code,
+        "message": "injected".repeat(words),
         "reason": if code == 410 { "Expired" } else { "Injected" },
     });
     let body = Full::new(Bytes::from(status.to_string())).map_err(|never| match never {});
@@ -373,9 +376,13 @@ impl Service<Request<Body>> for Faulty {
             let forward = service.clone().forward(request, &asked);
             match fault {
                 None => forward.await,
-                Some(Fault::Expire) => Ok(refused(410, None)),
-                Some(Fault::Refuse(code)) => Ok(refused(code, None)),
-                Some(Fault::RefuseFor(code, seconds)) => Ok(refused(code, Some(seconds))),
+                Some(Fault::Expire) => Ok(refused(410, None, 1)),
+                Some(Fault::Refuse(code)) => Ok(refused(code, None, 1)),
+                Some(Fault::RefuseFor(code, seconds)) => Ok(refused(code, Some(seconds), 1)),
+                Some(Fault::RefuseLate(code, time)) => {
+                    tokio::time::sleep(time).await;
+                    Ok(refused(code, None, 50_000))
+                }
                 Some(Fault::Lose) => {
                     let _ = forward.await;
                     Err(broken())

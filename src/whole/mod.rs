@@ -16,6 +16,7 @@ mod news;
 mod queueing;
 mod rig;
 mod shards;
+mod slow;
 mod starting;
 mod takeover;
 

@@ -73,7 +73,8 @@ impl Live<'_> {
 
     fn authority(&self) -> Authority<'_> {
         let place = self.stay.map(|stay| (self.key.namespace.as_str(), stay));
-        Authority { term: Some(self.term), place }
+        let limit = self.controller.engine.state().patience.limit(self.key);
+        Authority { term: Some(self.term), place, limit }
     }
 
     /// What kind it is, and its name in metrics.

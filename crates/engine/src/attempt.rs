@@ -42,6 +42,7 @@ impl Engine {
     /// Does what is to be done for a Deployment now, and says when it comes again.
     pub async fn attempt<P: Port>(&self, port: &P, key: &Key) -> Next {
         let attempt = Attempt { engine: self, port, key, asked: Mutex::default() };
+        let _slow = Slow { engine: self, key };
         let next = match attempt.ladder().await {
             Ok(next) => next,
             Err(refusal) => Next::Failed(refusal.into()),
@@ -50,6 +51,18 @@ impl Engine {
             attempt.failed();
         }
         next
+    }
+}
+
+/// Ends what [`crate::patience::Patience::waits_until`] has let begin, even if the attempt panics.
+struct Slow<'a> {
+    engine: &'a Engine,
+    key: &'a Key,
+}
+
+impl Drop for Slow<'_> {
+    fn drop(&mut self) {
+        self.engine.state().patience.ended(self.key);
     }
 }
 

@@ -163,6 +163,13 @@ pub enum Request {
     },
 }
 
+impl Request {
+    /// Whether the server checks an object for it, as for every write, and for a dry run of one.
+    pub(crate) fn is_write(&self) -> bool {
+        matches!(self, Self::Create { .. } | Self::Patch { .. } | Self::Delete { .. })
+    }
+}
+
 /// Which ReplicaSets of a namespace are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Labels {

@@ -229,6 +229,7 @@ impl<C: Cluster> Reconcile<'_, C> {
             refusal if refusal.is_not_found() => plan::Failure::NotFound(text),
             refusal if refusal.is_invalid() => plan::Failure::Invalid(text),
             refusal if refusal.is_conflict() => plan::Failure::Conflict(text),
+            refusal if refusal.is_unanswered() => plan::Failure::Unanswered(text),
             _ => plan::Failure::Refused(text),
         })
     }

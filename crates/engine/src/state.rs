@@ -196,6 +196,7 @@ impl Engine {
         state.queued.ended(key);
         state.looks.forget(key);
         state.early.ended(key);
+        state.patience.forget(key);
         let granted = state.starts.ended(key, now);
         state.requeue(granted, now)
     }

@@ -70,6 +70,13 @@ durations! {
     /// No retry waits longer than this for the others. After an outage that failed thousands of reconciles, the
     /// operator retries all of them within this time.
     BUCKET_DEBT_MAX = Duration::from_secs(30);
+    /// The operator waits this long for the answer to a request.
+    ANSWER_LIMIT = Duration::from_secs(10);
+    /// After a write that the API server did not answer in time, the operator pauses for half of that time, and waits
+    /// twice as long for the next answer of that Deployment, up to this.
+    ANSWER_LIMIT_MAX = Duration::from_secs(60);
+    /// Only four Deployments at a time may wait longer than usual for an answer. The others try again after this long.
+    SLOW_AGAIN = Duration::from_secs(1);
     /// The operator shortens a longer `Retry-After` to this, because it might be a mistake.
     RETRY_AFTER_MAX = Duration::from_secs(120);
     /// After this long the operator no longer expects the cache to show a write, and reads the objects live.

@@ -1,7 +1,9 @@
 //! Reads past the cache: the objects of a reconcile, a write with an unknown outcome, and a ReplicaSet that
 //! another client has changed.
 
+use std::mem::Discriminant;
 use std::sync::Arc;
+use std::time::Instant;
 
 use api::decode;
 use plan::keys::LAST_APPLIED;
@@ -47,7 +49,11 @@ pub(super) fn set(flavour: Flavour, object: &impl Object) -> Result<ReplicaSet, 
 impl<P: Port> Attempt<'_, P> {
     /// Sends a request, and hears what the server asks for beside its answer.
     pub(super) async fn send(&self, request: Request, cause: Cause<'_>) -> Result<Reply<P::Object>, Refusal> {
+        let written = request.is_write().then(|| (std::mem::discriminant(&request), self.port.now()));
         let reply = self.port.send(request, cause).await;
+        if let Some(written) = written {
+            self.note_pace(reply.as_ref().err(), written);
+        }
         if let Err(refusal) = &reply {
             self.heed(refusal);
             if refusal.code == 429 {
@@ -55,6 +61,17 @@ impl<P: Port> Attempt<'_, P> {
             }
         }
         reply
+    }
+
+    /// How long the server took for a write of this kind, or a dry run of one, that was sent then.
+    fn note_pace(&self, refusal: Option<&Refusal>, (kind, sent): (Discriminant<Request>, Instant)) {
+        let (now, patience) = (self.port.now(), &mut self.engine.state().patience);
+        match refusal {
+            Some(refusal) if refusal.is_unanswered() => patience.unanswered(self.key, kind, now),
+            // Nobody knows how long it would have taken.
+            Some(refusal) if refusal.code == 0 => {}
+            _ => patience.answered(self.key, kind, now.saturating_duration_since(sent)),
+        }
     }
 
     /// An object as it is now; `None` when it is gone.

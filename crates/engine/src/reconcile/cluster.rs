@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
+use plan::durations::ANSWER_LIMIT_MAX;
 use plan::{Action, Ask, DryRun, Event, OwnerChange, Pod, ReplicaSet, Workload};
 use serde_json::Value;
 
@@ -82,6 +83,8 @@ pub struct Refusal {
 
 /// [`Refusal::reason`] of a write that we did not send.
 const NOT_SENT: &str = "NotSent";
+/// [`Refusal::reason`] of a request that was not answered in time.
+const NO_ANSWER: &str = "NoAnswer";
 
 impl Refusal {
     /// A refusal with a status code, a reason, and words.
@@ -106,6 +109,28 @@ impl Refusal {
     #[must_use]
     pub fn not_sent(why: &str) -> Self {
         Self::new(0, NOT_SENT, format!("not sent: {why}"))
+    }
+
+    /// The server did not answer within this limit.
+    #[must_use]
+    pub fn no_answer(limit: Duration) -> Self {
+        let next = Self::longer(limit).as_secs();
+        let message = format!(
+            "the API server did not answer within {} s; the next try waits for up to {next} s",
+            limit.as_secs()
+        );
+        Self::new(0, NO_ANSWER, message)
+    }
+
+    /// How long the next answer is waited for, after one that did not come within this limit.
+    pub(crate) fn longer(limit: Duration) -> Duration {
+        (limit * 2).min(ANSWER_LIMIT_MAX)
+    }
+
+    /// It was not answered in time, see [`Self::no_answer`].
+    #[must_use]
+    pub fn is_unanswered(&self) -> bool {
+        self.reason == NO_ANSWER
     }
 
     /// It was not sent, see [`Self::not_sent`].
