@@ -20,11 +20,25 @@ pub(crate) fn timestamp() -> Timestamp {
 /// too. It starts with the test's first look at it.
 #[cfg(test)]
 pub(crate) fn timestamp() -> Timestamp {
-    thread_local! {
-        static ORIGIN: Instant = now();
-    }
-    let passed = ORIGIN.with(|origin| now().duration_since(*origin));
-    ORIGIN_TIME + passed
+    steady() + JUMPED.get()
+}
+
+#[cfg(test)]
+thread_local! {
+    static ORIGIN: Instant = now();
+    static JUMPED: std::cell::Cell<std::time::Duration> = const { std::cell::Cell::new(std::time::Duration::ZERO) };
+}
+
+/// The time of the tests, without the jumps of this machine's clock.
+#[cfg(test)]
+pub(crate) fn steady() -> Timestamp {
+    ORIGIN_TIME + ORIGIN.with(|origin| now().duration_since(*origin))
+}
+
+/// The clock of this machine jumps forward.
+#[cfg(test)]
+pub(crate) fn jump(by: std::time::Duration) {
+    JUMPED.set(JUMPED.get() + by);
 }
 
 /// When the tests' time begins.

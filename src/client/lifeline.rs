@@ -21,6 +21,7 @@ use tokio::time::{Instant, Sleep};
 use tower::{BoxError, Layer, Service};
 
 use crate::client::pulse::Pulse;
+use crate::client::server_time::date_of;
 
 /// The server ends a watch after this long.
 pub(crate) const IDLE_SECONDS: u32 = 90;
@@ -62,6 +63,9 @@ impl Lifeline {
         pulse.beat();
         if status.is_success() {
             pulse.recovered();
+        }
+        if let Some(date) = date_of(headers) {
+            pulse.read(date);
         }
         // kube's watcher shows nobody the headers.
         if let Some(asked) = asked_wait(status, headers) {

@@ -5,11 +5,13 @@ pub(crate) mod object;
 pub(crate) mod pulse;
 pub(crate) mod refusal;
 pub(crate) mod requests;
+mod server_time;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderValue, header};
+use jiff::Timestamp;
 use kube::client::ClientBuilder;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
@@ -177,6 +179,16 @@ impl WatchClients {
     /// Whether one that fills a cache is known to be broken.
     pub(crate) fn are_broken(&self) -> bool {
         self.pairs.iter().flat_map(|pair| [&pair.workloads, &pair.sets]).any(|watch| watch.pulse.is_broken())
+    }
+
+    /// What time it is by the server, as the first watch that fills a cache has read it.
+    pub(crate) fn server_time(&self) -> Option<Timestamp> {
+        self.pairs.first().and_then(|pair| pair.workloads.pulse.server_time())
+    }
+
+    /// The next answer tells what time it is, whatever is known.
+    pub(crate) fn measure_again(&self) {
+        self.pairs.iter().for_each(|pair| pair.workloads.pulse.measure_again());
     }
 
     /// For these namespaces; none stands for all.

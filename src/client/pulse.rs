@@ -1,10 +1,14 @@
-//! The signs of life of a watch, or of other work that goes on without an end.
+//! The signs of life of a watch, or of other work that goes on without an end, and the server's clock.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use tokio::time::Instant;
+
+use crate::client::server_time::ServerTime;
+use crate::clock;
 
 /// When something last gave a sign of life, and whether it is known to be broken.
 #[derive(Debug)]
@@ -12,6 +16,7 @@ pub(crate) struct Pulse {
     last: Mutex<Instant>,
     is_broken: AtomicBool,
     spared_until: Mutex<Option<Instant>>,
+    time: Mutex<Option<ServerTime>>,
 }
 
 impl Pulse {
@@ -20,6 +25,7 @@ impl Pulse {
             last: Mutex::new(Instant::now()),
             is_broken: AtomicBool::new(false),
             spared_until: Mutex::default(),
+            time: Mutex::default(),
         }
     }
 
@@ -45,6 +51,24 @@ impl Pulse {
 
     pub(crate) fn is_broken(&self) -> bool {
         self.is_broken.load(Ordering::SeqCst)
+    }
+
+    /// The server wrote an answer at this time.
+    pub(crate) fn read(&self, date: Timestamp) {
+        let mut time = self.time.lock().unwrap_or_else(PoisonError::into_inner);
+        *time = Some(ServerTime::after(*time, date, clock::now()));
+    }
+
+    /// We lead from now on.
+    pub(crate) fn measure_again(&self) {
+        let mut time = self.time.lock().unwrap_or_else(PoisonError::into_inner);
+        *time = time.map(ServerTime::old);
+    }
+
+    /// What time it is by the server; `None` before its first answer.
+    pub(crate) fn server_time(&self) -> Option<Timestamp> {
+        let time = *self.time.lock().unwrap_or_else(PoisonError::into_inner);
+        time.map(|time| time.now(clock::now()))
     }
 
     /// The server asked to be spared for this long.

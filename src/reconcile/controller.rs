@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use engine::index::{Extent, Index, Sight};
 use engine::{Engine, Settings};
+use jiff::Timestamp;
 use plan::Flavour;
 
 use crate::client::WatchClients;
@@ -92,6 +93,7 @@ impl Controller {
     pub(crate) fn start_over(&self) {
         self.engine.start_over();
         self.pods.stop_all();
+        self.watches.measure_again();
     }
 
     /// We lead. The caches may be older than what was written before that; until they are not, the engine looks only
@@ -113,6 +115,13 @@ impl Controller {
     pub(crate) fn term(&self) -> Option<u64> {
         let working = *self.working_term();
         self.leadership.term().filter(|term| working == Some(*term))
+    }
+
+    /// What time it is for decisions, and for what they write. On apps/v1 the clock of this machine tells, as upstream's
+    /// does (S9.12).
+    pub(crate) fn timestamp(&self) -> Timestamp {
+        let by_server = self.flavour.has_status_extras().then(|| self.watches.server_time());
+        by_server.flatten().unwrap_or_else(clock::timestamp)
     }
 
     /// The number of the time that a namespace is ours for, if it is; see [`Shard::stay`].

@@ -15,7 +15,6 @@ use jiff::Timestamp;
 use plan::keys::{REVISION_HISTORY, condition, reason};
 use plan::{Action, OwnerChange, ReplicaSet, Transition, Workload, transitions};
 
-use crate::clock;
 use crate::index::Key;
 use crate::reconcile::controller::Controller;
 
@@ -102,7 +101,7 @@ pub(crate) fn acted(controller: &Controller, key: &Key, workload: &Workload, act
 
 /// Transitions happened. Where there are no records, a rollout ends by them, and its trigger is not known.
 fn transitioned(controller: &Controller, key: &Key, workload: &Workload, transitions: &[Transition]) {
-    let (flavour, metrics, now) = (controller.flavour, &controller.metrics.rollouts, clock::timestamp());
+    let (flavour, metrics, now) = (controller.flavour, &controller.metrics.rollouts, controller.timestamp());
     let seconds = |since: Timestamp| now.duration_since(since).as_secs_f64().max(0.0);
     let (begun, failing) = controller.rollouts.transitioned(key, workload, transitions, now);
     for _ in transitions.iter().filter(|transition| transition.is_failure()) {

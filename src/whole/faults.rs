@@ -12,6 +12,7 @@ use http_body::Frame;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full, StreamBody};
 use hyper::body::Bytes;
+use jiff::fmt::rfc2822;
 use kube::client::Body;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -91,6 +92,8 @@ struct State {
     /// When something but the lease was written first since it was asked last.
     first_write: Option<Instant>,
     last_write: Option<Instant>,
+    /// How far the server's clock has jumped.
+    jumped: Duration,
     /// After so many writes to ReplicaSets nothing gets through any more.
     writes_left: Option<u32>,
 }
@@ -270,6 +273,19 @@ impl Faulty {
         Response::from_parts(parts, StreamBody::new(frames).boxed_unsync())
     }
 
+    /// The server's clock jumps forward.
+    pub(super) fn jump(&self, by: Duration) {
+        self.with(|state| state.jumped += by);
+    }
+
+    /// An answer as of now, by the server's clock.
+    fn dated(&self, mut answer: Answer) -> Answer {
+        let date = clock::steady() + self.with(|state| state.jumped);
+        let text = rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&date).unwrap();
+        answer.headers_mut().insert(http::header::DATE, text.parse().unwrap());
+        answer
+    }
+
     async fn forward(mut self, request: Request<Body>, asked: &Asked) -> Result<Answer, BoxError> {
         let is_write = asked.is_write() && !asked.is(On::All("leases"));
         let before = is_write.then(|| self.law.sizes());
@@ -281,9 +297,9 @@ impl Faulty {
             self.passage().await;
         }
         if asked.is_watch() && answer.status().is_success() {
-            return Ok(self.stream(answer, asked));
+            return Ok(self.dated(self.stream(answer, asked)));
         }
-        Ok(answer.map(|body| body.map_err(|never| match never {}).boxed_unsync()))
+        Ok(self.dated(answer.map(|body| body.map_err(|never| match never {}).boxed_unsync())))
     }
 
     fn note_written(&self, asked: &Asked) {

@@ -8,6 +8,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod blocked;
+mod clocks;
 mod counted;
 mod faults;
 mod figures;

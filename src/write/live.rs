@@ -272,7 +272,7 @@ impl Port for Live<'_> {
     }
 
     fn timestamp(&self) -> Timestamp {
-        clock::timestamp()
+        self.controller.timestamp()
     }
 
     fn is_ours(&self) -> bool {
