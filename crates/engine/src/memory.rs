@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::reconcile::{Outcome, Refusal};
 use jiff::Timestamp;
-use plan::durations::DRY_RUN_PATIENCE;
+use plan::durations::{DRY_RUN_PATIENCE, DRY_RUN_SERIES};
 use plan::template::{Digest, Fingerprint};
 use plan::{DryRun, Workload};
 
@@ -25,10 +25,17 @@ struct Entry {
     orphans: Option<Vec<String>>,
     why: String,
     dry_run: Option<(Fingerprint, DryRun)>,
-    dry_run_fails_since: Option<Instant>,
+    dry_run_fails: Option<Series>,
     status_written: Option<Timestamp>,
     /// Since when there is news for the status that waits.
     status_held: Option<Timestamp>,
+}
+
+/// Failures of the dry runs of one template, without a longer pause between two of them.
+struct Series {
+    of: Fingerprint,
+    since: Instant,
+    last: Instant,
 }
 
 impl Memory {
@@ -54,6 +61,12 @@ impl Memory {
     /// Orphans are to be looked for anew, of all Deployments.
     pub fn forget_scouting(&mut self) {
         self.entries.values_mut().for_each(|entry| entry.orphans = None);
+    }
+
+    /// Others may have led since: orphans are to be looked for anew, and what failed before says nothing any more.
+    pub fn start_over(&mut self) {
+        self.forget_scouting();
+        self.entries.values_mut().for_each(|entry| entry.dry_run_fails = None);
     }
 
     /// Orphans were looked for, and these were found.
@@ -118,7 +131,7 @@ impl Memory {
         let answer = match result {
             Ok(stored) => DryRun::Stored(stored),
             Err(refusal) => {
-                if refusal.namespace_terminating || self.may_recover(key, &workload.uid, &refusal, now) {
+                if refusal.namespace_terminating || self.may_recover(key, workload, &refusal, now) {
                     return Err(refusal);
                 }
                 if refusal.code == 403 {
@@ -129,21 +142,24 @@ impl Memory {
             }
         };
         let entry = self.entry(key, &workload.uid);
-        entry.dry_run_fails_since = None;
+        entry.dry_run_fails = None;
         entry.dry_run = Some((workload.template.fingerprint.clone(), answer.clone()));
         Ok(answer)
     }
 
     /// Whether a failed dry run is worth another try: the server did not say no, it was unwell.
     /// Creating a set for want of an answer could restart every pod, so it is given some time.
-    fn may_recover(&mut self, key: &Key, uid: &str, refusal: &Refusal, now: Instant) -> bool {
-        let entry = self.entry(key, uid);
+    fn may_recover(&mut self, key: &Key, workload: &Workload, refusal: &Refusal, now: Instant) -> bool {
+        let of = &workload.template.fingerprint;
+        let entry = self.entry(key, &workload.uid);
         let is_unwell = matches!(refusal.code, 0 | 408 | 409 | 429 | 500..);
         if !is_unwell {
-            entry.dry_run_fails_since = None;
+            entry.dry_run_fails = None;
             return false;
         }
-        let since = *entry.dry_run_fails_since.get_or_insert(now);
+        let goes_on = |known: &Series| known.of == *of && now < known.last + DRY_RUN_SERIES;
+        let since = entry.dry_run_fails.take().filter(goes_on).map_or(now, |known| known.since);
+        entry.dry_run_fails = Some(Series { of: of.clone(), since, last: now });
         now.saturating_duration_since(since) < DRY_RUN_PATIENCE
     }
 }

@@ -179,7 +179,7 @@ impl Engine {
     pub fn start_over(&self) {
         let mut state = self.state();
         state.ledger.start_over();
-        state.memory.forget_scouting();
+        state.memory.start_over();
         state.looks.start_over();
         drop(state);
         self.listings.forget_all();

@@ -88,6 +88,8 @@ durations! {
     EARLY_AGAIN = Duration::from_secs(2);
     /// A dry run may fail for this long, for reasons that may be temporary, before it counts as refused.
     DRY_RUN_PATIENCE = Duration::from_secs(30);
+    /// Failures of a dry run that are further apart than this have nothing to do with each other: the time begins again.
+    DRY_RUN_SERIES = Duration::from_secs(300);
     /// A rollout frees its rollout slot when its ReplicaSets have had all their pods for this long, ready or not.
     STILL_AFTER = Duration::from_millis(500);
     /// A rollout also frees its slot when the operator has written none of its ReplicaSets for this long,

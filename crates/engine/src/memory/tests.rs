@@ -71,3 +71,21 @@ fn a_server_that_is_unwell_is_given_time() {
     }
     assert!(!is_settled(500, late), "a no starts the clock anew");
 }
+
+/// Creating a ReplicaSet for want of an answer may restart every pod. One hiccup now and another later are no reason.
+#[test]
+fn hiccups_that_have_nothing_to_do_with_each_other_do_not_add_up() {
+    let (mut memory, start) = (Memory::default(), Instant::now());
+    let (one, two) = (templated("one"), templated("two"));
+    let late = start + DRY_RUN_PATIENCE;
+    let is_settled = |memory: &mut Memory, workload: &plan::Workload, now: Instant| {
+        memory.settle_dry_run(&key("web"), workload, Err(refused(503)), now).is_ok()
+    };
+    assert!(!is_settled(&mut memory, &one, start));
+    assert!(!is_settled(&mut memory, &two, late), "of another template");
+    assert!(!is_settled(&mut memory, &two, late + DRY_RUN_SERIES), "long ago");
+    let again = late + DRY_RUN_SERIES + DRY_RUN_PATIENCE;
+    memory.start_over();
+    assert!(!is_settled(&mut memory, &two, again), "before another one led");
+    assert!(is_settled(&mut memory, &two, again + DRY_RUN_PATIENCE), "the server is unwell for that long");
+}
