@@ -21,6 +21,7 @@ pub mod queue;
 mod queued;
 pub mod reconcile;
 pub mod rivalry;
+mod rotation;
 pub mod starts;
 mod state;
 pub mod templates;

@@ -3,10 +3,11 @@
 //! There is no watch on pods. Once a rollout has not moved for a while, or while a failure policy judges it by them, its
 //! pods are listed, a page a request;
 //! and the events of one of them, if their status does not say why they are not ready. All Deployments together
-//! share a few requests a second, first come, first served. A request follows a reconcile and never precedes it,
+//! share a few requests a second; `line.rs` says whose turn it is. A request follows a reconcile and never precedes it,
 //! so it delays the next reconcile of its own Deployment at most, and decisions do not wait for it.
 
 mod findings;
+mod line;
 mod pods;
 
 use std::collections::HashMap;
@@ -21,6 +22,7 @@ use serde_json::Value;
 
 use crate::index::Key;
 use crate::reconcile::Refusal;
+use line::Line;
 use pods::{Pods, Read};
 
 /// How blocked rollouts are looked at.
@@ -65,15 +67,15 @@ pub(crate) struct Course {
     pub(crate) question: Option<Question>,
     /// When to come again otherwise.
     pub(crate) again: Option<Instant>,
+    /// Whether that is its turn.
+    is_in_line: bool,
 }
 
 /// The rollouts that wait for pods, or are judged by them.
 #[derive(Default)]
 pub(crate) struct Looks {
     entries: HashMap<Key, Entry>,
-    /// The next place in line, and when the last request was made.
-    next: Option<Instant>,
-    last: Option<Instant>,
+    line: Line,
 }
 
 struct Entry {
@@ -89,7 +91,6 @@ struct Entry {
     evidence: Arc<[Evidence]>,
     /// When the last look began.
     looked: Option<Instant>,
-    place: Option<Instant>,
 }
 
 impl Looks {
@@ -102,10 +103,17 @@ impl Looks {
         awaited: Option<&Awaited>,
         now: Instant,
     ) -> Course {
-        let Some(awaited) = awaited else {
-            self.moves(key, now);
-            return Course::default();
+        let course = match awaited {
+            Some(awaited) => self.waits(looking, key, uid, awaited, now),
+            None => self.moves(key, now),
         };
+        if course.question.is_some() || !course.is_in_line {
+            self.line.leave(key);
+        }
+        course
+    }
+
+    fn waits(&mut self, looking: Looking, key: &Key, uid: &str, awaited: &Awaited, now: Instant) -> Course {
         let entry = self.entries.entry(key.clone()).or_insert_with(|| Entry::new(uid, awaited, now));
         if entry.uid != uid {
             *entry = Entry::new(uid, awaited, now);
@@ -136,24 +144,16 @@ impl Looks {
             };
         }
         let interval = LOOK_INTERVAL * looking.engines.max(1);
-        let line = &mut self.next;
-        let place = *entry.place.get_or_insert_with(|| {
-            let place = line.map_or(now, |next| next.max(now));
-            *line = Some(place + interval);
-            place
-        });
-        // A request that is late must not coincide with the next one.
-        let time = self.last.map_or(place, |last| place.max(last + interval));
+        let time = self.line.ask(key, entry.awaited.is_judged, interval, now);
         if time > now {
-            return Course { is_news, again: Some(time), ..Course::default() };
+            return Course { is_news, again: Some(time), is_in_line: true, ..Course::default() };
         }
-        self.last = Some(now);
         Course { is_news, question: Some(entry.ask(now)), ..Course::default() }
     }
 
     /// The rollout waits for no pods.
-    fn moves(&mut self, key: &Key, now: Instant) {
-        let Some(entry) = self.entries.get_mut(key) else { return };
+    fn moves(&mut self, key: &Key, now: Instant) -> Course {
+        let Some(entry) = self.entries.get_mut(key) else { return Course::default() };
         let is_recent = |time: Option<Instant>| time.is_some_and(|time| time + EVENTS_AGAIN > now);
         if is_recent(entry.looked) {
             // It counts for the next look, should the rollout stop again.
@@ -163,6 +163,7 @@ impl Looks {
         } else {
             self.entries.remove(key);
         }
+        Course::default()
     }
 
     /// The answer to a question. Says what follows.
@@ -187,7 +188,8 @@ impl Looks {
             entry.evidence = entry.pods.evidence(&entry.awaited, began).into();
         }
         let is_evidence = is_whole && is_judged && !entry.evidence.is_empty();
-        Course { is_news, is_evidence, question: None, again: Some(entry.looked.unwrap_or(now) + LOOK_AGAIN) }
+        let again = Some(entry.looked.unwrap_or(now) + LOOK_AGAIN);
+        Course { is_news, is_evidence, again, ..Course::default() }
     }
 
     /// What the pods of a revision that is judged showed last, and those of its fallback.
@@ -213,11 +215,13 @@ impl Looks {
     /// Others may have acted since: all that was seen is out of date.
     pub(crate) fn start_over(&mut self) {
         self.entries.clear();
+        self.line = Line::default();
     }
 
     /// The Deployment is gone, or ours no more.
     pub(crate) fn forget(&mut self, key: &Key) {
         self.entries.remove(key);
+        self.line.leave(key);
     }
 }
 
@@ -232,7 +236,6 @@ impl Entry {
             pods: Pods::default(),
             evidence: Arc::default(),
             looked: None,
-            place: None,
         }
     }
 
@@ -281,7 +284,6 @@ impl Entry {
     }
 
     fn ask(&mut self, now: Instant) -> Question {
-        self.place = None;
         if self.pods.is_idle() {
             self.looked = Some(now);
         }

@@ -10,8 +10,7 @@
 
 mod limit;
 
-use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
-use std::ops::Bound;
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -19,6 +18,7 @@ use plan::durations::{STILL_AFTER, STUCK_AFTER};
 use plan::{Observed, ReplicaSet};
 
 use crate::index::Key;
+use crate::rotation::Rotation;
 pub(crate) use limit::Limit;
 
 /// Who is under way, and who waits.
@@ -27,11 +27,7 @@ pub struct Starts {
     /// For how long one whose pods are there is waited for: not at all, once pods turn out to be slow.
     still_after: Duration,
     moving: HashMap<Key, Moving>,
-    /// Names in the order in which they came, by namespace.
-    waiting: BTreeMap<String, VecDeque<String>>,
-    is_waiting: HashSet<Key>,
-    /// The namespace that got the last slot.
-    last: String,
+    waiting: Rotation,
 }
 
 /// A rollout that has begun.
@@ -88,21 +84,14 @@ pub fn is_start(observed: &Observed, now: Timestamp) -> bool {
 impl Starts {
     /// Nobody is under way yet.
     pub(crate) fn new(limit: Limit) -> Self {
-        Self {
-            limit,
-            still_after: STILL_AFTER,
-            moving: HashMap::new(),
-            waiting: BTreeMap::new(),
-            is_waiting: HashSet::new(),
-            last: String::new(),
-        }
+        Self { limit, still_after: STILL_AFTER, moving: HashMap::new(), waiting: Rotation::default() }
     }
 
     /// A rollout is about to begin. If it has to wait for a slot, it gets one by [`Grant::others`] of
     /// another call, or comes when it asks again after [`ASK_AGAIN`](plan::durations::ASK_AGAIN).
     pub fn ask(&mut self, key: &Key, now: Instant) -> Grant {
-        if !self.is_under_way(key, now) && self.is_waiting.insert(key.clone()) {
-            self.waiting.entry(key.namespace.clone()).or_default().push_back(key.name.clone());
+        if !self.is_under_way(key, now) {
+            self.waiting.enter(key);
         }
         let mut others = self.grant(now);
         others.retain(|other| other != key);
@@ -117,7 +106,7 @@ impl Starts {
     /// It begins no rollout anymore: it was paused, say, or its template came back. So it waits no longer, and
     /// hands its slot on if it got one. Returns the keys that get a slot by that.
     pub fn declines(&mut self, key: &Key, now: Instant) -> Vec<Key> {
-        self.leave(key);
+        self.waiting.leave(key);
         self.hands_on(key, now)
     }
 
@@ -129,18 +118,6 @@ impl Starts {
     fn hands_on(&mut self, key: &Key, now: Instant) -> Vec<Key> {
         let is_unused = self.moving.get(key).is_some_and(|moving| !moving.wrote);
         if is_unused { self.ended(key, now) } else { Vec::new() }
-    }
-
-    /// It does not wait anymore.
-    fn leave(&mut self, key: &Key) {
-        if self.is_waiting.remove(key)
-            && let Some(names) = self.waiting.get_mut(&key.namespace)
-        {
-            names.retain(|name| *name != key.name);
-            if names.is_empty() {
-                self.waiting.remove(&key.namespace);
-            }
-        }
     }
 
     fn is_under_way(&self, key: &Key, now: Instant) -> bool {
@@ -158,14 +135,7 @@ impl Starts {
     /// does not wait.
     #[must_use]
     pub fn before(&self, key: &Key) -> Option<usize> {
-        let own = self.waiting.get(&key.namespace)?.iter().position(|name| *name == key.name)?;
-        // In a round, those after the namespace that got the last slot come first.
-        let place = |namespace: &str| (namespace <= self.last.as_str(), namespace.to_owned());
-        let is_sooner = |namespace: &str| place(namespace) < place(&key.namespace);
-        let others = self.waiting.iter().filter(|(namespace, _)| **namespace != key.namespace);
-        let theirs =
-            others.map(|(namespace, names)| names.len().min(own + usize::from(is_sooner(namespace))));
-        Some(own + theirs.sum::<usize>())
+        self.waiting.before(key)
     }
 
     /// A ReplicaSet was written for this Deployment. Returns those that get a slot.
@@ -204,7 +174,7 @@ impl Starts {
 
     /// Its rollout is over, or it is gone. Returns those that get a slot.
     pub fn ended(&mut self, key: &Key, now: Instant) -> Vec<Key> {
-        self.leave(key);
+        self.waiting.leave(key);
         if let Some(moving) = self.moving.remove(key)
             && moving.served.is_some()
         {
@@ -228,28 +198,12 @@ impl Starts {
         let under_way = self.moving.values().filter(|moving| moving.until > now).count();
         let mut granted = Vec::new();
         while under_way + granted.len() < self.limit.rollouts()
-            && let Some(next) = self.pop()
+            && let Some(next) = self.waiting.pop()
         {
             self.moving.insert(next.clone(), Moving::from(now));
             granted.push(next);
         }
         granted
-    }
-
-    /// The first of the namespace after that that got the last slot.
-    fn pop(&mut self) -> Option<Key> {
-        let after = (Bound::Excluded(self.last.as_str()), Bound::Unbounded);
-        let namespace = self.waiting.range::<str, _>(after).next().or_else(|| self.waiting.iter().next());
-        let namespace = namespace.map(|(namespace, _)| namespace.clone())?;
-        let names = self.waiting.get_mut(&namespace)?;
-        let name = names.pop_front()?;
-        if names.is_empty() {
-            self.waiting.remove(&namespace);
-        }
-        self.last.clone_from(&namespace);
-        let key = Key { namespace, name };
-        self.is_waiting.remove(&key);
-        Some(key)
     }
 }
 

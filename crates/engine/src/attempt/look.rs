@@ -13,7 +13,7 @@ impl<P: Port> Attempt<'_, P> {
         let looking = self.engine.settings.looking.filter(|_| outcome.error.is_none())?;
         let (key, now) = (self.key, self.port.now());
         let awaited = outcome.awaited.as_deref();
-        let Course { mut is_news, mut is_evidence, question, mut again } =
+        let Course { mut is_news, mut is_evidence, question, mut again, .. } =
             self.engine.state().looks.stands(looking, key, uid, awaited, now);
         if let Some(question) = question {
             let answer = self.read(question).await;

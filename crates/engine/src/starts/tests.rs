@@ -6,6 +6,8 @@ use plan::keys::{HASH_LABEL, REVISION, ROLLOUT};
 use plan::{Answers, FailureAction, FailurePolicy, Flavour, Options, Pace, Pin, SetFailure, Workload};
 use serde_json::json;
 
+use std::collections::{HashSet, VecDeque};
+
 use super::*;
 use crate::index::tests::{set, workload};
 

@@ -1,0 +1,196 @@
+//! Whose turn it is to have its pods read.
+//!
+//! All Deployments together share a few requests a second. Those that a failure policy judges come first, since their
+//! pods may be failing now; one request in four is for the others all the same. Among both, namespaces take turns.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use crate::index::Key;
+use crate::rotation::Rotation;
+
+/// So many requests in a row are for Deployments that are judged, while others wait.
+const JUDGED_IN_A_ROW: usize = 3;
+/// One that does not come in so many turns after its own loses it, so that it keeps nobody waiting.
+const TURNS_LATE: u32 = 5;
+
+/// Who waits, and when the last request was made.
+#[derive(Default)]
+pub(super) struct Line {
+    judged: Rotation,
+    others: Rotation,
+    /// How many requests in a row were for those that are judged.
+    in_a_row: usize,
+    /// When each of them was told to come.
+    told: HashMap<Key, Instant>,
+    last: Option<Instant>,
+}
+
+impl Line {
+    /// A Deployment wants a request. Says when it may make it; now, if that is its turn.
+    pub(super) fn ask(&mut self, key: &Key, is_judged: bool, interval: Duration, now: Instant) -> Instant {
+        let (own, other) = match is_judged {
+            true => (&mut self.judged, &mut self.others),
+            false => (&mut self.others, &mut self.judged),
+        };
+        other.leave(key);
+        own.enter(key);
+        self.told.insert(key.clone(), now);
+        self.skip_absent(interval * TURNS_LATE, now);
+        let free = self.last.map_or(now, |last| now.max(last + interval));
+        let before = u32::try_from(self.before(key, is_judged)).unwrap_or(u32::MAX);
+        let time = free + interval.saturating_mul(before);
+        if time <= now {
+            self.begins(is_judged, now);
+            self.leave(key);
+        } else {
+            self.told.insert(key.clone(), time);
+        }
+        time
+    }
+
+    /// It wants none any more.
+    pub(super) fn leave(&mut self, key: &Key) {
+        if self.told.remove(key).is_some() {
+            self.judged.leave(key);
+            self.others.leave(key);
+        }
+    }
+
+    fn begins(&mut self, is_judged: bool, now: Instant) {
+        if is_judged {
+            self.judged.pop();
+            self.in_a_row = if self.others.is_empty() { 0 } else { self.in_a_row + 1 };
+        } else {
+            self.others.pop();
+            self.in_a_row = 0;
+        }
+        self.last = Some(now);
+    }
+
+    /// How many requests are made before that of a Deployment in the line.
+    fn before(&self, key: &Key, is_judged: bool) -> usize {
+        if is_judged {
+            let own = self.judged.before(key).unwrap_or_default();
+            own + self.others.len().min((own + self.in_a_row) / JUDGED_IN_A_ROW)
+        } else {
+            let own = self.others.before(key).unwrap_or_default();
+            own + self.judged.len().min((own + 1) * JUDGED_IN_A_ROW - self.in_a_row.min(JUDGED_IN_A_ROW))
+        }
+    }
+
+    fn skip_absent(&mut self, late: Duration, now: Instant) {
+        for rotation in [&mut self.judged, &mut self.others] {
+            while let Some(first) = rotation.first().filter(|first| is_late(&self.told, first, late, now)) {
+                rotation.leave(&first);
+                self.told.remove(&first);
+            }
+        }
+    }
+}
+
+fn is_late(told: &HashMap<Key, Instant>, key: &Key, late: Duration, now: Instant) -> bool {
+    told.get(key).is_none_or(|told| *told + late < now)
+}
+
+#[cfg(test)]
+mod tests {
+    use plan::durations::LOOK_INTERVAL;
+
+    use super::*;
+
+    fn key(namespace: &str, name: usize) -> Key {
+        Key { namespace: namespace.to_owned(), name: format!("{name:04}") }
+    }
+
+    /// Deployments that come when they are told to. Each that had its turn wants the next one when that is set.
+    struct Bench {
+        line: Line,
+        now: Instant,
+        /// When each comes, and whether it is judged.
+        comes: Vec<(Instant, Key, bool)>,
+        /// How often anybody came.
+        calls: usize,
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            Self { line: Line::default(), now: Instant::now(), comes: Vec::new(), calls: 0 }
+        }
+
+        fn joins(&mut self, key: Key, is_judged: bool) {
+            self.comes.push((self.now, key, is_judged));
+        }
+
+        /// The next that has its turn.
+        fn next(&mut self) -> (Duration, Key) {
+            let begin = self.now;
+            loop {
+                let first = (0..self.comes.len()).min_by_key(|index| self.comes[*index].0).expect("somebody");
+                let (time, key, is_judged) = self.comes.swap_remove(first);
+                self.now = self.now.max(time);
+                self.calls += 1;
+                let told = self.line.ask(&key, is_judged, LOOK_INTERVAL, self.now);
+                if told <= self.now {
+                    return (self.now - begin, key);
+                }
+                self.comes.push((told, key, is_judged));
+            }
+        }
+    }
+
+    #[test]
+    fn many_in_one_namespace_do_not_delay_another() {
+        let mut bench = Bench::new();
+        (0..1500).for_each(|name| bench.joins(key("b", name), false));
+        (0..100).for_each(|_| _ = bench.next());
+        for is_judged in [true, false, true] {
+            bench.joins(key("a", 0), is_judged);
+            let begin = bench.now;
+            while bench.next().1.namespace != "a" {}
+            assert!(bench.now - begin <= 2 * LOOK_INTERVAL, "{:?}", bench.now - begin);
+        }
+    }
+
+    #[test]
+    fn the_judged_come_first_and_the_others_are_not_forgotten() {
+        let mut bench = Bench::new();
+        (0..40).for_each(|name| bench.joins(key("b", name), true));
+        (0..40).for_each(|name| bench.joins(key("a", name), false));
+        let order: String = (0..16).map(|_| bench.next().1.namespace).collect();
+        assert_eq!(order, "bbbbabbbabbbabbb", "the first came alone");
+    }
+
+    #[test]
+    fn nobody_comes_much_more_often_than_there_are_requests() {
+        let mut bench = Bench::new();
+        (0..1500).for_each(|name| bench.joins(key("b", name), false));
+        let begin = bench.now;
+        for round in 0..1500 {
+            if round % 75 == 0 {
+                bench.joins(key("a", round), true);
+            }
+            bench.next();
+        }
+        assert!(bench.now - begin <= 1500 * LOOK_INTERVAL, "at most five in a second");
+        assert!(bench.calls < 4 * 1500, "{} calls", bench.calls);
+    }
+
+    #[test]
+    fn one_that_stays_away_keeps_nobody_waiting_for_long() {
+        let mut bench = Bench::new();
+        bench.joins(key("b", 0), false);
+        bench.next();
+        (1..4).for_each(|name| bench.joins(key("b", name), false));
+        (1..4).for_each(|_| {
+            let (_, key, is_judged) = bench.comes.remove(0);
+            let told = bench.line.ask(&key, is_judged, LOOK_INTERVAL, bench.now);
+            bench.comes.push((told, key, is_judged));
+        });
+        bench.comes.remove(0);
+        let (took, came) = bench.next();
+        assert_eq!(came, key("b", 2));
+        assert!(took <= LOOK_INTERVAL * (TURNS_LATE + 2), "{took:?}");
+        assert_eq!(bench.next().1, key("b", 3));
+    }
+}
