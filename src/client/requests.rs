@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use engine::reconcile::Refusal;
 use http::{HeaderValue, header};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use kube::client::Body;
 use kube::core::request::Error as Malformed;
 use kube::core::{PartialObjectMeta, Request};
@@ -116,6 +117,19 @@ impl Server {
         request: Result<http::Request<Vec<u8>>, Malformed>,
         authority: Authority<'_>,
     ) -> Result<T, Refusal> {
+        let read = self.read_within(usize::MAX, verb, kind, request, authority).await?;
+        read.map(|(answer, _)| answer).ok_or_else(|| unanswered(&"the answer is too large"))
+    }
+
+    /// As [`Self::exchange`], with the length of the answer. One with more bytes is not read to its end.
+    pub(crate) async fn read_within<T: DeserializeOwned>(
+        &self,
+        limit: usize,
+        verb: &'static str,
+        kind: &'static str,
+        request: Result<http::Request<Vec<u8>>, Malformed>,
+        authority: Authority<'_>,
+    ) -> Result<Option<(T, usize)>, Refusal> {
         let request = request.map_err(|error| unanswered(&error))?;
         let mut asked = None;
         let exchange = async {
@@ -126,8 +140,13 @@ impl Server {
                 let read = read_at_most(REFUSAL_BYTES_MAX, response.into_body()).await?;
                 return Err(kube::Error::Api(Box::new(failure(status, &read))));
             }
-            let body = response.into_body().collect_bytes().await?;
-            serde_json::from_slice(&body).map_err(kube::Error::SerdeError)
+            let body = match Limited::new(response.into_body(), limit).collect().await {
+                Ok(body) => body.to_bytes(),
+                Err(error) if error.is::<LengthLimitError>() => return Ok(None),
+                Err(error) => return Err(kube::Error::Service(error)),
+            };
+            let answer = serde_json::from_slice(&body).map_err(kube::Error::SerdeError)?;
+            Ok(Some((answer, body.len())))
         };
         let result = self.send_under(verb, kind, exchange, authority).await;
         result.map_err(|refusal| Refusal { retry_after: asked, ..refusal })

@@ -14,7 +14,7 @@ use kube::core::request::Error as Malformed;
 use plan::keys::{MANAGED_LABEL, MANAGED_VALUE, reason};
 use plan::selector::LabelSelector;
 use plan::{Action, Blocker, OwnerChange, Workload};
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::sync::Arc;
 use tracing::{debug, info, warn};
@@ -26,8 +26,7 @@ use crate::reconcile::controller::Controller;
 use crate::reconcile::rollouts;
 use crate::write::events::About;
 use crate::write::manager::{patch_params, post_params};
-
-const PAGE_SIZE: u32 = 100;
+use crate::write::pages::{BYTES_MAX, Page, Place, Pod};
 
 /// The API server, for one attempt at one Deployment.
 pub(crate) struct Live<'a> {
@@ -47,21 +46,6 @@ impl port::Object for Object {
     fn version(&self) -> Cow<'_, str> {
         Cow::Borrowed(self.resource_version())
     }
-}
-
-/// A page of a list.
-#[derive(Deserialize)]
-struct Page {
-    #[serde(default)]
-    metadata: Continue,
-    items: Vec<Object>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Continue {
-    #[serde(rename = "continue")]
-    token: Option<String>,
 }
 
 type Sent = Result<http::Request<Vec<u8>>, Malformed>;
@@ -117,30 +101,36 @@ impl Live<'_> {
         };
         let parts: Vec<String> = managed.into_iter().chain(selector.map(ToString::to_string)).collect();
         let label_selector = Some(parts.join(",")).filter(|labels| !labels.is_empty());
-        let params = ListParams {
-            limit: Some(PAGE_SIZE),
-            continue_token: from,
-            label_selector,
-            ..ListParams::default()
-        };
-        let request = Server::requests(Kind::ReplicaSet, namespace).list(&params);
-        let page: Page = self.server().exchange("list", "replicasets", request, self.authority()).await?;
-        Ok(Reply::Page(page.items, page.metadata.token.filter(|token| !token.is_empty())))
+        let params = ListParams { label_selector, ..ListParams::default() };
+        let (objects, next) = self.page(Kind::ReplicaSet, namespace, params, from).await?;
+        Ok(Reply::Page(objects, next))
     }
 
-    /// A page of objects that are not decoded.
-    async fn values(
+    /// A page of a list, which begins where the page before ended, and where the next one begins. One that was too
+    /// large has no objects, and begins again with fewer.
+    async fn page<T: DeserializeOwned>(
         &self,
         kind: Kind,
         namespace: &str,
         params: ListParams,
-    ) -> Result<Reply<Object>, Refusal> {
-        let in_metrics = if kind == Kind::Pod { "pods" } else { "events" };
-        let params = ListParams { limit: Some(PAGE_SIZE), ..params };
+        from: Option<String>,
+    ) -> Result<(Vec<T>, Option<String>), Refusal> {
+        let in_metrics = match kind {
+            Kind::Pod => "pods",
+            Kind::Event => "events",
+            _ => "replicasets",
+        };
+        let place = Place::from(from.as_deref());
+        let params = ListParams { limit: Some(place.limit), continue_token: place.token(), ..params };
         let request = Server::requests(kind, namespace).list(&params);
-        let page: Page = self.server().exchange("list", in_metrics, request, self.authority()).await?;
-        let next = page.metadata.token.filter(|token| !token.is_empty());
-        Ok(Reply::Values(page.items.into_iter().map(|object| object.body).collect(), next))
+        let read =
+            self.server().read_within(BYTES_MAX, "list", in_metrics, request, self.authority()).await?;
+        let Some((mut page, bytes)): Option<(Page<T>, usize)> = read else {
+            let smaller = place.smaller().ok_or_else(|| too_large(in_metrics))?;
+            return Ok((Vec::new(), Some(smaller.to_string())));
+        };
+        let next = page.next(place, bytes);
+        Ok((page.items, next))
     }
 
     /// Causes, each once.
@@ -246,6 +236,11 @@ impl Live<'_> {
     }
 }
 
+/// The server stores no object that large.
+fn too_large(what: &str) -> Refusal {
+    Refusal::new(0, "", format!("the server's answer to a list of {what} has more than {BYTES_MAX} bytes"))
+}
+
 /// A patch, and of what.
 struct Patched<'a> {
     kind: port::Kind,
@@ -297,12 +292,15 @@ impl Port for Live<'_> {
                 self.controller.pods.of(self.controller, &key, &uid, selector).await.map(Reply::Pods)
             }
             Request::PagePods { namespace, selector, from } => {
-                let params = ListParams { continue_token: from, ..ListParams::default().labels(&selector) };
-                self.values(Kind::Pod, &namespace, params).await
+                let params = ListParams::default().labels(&selector);
+                let (pods, next) = self.page::<Pod>(Kind::Pod, &namespace, params, from).await?;
+                Ok(Reply::Values(pods.into_iter().map(Pod::into_value).collect(), next))
             }
             Request::ListWarnings { namespace, uid } => {
                 let fields = format!("involvedObject.uid={uid},type=Warning");
-                self.values(Kind::Event, &namespace, ListParams::default().fields(&fields)).await
+                let params = ListParams::default().fields(&fields);
+                let (events, next) = self.page::<Object>(Kind::Event, &namespace, params, None).await?;
+                Ok(Reply::Values(events.into_iter().map(|object| object.body).collect(), next))
             }
             Request::Create { namespace, object, is_dry_run } => {
                 self.create(&namespace, &object, is_dry_run).await

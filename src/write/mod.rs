@@ -3,3 +3,4 @@
 pub(crate) mod events;
 pub(crate) mod live;
 pub(crate) mod manager;
+mod pages;
