@@ -1,6 +1,7 @@
 //! What the operator tells of itself and of rollouts: to whom, and how often.
 
 use std::path::Path;
+use std::time::Duration;
 
 use cluster::kubelet::{NEVER_READY, READY_AFTER_MS};
 use cluster::{NotYet, User, free_port};
@@ -17,7 +18,14 @@ use crate::world::World;
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     own both metrics_for_those_who_may,
     own both rollouts_are_told_once,
+    own both clients_that_do_not_read_cost_little,
 ];
+
+/// Connections that an attacker holds open.
+const CLIENTS: usize = 2000;
+
+/// What they may cost.
+const MEMORY_MAX_KIB: u64 = 20 << 10;
 
 /// What a monitoring system brings, and what the operator needs to ask about it.
 fn rights(namespace: &str) -> Value {
@@ -125,6 +133,36 @@ async fn metrics_for_those_who_may(world: World) -> Outcome {
         })
         .await?;
     Ok(())
+}
+
+/// Thousands of clients ask for the metrics and do not read them: that costs little memory, and probes are answered.
+async fn clients_that_do_not_read_cost_little(world: World) -> Outcome {
+    let port = free_port()?;
+    let operator = operator(&world, port, &[]).await?;
+    get(port, "/metrics", None).await?;
+    let before = peak(&operator)?;
+    let mut clients = Vec::new();
+    for _ in 0..CLIENTS {
+        let mut client = TcpStream::connect(("127.0.0.1", port)).await?;
+        // A connection may have been closed for a newer one already.
+        let _ = client.write_all(b"GET /metrics HTTP/1.1\r\nHost: operator\r\n\r\n").await;
+        clients.push(client);
+    }
+    let probe = tokio::time::timeout(Duration::from_secs(1), get(port, "/livez", None)).await;
+    let probe = probe.map_err(|_| Failure::new("the probe was not answered within 1 s"))??;
+    ensure(probe.starts_with("HTTP/1.1 200"), "a probe", &probe)?;
+    let growth = peak(&operator)?.saturating_sub(before);
+    println!("{CLIENTS} clients that do not read: {growth} KiB more");
+    ensure(growth < MEMORY_MAX_KIB, "little memory", growth)
+}
+
+/// The most memory that the operator has held, in KiB.
+fn peak(operator: &Operator) -> Outcome<u64> {
+    let pid = operator.pid().ok_or_else(|| Failure::new("the operator does not run"))?;
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status"))?;
+    let peak =
+        status.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().split(' ').next()?.parse().ok());
+    peak.ok_or_else(|| Failure::new("no VmHWM"))
 }
 
 /// Each rollout counts once and has one event, although the operator is killed in the middle of it.

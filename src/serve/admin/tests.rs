@@ -1,7 +1,7 @@
 //! The port itself: what it answers to whom, over TLS.
 
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
@@ -9,15 +9,25 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use super::*;
 use crate::serve::admin::access::tests::Authority;
+use crate::serve::admin::clients::CONNECTIONS_MAX;
 use crate::serve::admin::tls::tests::Files;
 
 async fn port(tls: Option<Arc<Tls>>, gate: Option<Gate>) -> SocketAddr {
+    port_within(DEADLINE, tls, gate).await
+}
+
+async fn port_within(deadline: Duration, tls: Option<Arc<Tls>>, gate: Option<Gate>) -> SocketAddr {
     let listener = listen("127.0.0.1:0".parse().expect("address")).await.expect("a port");
     let address = listener.local_addr().expect("address");
     let (_, ready) = signal::channel(false);
     let health =
         Health { stalled_after: Duration::from_secs(1), watches: Vec::new(), dispatchers: Vec::new() };
-    let more: More = Arc::new(|path| (path == "/debug/state").then(|| "{}".to_owned()));
+    let more: More = Arc::new(|path| match path {
+        "/debug/state" => Some("{}".to_owned()),
+        // More than the buffers of two sockets hold.
+        "/endless" => Some("x".repeat(64 << 20)),
+        _ => None,
+    });
     let pages = Pages {
         metrics: Metrics::new().expect("metrics"),
         ready,
@@ -26,7 +36,7 @@ async fn port(tls: Option<Arc<Tls>>, gate: Option<Gate>) -> SocketAddr {
         more: Some(more),
         gate: gate.map(Arc::new),
     };
-    tokio::spawn(serve(listener, tls, pages));
+    tokio::spawn(serve_within(deadline, listener, tls, pages));
     address
 }
 
@@ -130,4 +140,72 @@ async fn a_renewed_certificate_is_shown_to_the_next_client() {
     files.write("tls.crt", b"half a certif");
     assert!(tls.refresh().is_err());
     secure(address, &connector(&second, &[])).await.expect("the last that was whole");
+}
+
+/// A connection from another address of this machine.
+async fn connect_from(last_byte: u8, address: SocketAddr) -> TcpStream {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    socket.bind(SocketAddr::from(([127, 0, 0, last_byte], 0))).expect("an address");
+    socket.connect(address).await.expect("connected")
+}
+
+/// Whether the server closes a connection on which nothing was asked, before the deadline of the port does it.
+async fn is_closed(stream: &mut TcpStream) -> bool {
+    let read = tokio::time::timeout(DEADLINE / 2, stream.read(&mut [0])).await;
+    matches!(read, Ok(Ok(0) | Err(_)))
+}
+
+#[tokio::test]
+async fn the_peer_with_the_most_connections_loses_its_oldest_and_probes_are_answered() {
+    let address = port(None, None).await;
+    let kubelet = connect_from(2, address).await;
+    let mut crowd = Vec::new();
+    for _ in 0..CONNECTIONS_MAX + 9 {
+        crowd.push(connect_from(3, address).await);
+    }
+    let probe = get(TcpStream::connect(address).await.expect("connected"), "/livez", None).await;
+    assert!(probe.expect("answered").starts_with("HTTP/1.1 200"));
+    for displaced in crowd.iter_mut().take(10) {
+        assert!(is_closed(displaced).await, "there are too many");
+    }
+    let youngest = crowd.pop().expect("a crowd");
+    for kept in [kubelet, youngest] {
+        assert!(get(kept, "/livez", None).await.expect("answered").starts_with("HTTP/1.1 200"));
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_neither_asks_nor_reads_is_cut_at_the_deadline() {
+    let address = port_within(Duration::from_millis(200), None, None).await;
+    let mut silent = TcpStream::connect(address).await.expect("connected");
+    assert!(is_closed(&mut silent).await);
+    let mut deaf = TcpStream::connect(address).await.expect("connected");
+    deaf.write_all(b"GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n").await.expect("written");
+    // The reset arrives although nothing is read.
+    let cut = tokio::time::timeout(DEADLINE, deaf.ready(tokio::io::Interest::ERROR)).await;
+    cut.expect("cut").expect("ready");
+    let error = deaf.read_to_end(&mut Vec::new()).await.expect_err("the rest is missing");
+    assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset);
+}
+
+#[tokio::test]
+async fn a_response_arrives_whole_although_the_client_is_slow() {
+    let address = port(None, None).await;
+    let mut slow = TcpStream::connect(address).await.expect("connected");
+    slow.write_all(b"GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n").await.expect("written");
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let mut answer = Vec::new();
+    slow.read_to_end(&mut answer).await.expect("read");
+    assert!(answer.len() > 64 << 20, "{}", answer.len());
+}
+
+#[tokio::test]
+async fn the_head_of_a_request_is_bounded() {
+    let address = port(None, None).await;
+    let token = |length: usize| "t".repeat(length);
+    for (length, is_answered) in [(HEAD_MAX / 2, true), (HEAD_MAX, false)] {
+        let stream = TcpStream::connect(address).await.expect("connected");
+        let answer = get(stream, "/livez", Some(&token(length))).await.unwrap_or_default();
+        assert_eq!(answer.starts_with("HTTP/1.1 200"), is_answered, "{length}: {answer}");
+    }
 }
