@@ -56,7 +56,7 @@ fn main() -> ExitCode {
     match carry_out(&Arguments::parse()) {
         Ok(code) => code,
         Err(failure) => {
-            eprintln!("error: {failure}");
+            eprintln!("error: {}", cli::visible(&failure.to_string()));
             ExitCode::FAILURE
         }
     }
@@ -75,7 +75,7 @@ fn carry_out(arguments: &Arguments) -> Result<ExitCode, Failure> {
             Command::Lint(arguments) => {
                 let verdict = lint::run(arguments)?;
                 print(&verdict.out)?;
-                eprint!("{}", verdict.err);
+                eprint!("{}", cli::visible(&verdict.err));
                 return Ok(ExitCode::from(verdict.code));
             }
             Command::Probe(arguments) => print(&probe::run(arguments).await?)?,

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::images;
-use crate::output::{Colour, clean, coloured, yaml};
+use crate::output::{clean, yaml};
 use crate::table::{NONE, age, line, table};
 
 /// A revision.
@@ -139,7 +139,7 @@ pub(crate) fn listing(revisions: &[Revision], now: jiff::Timestamp) -> String {
             &revision.images(),
             &format!("{}/{}", revision.ready(), revision.desired()),
             &age(revision.created(), now),
-            &clean(revision.annotation(CHANGE_CAUSE).unwrap_or(NONE)),
+            revision.annotation(CHANGE_CAUSE).unwrap_or(NONE),
         ]));
     }
     table(&lines)
@@ -152,13 +152,13 @@ pub(crate) fn outline(revisions: &[Revision], now: jiff::Timestamp) -> String {
     let lines = revisions.iter().zip(triggers(revisions)).rev().map(|(revision, trigger)| {
         line([
             &revision.number.to_string(),
-            &clean(revision.hash().unwrap_or(NONE)),
+            revision.hash().unwrap_or(NONE),
             &revision.images(),
             trigger.map_or(NONE, Trigger::as_str),
-            &clean(revision.annotation(CHANGED_BY).unwrap_or(NONE)),
+            revision.annotation(CHANGED_BY).unwrap_or(NONE),
             &format!("{}/{}", revision.ready(), revision.desired()),
             &age(revision.created(), now),
-            &clean(revision.annotation(CHANGE_CAUSE).unwrap_or(NONE)),
+            revision.annotation(CHANGE_CAUSE).unwrap_or(NONE),
         ])
     });
     table(&[heading].into_iter().chain(lines).collect::<Vec<_>>())
@@ -170,17 +170,14 @@ pub(crate) fn difference(from: &Value, to: &Value) -> Result<String, Failure> {
     let difference = similar::TextDiff::from_lines(&from, &to);
     let mut text = String::new();
     for hunk in difference.unified_diff().context_radius(3).iter_hunks() {
-        text.push_str(&coloured(Colour::Cyan, &hunk.header().to_string()));
-        text.push('\n');
+        text.push_str(&format!("{}\n", hunk.header()));
         for change in hunk.iter_changes() {
-            let content = clean(change.value().trim_end_matches('\n'));
-            let shown = match change.tag() {
-                similar::ChangeTag::Delete => coloured(Colour::Red, &format!("-{content}")),
-                similar::ChangeTag::Insert => coloured(Colour::Green, &format!("+{content}")),
-                similar::ChangeTag::Equal => format!(" {content}"),
+            let mark = match change.tag() {
+                similar::ChangeTag::Delete => '-',
+                similar::ChangeTag::Insert => '+',
+                similar::ChangeTag::Equal => ' ',
             };
-            text.push_str(&shown);
-            text.push('\n');
+            text.push_str(&format!("{mark}{}\n", clean(change.value().trim_end_matches('\n'))));
         }
     }
     Ok(text)
@@ -246,7 +243,10 @@ mod tests {
         let cells = ["REVISION", "HASH", "IMAGES", "TRIGGER", "AUTHOR", "READY", "CREATED", "CHANGE-CAUSE"];
         assert_eq!(lines[0], cells);
         assert_eq!(lines[1][..5], ["1", "<none>", "app:1", "<none>", "<none>"]);
-        assert_eq!(lines[2], ["2", "5f9c", "app:2", "NewImage", "dev-1 [2J", "1/1", "60s", "release 2"]);
+        assert_eq!(
+            lines[2],
+            ["2", "5f9c", "app:2", "NewImage", "dev-1\\u{1b}[2J", "1/1", "60s", "release 2"]
+        );
     }
 
     #[test]

@@ -3,6 +3,12 @@
 //! The decision about the state of a rollout is pure ([`rollout`]); the verbs read, decide, print, and
 //! patch. The exit code reports the outcome to a script: see [`Code`].
 
+#![deny(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "output.rs prints, so that text of strangers is harmless"
+)]
+
 mod apply;
 mod args;
 mod at_step;
@@ -48,13 +54,14 @@ mod verbs;
 pub use apply::{NotApplied, apply};
 pub use args::Arguments;
 pub use code::Code;
+pub use output::visible;
 
 /// Carries out a command line, and tells how the process ends.
 pub async fn run(arguments: &Arguments) -> Code {
     match verbs::carry_out(arguments).await {
         Ok(code) => code,
         Err(failure) => {
-            eprintln!("error: {failure}");
+            output::tell(&format!("error: {failure}"));
             failure.code()
         }
     }

@@ -1,5 +1,7 @@
-//! What is printed, and how.
+//! What is printed, and how. Everything that this program prints goes through this module, because names, messages, and
+//! annotations are text of strangers.
 
+use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
 
 use serde_json::Value;
@@ -7,8 +9,54 @@ use serde_json::Value;
 use crate::args::Format;
 use crate::failure::Failure;
 
-/// Prints text as it is.
+/// Prints text for people.
 pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    write(&visible(text))
+}
+
+/// Prints a line on standard error.
+pub(crate) fn tell(line: &str) {
+    // Nobody can be told that this failed.
+    let _ = writeln!(std::io::stderr(), "{}", visible(line));
+}
+
+/// Prints a line in the place of the one before. What does not fit is cut off: a line that wraps could not be taken
+/// back.
+pub(crate) fn redraw(line: &str) -> Result<(), Failure> {
+    write(&format!("\r\u{1b}[2K\u{1b}[?7l{}\u{1b}[?7h", clean(line)))
+}
+
+/// Takes that line away.
+pub(crate) fn erase() -> Result<(), Failure> {
+    write("\r\u{1b}[2K")
+}
+
+/// Prints text on an empty screen.
+pub(crate) fn print_alone(text: &str) -> Result<(), Failure> {
+    write(&format!("\u{1b}[H\u{1b}[2J{}", visible(text)))
+}
+
+/// Prints text in which some lines are those of a comparison, in colours if there are to be colours.
+pub(crate) fn print_comparison(text: &str) -> Result<(), Failure> {
+    let is_plain = !is_lively() || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    if is_plain { print(text) } else { write(&text.lines().map(coloured).collect::<String>()) }
+}
+
+/// A line of a comparison (<https://no-color.org>).
+fn coloured(line: &str) -> String {
+    let shown = visible(line);
+    let code = match line {
+        _ if line.starts_with("--- ") || line.starts_with("+++ ") => return format!("{shown}\n"),
+        _ if line.starts_with('-') => 31,
+        _ if line.starts_with('+') => 32,
+        _ if line.starts_with("@@") => 36,
+        _ => return format!("{shown}\n"),
+    };
+    format!("\u{1b}[{code}m{shown}\u{1b}[0m\n")
+}
+
+/// Every byte that the program prints on standard output.
+fn write(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())?;
     Ok(out.flush()?)
@@ -17,10 +65,24 @@ pub(crate) fn print(text: &str) -> Result<(), Failure> {
 /// Prints a document for programs; names are one a line.
 pub(crate) fn document(format: Format, document: &Value, names: &[String]) -> Result<(), Failure> {
     match format {
-        Format::Json => print(&format!("{document:#}\n")),
-        Format::Yaml => print(&yaml(document)?),
+        Format::Json => print(&json(document)),
+        Format::Yaml => {
+            let yaml = yaml(document)?;
+            // YAML has no plain form for some of these characters, and JSON is YAML.
+            print(&if yaml.chars().any(is_deceptive) { json(document) } else { yaml })
+        }
         Format::Name => print(&names.iter().map(|name| format!("{name}\n")).collect::<String>()),
     }
+}
+
+/// A document as JSON, in which what could deceive on a terminal is written as JSON escapes it: programs read the same.
+fn json(document: &Value) -> String {
+    let escape = |letter: char| match letter {
+        '\n' => letter.to_string(),
+        _ if is_deceptive(letter) => format!("\\u{:04x}", u32::from(letter)),
+        _ => letter.to_string(),
+    };
+    format!("{document:#}\n").chars().map(escape).collect()
 }
 
 /// A document as YAML.
@@ -33,29 +95,58 @@ pub(crate) fn is_lively() -> bool {
     std::io::stdout().is_terminal() && std::env::var_os("TERM").is_none_or(|term| term != "dumb")
 }
 
-/// A colour, if there are to be colours (<https://no-color.org>).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Colour {
-    Red,
-    Green,
-    Cyan,
-}
-
-/// Text in a colour on a terminal, plain elsewhere.
-pub(crate) fn coloured(colour: Colour, text: &str) -> String {
-    let is_plain = !is_lively() || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    if is_plain {
-        return text.to_owned();
-    }
-    let code = match colour {
-        Colour::Red => 31,
-        Colour::Green => 32,
-        Colour::Cyan => 36,
-    };
-    format!("\u{1b}[{code}m{text}\u{1b}[0m")
-}
-
-/// Text from the cluster without control characters, which could write over the screen.
+/// Text from the cluster in one line.
 pub(crate) fn clean(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+    visible(&text.replace(['\n', '\t'], " ")).into_owned()
+}
+
+/// Text in which control characters, which can write over the screen, and those that change the direction of writing
+/// are visible, as `\u{1b}`.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_deceptive) {
+        return Cow::Borrowed(text);
+    }
+    let escape =
+        |letter: char| if is_deceptive(letter) { letter.escape_unicode().to_string() } else { letter.into() };
+    Cow::Owned(text.chars().map(escape).collect())
+}
+
+/// Control characters other than the end of a line and a tab; what Unicode has for the direction of writing, and
+/// separators of lines and paragraphs.
+fn is_deceptive(letter: char) -> bool {
+    let directs = matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}');
+    directs || (letter.is_control() && !matches!(letter, '\n' | '\t'))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_deceives_on_a_terminal_is_visible() {
+        for (text, shown) in [
+            ("image: app:v1\n\tand umlauts \u{e4}, \u{5d0}", "image: app:v1\n\tand umlauts \u{e4}, \u{5d0}"),
+            ("\u{1b}[2J\u{1b}]0;title\u{7}", "\\u{1b}[2J\\u{1b}]0;title\\u{7}"),
+            ("ok\rfailed\u{8}\u{7f}", "ok\\u{d}failed\\u{8}\\u{7f}"),
+            ("\u{9b}31m\u{85}", "\\u{9b}31m\\u{85}"),
+            ("app\u{202e}1v:\u{2066}\u{2069}", "app\\u{202e}1v:\\u{2066}\\u{2069}"),
+            ("\u{61c}\u{200e}\u{200f}\u{2028}\u{2029}", "\\u{61c}\\u{200e}\\u{200f}\\u{2028}\\u{2029}"),
+        ] {
+            assert_eq!(visible(text), shown);
+        }
+        assert_eq!(clean("two\nlines\u{1b}"), "two lines\\u{1b}");
+        assert_eq!(coloured("-image: \u{1b}[0m"), "\u{1b}[31m-image: \\u{1b}[0m\u{1b}[0m\n");
+        assert_eq!(coloured("--- revision 6"), "--- revision 6\n");
+    }
+
+    #[test]
+    fn a_document_says_the_same_to_programs() {
+        let deceptive = json!({"message": "a\u{9b}\u{7f}\u{202e}b \u{e4} \"\\", "key\u{2067}": "\u{1b}"});
+        let text = json(&deceptive);
+        assert_eq!(visible(&text), text);
+        assert_eq!(serde_json::from_str::<Value>(&text).ok(), Some(deceptive.clone()));
+        assert_eq!(serde_saphyr::from_str::<Value>(&text).ok(), Some(deceptive));
+    }
 }

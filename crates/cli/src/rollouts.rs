@@ -28,8 +28,8 @@ pub(crate) fn listing(rollouts: &[&Rollout], now: Timestamp) -> String {
         line([
             &rollout.id.to_string(),
             &revision,
-            &clean(&trigger(rollout)),
-            &clean(&author(rollout.author.as_ref())),
+            &trigger(rollout),
+            &author(rollout.author.as_ref()),
             &took(rollout, now),
             &outcome(rollout),
         ])
@@ -51,7 +51,7 @@ fn promotions(rollouts: &[&Rollout], now: Timestamp) -> String {
             line([
                 &rollout.id.to_string(),
                 &promotion.step.to_string(),
-                &clean(promotion.manager.as_deref().unwrap_or(NONE)),
+                promotion.manager.as_deref().unwrap_or(NONE),
                 &ago(promotion, now),
             ])
         }));
@@ -99,8 +99,8 @@ fn took(rollout: &Rollout, now: Timestamp) -> String {
 
 fn outcome(rollout: &Rollout) -> String {
     match (rollout.outcome.as_deref(), rollout.reason.as_deref()) {
-        (Some(outcome), Some(reason)) => clean(&format!("{outcome}: {reason}")),
-        (Some(outcome), None) => clean(outcome),
+        (Some(outcome), Some(reason)) => format!("{outcome}: {reason}"),
+        (Some(outcome), None) => outcome.to_owned(),
         (None, _) => "running".to_owned(),
     }
 }
@@ -159,10 +159,10 @@ mod tests {
         let now = "2026-04-01T12:10:05Z".parse().unwrap_or_default();
         let text = listing(&of(&status), now);
         let (_, text) = text.split_once("\n\n").unwrap_or_default();
-        let expected = "ROLLOUT   STEP   PROMOTED-BY         AGE\n\
-                        1         2      <none>              <unknown>\n\
-                        2         2      kubectl-annotate    10m\n\
-                        4         4      rollwright-cli      5s\n";
+        let expected = "ROLLOUT   STEP   PROMOTED-BY              AGE\n\
+                        1         2      <none>                   <unknown>\n\
+                        2         2      kubectl-annotate\\u{1b}   10m\n\
+                        4         4      rollwright-cli           5s\n";
         assert_eq!(text, expected);
         let mut rollout = status.rollout.unwrap_or_default();
         assert_eq!(promoted(&rollout, now), " The last promotion was to step 4 by rollwright-cli 5s ago.");

@@ -1,14 +1,18 @@
 //! Tables as kubectl prints them: columns three blanks apart, no lines.
 
-/// Lines of cells, the first of which are the headings.
+use crate::output::clean;
+
+/// Lines of cells, the first of which are the headings. A cell has one line, whatever is in it.
 pub(crate) fn table(lines: &[Vec<String>]) -> String {
+    let lines: Vec<Vec<String>> =
+        lines.iter().map(|line| line.iter().map(|cell| clean(cell)).collect()).collect();
     let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         lines.iter().filter_map(|line| line.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..columns).map(width).collect();
     let mut text = String::new();
-    for line in lines {
+    for line in &lines {
         let mut row = String::new();
         for (cell, width) in line.iter().zip(&widths) {
             row.push_str(&format!("{cell:<width$}   "));
@@ -51,6 +55,14 @@ mod tests {
     fn columns_are_as_wide_as_their_widest_cell() {
         let lines = [line(["NAME", "AGE"]), line(["web", "5s"]), line(["longer", ""])];
         assert_eq!(table(&lines), "NAME     AGE\nweb      5s\nlonger\n");
+    }
+
+    #[test]
+    fn a_cell_can_neither_add_a_line_nor_move_the_cursor() {
+        let lines =
+            [line(["CHANGE-CAUSE", "AGE"]), line(["fix\n9\u{202e}", "5s"]), line(["\u{9b}2K\r", "6s"])];
+        let expected = "CHANGE-CAUSE    AGE\nfix 9\\u{202e}   5s\n\\u{9b}2K\\u{d}   6s\n";
+        assert_eq!(table(&lines), expected);
     }
 
     #[test]

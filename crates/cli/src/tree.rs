@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 use crate::at_step::AtStep;
 use crate::cluster::Deployment;
 use crate::history::{Revision, revisions};
-use crate::output::clean;
 use crate::pinned;
 use crate::pods::{self, Pod};
 use crate::requests;
@@ -205,10 +204,10 @@ fn branch(
         lines.push(line([
             &format!("{trunk} {knot} {}", pod.name),
             "Pod",
-            &clean(&pod.status),
+            &pod.status,
             &format!("{}/{}", pod.ready, pod.containers),
             &age(&pod.created, now),
-            &clean(&format!("{restarts}{}", pod.why.as_deref().unwrap_or_default())),
+            &format!("{restarts}{}", pod.why.as_deref().unwrap_or_default()),
         ]));
     }
     lines

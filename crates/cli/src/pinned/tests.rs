@@ -26,7 +26,7 @@ fn what_comes_from_the_cluster_does_not_write_over_the_screen() {
     deployment.body["spec"]["pin"]["reason"] = json!("INC\u{1b}[2J");
     let target = target(&deployment.body).unwrap();
     let spec = deployment.spec();
-    assert_eq!(short(&spec, &target), "runs revision 6: Pinned (INC [2J)");
+    assert_eq!(short(&spec, &target), "runs revision 6: Pinned (INC\\u{1b}[2J)");
     assert!(!sentence(&spec, target).contains('\u{1b}'));
 }
 

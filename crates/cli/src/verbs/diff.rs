@@ -8,7 +8,7 @@ use crate::code::Code;
 use crate::failed;
 use crate::failure::Failure;
 use crate::history::{Revision, difference, revisions};
-use crate::output::{clean, print};
+use crate::output::{clean, print_comparison};
 use crate::pinned;
 use crate::verbs::subject::Subject;
 
@@ -16,7 +16,7 @@ use crate::verbs::subject::Subject;
 pub(crate) async fn diff(subject: &Subject) -> Result<Code, Failure> {
     let Subject { cluster, deployment } = subject;
     let all = revisions(cluster.sets_of(deployment).await?);
-    print(&compared(deployment, &all)?)?;
+    print_comparison(&compared(deployment, &all)?)?;
     Ok(Code::Done)
 }
 

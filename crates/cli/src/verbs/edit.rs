@@ -8,7 +8,7 @@ use crate::cluster::Deployment;
 use crate::code::Code;
 use crate::failure::Failure;
 use crate::history::revisions;
-use crate::output::{document, print};
+use crate::output::{document, print, tell};
 use crate::promotion::{self, Promotion};
 use crate::verbs::subject::Subject;
 use crate::{edits, pinned, requests};
@@ -54,7 +54,7 @@ pub(crate) async fn apply_to_template(
 ) -> Result<Code, Failure> {
     let patched = patched(subject, patch, done, output).await?;
     if let Some(kept) = pinned::kept(&patched) {
-        eprintln!("warning: {kept}");
+        tell(&format!("warning: {kept}"));
     }
     Ok(Code::Done)
 }

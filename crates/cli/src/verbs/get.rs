@@ -10,15 +10,13 @@ use crate::at_step::Rest;
 use crate::cluster::{Cluster, Deployment};
 use crate::code::Code;
 use crate::failure::Failure;
-use crate::output::{document, is_lively, print};
+use crate::output::{document, is_lively, print, print_alone};
 use crate::reported;
 use crate::rollout::Phase;
 use crate::signs::{self, LOOK_AGAIN};
 use crate::tree::Tree;
 use crate::verbs::subject::Subject;
 
-/// Clears the screen and goes to its first line.
-const CLEAR: &str = "\u{1b}[H\u{1b}[2J";
 /// Events that arrive together are shown once.
 const GATHER: Duration = Duration::from_millis(200);
 
@@ -75,7 +73,7 @@ async fn follow(cluster: &Cluster, mut tree: Tree, arguments: &GetArguments) -> 
     loop {
         let text = tree.text(jiff::Timestamp::now());
         if is_lively() && arguments.output.format.is_none() {
-            print(&format!("{CLEAR}{text}"))?;
+            print_alone(&text)?;
         } else if last.as_ref() != Some(&tree.rollout) {
             show(&tree, arguments)?;
         }

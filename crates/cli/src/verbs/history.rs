@@ -7,7 +7,7 @@ use crate::args::HistoryArguments;
 use crate::code::Code;
 use crate::failure::Failure;
 use crate::history::{Revision, difference, find, listing, outline, revisions, triggers};
-use crate::output::{document, print, yaml};
+use crate::output::{document, print, print_comparison, yaml};
 use crate::rollouts::{self, OUTLINE};
 use crate::verbs::subject::Subject;
 
@@ -19,7 +19,7 @@ pub(crate) async fn history(subject: &Subject, arguments: &HistoryArguments) -> 
     if let Some([from, to]) = arguments.diff.as_deref() {
         let (from, to) = (find(&all, *from)?, find(&all, *to)?);
         let text = difference(&from.template, &to.template)?;
-        print(if text.is_empty() { "the templates are the same\n" } else { &text })?;
+        print_comparison(if text.is_empty() { "the templates are the same\n" } else { &text })?;
         return Ok(Code::Done);
     }
     if let Some(number) = arguments.revision {

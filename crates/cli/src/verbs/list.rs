@@ -9,7 +9,7 @@ use crate::cluster::{Cluster, Deployment};
 use crate::code::Code;
 use crate::failure::Failure;
 use crate::images;
-use crate::output::{clean, document, print};
+use crate::output::{document, print, tell};
 use crate::pinned;
 use crate::rollout;
 use crate::state;
@@ -34,7 +34,7 @@ pub(crate) async fn list(connection: &Connection, arguments: &ListArguments) -> 
     }
     if found.is_empty() {
         // As kubectl: a script that reads the table finds none.
-        eprintln!("No Deployments found.");
+        tell("No Deployments found.");
         return Ok(Code::Done);
     }
     let now = jiff::Timestamp::now();
@@ -61,7 +61,7 @@ fn row(deployment: &Deployment, now: jiff::Timestamp) -> Vec<String> {
         &counts.updated.to_string(),
         &counts.available.to_string(),
         &age(deployment.text("/metadata/creationTimestamp"), now),
-        &clean(&images::of(deployment.template()).join(",")),
+        &images::of(deployment.template()).join(","),
     ])
 }
 

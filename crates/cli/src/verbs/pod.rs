@@ -7,6 +7,7 @@ use crate::args::{Connection, ExecArguments, LogsArguments, PodVerb, PortForward
 use crate::code::Code;
 use crate::failure::Failure;
 use crate::history::{self, Revision};
+use crate::output::tell;
 use crate::pick::{self, Wanted};
 
 /// Carries one out.
@@ -96,7 +97,7 @@ async fn choose(subject: &Subject, revision: Option<i64>, wanted: Wanted) -> Res
             deployment.command("why")
         )));
     };
-    eprintln!("pod/{pod} of revision {}", of.number);
+    tell(&format!("pod/{pod} of revision {}", of.number));
     Ok(format!("pod/{pod}"))
 }
 

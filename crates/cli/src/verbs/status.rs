@@ -1,6 +1,5 @@
 //! `status`: how a rollout stands, and waiting for its end.
 
-use std::io::Write as _;
 use std::time::Duration;
 
 use api::{ConditionStatus, Target};
@@ -18,7 +17,7 @@ use crate::cluster::{Cluster, Deployment, body};
 use crate::code::Code;
 use crate::failure::{Failure, explain};
 use crate::history::{Revision, revisions};
-use crate::output::{document, is_lively, print};
+use crate::output::{document, erase, is_lively, print, redraw, tell};
 use crate::pinned;
 use crate::reported;
 use crate::requests;
@@ -26,10 +25,6 @@ use crate::rollout::{self, Phase, Rollout};
 use crate::signs::{self, LOOK_AGAIN};
 use crate::tree::counts_document;
 use crate::verbs::subject::Subject;
-
-/// Terminals: letters beyond the margin are dropped, or begin the next line (DECAWM).
-const NO_WRAP: &str = "\u{1b}[?7l";
-const WRAP: &str = "\u{1b}[?7h";
 
 /// `status`.
 pub(crate) async fn status(subject: &Subject, arguments: &StatusArguments) -> Result<Code, Failure> {
@@ -183,7 +178,7 @@ pub(crate) async fn wait(
             Ok(ended) => ended,
             Err(_) => {
                 lines.end()?;
-                eprintln!("error: timed out after {timeout:?}; the rollout continues");
+                tell(&format!("error: timed out after {timeout:?}; the rollout continues"));
                 return Ok(Code::Unfinished);
             }
         },
@@ -255,7 +250,7 @@ fn give_up(error: &watcher::Error) -> Result<(), Failure> {
     match cause {
         kube::Error::Api(status) if matches!(status.code, 401 | 403 | 404) => Err(cause.into()),
         other => {
-            eprintln!("the watch was interrupted and is tried again: {}", explain(other));
+            tell(&format!("the watch was interrupted and is tried again: {}", explain(other)));
             Ok(())
         }
     }
@@ -290,14 +285,13 @@ impl Lines {
             Some(format) => document(format, &stand_document(&name, stand), &[name]),
             None if stand.end == Some(Code::Failed) => {
                 self.end()?;
-                eprintln!("error: {message}");
+                tell(&format!("error: {message}"));
                 Ok(())
             }
             None if stand.end.is_none() && is_lively() => {
                 self.has_bar = true;
-                // What does not fit is cut off: a line that wraps could not be taken back.
                 let (bar, why) = (bar(&stand.rollout, &at_step::marks(deployment)), short(&message));
-                print(&format!("\r\u{1b}[2K{NO_WRAP}{bar} {why}{WRAP}"))
+                redraw(&format!("{bar} {why}"))
             }
             None => {
                 self.end()?;
@@ -308,10 +302,7 @@ impl Lines {
 
     /// Takes the bar away.
     fn end(&mut self) -> Result<(), Failure> {
-        if std::mem::take(&mut self.has_bar) {
-            print("\r\u{1b}[2K")?;
-        }
-        Ok(std::io::stdout().flush()?)
+        if std::mem::take(&mut self.has_bar) { erase() } else { Ok(()) }
     }
 }
 

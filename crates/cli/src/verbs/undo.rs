@@ -11,7 +11,7 @@ use crate::code::Code;
 use crate::edits::{self, Undo};
 use crate::failure::Failure;
 use crate::history::{Revision, difference, revisions};
-use crate::output::print;
+use crate::output::{print, print_comparison};
 use crate::verbs::status;
 use crate::verbs::subject::Subject;
 use crate::{gitops, pinned, rollout};
@@ -148,7 +148,7 @@ async fn show(
         place = "server dry run";
     }
     let text = difference(current, &revision.template)?;
-    print(&format!("{text}{} {planned} ({place})\n", deployment.full_name()))?;
+    print_comparison(&format!("{text}{} {planned} ({place})\n", deployment.full_name()))?;
     Ok(Code::Done)
 }
 
