@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::args::{Output, limit};
 use crate::failure::Failure;
-use crate::output::print;
+use crate::output::{print, tell};
 
 /// Between two looks at what is waited for.
 const LOOK_AGAIN: Duration = Duration::from_millis(300);
@@ -37,6 +37,18 @@ impl<C> From<Write<C>> for Next<C> {
     }
 }
 
+/// What came of a request.
+pub(crate) enum Answer {
+    Done,
+    /// Something has changed since the request was decided, in the words of the server.
+    Stale(String),
+}
+
+/// What a command waits for before it decides again.
+pub(crate) fn again(says: &str, why: &str) -> String {
+    format!("the API server to accept the request to {says}, which it refused: {why}")
+}
+
 /// How far a command has come, as far as it is for people to know.
 pub(crate) struct Progress {
     /// No limit is `None`.
@@ -60,6 +72,11 @@ impl Progress {
         }
     }
 
+    /// What is waited for: something of the cluster, or an answer.
+    pub(crate) fn awaited(&self) -> &str {
+        if self.awaited.is_empty() { "an answer of the API server" } else { &self.awaited }
+    }
+
     /// The time to wait begins anew.
     pub(crate) fn begin_anew(&mut self) {
         self.since = Instant::now();
@@ -68,8 +85,9 @@ impl Progress {
     /// Something was written: says what.
     pub(crate) fn wrote(&mut self, says: &str) -> Result<(), Failure> {
         self.has_written = true;
+        self.awaited.clear();
         if self.is_for_programs {
-            eprintln!("{says}");
+            tell(says);
             return Ok(());
         }
         print(&format!("{says}\n"))
@@ -81,7 +99,7 @@ impl Progress {
             return false;
         }
         if self.awaited != what {
-            eprintln!("waiting for {what}");
+            tell(&format!("waiting for {what}"));
             what.clone_into(&mut self.awaited);
         }
         tokio::time::sleep(LOOK_AGAIN).await;

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::cluster::Deployment;
 use crate::migrate::facts::{Facts, Holder, entry, is_deleting, mark, name};
+use crate::migrate::pruned::pruned;
 use crate::migrate::step::{diverged, undecided, unsettled};
 use diagnosis::{controller_of, list, text};
 
@@ -65,8 +66,12 @@ pub(crate) fn problems(facts: &Facts, neighbours: &Neighbours) -> Vec<String> {
     if facts.hpa.is_none() {
         problems.extend(facts.scalers_of_source().map(|scaler| undecided(facts, scaler)));
     }
-    if let (true, Some(Err(refusal))) = (neighbours.is_served, &facts.dry_run) {
-        problems.push(format!("the API server would refuse {}: {refusal}", facts.target_name()));
+    match &facts.dry_run {
+        Some(Err(refusal)) if neighbours.is_served => {
+            problems.push(format!("the API server would refuse {}: {refusal}", facts.target_name()));
+        }
+        Some(Ok(stored)) => problems.extend(pruned(facts, source, stored)),
+        _ => {}
     }
     problems
 }

@@ -7,6 +7,7 @@ pub(crate) mod facts;
 
 mod checks;
 mod preview;
+mod pruned;
 mod step;
 #[cfg(test)]
 mod tests;
@@ -21,7 +22,7 @@ use kube::api::{DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use plan::Flavour;
 use serde_json::{Value, json};
 
-use crate::args::{Connection, Output, Target, time};
+use crate::args::{Connection, Output, Target, limit, time};
 use crate::cluster::{Cluster, FIELD_MANAGER, body, kind_and_group, orphaning, resource};
 use crate::code::Code;
 use crate::failure::Failure;
@@ -29,9 +30,9 @@ use crate::migrate::checks::Neighbours;
 use crate::migrate::facts::{Facts, HpaChoice};
 use crate::migrate::step::Next;
 use crate::migrate::write::{Change, Write};
-use crate::output::{document, print};
-use crate::stepwise::Progress;
-use crate::{edits, name};
+use crate::output::{document, print, tell};
+use crate::stepwise::{Answer, Progress};
+use crate::{edits, name, stepwise};
 
 /// `migrate`.
 #[derive(Debug, Args)]
@@ -51,7 +52,7 @@ pub(crate) struct MigrateArguments {
     /// removes spec.pin, or spec.failurePolicy and a request to abort, which apps/v1 does not have.
     #[arg(long, requires = "back")]
     accept_declared: bool,
-    /// Total time to wait for controllers, for example 90s or 5m; 0 for no limit.
+    /// Total time for the migration, for example 90s or 5m; 0 for no limit.
     #[arg(long, value_name = "TIME", value_parser = time, default_value = "5m")]
     timeout: Duration,
     #[command(flatten)]
@@ -76,7 +77,7 @@ pub(crate) async fn migrate(connection: &Connection, arguments: &MigrateArgument
     let facts = migration.read().await?;
     let neighbours = migration.neighbours(&facts).await?;
     for warning in checks::warnings(&facts, &neighbours) {
-        eprintln!("warning: {warning}");
+        tell(&format!("warning: {warning}"));
     }
     let problems = checks::problems(&facts, &neighbours);
     if !problems.is_empty() {
@@ -122,20 +123,29 @@ struct Migration<'a> {
 
 impl Migration<'_> {
     async fn carry_out(&self) -> Result<Code, Failure> {
-        let mut progress = Progress::begin(self.arguments.timeout, &self.arguments.output);
+        let mut progress = Progress::begin(Duration::ZERO, &self.arguments.output);
+        let Some(timeout) = limit(self.arguments.timeout) else { return self.steps(&mut progress).await };
+        if let Ok(ended) = tokio::time::timeout(timeout, self.steps(&mut progress)).await {
+            return ended;
+        }
+        tell(&format!("error: {}", self.late(progress.awaited())));
+        Ok(Code::Unfinished)
+    }
+
+    async fn steps(&self, progress: &mut Progress) -> Result<Code, Failure> {
         loop {
             let facts = self.read().await.map_err(|failure| self.interrupted(failure))?;
             match step::next(&facts) {
                 Next::Write(write) => {
-                    if self.write(&write).await.map_err(|failure| self.interrupted(failure))? {
-                        progress.wrote(&write.says)?;
+                    match self.write(&write).await.map_err(|failure| self.interrupted(failure))? {
+                        Answer::Done => progress.wrote(&write.says)?,
+                        Answer::Stale(why) => {
+                            progress.wait(&stepwise::again(&write.says, &why)).await;
+                        }
                     }
                 }
                 Next::Wait(what) => {
-                    if !progress.wait(&what).await {
-                        eprintln!("error: {}", self.late(&what));
-                        return Ok(Code::Unfinished);
-                    }
+                    progress.wait(&what).await;
                 }
                 Next::Done => return self.done(&facts, progress.has_written),
                 Next::Stuck(reason) => return Err(Failure::Rollout(reason)),
@@ -168,7 +178,7 @@ impl Migration<'_> {
     }
 
     fn late(&self, what: &str) -> String {
-        format!("timed out waiting for {what}: does it run? No pod was touched; {}", self.ways_on())
+        format!("timed out waiting for {what}. No pod was touched; {}", self.ways_on())
     }
 
     /// All that the next step follows from.
@@ -265,8 +275,8 @@ impl Migration<'_> {
         Ok(missing)
     }
 
-    /// Makes a request. False if something has changed since it was decided.
-    async fn write(&self, write: &Write) -> Result<bool, Failure> {
+    /// Makes a request.
+    async fn write(&self, write: &Write) -> Result<Answer, Failure> {
         let cluster = &self.cluster;
         let params = PatchParams { field_manager: Some(FIELD_MANAGER.to_owned()), ..PatchParams::default() };
         let answer = match &write.change {
@@ -300,9 +310,9 @@ impl Migration<'_> {
             }
         };
         match answer {
-            Ok(()) => Ok(true),
+            Ok(()) => Ok(Answer::Done),
             // Gone, changed, or there already: the next look tells.
-            Err(kube::Error::Api(status)) if is_stale(&status) => Ok(false),
+            Err(kube::Error::Api(status)) if is_stale(&status) => Ok(Answer::Stale(status.message.clone())),
             Err(error) => Err(error.into()),
         }
     }

@@ -16,6 +16,7 @@ use crate::migrate::facts::{
     Facts, Holder, HpaChoice, entry, fingerprint, fingerprints, is_deleting, is_managed, is_of_template,
     mark, mark_from, marks, name, size, uid,
 };
+use crate::migrate::pruned::pruned;
 use crate::migrate::write::{self, Change};
 use crate::pinned;
 use crate::rollout::is_observed;
@@ -56,6 +57,11 @@ fn begin(facts: &Facts, source: &Deployment) -> Next {
     // Released by a migration that was called off, and not adopted yet.
     if let Some(set) = facts.loose(current).next() {
         return write::attach(facts, set, current).into();
+    }
+    // The source may have changed since it was checked.
+    let stored = facts.dry_run.as_ref().and_then(|dry_run| dry_run.as_ref().ok());
+    if let Some(lack) = stored.and_then(|stored| pruned(facts, source, stored)) {
+        return Next::Stuck(lack);
     }
     write::create(facts, source, current).into()
 }
@@ -108,6 +114,12 @@ fn hand_over(facts: &Facts, source: &Deployment, target: &Deployment, current: &
     }
     if mark(target) != Some(&mark_from(source)) {
         return write::sync(facts, source, target, current).into();
+    }
+    if let Some(lack) = pruned(facts, source, &target.body) {
+        return Next::Stuck(format!(
+            "{lack}; then delete {} with --cascade=orphan, and run the same command again",
+            facts.target_name()
+        ));
     }
     // The target's controller is there, and knows that the target is paused.
     if !is_observed(&target.body) {

@@ -12,6 +12,7 @@ use super::*;
 use crate::cluster::Deployment;
 
 mod pinned;
+mod refused;
 mod reverted;
 mod stepped;
 

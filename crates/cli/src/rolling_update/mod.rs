@@ -19,12 +19,12 @@ use crate::args::{Connection, Output, time};
 use crate::cluster::{Cluster, FIELD_MANAGER, body, orphaning};
 use crate::code::Code;
 use crate::failure::Failure;
-use crate::output::{document, print};
+use crate::output::{document, print, tell};
 use crate::rolling_update::facts::{
     DESIRED, Facts, LABEL_KEY, PARTNER, Wanted, annotation, full_name, is_held, name,
 };
 use crate::rolling_update::step::{Change, Next, Write};
-use crate::stepwise::Progress;
+use crate::stepwise::{self, Answer, Progress};
 
 /// `rolling-update`.
 #[derive(Debug, Args)]
@@ -225,7 +225,7 @@ impl Update<'_> {
         let mut last_up = None::<Instant>;
         loop {
             let facts = self.read(&start).await.map_err(interrupted)?;
-            match step::next(&facts) {
+            let what = match step::next(&facts) {
                 Next::Write(write) => {
                     let is_up = matches!(write.change, Change::Up { .. });
                     if let (true, Some(last)) = (is_up, last_up) {
@@ -237,23 +237,26 @@ impl Update<'_> {
                             continue;
                         }
                     }
-                    if self.write(&write).await.map_err(interrupted)? {
-                        progress.wrote(&write.says)?;
-                        progress.begin_anew();
-                        last_up = if is_up { Some(Instant::now()) } else { last_up };
+                    match self.write(&write).await.map_err(interrupted)? {
+                        Answer::Done => {
+                            progress.wrote(&write.says)?;
+                            progress.begin_anew();
+                            last_up = if is_up { Some(Instant::now()) } else { last_up };
+                            continue;
+                        }
+                        Answer::Stale(why) => stepwise::again(&write.says, &why),
                     }
                 }
-                Next::Wait(what) => {
-                    if !progress.wait(&what).await {
-                        eprintln!(
-                            "error: timed out waiting for {what}; run the same command to continue, or with \
-                             --rollback to return. kubectl describe rc shows what is wrong with its pods"
-                        );
-                        return Ok(Code::Unfinished);
-                    }
-                }
+                Next::Wait(what) => what,
                 Next::Done => return self.done(&facts, progress.has_written),
                 Next::Stuck(reason) => return Err(Failure::Rollout(reason)),
+            };
+            if !progress.wait(&what).await {
+                tell(&format!(
+                    "error: timed out waiting for {what}; run the same command to continue, or with \
+                     --rollback to return. kubectl describe rc shows what is wrong with its pods"
+                ));
+                return Ok(Code::Unfinished);
             }
         }
     }
@@ -273,8 +276,8 @@ impl Update<'_> {
         Ok(Code::Done)
     }
 
-    /// Makes a request. False if something has changed since it was decided.
-    async fn write(&self, write: &Write) -> Result<bool, Failure> {
+    /// Makes a request.
+    async fn write(&self, write: &Write) -> Result<Answer, Failure> {
         let controllers = self.cluster.controllers();
         let manager = Some(FIELD_MANAGER.to_owned());
         let params = PatchParams { field_manager: manager.clone(), ..PatchParams::default() };
@@ -296,9 +299,11 @@ impl Update<'_> {
             }
         };
         match answer {
-            Ok(()) => Ok(true),
+            Ok(()) => Ok(Answer::Done),
             // Gone, changed, or there already: the next look tells.
-            Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => Ok(false),
+            Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => {
+                Ok(Answer::Stale(status.message.clone()))
+            }
             Err(error) => Err(error.into()),
         }
     }
