@@ -1,11 +1,11 @@
-# syntax=docker/dockerfile:1
 # One static program and nothing beside it: no shell, no libc, no package manager. The sandbox, which
 # is for people at their own machines, is left out. Builds for the machine's own architecture; the
 # release workflow does so on one machine for each.
 #
 #   docker build -t REGISTRY/rollwright:0.1.0 .
 
-FROM docker.io/library/rust:1.89-alpine AS build
+# The digest counts, and the tag informs people: a tag can be moved.
+FROM docker.io/library/rust:1.89-alpine@sha256:4b800f2e72e04be908e5f634c504c741bd943b763d1d8ad7b096cc340e1b5b46 AS build
 # For ring and mimalloc, whose C and assembly are all that is not Rust.
 RUN apk add --no-cache gcc musl-dev
 WORKDIR /src

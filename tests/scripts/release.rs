@@ -183,6 +183,11 @@ fn an_upload_knows_a_pre_release() {
             recorder(&programs, name);
         }
         let tag = format!("v{version}");
+        let sbom = copy.join("sbom.json");
+        fs::write(&sbom, "{}").unwrap();
+        let sbom = sbom.display().to_string();
+        ok(release(&copy, &["sign", &tag, &sbom, &out]).env("PATH", path_with(&programs)));
+        signed(&programs, &sbom, &out);
         let mut upload = release(&copy, &["upload", &tag, &out]);
         ok(upload.env("PATH", path_with(&programs)).env("HELM", "helm"));
         let calls = fs::read_to_string(programs.join("calls")).unwrap();
@@ -198,6 +203,23 @@ fn an_upload_knows_a_pre_release() {
             format!("gh release create {tag} --verify-tag --title {version} --notes-file {out}/notes.md ");
         assert!(calls[3].starts_with(&begin), "{}", calls[3]);
         assert_eq!(calls[3].contains(" --prerelease "), is_early, "{}", calls[3]);
-        assert_eq!(calls[3].matches(&out).count(), 6, "the notes and five files: {}", calls[3]);
+        assert_eq!(calls[3].matches(&out).count(), 7, "the notes and six files: {}", calls[3]);
     }
+}
+
+/// Each file but the notes has a signature and an attestation. Forgets the calls.
+fn signed(programs: &Path, sbom: &str, out: &str) {
+    let calls = fs::read_to_string(programs.join("calls")).unwrap();
+    let mut expected = String::new();
+    for name in names(Path::new(out)).iter().filter(|name| *name != "notes.md") {
+        let file = format!("{out}/{name}");
+        expected.push_str(&format!(
+            "cosign sign-blob --yes --new-bundle-format --bundle {file}.sigstore.json {file}\n\
+             cosign attest-blob --yes --new-bundle-format --type cyclonedx --predicate {sbom} --bundle \
+             {file}.sbom.sigstore.json {file}\n"
+        ));
+    }
+    assert_eq!(expected.lines().count(), 12);
+    assert_eq!(calls, expected);
+    fs::remove_file(programs.join("calls")).unwrap();
 }

@@ -47,3 +47,57 @@ fn tags_of_releases_start_the_workflow() {
         assert!(!starts(tag), "{tag}");
     }
 }
+
+fn workflows() -> Vec<(String, String)> {
+    let files = fs::read_dir(root().join(".github/workflows")).unwrap().map(|entry| entry.unwrap().path());
+    files.map(|path| (path.display().to_string(), fs::read_to_string(path).unwrap())).collect()
+}
+
+/// A tag or a branch of somebody else's repository can be moved; a commit and the digest of an image cannot.
+#[test]
+fn what_others_publish_is_named_by_its_digest() {
+    let action = Regex::new(r"^(- )?uses: [\w.-]+(/[\w.-]+)+@[0-9a-f]{40} # v\d+\.\d+\.\d+$").unwrap();
+    let mut found = 0;
+    for (file, text) in workflows() {
+        for line in text.lines().map(str::trim).filter(|line| line.contains("uses:")) {
+            assert!(action.is_match(line), "{file}: {line}");
+            found += 1;
+        }
+        assert!(!text.contains("container:") && !text.contains("docker://"), "{file}: an image");
+        let pinned = Regex::new(r"docker\.io/\S+@sha256:[0-9a-f]{64}$").unwrap();
+        for line in text.lines().filter(|line| line.contains("docker.io/") || line.contains("sbom: ")) {
+            assert!(pinned.is_match(line), "{file}: {line}");
+        }
+    }
+    assert!(found > 10, "{found} actions");
+    let dockerfile = fs::read_to_string(root().join("Dockerfile")).unwrap();
+    let image = Regex::new(r"^FROM (scratch|\S+@sha256:[0-9a-f]{64})( AS \w+)?$").unwrap();
+    let from: Vec<&str> = dockerfile.lines().filter(|line| line.starts_with("FROM ")).collect();
+    assert!(from.len() == 2 && from.iter().all(|line| image.is_match(line)), "{from:?}");
+    assert!(!dockerfile.contains("syntax="), "the program that reads the file is an image, too");
+}
+
+/// One job may write or sign, and it runs no code of dependencies.
+#[test]
+fn one_job_may_sign() {
+    let mut mighty = Vec::new();
+    for (file, text) in workflows() {
+        let workflow: Value = serde_saphyr::from_str(&text).unwrap();
+        assert_eq!(workflow["permissions"].as_object().map(serde_json::Map::len), Some(0), "{file}");
+        for (name, job) in workflow["jobs"].as_object().unwrap() {
+            let permissions = job["permissions"].as_object().expect("permissions of their own");
+            if permissions.values().any(|permission| permission == "write") {
+                assert!(!job["steps"].to_string().contains("cargo"), "{file}: {name} builds");
+                mighty.push(name.clone());
+            }
+        }
+    }
+    assert_eq!(mighty, ["publish"]);
+}
+
+/// They appear without a change of ours.
+#[test]
+fn advisories_are_checked_weekly() {
+    let text = fs::read_to_string(root().join(".github/workflows/weekly.yaml")).unwrap();
+    assert!(text.contains("schedule:") && text.contains("cargo deny --locked check advisories"), "{text}");
+}
