@@ -6,12 +6,15 @@ use cluster::kubelet::NEVER_READY;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::guard;
 use crate::install::{DEMO, NAMESPACE, Site};
 use crate::pair;
 use crate::rights;
 use crate::scrape;
 
 const CRD: &str = "deployments.rollwright.dev";
+/// What an uninstall keeps: the definition and its guard have the same name.
+const KEPT: &str = "crd,validatingadmissionpolicies,validatingadmissionpolicybindings";
 const ACCOUNT: &str = "system:serviceaccount:rollwright-system:rollwright";
 const RELEASE: &str = "rollwright";
 
@@ -20,13 +23,14 @@ async fn release() {
     let site = Site::start().await;
     let since = Timestamp::now();
     let notes = site.release(&["install", RELEASE], &[]).await;
-    assert!(notes.contains("kubectl annotate crd deployments.rollwright.dev"), "{notes}");
+    assert!(notes.contains(&format!("kubectl annotate {KEPT} {CRD}")), "{notes}");
     let operators = site.operators();
     assert!(operators.len() == 1 && operators[0].was_ready, "helm waits for /readyz: {operators:?}");
 
     every_right(&site).await;
     users(&site).await;
     upgrade_and_back(&site).await;
+    guard::refuses(&site, RELEASE).await;
     let told = site.helm(&["test", RELEASE, "--timeout=60s"]).await;
     assert!(told.contains("Succeeded"), "{told}");
 
@@ -226,9 +230,9 @@ async fn another_release_takes_over(site: &Site) {
     assert!(told.contains("second") && told.contains("meta.helm.sh/release-name"), "{told}");
     let namespace = format!("meta.helm.sh/release-namespace={NAMESPACE}");
     let ours = ["meta.helm.sh/release-name=second", &namespace];
-    let annotate = ["annotate", "crd", CRD, "--overwrite"];
+    let annotate = ["annotate", KEPT, CRD, "--overwrite"];
     site.kubectl.run(&[&annotate[..], &ours[..]].concat()).await.unwrap();
-    let label = ["label", "crd", CRD, "--overwrite", "app.kubernetes.io/managed-by=Helm"];
+    let label = ["label", KEPT, CRD, "--overwrite", "app.kubernetes.io/managed-by=Helm"];
     site.kubectl.run(&label).await.unwrap();
     site.release(&["install", "second"], &["--set=crds.keep=false", "--set=metrics.auth=token"]).await;
     // What was there is taken up again, without a restart of anything.
@@ -256,9 +260,9 @@ async fn finalizers_are_needed(site: &Site) {
 /// Without crds.keep everything goes.
 async fn uninstall_deletes(site: &Site) {
     site.helm(&["uninstall", "second", "--wait", "--timeout=90s"]).await;
-    let crds = ["get", "crd", CRD, "--ignore-not-found"];
+    let crds = ["get", KEPT, CRD, "--ignore-not-found"];
     let gone = site.kubectl.output(&crds, "").await.unwrap();
-    assert_eq!(gone.stdout, "", "the definition");
+    assert_eq!(gone.stdout, "", "the definition and its guard");
     site.until("the pods being gone", &["get", "pods"], |pods| pods["items"] == json!([])).await;
     let objects = [
         "get",

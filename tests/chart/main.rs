@@ -10,6 +10,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a failed step is a failed test")]
 #![expect(clippy::indexing_slicing, reason = "a missing field of a JSON document is a failed test")]
 
+mod guard;
 mod install;
 mod life;
 mod node;

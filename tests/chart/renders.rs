@@ -56,13 +56,15 @@ fn abridged(text: &str) -> String {
 fn the_definition_is_ours() {
     golden("charts/rollwright/files/crd.yaml", &read(CRD));
     let expected = objects(&read(CRD)).remove(0);
-    for (keep, annotations) in [("true", json!({"helm.sh/resource-policy": "keep"})), ("false", Value::Null)]
-    {
+    let revision = expected["metadata"]["annotations"].clone();
+    let mut kept = revision.clone();
+    kept["helm.sh/resource-policy"] = json!("keep");
+    for (keep, annotations) in [("true", kept), ("false", revision.clone())] {
         let text = render("default", &[&format!("--set=crds.keep={keep}")]).unwrap();
         let mut definition = one(&text, "CustomResourceDefinition");
         assert_eq!(definition["metadata"]["annotations"], annotations, "crds.keep={keep}");
         assert_eq!(definition["metadata"]["labels"]["app.kubernetes.io/managed-by"], "Helm");
-        definition["metadata"] = json!({"name": definition["metadata"]["name"]});
+        definition["metadata"] = json!({"name": definition["metadata"]["name"], "annotations": revision});
         assert_eq!(definition, expected, "crds.keep={keep}");
     }
     let text = render("default", &["--set=crds.install=false"]).unwrap();
@@ -238,10 +240,11 @@ fn the_operator_knows_the_flags() {
 #[test]
 fn kustomize_base_is_the_chart() {
     let text = render("default", &["--no-hooks"]).unwrap();
+    // The definition and its guard.
     let (definitions, others): (Vec<&str>, Vec<&str>) = text
         .split("---\n")
         .filter(|part| !part.trim().is_empty())
-        .partition(|part| part.contains("\nkind: CustomResourceDefinition\n"));
+        .partition(|part| part.contains("\n  name: deployments.rollwright.dev\n"));
     golden("deploy/base/crd.yaml", &without_helm(&definitions));
     golden("deploy/base/operator.yaml", &without_helm(&others));
     let mut built = by_name(&output(Binary::Kubectl, &["kustomize", "deploy/base"]).unwrap());

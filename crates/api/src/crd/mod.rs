@@ -36,6 +36,11 @@ pub const PLURAL: &str = "deployments";
 pub const SHORT_NAME: &str = "rwd";
 /// Name of the `CustomResourceDefinition` object.
 pub const CRD_NAME: &str = "deployments.rollwright.dev";
+/// Number of this definition: higher than that of every definition before it, so that a guard in the cluster can refuse
+/// an older one. It goes up with every change of the definition, which `revisions.txt` records.
+pub const REVISION: u32 = 1;
+/// Annotation of the definition with that number.
+pub const REVISION_ANNOTATION: &str = "rollwright.dev/definition-revision";
 /// Path of the OpenAPI document that holds the pod template's schema.
 pub const OPENAPI_PATH: &str = "/openapi/v3/apis/apps/v1";
 
@@ -89,6 +94,9 @@ pub fn crd(openapi: Option<&Value>) -> Result<Value, SchemaError> {
 /// If the definition cannot be written as JSON, which a test excludes.
 pub fn with_template(template: Value) -> Result<Value, SchemaError> {
     let mut definition = serde_json::to_value(Deployment::crd())?;
+    if let Some(metadata) = definition.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.insert("annotations".to_owned(), json!({ REVISION_ANNOTATION: REVISION.to_string() }));
+    }
     if let Some(root) = definition.pointer_mut(ROOT) {
         complete(root, template);
     }

@@ -18,6 +18,26 @@ fn crd_is_the_one_in_crds() {
     golden("crds/deployments.rollwright.dev.yaml", &to_yaml(&crd(None).unwrap()));
 }
 
+/// A cluster with one definition refuses another with a lower number, so two that differ need two numbers.
+#[test]
+fn a_changed_definition_has_a_higher_revision() {
+    use sha2::Digest as _;
+    let spec = crd(None).unwrap()["spec"].to_string();
+    let digest: String = sha2::Sha256::digest(&spec).iter().map(|byte| format!("{byte:02x}")).collect();
+    let known: Vec<&str> =
+        include_str!("revisions.txt").lines().filter(|line| !line.starts_with('#')).collect();
+    let numbers: Vec<u32> =
+        known.iter().map(|line| line.split(' ').next().unwrap().parse().unwrap()).collect();
+    let expected: Vec<u32> = (1..).take(numbers.len()).collect();
+    assert_eq!(numbers, expected, "a line for each number");
+    let current = format!("{REVISION} {digest}");
+    assert!(
+        known.last() == Some(&current.as_str()),
+        "the definition has changed: raise REVISION, and add the line \"{} {digest}\" to revisions.txt",
+        numbers.len() + 1
+    );
+}
+
 #[test]
 fn yaml_quotes_what_needs_it() {
     let value = json!({"a": "true", "b": "x: y", "c": [], "d": [{"e": 1, "f": [1, [2]]}], "g": "plain text", "1": ""});
