@@ -13,6 +13,36 @@ const ALLOW: &str = "rollwright.dev/allow-removal";
 
 /// Deletion and an older definition are refused until a person allows them.
 pub(crate) async fn refuses(site: &Site, release: &str) {
+    refuses_deletion(site).await;
+    let number = revision(site).await;
+    let before = history(site, release).await.last().unwrap().0.clone();
+    refuses_rollback(site, release, (&number, &before)).await;
+    site.kubectl.run(&["annotate", "crd", CRD, &format!("{ALLOW}=true")]).await.unwrap();
+    site.kubectl.run(&["delete", "crd", CRD, "--dry-run=server"]).await.unwrap();
+    site.helm(&["rollback", release, &before, "--wait", "--timeout=90s"]).await;
+    assert_eq!(revision(site).await, number);
+    site.kubectl.run(&["annotate", "crd", CRD, &format!("{ALLOW}-")]).await.unwrap();
+    refused(site, &["delete", "crd", CRD, "--dry-run=server"]).await;
+}
+
+/// An upgrade to a newer definition, and back to this one and this revision of the release.
+async fn refuses_rollback(site: &Site, release: &str, (number, before): (&str, &str)) {
+    let next = (number.parse::<u32>().unwrap() + 1).to_string();
+    let newer = chart(site, number, &next);
+    let upgrade = ["upgrade", release, &newer, "--wait", "--timeout=90s", "--set=controller.workers=5"];
+    site.helm(&upgrade).await;
+    assert_eq!(revision(site).await, next);
+    let told = site.helm_fails(&["rollback", release, before]).await;
+    assert!(told.contains("older than") && told.contains(&format!("{ALLOW}=true")), "{told}");
+    left_behind(site, release, &next).await;
+    site.helm(&upgrade).await;
+    assert_eq!(history(site, release).await.last().unwrap().1, "deployed");
+    // Without the number, too.
+    let remove = ["annotate", "crd", CRD, "rollwright.dev/definition-revision-"];
+    assert!(refused(site, &remove).await.contains(ALLOW));
+}
+
+async fn refuses_deletion(site: &Site) {
     let crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions?dryRun=All";
     let deletions: [&[&str]; 3] = [
         &["delete", "crd", CRD, "--dry-run=server"],
@@ -24,38 +54,19 @@ pub(crate) async fn refuses(site: &Site, release: &str) {
         assert!(told.contains(&format!("{ALLOW}=true")), "{told}");
     }
     site.kubectl.run(&["label", "crd", CRD, "team=a"]).await.unwrap();
+}
 
-    // A newer chart, and back.
+/// A copy of the chart whose definition has the next number.
+fn chart(site: &Site, number: &str, next: &str) -> String {
     let newer = site.cluster.directory().join("newer");
     copy(&path("charts/rollwright"), &newer).unwrap();
     let definition = newer.join("files/crd.yaml");
     let text = fs::read_to_string(&definition).unwrap();
-    let number = revision(site).await;
-    let next = number.parse::<u32>().unwrap() + 1;
-    let raised = text
-        .replace(&format!("definition-revision: \"{number}\""), &format!("definition-revision: \"{next}\""));
+    let numbered = |number: &str| format!("definition-revision: \"{number}\"");
+    let raised = text.replace(&numbered(number), &numbered(next));
     assert_ne!(raised, text);
     fs::write(&definition, raised).unwrap();
-    let newer = newer.display().to_string();
-    let upgrade = ["upgrade", release, &newer, "--wait", "--timeout=90s", "--set=controller.workers=5"];
-    let before = history(site, release).await.last().unwrap().0.clone();
-    site.helm(&upgrade).await;
-    assert_eq!(revision(site).await, next.to_string());
-    let told = site.helm_fails(&["rollback", release, &before]).await;
-    assert!(told.contains("older than") && told.contains(&format!("{ALLOW}=true")), "{told}");
-    left_behind(site, release, &next.to_string()).await;
-    site.helm(&upgrade).await;
-    assert_eq!(history(site, release).await.last().unwrap().1, "deployed");
-
-    // Without the number, too.
-    let remove = ["annotate", "crd", CRD, "rollwright.dev/definition-revision-"];
-    assert!(refused(site, &remove).await.contains(ALLOW));
-    site.kubectl.run(&["annotate", "crd", CRD, &format!("{ALLOW}=true")]).await.unwrap();
-    site.kubectl.run(&["delete", "crd", CRD, "--dry-run=server"]).await.unwrap();
-    site.helm(&["rollback", release, &before, "--wait", "--timeout=90s"]).await;
-    assert_eq!(revision(site).await, number);
-    site.kubectl.run(&["annotate", "crd", CRD, &format!("{ALLOW}-")]).await.unwrap();
-    refused(site, &["delete", "crd", CRD, "--dry-run=server"]).await;
+    newer.display().to_string()
 }
 
 /// The rollback is a failed revision of the release, and no revision counts as deployed. Helm has restored everything

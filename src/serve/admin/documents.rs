@@ -10,7 +10,10 @@ use hyper::body::Bytes;
 const VERSIONS_MAX: usize = 4;
 
 #[derive(Clone, Default)]
-pub(super) struct Documents(Arc<Mutex<Vec<(String, Weak<[u8]>)>>>);
+pub(super) struct Documents(Arc<Mutex<Vec<Sent>>>);
+
+/// The path of a document, and what is left of it once every client has it.
+type Sent = (String, Weak<[u8]>);
 
 impl Documents {
     /// The document at this path: as `make` writes it, or the last one if too many are still being sent.
