@@ -1,4 +1,4 @@
-//! What a subcommand prints, on standard output. Names and messages are text of strangers, as for the CLI.
+//! What a subcommand prints, on standard output. Other people chose names and messages, as for the CLI.
 
 use std::io::{self, Write as _};
 

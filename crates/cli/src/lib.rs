@@ -6,7 +6,7 @@
 #![deny(
     clippy::print_stdout,
     clippy::print_stderr,
-    reason = "output.rs prints, so that text of strangers is harmless"
+    reason = "output.rs prints, so that text from the cluster is harmless"
 )]
 
 mod apply;

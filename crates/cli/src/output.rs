@@ -1,5 +1,5 @@
 //! What is printed, and how. Everything that this program prints goes through this module, because names, messages, and
-//! annotations are text of strangers.
+//! annotations are text that other people chose.
 
 use std::borrow::Cow;
 use std::io::{IsTerminal as _, Write as _};
