@@ -16,6 +16,7 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     both pause_resume_restart_and_scale,
     both get_and_list,
     both plan_is_what_happens,
+    both hostile_text_is_visible,
     ours a_pin_leaves_the_template because "apps/v1 has no pin",
     apps no_pin_of_apps because "our kind has one",
     own ours two_of_one_name because "one of ours beside one of apps/v1",
@@ -46,6 +47,42 @@ pub(crate) async fn expect(tool: &Tool, words: &str, code: Option<i32>, said: &s
     let all = format!("{}{}", output.stdout, output.stderr);
     ensure(all.contains(said), &format!("\"{said}\" from {words}"), &output)?;
     Ok(output)
+}
+
+/// Text that clears a screen, begins a control sequence in one character, and turns around what follows.
+const HOSTILE: &str = "x\u{1b}[2J\r\u{9b}31m\u{202e}y\u{2066}";
+
+/// Names of images, causes, and what the kubelet and the operator report of them.
+async fn hostile_text_is_visible(world: World) -> Outcome {
+    let tool = tool(&world)?;
+    world.create(&Manifest::new("web", 2).annotation("kubernetes.io/change-cause", HOSTILE)).await?;
+    world.complete("web").await?;
+    world.set_image("web", &format!("bad:{HOSTILE}")).await?;
+    let status = "status web --timeout=1s";
+    let deceives =
+        |letter: char| (letter.is_control() && letter != '\n') || ('\u{202a}'..='\u{2069}').contains(&letter);
+    let mut shown = 0;
+    for words in [
+        "get web",
+        "list",
+        "history web",
+        "history web --revision=2",
+        "history web --diff=1,2",
+        "plan web",
+        "why web",
+        status,
+        "undo web --dry-run",
+        "get web -o json",
+        "get web -o yaml",
+        "history web -o yaml",
+        "set image web app",
+    ] {
+        let output = run(&tool, words).await?;
+        let all = format!("{}{}", output.stdout, output.stderr);
+        ensure(!all.contains(deceives), &format!("no such character from {words}"), &all.escape_debug())?;
+        shown += usize::from(all.contains("{202e}") || all.contains("\\u202e"));
+    }
+    ensure(shown >= 8, "many commands show the text", shown)
 }
 
 async fn status_tells_by_its_exit_code(world: World) -> Outcome {
