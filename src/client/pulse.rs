@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::client::server_time::ServerTime;
@@ -17,6 +18,13 @@ pub(crate) struct Pulse {
     is_broken: AtomicBool,
     spared_until: Mutex<Option<Instant>>,
     time: Mutex<Option<ServerTime>>,
+    /// Whether the last request was a list: the watch after it goes on from there.
+    has_listed: AtomicBool,
+    /// When a watch started last.
+    started: Mutex<Option<Instant>>,
+    /// The version at which a watch was resumed, without a list before it.
+    resumed: Mutex<Option<u64>>,
+    resumes: Notify,
 }
 
 impl Pulse {
@@ -26,6 +34,10 @@ impl Pulse {
             is_broken: AtomicBool::new(false),
             spared_until: Mutex::default(),
             time: Mutex::default(),
+            has_listed: AtomicBool::new(false),
+            started: Mutex::default(),
+            resumed: Mutex::default(),
+            resumes: Notify::new(),
         }
     }
 
@@ -69,6 +81,33 @@ impl Pulse {
     pub(crate) fn server_time(&self) -> Option<Timestamp> {
         let time = *self.time.lock().unwrap_or_else(PoisonError::into_inner);
         time.map(|time| time.now(clock::now()))
+    }
+
+    /// A list is requested.
+    pub(crate) fn lists(&self) {
+        self.has_listed.store(true, Ordering::SeqCst);
+    }
+
+    /// A watch starts, at this version. If it does so without a list before it, and sooner after the last one than
+    /// `planned`, something has ended that one.
+    pub(crate) fn starts(&self, version: u64, planned: Duration) {
+        let last = self.started.lock().unwrap_or_else(PoisonError::into_inner).replace(Instant::now());
+        let has_listed = self.has_listed.swap(false, Ordering::SeqCst);
+        if !has_listed && last.is_some_and(|last| last.elapsed() < planned) {
+            *self.resumed.lock().unwrap_or_else(PoisonError::into_inner) = Some(version);
+            self.resumes.notify_one();
+        }
+    }
+
+    /// Waits until a watch is resumed that something has ended. Says at which version.
+    pub(crate) async fn resumed(&self) -> u64 {
+        loop {
+            let version = self.resumed.lock().unwrap_or_else(PoisonError::into_inner).take();
+            match version {
+                Some(version) => return version,
+                None => self.resumes.notified().await,
+            }
+        }
     }
 
     /// The server asked to be spared for this long.

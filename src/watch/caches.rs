@@ -13,7 +13,7 @@ use plan::Workload;
 use serde_json::Value;
 use tokio::sync::watch as signal;
 use tokio::task::JoinSet;
-use tracing::{error, info};
+use tracing::{error, info, warn};
 
 use crate::client::object::{Kind, Object};
 use crate::client::pulse::Pulse;
@@ -168,6 +168,17 @@ impl Common {
         self.quarantine.start_over();
     }
 
+    /// A list is complete again, and the server had come this far.
+    fn reached(&self, kind: territory::Kind, version: u64) {
+        let namespace = self.namespace.as_deref();
+        if self.controller.queue.feed(|engine, _| engine.reached(kind, namespace, version)) {
+            warn!(
+                kind = self.kind,
+                version, "the API server's data was restored from a backup: everything is read again"
+            );
+        }
+    }
+
     fn note_filled(&self) {
         if !self.filled.send_replace(true) {
             let (api, namespace) = (self.controller.flavour.api_version(), self.namespace.as_deref());
@@ -226,6 +237,14 @@ impl Sink<Unread> for Workloads {
 
     fn begin(&self) {
         self.0.begin(territory::Kind::Workloads);
+    }
+
+    fn has_been_filled(&self) -> bool {
+        *self.0.filled.borrow()
+    }
+
+    fn reached(&self, version: u64) {
+        self.0.reached(territory::Kind::Workloads, version);
     }
 
     fn reset(&self, items: Vec<Read>) {
@@ -290,6 +309,14 @@ impl Sink<Unread> for Sets {
 
     fn begin(&self) {
         self.0.begin(territory::Kind::Sets);
+    }
+
+    fn has_been_filled(&self) -> bool {
+        *self.0.filled.borrow()
+    }
+
+    fn reached(&self, version: u64) {
+        self.0.reached(territory::Kind::Sets, version);
     }
 
     fn reset(&self, items: Vec<Packed<Placed>>) {

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use kube::Api;
+use kube::api::ListParams;
 use kube::runtime::watcher;
 use kube::runtime::watcher::Event;
 use serde::de::DeserializeOwned;
@@ -45,6 +46,12 @@ pub(crate) trait Sink<O = Object> {
     fn read(&self, object: O) -> Option<Self::Item>;
     /// All objects are about to be read anew.
     fn begin(&self) {}
+    /// Whether it was filled before.
+    fn has_been_filled(&self) -> bool {
+        false
+    }
+    /// The server had come as far as this version when the list was complete.
+    fn reached(&self, _version: u64) {}
     /// These are all objects there are.
     fn reset(&self, items: Vec<Self::Item>);
     /// An object was added or changed.
@@ -81,6 +88,8 @@ pub(crate) async fn watch<O, S>(
         watcher(api.clone(), config.clone()).boxed()
     };
     let mut events = start(&mut orders);
+    // It goes on while events come.
+    let mut behind = Box::pin(is_behind(&api, &pulse));
     let mut listed = Vec::new();
     let mut failures = 0;
     let mut well_since = Instant::now();
@@ -90,6 +99,13 @@ pub(crate) async fn watch<O, S>(
             () = orders.come() => {
                 // Whatever the old connection is good for: it may be dead, and nobody has noticed.
                 failures = 0;
+                events = start(&mut orders);
+                continue;
+            }
+            known = &mut behind => {
+                behind = Box::pin(is_behind(&api, &pulse));
+                // It would be silent until the server gets as far, and never show what the restore has changed.
+                warn!(known, "the API server has not come as far as the watch: its data was restored from a backup");
                 events = start(&mut orders);
                 continue;
             }
@@ -106,6 +122,11 @@ pub(crate) async fn watch<O, S>(
             Ok(Event::InitApply(object)) => listed.extend(sink.read(object)),
             Ok(Event::InitDone) => {
                 failures = 0;
+                if sink.has_been_filled()
+                    && let Ok(Some(version)) = newest(&api).await
+                {
+                    sink.reached(version);
+                }
                 sink.reset(std::mem::take(&mut listed));
                 orders.deliver();
             }
@@ -134,6 +155,30 @@ pub(crate) async fn watch<O, S>(
             }
         }
     }
+}
+
+/// Waits until a watch is resumed at a version that the server has not reached. Says at which.
+async fn is_behind<O>(api: &Api<O>, pulse: &Pulse) -> u64
+where
+    O: kube::Resource + Clone + Debug + DeserializeOwned,
+{
+    loop {
+        let known = pulse.resumed().await;
+        if let Ok(Some(version)) = newest(api).await
+            && version < known
+        {
+            return known;
+        }
+    }
+}
+
+/// How far the server has come.
+async fn newest<O>(api: &Api<O>) -> Result<Option<u64>, kube::Error>
+where
+    O: kube::Resource + Clone + Debug + DeserializeOwned,
+{
+    let list = api.list_metadata(&ListParams::default().limit(1)).await?;
+    Ok(list.metadata.resource_version.and_then(|version| version.parse().ok()))
 }
 
 /// Waits before the next attempt: what the server asks for in any case, and the rest unless somebody

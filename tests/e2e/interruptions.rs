@@ -1,9 +1,11 @@
 //! The operator is killed, and absent while things change.
 
 use std::collections::BTreeMap;
-use std::env;
+use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::{env, fs};
 
+use cluster::Component;
 use kube::api::DeleteParams;
 use serde_json::json;
 
@@ -20,11 +22,15 @@ use crate::world::World;
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     own both killed_twenty_times,
     own both away_while_objects_change,
+    own both restored_from_a_backup,
 ];
 
 /// Names the seed of [`killed_twenty_times`], to repeat a run.
 const SEED: &str = "E2E_SEED";
 const KILLS: u32 = 20;
+/// Where a control plane keeps its data, and a copy of it.
+const ETCD: &str = "etcd";
+const BACKUP: &str = "backup";
 
 /// Marsaglia's xorshift: random enough to hit a rollout anywhere.
 struct Random(u64);
@@ -95,6 +101,57 @@ fn one_per_template(seen: &Recording) -> Outcome {
 
 fn names(moment: &Moment) -> String {
     moment.values().map(Set::summary).collect::<Vec<_>>().join("; ")
+}
+
+/// etcd stops; what happens to the data meanwhile is for `change`. The API server starts again, too, since it has a cache.
+async fn offline(world: &World, change: impl FnOnce(&Path) -> std::io::Result<()>) -> Outcome {
+    let cluster = &world.stage.cluster;
+    cluster.stop(Component::Etcd)?;
+    change(cluster.directory())?;
+    cluster.restart(Component::Etcd).await?;
+    cluster.restart(Component::ApiServer).await?;
+    Ok(())
+}
+
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), &target)?;
+        }
+    }
+    Ok(())
+}
+
+/// etcd is restored to an older revision, without `--bump-revision`, while the operator runs on. The versions of objects
+/// fall by that. A watch that went on from a later one would be silent, and show neither what the restore took back nor
+/// what is edited then. The operator notices, and acts on an edit.
+async fn restored_from_a_backup(world: World) -> Outcome {
+    let manifest = Manifest::new("web", 2).rolling(&json!(1), &json!(0));
+    world.roll_out(&manifest).await?;
+    offline(&world, |directory| copy(&directory.join(ETCD), &directory.join(BACKUP))).await?;
+    for version in 2..5 {
+        world.set_image("web", &format!("app:v{version}")).await?;
+        world.complete("web").await?;
+    }
+    for number in 0..200 {
+        world.patch("web", &json!({"metadata": {"annotations": {"number": number.to_string()}}})).await?;
+    }
+    offline(&world, |directory| {
+        fs::remove_dir_all(directory.join(ETCD))?;
+        fs::rename(directory.join(BACKUP), directory.join(ETCD))
+    })
+    .await?;
+    let sets = world.sets().await?;
+    same("the sets of the backup", sizes(&sets), [("app:v1", 2)])?;
+    world.set_image("web", "app:v9").await?;
+    // The controllers that create pods may not have noticed: the operator's own write tells.
+    world.wait_sizes(&[("app:v1", 2), ("app:v9", 1)]).await?;
+    Ok(())
 }
 
 /// While the operator is away a Deployment gets two templates and another size, one is deleted,

@@ -10,7 +10,7 @@ use crate::packed::Packed;
 use crate::rivalry::Sighting;
 use crate::state::Engine;
 use crate::templates::Text;
-use crate::territory::Ticket;
+use crate::territory::{Kind, Ticket};
 
 impl Engine {
     /// These are to be looked at.
@@ -27,6 +27,16 @@ impl Engine {
     ) {
         let requeued = self.cache().reset_workloads(namespace, listed, now);
         self.requeue(requeued, now);
+    }
+
+    /// A list is complete, and the server had come as far as this version by then. If a watch has shown a later one, the
+    /// server's data was restored from a backup: everything that refers to versions is forgotten. Says whether that is so.
+    pub fn reached(&self, kind: Kind, namespace: Option<&str>, version: u64) -> bool {
+        let is_restored = self.cache().falls_to(kind, namespace, version);
+        if is_restored {
+            self.start_over();
+        }
+        is_restored
     }
 
     /// All ReplicaSets that are watched were listed, or all of a namespace (S2.2).

@@ -244,6 +244,16 @@ impl Index {
         self.namespaces.keys().filter(is_listed).cloned().collect()
     }
 
+    /// The server has only come as far as this version, in one namespace or in all. Says whether its data was restored from
+    /// a backup; see [`Newest`].
+    pub fn falls_to(&mut self, kind: Kind, namespace: Option<&str>, version: u64) -> bool {
+        let newest = match kind {
+            Kind::Workloads => &mut self.newest_workload,
+            Kind::Sets => &mut self.newest_set,
+        };
+        newest.falls_to(namespace, version)
+    }
+
     /// We deleted this set ourselves; when it leaves the watch nobody need ask why.
     pub fn expect_gone(&mut self, namespace: &str, uid: &str) {
         let uid = Uid::from(uid);

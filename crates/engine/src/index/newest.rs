@@ -40,6 +40,18 @@ impl Newest {
         }
     }
 
+    /// The server has only come this far. Says whether the watch of this namespace, or of all, has shown a later
+    /// version: then the server's data was restored from a backup, and what was shown since counts no more.
+    pub(super) fn falls_to(&mut self, namespace: Option<&str>, version: u64) -> bool {
+        let watch = self.watch_of(namespace.unwrap_or_default()).to_owned();
+        let newest = self.by_watch.get_mut(&watch).filter(|newest| **newest > version);
+        let has_fallen = newest.is_some();
+        if let Some(newest) = newest {
+            *newest = version;
+        }
+        has_fallen
+    }
+
     /// Whether the watch of this namespace has shown this version or a later one.
     #[must_use]
     pub fn has_reached(&self, namespace: &str, version: u64) -> bool {

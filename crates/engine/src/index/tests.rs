@@ -225,6 +225,20 @@ fn pods_of_another_namespace_are_no_news() {
     assert_eq!(index.set_came(report(13, 3, [3, 3, 3])), [(key("web"), Cause::Settled)]);
 }
 
+/// The server's data was restored from a backup: what was shown before says nothing about what is written now.
+#[test]
+fn versions_fall_with_those_of_the_server() {
+    use crate::territory::Kind;
+    let mut index = filled(Sight::Whole);
+    index.apply_set(set("web-1", Some("w"), "web", 900));
+    assert!(!index.falls_to(Kind::Sets, None, 900) && !index.falls_to(Kind::Workloads, None, 900));
+    assert!(index.newest_set.has_reached("ns", 900));
+    assert!(index.falls_to(Kind::Sets, None, 500));
+    assert!(index.newest_set.has_reached("ns", 500) && !index.newest_set.has_reached("ns", 501));
+    assert!(!index.falls_to(Kind::Sets, None, 500), "once");
+    assert!(!Index::new(Sight::Whole).falls_to(Kind::Sets, None, 1), "nothing was shown");
+}
+
 #[test]
 fn only_another_generation_is_an_edit() {
     let mut index = Index::new(Sight::Whole);
