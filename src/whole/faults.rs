@@ -10,9 +10,8 @@ use apiserver::ApiServer;
 use http::{Method, Request, Response};
 use http_body::Frame;
 use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt as _, Full, StreamBody};
+use http_body_util::{BodyExt as _, StreamBody};
 use hyper::body::Bytes;
-use jiff::fmt::rfc2822;
 use kube::client::Body;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -20,6 +19,9 @@ use tower::{BoxError, Service};
 
 use super::law::Law;
 use crate::clock;
+use answers::{broken, refused};
+
+mod answers;
 
 /// Which requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -279,11 +281,8 @@ impl Faulty {
     }
 
     /// An answer as of now, by the server's clock.
-    fn dated(&self, mut answer: Answer) -> Answer {
-        let date = clock::steady() + self.with(|state| state.jumped);
-        let text = rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&date).unwrap();
-        answer.headers_mut().insert(http::header::DATE, text.parse().unwrap());
-        answer
+    fn dated(&self, answer: Answer) -> Answer {
+        answers::dated(answer, clock::steady() + self.with(|state| state.jumped))
     }
 
     async fn forward(mut self, request: Request<Body>, asked: &Asked) -> Result<Answer, BoxError> {
@@ -353,25 +352,6 @@ impl Asked {
             On::Request => !self.is_watch(),
         }
     }
-}
-
-fn broken() -> BoxError {
-    std::io::Error::new(std::io::ErrorKind::ConnectionReset, "the connection is broken").into()
-}
-
-fn refused(code: u16, retry_after: Option<u64>, words: usize) -> Answer {
-    let status = serde_json::json!({
-        "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code,
-        "message": "injected".repeat(words),
-        "reason": if code == 410 { "Expired" } else { "Injected" },
-    });
-    let body = Full::new(Bytes::from(status.to_string())).map_err(|never| match never {});
-    let mut answer = Response::new(body.boxed_unsync());
-    *answer.status_mut() = code.try_into().unwrap();
-    if let Some(seconds) = retry_after {
-        answer.headers_mut().insert(http::header::RETRY_AFTER, seconds.into());
-    }
-    answer
 }
 
 impl Service<Request<Body>> for Faulty {

@@ -8,11 +8,10 @@ use std::collections::{HashMap, HashSet};
 use std::mem::Discriminant;
 use std::time::{Duration, Instant};
 
-use plan::durations::{ANSWER_LIMIT, SLOW_AGAIN};
+use plan::durations::{ANSWER_LIMIT, ANSWER_LIMIT_MAX, SLOW_AGAIN};
 
 use crate::index::Key;
 use crate::port::Request;
-use crate::reconcile::Refusal;
 
 /// At most this many Deployments at a time may have an answer waited for longer than [`ANSWER_LIMIT`]: each takes a
 /// worker meanwhile.
@@ -68,12 +67,14 @@ impl Patience {
         self.limits.get(key).map_or(ANSWER_LIMIT, |(limit, _)| *limit)
     }
 
-    /// A write was not answered within the limit. The next one waits longer, and comes after a pause that is half as
-    /// long as this one waited.
-    pub(crate) fn unanswered(&mut self, key: &Key, kind: Kind, now: Instant) {
+    /// A write was not answered within the limit. The next one comes after a pause that is half as long as this one
+    /// waited, and waits longer. Returns how long.
+    pub(crate) fn unanswered(&mut self, key: &Key, kind: Kind, now: Instant) -> Duration {
         let limit = self.limit(key);
-        self.limits.insert(key.clone(), (Refusal::longer(limit), kind));
+        let next = (limit * 2).min(ANSWER_LIMIT_MAX);
+        self.limits.insert(key.clone(), (next, kind));
         self.wait(key, now + limit / 2);
+        next
     }
 
     /// A write was answered after this time. If it is of the kind that was not, and was as quick as others are, no
@@ -93,7 +94,6 @@ impl Patience {
 
 #[cfg(test)]
 mod tests {
-    use plan::durations::ANSWER_LIMIT_MAX;
     use serde_json::Value;
 
     use super::*;
@@ -148,7 +148,7 @@ mod tests {
     fn slow_ones_leave_workers_to_others() {
         let (mut patience, now) = (Patience::default(), Instant::now());
         let slow: Vec<Key> = (0..=SLOW_MAX).map(|number| key(&number.to_string())).collect();
-        slow.iter().for_each(|key| patience.unanswered(key, kinds()[0], now));
+        slow.iter().for_each(|key| _ = patience.unanswered(key, kinds()[0], now));
         let later = now + ANSWER_LIMIT;
         let waits: Vec<_> = slow.iter().map(|key| patience.waits_until(key, later)).collect();
         let (last, first) = waits.split_last().expect("some");

@@ -50,9 +50,9 @@ impl<P: Port> Attempt<'_, P> {
     /// Sends a request, and hears what the server asks for beside its answer.
     pub(super) async fn send(&self, request: Request, cause: Cause<'_>) -> Result<Reply<P::Object>, Refusal> {
         let written = request.is_write().then(|| (std::mem::discriminant(&request), self.port.now()));
-        let reply = self.port.send(request, cause).await;
+        let mut reply = self.port.send(request, cause).await;
         if let Some(written) = written {
-            self.note_pace(reply.as_ref().err(), written);
+            self.note_pace(reply.as_mut().err(), written);
         }
         if let Err(refusal) = &reply {
             self.heed(refusal);
@@ -64,10 +64,13 @@ impl<P: Port> Attempt<'_, P> {
     }
 
     /// How long the server took for a write of this kind, or a dry run of one, that was sent then.
-    fn note_pace(&self, refusal: Option<&Refusal>, (kind, sent): (Discriminant<Request>, Instant)) {
+    fn note_pace(&self, refusal: Option<&mut Refusal>, (kind, sent): (Discriminant<Request>, Instant)) {
         let (now, patience) = (self.port.now(), &mut self.engine.state().patience);
         match refusal {
-            Some(refusal) if refusal.is_unanswered() => patience.unanswered(self.key, kind, now),
+            Some(refusal) if refusal.is_unanswered() => {
+                let next = patience.unanswered(self.key, kind, now).as_secs();
+                refusal.message.push_str(&format!("; the next try waits for up to {next} s"));
+            }
             // Nobody knows how long it would have taken.
             Some(refusal) if refusal.code == 0 => {}
             _ => patience.answered(self.key, kind, now.saturating_duration_since(sent)),

@@ -3,7 +3,6 @@
 use std::future::Future;
 use std::time::Duration;
 
-use plan::durations::ANSWER_LIMIT_MAX;
 use plan::{Action, Ask, DryRun, Event, OwnerChange, Pod, ReplicaSet, Workload};
 use serde_json::Value;
 
@@ -114,17 +113,7 @@ impl Refusal {
     /// The server did not answer within this limit.
     #[must_use]
     pub fn no_answer(limit: Duration) -> Self {
-        let next = Self::longer(limit).as_secs();
-        let message = format!(
-            "the API server did not answer within {} s; the next try waits for up to {next} s",
-            limit.as_secs()
-        );
-        Self::new(0, NO_ANSWER, message)
-    }
-
-    /// How long the next answer is waited for, after one that did not come within this limit.
-    pub(crate) fn longer(limit: Duration) -> Duration {
-        (limit * 2).min(ANSWER_LIMIT_MAX)
+        Self::new(0, NO_ANSWER, format!("the API server did not answer within {} s", limit.as_secs()))
     }
 
     /// It was not answered in time, see [`Self::no_answer`].
