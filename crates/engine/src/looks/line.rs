@@ -12,7 +12,7 @@ use crate::rotation::Rotation;
 /// So many requests in a row are for Deployments that are judged, while others wait.
 const JUDGED_IN_A_ROW: usize = 3;
 /// One that does not come in so many turns after its own loses it, so that it keeps nobody waiting.
-const TURNS_LATE: u32 = 5;
+const INTERVALS_LATE: u32 = 5;
 
 /// Who waits, and when the last request was made.
 #[derive(Default)]
@@ -36,7 +36,7 @@ impl Line {
         other.leave(key);
         own.enter(key);
         self.told.insert(key.clone(), now);
-        self.skip_absent(interval * TURNS_LATE, now);
+        self.skip_absent(interval * INTERVALS_LATE, now);
         let free = self.last.map_or(now, |last| now.max(last + interval));
         let before = u32::try_from(self.before(key, is_judged)).unwrap_or(u32::MAX);
         let time = free + interval.saturating_mul(before);
@@ -190,7 +190,7 @@ mod tests {
         bench.comes.remove(0);
         let (took, came) = bench.next();
         assert_eq!(came, key("b", 2));
-        assert!(took <= LOOK_INTERVAL * (TURNS_LATE + 2), "{took:?}");
+        assert!(took <= LOOK_INTERVAL * (INTERVALS_LATE + 2), "{took:?}");
         assert_eq!(bench.next().1, key("b", 3));
     }
 }
