@@ -58,18 +58,23 @@ impl Rotation {
     }
 
     /// The first of the namespace after that that had the last turn.
-    pub(crate) fn first(&self) -> Option<Key> {
+    fn first(&self) -> Option<Key> {
         let after = (Bound::Excluded(self.last.as_str()), Bound::Unbounded);
         let (namespace, names) =
             self.waiting.range::<str, _>(after).next().or_else(|| self.waiting.iter().next())?;
         Some(Key { namespace: namespace.clone(), name: names.front()?.clone() })
     }
 
-    /// It has its turn, and waits no more.
+    /// The first has its turn, and waits no more.
     pub(crate) fn pop(&mut self) -> Option<Key> {
         let key = self.first()?;
-        self.leave(&key);
-        self.last.clone_from(&key.namespace);
+        self.take(&key);
         Some(key)
+    }
+
+    /// This one has a turn, and waits no more.
+    pub(crate) fn take(&mut self, key: &Key) {
+        self.leave(key);
+        self.last.clone_from(&key.namespace);
     }
 }

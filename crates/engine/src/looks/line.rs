@@ -11,7 +11,7 @@ use crate::rotation::Rotation;
 
 /// So many requests in a row are for Deployments that are judged, while others wait.
 const JUDGED_IN_A_ROW: usize = 3;
-/// One that does not come in so many turns after its own loses it, so that it keeps nobody waiting.
+/// A Deployment that does not come in this many intervals after its time keeps nobody waiting.
 const INTERVALS_LATE: u32 = 5;
 
 /// Who waits, and when the last request was made.
@@ -36,17 +36,16 @@ impl Line {
         other.leave(key);
         own.enter(key);
         self.told.insert(key.clone(), now);
-        self.skip_absent(interval * INTERVALS_LATE, now);
         let free = self.last.map_or(now, |last| now.max(last + interval));
-        let before = u32::try_from(self.before(key, is_judged)).unwrap_or(u32::MAX);
-        let time = free + interval.saturating_mul(before);
-        if time <= now {
-            self.begins(is_judged, now);
-            self.leave(key);
-        } else {
-            self.told.insert(key.clone(), time);
+        if free == now && self.is_first_of_those_there(key, is_judged, interval * INTERVALS_LATE, now) {
+            self.begins(key, is_judged, now);
+            return now;
         }
-        time
+        // It comes again at the next free time, even if those before it do not.
+        let before = u32::try_from(self.before(key, is_judged)).unwrap_or(u32::MAX);
+        let wait = interval.saturating_mul(before.max(u32::from(free == now)));
+        self.told.insert(key.clone(), free + wait);
+        free + wait
     }
 
     /// It wants none any more.
@@ -57,15 +56,30 @@ impl Line {
         }
     }
 
-    fn begins(&mut self, is_judged: bool, now: Instant) {
+    fn begins(&mut self, key: &Key, is_judged: bool, now: Instant) {
         if is_judged {
-            self.judged.pop();
+            self.judged.take(key);
             self.in_a_row = if self.others.is_empty() { 0 } else { self.in_a_row + 1 };
         } else {
-            self.others.pop();
+            self.others.take(key);
             self.in_a_row = 0;
         }
+        self.told.remove(key);
         self.last = Some(now);
+    }
+
+    /// Whether no other one that should come now has its turn before. One that was told a later time keeps its place, and
+    /// leaves a request to others that would be made by nobody.
+    fn is_first_of_those_there(&self, key: &Key, is_judged: bool, late: Duration, now: Instant) -> bool {
+        let own = if is_judged { &self.judged } else { &self.others };
+        let place = own.before(key);
+        let is_others_turn = self.in_a_row >= JUDGED_IN_A_ROW;
+        let is_there = |told: &Instant| *told <= now && now <= *told + late;
+        let there = self.told.iter().filter(|(other, told)| *other != key && is_there(told));
+        !there.map(|(other, _)| own.before(other)).any(|other| match other {
+            Some(other) => Some(other) < place,
+            None => is_others_turn == is_judged,
+        })
     }
 
     /// How many requests are made before that of a Deployment in the line.
@@ -78,19 +92,6 @@ impl Line {
             own + self.judged.len().min((own + 1) * JUDGED_IN_A_ROW - self.in_a_row.min(JUDGED_IN_A_ROW))
         }
     }
-
-    fn skip_absent(&mut self, late: Duration, now: Instant) {
-        for rotation in [&mut self.judged, &mut self.others] {
-            while let Some(first) = rotation.first().filter(|first| is_late(&self.told, first, late, now)) {
-                rotation.leave(&first);
-                self.told.remove(&first);
-            }
-        }
-    }
-}
-
-fn is_late(told: &HashMap<Key, Instant>, key: &Key, late: Duration, now: Instant) -> bool {
-    told.get(key).is_none_or(|told| *told + late < now)
 }
 
 #[cfg(test)]
@@ -192,5 +193,22 @@ mod tests {
         assert_eq!(came, key("b", 2));
         assert!(took <= LOOK_INTERVAL * (INTERVALS_LATE + 2), "{took:?}");
         assert_eq!(bench.next().1, key("b", 3));
+    }
+
+    /// Rollouts end, or are deleted, while they wait.
+    #[test]
+    fn one_that_was_told_a_late_time_keeps_nobody_waiting_once_the_others_are_gone() {
+        for is_judged in [true, false] {
+            let (mut line, begin) = (Line::default(), Instant::now());
+            let ask = |line: &mut Line, name: usize| line.ask(&key("b", name), false, LOOK_INTERVAL, begin);
+            let last = (0..1500).map(|name| ask(&mut line, name)).last().expect("some");
+            assert!(last > begin + 1000 * LOOK_INTERVAL);
+            (0..1499).for_each(|name| line.leave(&key("b", name)));
+            for look in 1..10 {
+                let now = begin + 75 * look * LOOK_INTERVAL;
+                assert_eq!(line.ask(&key("a", 0), is_judged, LOOK_INTERVAL, now), now, "look {look}");
+            }
+            assert_eq!(line.ask(&key("b", 1499), false, LOOK_INTERVAL, last), last, "it has its own turn");
+        }
     }
 }

@@ -1,3 +1,4 @@
+use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
 use plan::durations::{ASK_AGAIN, SLOTS_LOOK};
@@ -5,8 +6,6 @@ use plan::intstr::IntOrPercent;
 use plan::keys::{HASH_LABEL, REVISION, ROLLOUT};
 use plan::{Answers, FailureAction, FailurePolicy, Flavour, Options, Pace, Pin, SetFailure, Workload};
 use serde_json::json;
-
-use std::collections::{HashSet, VecDeque};
 
 use super::*;
 use crate::index::tests::{set, workload};
