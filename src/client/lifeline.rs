@@ -25,8 +25,6 @@ use crate::client::server_time::date_of;
 
 /// The server ends a watch after this long.
 pub(crate) const IDLE_SECONDS: u32 = 90;
-/// So it resumes no watch sooner, if all is well.
-const PLANNED: Duration = Duration::from_secs(IDLE_SECONDS as u64 - 1);
 /// A watch that has been silent for longer is on a dead connection.
 pub(super) const SILENCE_MAX: Duration = Duration::from_secs(IDLE_SECONDS as u64 + 5);
 /// No answer of the server begins later than this, nor pauses for longer, unless it is a watch.
@@ -117,11 +115,10 @@ where
         let lifeline = self.lifeline.clone();
         let is_watch = request.uri().query().is_some_and(|query| query.contains("watch=true"));
         let silence = lifeline.silence.map(|silence| if is_watch { silence } else { PATIENCE });
-        if let Some(pulse) = &lifeline.pulse {
-            match version_of(&request).filter(|_| is_watch) {
-                Some(version) => pulse.starts(version, PLANNED),
-                None => pulse.lists(),
-            }
+        if let Some(pulse) = &lifeline.pulse
+            && let Some(version) = version_of(&request).filter(|_| is_watch)
+        {
+            pulse.starts(version);
         }
         let answer = self.inner.call(request);
         Box::pin(async move {
@@ -136,7 +133,7 @@ where
     }
 }
 
-/// The version from which a watch goes on.
+/// The version at which a watch starts.
 fn version_of(request: &Request<Body>) -> Option<u64> {
     let mut parts = request.uri().query()?.split('&');
     let version = parts.find_map(|part| part.strip_prefix("resourceVersion="))?;

@@ -18,13 +18,9 @@ pub(crate) struct Pulse {
     is_broken: AtomicBool,
     spared_until: Mutex<Option<Instant>>,
     time: Mutex<Option<ServerTime>>,
-    /// Whether the last request was a list: the watch after it goes on from there.
-    has_listed: AtomicBool,
-    /// When a watch started last.
-    started: Mutex<Option<Instant>>,
-    /// The version at which a watch was resumed, without a list before it.
-    resumed: Mutex<Option<u64>>,
-    resumes: Notify,
+    /// The version at which a watch started, until somebody asks for it.
+    start: Mutex<Option<u64>>,
+    starts: Notify,
 }
 
 impl Pulse {
@@ -34,10 +30,8 @@ impl Pulse {
             is_broken: AtomicBool::new(false),
             spared_until: Mutex::default(),
             time: Mutex::default(),
-            has_listed: AtomicBool::new(false),
-            started: Mutex::default(),
-            resumed: Mutex::default(),
-            resumes: Notify::new(),
+            start: Mutex::default(),
+            starts: Notify::new(),
         }
     }
 
@@ -83,29 +77,19 @@ impl Pulse {
         time.map(|time| time.now(clock::now()))
     }
 
-    /// A list is requested.
-    pub(crate) fn lists(&self) {
-        self.has_listed.store(true, Ordering::SeqCst);
+    /// A watch starts, at this version.
+    pub(crate) fn starts(&self, version: u64) {
+        *self.start.lock().unwrap_or_else(PoisonError::into_inner) = Some(version);
+        self.starts.notify_one();
     }
 
-    /// A watch starts, at this version. If it does so without a list before it, and sooner after the last one than
-    /// `planned`, something has ended that one.
-    pub(crate) fn starts(&self, version: u64, planned: Duration) {
-        let last = self.started.lock().unwrap_or_else(PoisonError::into_inner).replace(Instant::now());
-        let has_listed = self.has_listed.swap(false, Ordering::SeqCst);
-        if !has_listed && last.is_some_and(|last| last.elapsed() < planned) {
-            *self.resumed.lock().unwrap_or_else(PoisonError::into_inner) = Some(version);
-            self.resumes.notify_one();
-        }
-    }
-
-    /// Waits until a watch is resumed that something has ended. Says at which version.
-    pub(crate) async fn resumed(&self) -> u64 {
+    /// Waits until a watch starts. Says at which version.
+    pub(crate) async fn start(&self) -> u64 {
         loop {
-            let version = self.resumed.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let version = self.start.lock().unwrap_or_else(PoisonError::into_inner).take();
             match version {
                 Some(version) => return version,
-                None => self.resumes.notified().await,
+                None => self.starts.notified().await,
             }
         }
     }

@@ -13,7 +13,7 @@ use plan::Workload;
 use serde_json::Value;
 use tokio::sync::watch as signal;
 use tokio::task::JoinSet;
-use tracing::{error, info, warn};
+use tracing::{error, info};
 
 use crate::client::object::{Kind, Object};
 use crate::client::pulse::Pulse;
@@ -168,15 +168,13 @@ impl Common {
         self.quarantine.start_over();
     }
 
-    /// A list is complete again, and the server had come this far.
-    fn reached(&self, kind: territory::Kind, version: u64) {
+    fn newest(&self, kind: territory::Kind) -> Option<u64> {
+        self.controller.index().newest(kind, self.namespace.as_deref())
+    }
+
+    fn restored(&self, kind: territory::Kind, version: u64) {
         let namespace = self.namespace.as_deref();
-        if self.controller.queue.feed(|engine, _| engine.reached(kind, namespace, version)) {
-            warn!(
-                kind = self.kind,
-                version, "the API server's data was restored from a backup: everything is read again"
-            );
-        }
+        self.controller.queue.feed(|engine, _| engine.restored(kind, namespace, version));
     }
 
     fn note_filled(&self) {
@@ -239,12 +237,12 @@ impl Sink<Unread> for Workloads {
         self.0.begin(territory::Kind::Workloads);
     }
 
-    fn has_been_filled(&self) -> bool {
-        *self.0.filled.borrow()
+    fn newest(&self) -> Option<u64> {
+        self.0.newest(territory::Kind::Workloads)
     }
 
-    fn reached(&self, version: u64) {
-        self.0.reached(territory::Kind::Workloads, version);
+    fn restored(&self, version: u64) {
+        self.0.restored(territory::Kind::Workloads, version);
     }
 
     fn reset(&self, items: Vec<Read>) {
@@ -311,12 +309,12 @@ impl Sink<Unread> for Sets {
         self.0.begin(territory::Kind::Sets);
     }
 
-    fn has_been_filled(&self) -> bool {
-        *self.0.filled.borrow()
+    fn newest(&self) -> Option<u64> {
+        self.0.newest(territory::Kind::Sets)
     }
 
-    fn reached(&self, version: u64) {
-        self.0.reached(territory::Kind::Sets, version);
+    fn restored(&self, version: u64) {
+        self.0.restored(territory::Kind::Sets, version);
     }
 
     fn reset(&self, items: Vec<Packed<Placed>>) {

@@ -46,12 +46,12 @@ pub(crate) trait Sink<O = Object> {
     fn read(&self, object: O) -> Option<Self::Item>;
     /// All objects are about to be read anew.
     fn begin(&self) {}
-    /// Whether it was filled before.
-    fn has_been_filled(&self) -> bool {
-        false
+    /// The newest version that it was shown.
+    fn newest(&self) -> Option<u64> {
+        None
     }
-    /// The server had come as far as this version when the list was complete.
-    fn reached(&self, _version: u64) {}
+    /// The server's data was restored from a backup of this version. All objects are about to be read again.
+    fn restored(&self, _version: u64) {}
     /// These are all objects there are.
     fn reset(&self, items: Vec<Self::Item>);
     /// An object was added or changed.
@@ -88,8 +88,9 @@ pub(crate) async fn watch<O, S>(
         watcher(api.clone(), config.clone()).boxed()
     };
     let mut events = start(&mut orders);
-    // It goes on while events come.
-    let mut behind = Box::pin(is_behind(&api, &pulse));
+    // It runs while events come.
+    let field = config.field_selector.as_deref();
+    let mut restore = Box::pin(restore(&api, field, &pulse, &sink));
     let mut listed = Vec::new();
     let mut failures = 0;
     let mut well_since = Instant::now();
@@ -102,10 +103,11 @@ pub(crate) async fn watch<O, S>(
                 events = start(&mut orders);
                 continue;
             }
-            known = &mut behind => {
-                behind = Box::pin(is_behind(&api, &pulse));
-                // It would be silent until the server gets as far, and never show what the restore has changed.
-                warn!(known, "the API server has not come as far as the watch: its data was restored from a backup");
+            (version, known) = &mut restore => {
+                restore = Box::pin(self::restore(&api, field, &pulse, &sink));
+                warn!(version, known, "the API server's data was restored from a backup: everything is read again");
+                sink.restored(version);
+                // The watch would be silent until the server gets as far again.
                 events = start(&mut orders);
                 continue;
             }
@@ -122,11 +124,6 @@ pub(crate) async fn watch<O, S>(
             Ok(Event::InitApply(object)) => listed.extend(sink.read(object)),
             Ok(Event::InitDone) => {
                 failures = 0;
-                if sink.has_been_filled()
-                    && let Ok(Some(version)) = newest(&api).await
-                {
-                    sink.reached(version);
-                }
                 sink.reset(std::mem::take(&mut listed));
                 orders.deliver();
             }
@@ -157,28 +154,40 @@ pub(crate) async fn watch<O, S>(
     }
 }
 
-/// Waits until a watch is resumed at a version that the server has not reached. Says at which.
-async fn is_behind<O>(api: &Api<O>, pulse: &Pulse) -> u64
+/// Waits until the server turns out to have lost versions that it has shown before. Says how far it has come, and how far
+/// it had come.
+///
+/// A watch that starts at a later version than the server has is silent, so each start is compared with a list.
+async fn restore<O, S>(api: &Api<O>, field: Option<&str>, pulse: &Pulse, sink: &S) -> (u64, u64)
 where
     O: kube::Resource + Clone + Debug + DeserializeOwned,
+    S: Sink<O>,
 {
     loop {
-        let known = pulse.resumed().await;
-        if let Ok(Some(version)) = newest(api).await
+        let start = pulse.start().await;
+        // What is shown while the list is under way may be newer than the list.
+        let known = sink.newest().map_or(start, |newest| newest.max(start));
+        if let Some(version) = version_of_server(api, field).await
             && version < known
         {
-            return known;
+            return (version, known);
         }
     }
 }
 
-/// How far the server has come.
-async fn newest<O>(api: &Api<O>) -> Result<Option<u64>, kube::Error>
+/// How far the server has come; `None` if it does not tell.
+async fn version_of_server<O>(api: &Api<O>, field: Option<&str>) -> Option<u64>
 where
     O: kube::Resource + Clone + Debug + DeserializeOwned,
 {
-    let list = api.list_metadata(&ListParams::default().limit(1)).await?;
-    Ok(list.metadata.resource_version.and_then(|version| version.parse().ok()))
+    let params = ListParams { field_selector: field.map(str::to_owned), ..ListParams::default().limit(1) };
+    loop {
+        match api.list_metadata(&params).await {
+            Ok(list) => return list.metadata.resource_version?.parse().ok(),
+            Err(kube::Error::Api(status)) if matches!(status.code, 401 | 403 | 404) => return None,
+            Err(_) => tokio::time::sleep(BACKOFF_BASE).await,
+        }
+    }
 }
 
 /// Waits before the next attempt: what the server asks for in any case, and the rest unless somebody
@@ -247,3 +256,6 @@ pub(crate) fn log_failure(metrics: &Metrics, kind: &str, error: &watcher::Error,
         warn!(kind, failures, error = text(error), "watch keeps failing");
     }
 }
+
+#[cfg(test)]
+mod tests;

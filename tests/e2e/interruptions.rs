@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use std::{env, fs};
+use std::{env, fs, io};
 
 use cluster::Component;
 use kube::api::DeleteParams;
@@ -113,18 +114,9 @@ async fn offline(world: &World, change: impl FnOnce(&Path) -> std::io::Result<()
     Ok(())
 }
 
-fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy(&entry.path(), &target)?;
-        } else {
-            fs::copy(entry.path(), &target)?;
-        }
-    }
-    Ok(())
+fn copy(from: &Path, to: &Path) -> io::Result<()> {
+    let status = Command::new("cp").arg("-a").args([from, to]).status()?;
+    if status.success() { Ok(()) } else { Err(io::Error::other(format!("cp ended with {status}"))) }
 }
 
 /// etcd is restored to an older revision, without `--bump-revision`, while the operator runs on. The versions of objects

@@ -29,14 +29,11 @@ impl Engine {
         self.requeue(requeued, now);
     }
 
-    /// A list is complete, and the server had come as far as this version by then. If a watch has shown a later one, the
-    /// server's data was restored from a backup: everything that refers to versions is forgotten. Says whether that is so.
-    pub fn reached(&self, kind: Kind, namespace: Option<&str>, version: u64) -> bool {
-        let is_restored = self.cache().falls_to(kind, namespace, version);
-        if is_restored {
-            self.start_over();
-        }
-        is_restored
+    /// The server's data was restored from a backup of this version: what refers to later ones is forgotten.
+    pub fn restored(&self, kind: Kind, namespace: Option<&str>, version: u64) {
+        self.cache().falls_to(kind, namespace, version);
+        self.state().rivalry.start_over();
+        self.start_over();
     }
 
     /// All ReplicaSets that are watched were listed, or all of a namespace (S2.2).

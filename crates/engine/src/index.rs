@@ -244,14 +244,23 @@ impl Index {
         self.namespaces.keys().filter(is_listed).cloned().collect()
     }
 
-    /// The server has only come as far as this version, in one namespace or in all. Says whether its data was restored from
-    /// a backup; see [`Newest`].
-    pub fn falls_to(&mut self, kind: Kind, namespace: Option<&str>, version: u64) -> bool {
+    /// The newest version that the watch of a namespace, or of all, has shown.
+    #[must_use]
+    pub fn newest(&self, kind: Kind, namespace: Option<&str>) -> Option<u64> {
+        let newest = match kind {
+            Kind::Workloads => &self.newest_workload,
+            Kind::Sets => &self.newest_set,
+        };
+        newest.of(namespace.unwrap_or_default())
+    }
+
+    /// The server has only come as far as this version, in one namespace or in all: what was shown since counts no more.
+    pub fn falls_to(&mut self, kind: Kind, namespace: Option<&str>, version: u64) {
         let newest = match kind {
             Kind::Workloads => &mut self.newest_workload,
             Kind::Sets => &mut self.newest_set,
         };
-        newest.falls_to(namespace, version)
+        newest.falls_to(namespace.unwrap_or_default(), version);
     }
 
     /// We deleted this set ourselves; when it leaves the watch nobody need ask why.
@@ -274,14 +283,18 @@ impl Index {
     /// Whether a deleted set no longer shows, or shows as being deleted.
     #[must_use]
     pub fn shows_gone(&self, namespace: &str, uid: &str) -> bool {
-        let set = self.namespaces.get(namespace).and_then(|known| known.sets.get(&Uid::from(uid)));
-        set.is_none_or(|placed| placed.head().deleting)
+        self.set(namespace, &Uid::from(uid)).is_none_or(|placed| placed.head().deleting)
     }
 
     /// uid of the Deployment.
     #[must_use]
     pub fn uid_of(&self, key: &Key) -> Option<String> {
         self.workload(key).map(|workload| workload.head().uid.to_string())
+    }
+
+    /// A ReplicaSet, if it is known.
+    fn set(&self, namespace: &str, uid: &Uid) -> Option<&Packed<Placed>> {
+        self.namespaces.get(namespace)?.sets.get(uid)
     }
 
     /// A Deployment, if it is known.

@@ -96,6 +96,11 @@ impl Rivalry {
         Self { entries: HashMap::new(), force }
     }
 
+    /// The versions of the past say nothing anymore.
+    pub(crate) fn start_over(&mut self) {
+        self.entries.clear();
+    }
+
     /// Our status was accepted, and became this version.
     pub(crate) fn wrote(&mut self, key: &Key, uid: &str, version: u64, counters: Counters) {
         if self.force {

@@ -32,8 +32,7 @@ impl Index {
     pub fn set_came(&mut self, placed: impl Into<Packed<Placed>>) -> Vec<(Key, Cause)> {
         let placed = placed.into();
         let head = placed.head();
-        let known = self.namespaces.get(&*head.namespace).and_then(|known| known.sets.get(&head.uid));
-        let before = known.map(Packed::pods);
+        let before = self.set(&head.namespace, &head.uid).map(Packed::pods);
         let has_lost = before.is_some_and(|(_, before)| {
             let (size, after) = placed.pods();
             after.has_lost(size, &before)
@@ -53,8 +52,7 @@ impl Index {
 
     /// As [`Self::delete_set`], with the reason for which each Deployment is requeued.
     pub fn set_left(&mut self, namespace: &str, uid: &str, version: &str) -> Vec<(Key, Cause)> {
-        let known = self.namespaces.get(namespace).and_then(|known| known.sets.get(&Uid::from(uid)));
-        let had_pods = known.is_some_and(|known| known.pods().1.replicas > 0);
+        let had_pods = self.set(namespace, &Uid::from(uid)).is_some_and(|known| known.pods().1.replicas > 0);
         let cause = if had_pods { Cause::TakenBack } else { Cause::Changed };
         self.delete_set(namespace, uid, version).into_iter().map(|key| (key, cause)).collect()
     }

@@ -40,21 +40,19 @@ impl Newest {
         }
     }
 
-    /// The server has only come this far. Says whether the watch of this namespace, or of all, has shown a later
-    /// version: then the server's data was restored from a backup, and what was shown since counts no more.
-    pub(super) fn falls_to(&mut self, namespace: Option<&str>, version: u64) -> bool {
-        let watch = self.watch_of(namespace.unwrap_or_default()).to_owned();
-        let newest = self.by_watch.get_mut(&watch).filter(|newest| **newest > version);
-        let has_fallen = newest.is_some();
-        if let Some(newest) = newest {
-            *newest = version;
+    pub(super) fn of(&self, namespace: &str) -> Option<u64> {
+        self.by_watch.get(self.watch_of(namespace)).copied()
+    }
+
+    pub(super) fn falls_to(&mut self, namespace: &str, version: u64) {
+        if let Some(newest) = self.by_watch.get_mut(self.watch_of(namespace)) {
+            *newest = version.min(*newest);
         }
-        has_fallen
     }
 
     /// Whether the watch of this namespace has shown this version or a later one.
     #[must_use]
     pub fn has_reached(&self, namespace: &str, version: u64) -> bool {
-        self.by_watch.get(self.watch_of(namespace)).is_some_and(|newest| *newest >= version)
+        self.of(namespace).is_some_and(|newest| newest >= version)
     }
 }
