@@ -34,6 +34,9 @@ async fn is_told(rig: &Rig, flavour: Flavour, faults: &faults::Faulty) {
         let waits = "did not answer within 10 s; the next try waits for up to 20 s";
         let first = until_said(rig, begin, waits).await;
         assert!((10..=11).contains(&first), "said after {first} s");
+    } else {
+        tokio::time::sleep(ANSWER_LIMIT + Duration::from_secs(2)).await;
+        assert!(!said(rig).await.contains("did not answer"), "upstream waits for the server's words");
     }
     // 10 s and a pause of 5 s, 20 s and a pause of 10 s, and then the answer.
     let cause = until_said(rig, begin, "injected").await;
