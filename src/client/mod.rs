@@ -6,6 +6,7 @@ pub(crate) mod pulse;
 pub(crate) mod refusal;
 pub(crate) mod requests;
 mod server_time;
+pub(crate) mod unread;
 
 use std::sync::Arc;
 use std::time::Duration;

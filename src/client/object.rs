@@ -1,15 +1,16 @@
 //! Objects as they travel between the operator and the API server: JSON, with the little that kube needs.
 //!
 //! Nothing is decoded here. So no object can break the watch that delivers it, and no unknown field is
-//! lost.
+//! lost. `unread.rs` reads them.
 
 use std::borrow::Cow;
 use std::fmt;
 
+use api::decode::Parts;
 use engine::rivalry::{ManagedFields, Writer};
 use kube::api::ObjectMeta;
 use kube::core::DynamicResourceScope;
-use plan::Flavour;
+use plan::{Flavour, Template};
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -32,7 +33,10 @@ pub(crate) enum Kind {
 #[derive(Clone, Debug)]
 pub(crate) struct Object {
     metadata: ObjectMeta,
+    /// What was read as a tree: all but the template.
     pub(crate) body: Value,
+    /// `spec.template`, as text.
+    pub(crate) template: Option<Template>,
     /// All that is kept of `metadata.managedFields`.
     pub(crate) status_writer: Option<Writer>,
 }
@@ -47,7 +51,25 @@ impl Object {
             resource_version: text("/metadata/resourceVersion"),
             ..ObjectMeta::default()
         };
-        Self { metadata, body, status_writer: None }
+        Self { metadata, body, template: None, status_writer: None }
+    }
+
+    /// What a decoder reads.
+    pub(crate) fn parts(&self) -> Parts<'_> {
+        let parts = Parts::from(&self.body);
+        match &self.template {
+            Some(template) => Parts { template: template.into(), ..parts },
+            None => parts,
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn whole(&self) -> Value {
+        let mut body = self.body.clone();
+        if let Some(template) = &self.template {
+            body["spec"]["template"] = template.tree();
+        }
+        body
     }
 
     pub(crate) fn namespace(&self) -> &str {
@@ -64,39 +86,6 @@ impl Object {
 
     pub(crate) fn resource_version(&self) -> &str {
         self.metadata.resource_version.as_deref().unwrap_or_default()
-    }
-}
-
-impl<'de> Deserialize<'de> for Object {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(ObjectVisitor)
-    }
-}
-
-struct ObjectVisitor;
-
-impl<'de> Visitor<'de> for ObjectVisitor {
-    type Value = Object;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Object, A::Error> {
-        let (mut body, mut status_writer) = (Map::new(), None);
-        while let Some(name) = members.next_key::<String>()? {
-            let value = if name == "metadata" {
-                let metadata: Option<Metadata> = members.next_value()?;
-                metadata.map_or(Value::Null, |metadata| {
-                    status_writer = metadata.status_writer;
-                    Value::Object(metadata.members)
-                })
-            } else {
-                members.next_value()?
-            };
-            body.insert(name, value);
-        }
-        Ok(Object { status_writer, ..Object::new(Value::Object(body)) })
     }
 }
 
@@ -276,7 +265,7 @@ mod tests {
         managed["metadata"]["managedFields"] = json!([entry, {"manager": null}, {}]);
         for (sent, writer) in [(&plain, None), (&managed, Some("kubectl"))] {
             let object: Object = serde_json::from_str(&sent.to_string()).unwrap();
-            assert_eq!(object.body, plain);
+            assert_eq!(object.whole(), plain);
             assert_eq!((object.name(), object.uid(), object.resource_version()), ("web", "u", "7"));
             assert_eq!(object.status_writer.as_ref().map(|writer| writer.manager.as_str()), writer);
         }

@@ -86,7 +86,7 @@ async fn workloads(
     let api = controller.server.objects(Kind::Deployment(flavour), namespace);
     pages(controller, &api, "deployments", ListParams::default(), |mut object| {
         decode::slim(&mut object.body);
-        let decoded = decode::workload(flavour, &object.body, Defaults::of(flavour));
+        let decoded = decode::workload(flavour, object.parts(), Defaults::of(flavour));
         judge(caches, "deployments", &object, decoded.as_ref().err());
         decoded.ok().map(Packed::from)
     })
@@ -104,7 +104,7 @@ async fn sets(
         None => ListParams::default(),
     };
     pages(controller, &api, "replicasets", params, |object| {
-        let decoded = decode::replica_set(controller.flavour, &object.body);
+        let decoded = decode::replica_set(controller.flavour, object.parts());
         judge(caches, "replicasets", &object, decoded.as_ref().err());
         Some(Placed { namespace: object.namespace().to_owned(), set: Arc::new(decoded.ok()?) }.into())
     })

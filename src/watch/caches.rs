@@ -10,13 +10,13 @@ use engine::territory;
 use kube::Api;
 use kube::runtime::watcher;
 use plan::Workload;
-use serde_json::Value;
 use tokio::sync::watch as signal;
 use tokio::task::JoinSet;
 use tracing::{error, info};
 
 use crate::client::object::{Kind, Object};
 use crate::client::pulse::Pulse;
+use crate::client::unread::Unread;
 use crate::client::{WatchClient, WatchPair};
 use crate::clock;
 use crate::index::{Key, Placed};
@@ -24,7 +24,6 @@ use crate::reconcile::controller::Controller;
 use crate::shard::Shard;
 use crate::watch::quarantine::Quarantine;
 use crate::watch::renewal::{Orders, Renewer, renewal};
-use crate::watch::unread::Unread;
 use crate::watch::{self, Sink};
 
 /// How often a watch that has yet to begin gives a sign of life.
@@ -219,12 +218,11 @@ impl Sink<Unread> for Workloads {
         let (mut object, whole) = unread.read();
         let key = Key { namespace: object.namespace().to_owned(), name: object.name().to_owned() };
         decode::slim(&mut object.body);
-        let decoded = whole.and_then(|()| decode::workload(flavour, &object.body, Defaults::of(flavour)));
+        let decoded = whole.and_then(|()| decode::workload(flavour, object.parts(), Defaults::of(flavour)));
         if let Ok(workload) = &decoded {
             let sighting = Sighting::new(workload, object.status_writer.take());
             self.0.controller.engine.saw_status(&key, sighting, clock::now());
-            let template = object.body.pointer("/spec/template").unwrap_or(&Value::Null);
-            self.0.controller.engine.saw_template(&key, workload, template);
+            self.0.controller.engine.saw_template(&key, workload, object.parts().template);
         }
         self.0.quarantine.judge(&object, decoded.as_ref().err());
         Some(match decoded {
@@ -299,7 +297,7 @@ impl Sink<Unread> for Sets {
             return None;
         }
         let (object, whole) = unread.read();
-        let decoded = whole.and_then(|()| decode::replica_set(self.0.controller.flavour, &object.body));
+        let decoded = whole.and_then(|()| decode::replica_set(self.0.controller.flavour, object.parts()));
         self.0.quarantine.judge(&object, decoded.as_ref().err());
         let placed = Placed { namespace: object.namespace().to_owned(), set: Arc::new(decoded.ok()?) };
         Some(placed.into())

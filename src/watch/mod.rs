@@ -4,7 +4,6 @@ pub(crate) mod caches;
 pub(crate) mod pods;
 pub(crate) mod quarantine;
 pub(crate) mod renewal;
-pub(crate) mod unread;
 
 use std::fmt::Debug;
 use std::sync::Arc;

@@ -2,12 +2,15 @@
 //! counted, and recorded as events.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::Instant;
 
 use api::decode::Parts;
 use engine::index::Key;
 use engine::port::{self, Cause, Labels, Note, Port, Reply, Request};
 use engine::reconcile::{Outcome, Refusal};
+use http::HeaderValue;
+use http::header::CONTENT_TYPE;
 use jiff::Timestamp;
 use kube::api::{DeleteParams, GetParams, ListParams, Patch, Preconditions};
 use kube::core::request::Error as Malformed;
@@ -16,7 +19,7 @@ use plan::selector::LabelSelector;
 use plan::{Action, Blocker, OwnerChange, Workload};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::sync::Arc;
+use serde_json::value::{RawValue, to_raw_value};
 use tracing::{debug, info, warn};
 
 use crate::client::object::{Kind, Object};
@@ -40,7 +43,7 @@ pub(crate) struct Live<'a> {
 
 impl port::Object for Object {
     fn parts(&self) -> Parts<'_> {
-        Parts::from(&self.body)
+        Object::parts(self)
     }
 
     fn version(&self) -> Cow<'_, str> {
@@ -146,11 +149,11 @@ impl Live<'_> {
     async fn create(
         &self,
         namespace: &str,
-        object: &Value,
+        object: &RawValue,
         is_dry_run: bool,
     ) -> Result<Reply<Object>, Refusal> {
         let requests = Server::requests(Kind::ReplicaSet, namespace);
-        let request = requests.create(&post_params(is_dry_run), object.to_string().into_bytes());
+        let request = requests.create(&post_params(is_dry_run), object.get().as_bytes().to_vec());
         if is_dry_run {
             self.read("dry_run", "replicasets", request).await
         } else {
@@ -162,13 +165,15 @@ impl Live<'_> {
         let Patched { kind, namespace, name, patch, of_status, wants_object } = patched;
         let (kind, in_metrics) = self.kind(kind);
         let (requests, params) = (Server::requests(kind, namespace), patch_params());
-        let (verb, request) = match body_of(patch) {
-            Ok(patch) if of_status => {
-                ("patch_status", requests.patch_subresource("status", name, &params, &patch))
-            }
-            Ok(patch) => ("patch", requests.patch(name, &params, &patch)),
-            Err(error) => return Err(Refusal::conflict(error.to_string())),
+        let (patch, media_type) = body_of(patch);
+        let (verb, request) = match of_status {
+            true => ("patch_status", requests.patch_subresource("status", name, &params, &patch)),
+            false => ("patch", requests.patch(name, &params, &patch)),
         };
+        let request = request.map(|mut request| {
+            request.headers_mut().insert(CONTENT_TYPE, media_type);
+            request
+        });
         if wants_object {
             self.read(verb, in_metrics, request).await
         } else {
@@ -251,12 +256,15 @@ struct Patched<'a> {
     wants_object: bool,
 }
 
-fn body_of(patch: port::Patch) -> Result<Patch<Value>, serde_json::Error> {
-    Ok(match patch {
-        port::Patch::Merge(patch) => Patch::Merge(patch),
-        port::Patch::Strategic(patch) => Patch::Strategic(patch),
-        port::Patch::Json(patch) => Patch::Json(serde_json::from_value(patch)?),
-    })
+/// A patch and its media type. kube would take one of RFC 6902 as a tree.
+fn body_of(patch: port::Patch) -> (Patch<Box<RawValue>>, HeaderValue) {
+    let raw = |patch: Value| to_raw_value(&patch).unwrap_or_default();
+    let (body, media_type) = match patch {
+        port::Patch::Merge(patch) => (raw(patch), "application/merge-patch+json"),
+        port::Patch::Strategic(patch) => (raw(patch), "application/strategic-merge-patch+json"),
+        port::Patch::Json(patch) => (patch, "application/json-patch+json"),
+    };
+    (Patch::Merge(body), HeaderValue::from_static(media_type))
 }
 
 impl Port for Live<'_> {

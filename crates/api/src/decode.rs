@@ -12,9 +12,10 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use plan::intstr::{IntOrPercent, signed_decimal};
 use plan::keys::{LAST_APPLIED, ROLLBACK_TO};
 use plan::selector::{LabelSelector, Requirement};
+use plan::template::Json;
 use plan::{
-    Authors, FailureAction, FailurePolicy, Flavour, Map, Outline, Pin, Pod, ReplicaSet, SetFailure,
-    SetStatus, Strategy, TemplateSummary, UpdateStep, Workload,
+    Authors, FailureAction, FailurePolicy, Flavour, Map, Pin, Pod, ReplicaSet, SetFailure, SetStatus,
+    Strategy, TemplateSummary, UpdateStep, Workload,
 };
 use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Deserializer};
@@ -75,12 +76,23 @@ pub struct Parts<'a> {
     pub spec: &'a Value,
     /// `status`.
     pub status: &'a Value,
+    /// `spec.template`.
+    pub template: Json<'a>,
+}
+
+impl<'a> Parts<'a> {
+    /// Of which none was taken out.
+    #[must_use]
+    pub fn of(metadata: &'a Value, spec: &'a Value, status: &'a Value) -> Self {
+        let template = spec.as_object().and_then(|members| members.get(TEMPLATE)).unwrap_or(&Value::Null);
+        Self { metadata, spec, status, template: template.into() }
+    }
 }
 
 impl<'a> From<&'a Value> for Parts<'a> {
     fn from(object: &'a Value) -> Self {
         let part = |name| object.get(name).unwrap_or(&Value::Null);
-        Self { metadata: part("metadata"), spec: part("spec"), status: part("status") }
+        Self::of(part("metadata"), part("spec"), part("status"))
     }
 }
 
@@ -93,9 +105,8 @@ pub fn workload<'a>(
     object: impl Into<Parts<'a>>,
     defaults: Defaults,
 ) -> Result<Workload, Rejected> {
-    let Parts { metadata: raw_metadata, spec, status } = object.into();
+    let Parts { metadata: raw_metadata, spec, status, template } = object.into();
     let metadata = Metadata::read(raw_metadata)?;
-    let template = spec.get(TEMPLATE).unwrap_or(&Value::Null);
     let status = self::status(status)?;
     let (spec, unknown_field) = known_spec(spec)?;
     let default = |value: i64| (defaults == Defaults::Apply).then_some(value);
@@ -134,7 +145,7 @@ pub fn workload<'a>(
         failure_policy: spec.failure_policy.filter(|_| flavour.has_status_extras()).map(failure_policy),
         unknown_field: unknown_field.filter(|_| flavour.is_custom_resource()),
         authors: authors_of(flavour, raw_metadata, metadata.generation, &status),
-        template: summary(flavour, template),
+        template: TemplateSummary::of(flavour, template),
         status: status.into(),
     })
 }
@@ -194,25 +205,6 @@ fn rejected(at: &str, path: &serde_path_to_error::Path, problem: &impl ToString)
     let path = path.to_string();
     let field = if path == "." { at.to_owned() } else { format!("{at}.{path}") };
     Rejected { field, problem: problem.to_string() }
-}
-
-/// What is kept of a template.
-#[must_use]
-pub fn summary(flavour: Flavour, template: &Value) -> TemplateSummary {
-    let containers = member(template, ["spec", "containers"]).and_then(Value::as_array);
-    let column = |field: &str| -> String {
-        let entries = containers.into_iter().flatten().filter_map(|container| container.get(field)?.as_str());
-        entries.collect::<Vec<_>>().join(",")
-    };
-    // apps/v1 has no place for records.
-    let outline = if flavour.has_status_extras() { Outline::of(template) } else { Outline::default() };
-    TemplateSummary {
-        fingerprint: flavour.fingerprint(template),
-        outline,
-        labels: string_map(member(template, ["metadata", "labels"])),
-        containers: column("name"),
-        images: column("image"),
-    }
 }
 
 fn failure_policy(policy: crate::FailurePolicy) -> FailurePolicy {
@@ -295,9 +287,8 @@ fn steps(limits: &crate::RollingUpdate) -> Vec<UpdateStep> {
 /// # Errors
 /// When a number is none.
 pub fn replica_set<'a>(flavour: Flavour, object: impl Into<Parts<'a>>) -> Result<ReplicaSet, Rejected> {
-    let Parts { metadata, spec, status } = object.into();
+    let Parts { metadata, spec, status, template } = object.into();
     let metadata = Metadata::read(metadata)?;
-    let template = spec.get(TEMPLATE).unwrap_or(&Value::Null);
     Ok(ReplicaSet {
         name: metadata.name,
         uid: metadata.uid,
@@ -381,11 +372,6 @@ fn controller_uid(metadata: &Value) -> Option<String> {
     let owners = metadata.get("ownerReferences")?.as_array()?;
     let controller = owners.iter().find(|owner| owner.get("controller") == Some(&Value::Bool(true)))?;
     controller.get("uid")?.as_str().map(str::to_owned)
-}
-
-/// A member of a member: unlike [`Value::pointer`], without a copy of each name.
-fn member<'a>(value: &'a Value, path: [&str; 2]) -> Option<&'a Value> {
-    path.into_iter().try_fold(value, |value, name| value.as_object()?.get(name))
 }
 
 fn text(object: &Value, field: &str) -> String {

@@ -7,7 +7,11 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use plan::keys::{REVISION, ROLLBACK_TO};
 use plan::selector::LabelSelector;
-use plan::{Flavour, NewReplicaSet, Ours, RollBack, Status, StatusWrite, Target, UpdateReplicaSet, Workload};
+use plan::{
+    Flavour, NewReplicaSet, Ours, RollBack, Status, StatusWrite, Target, Template, UpdateReplicaSet, Workload,
+};
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
 
 use crate::state::state;
@@ -26,37 +30,58 @@ const STATUS_OF_APPS: [&str; 9] = [
     "updatedReplicas",
 ];
 
-/// A ReplicaSet as it is created (S4.9, S4.10).
+/// A ReplicaSet as it is created (S4.9, S4.10). The template goes from text to text.
 #[must_use]
-pub fn replica_set(flavour: Flavour, workload: &Workload, set: &NewReplicaSet) -> Value {
-    json!({
-        "apiVersion": "apps/v1",
-        "kind": "ReplicaSet",
-        "metadata": {
-            "namespace": workload.namespace,
-            "name": set.name,
-            "labels": set.labels,
-            "annotations": set.annotations,
-            "ownerReferences": [owner_reference(flavour, workload)],
-        },
-        "spec": {
-            "replicas": set.size,
-            "minReadySeconds": set.min_ready_seconds,
-            "selector": set.selector,
-            "template": set.template,
-        },
-    })
+pub fn replica_set(flavour: Flavour, workload: &Workload, set: &NewReplicaSet) -> Box<RawValue> {
+    with_metadata(json!({ "name": set.name }), flavour, workload, set)
 }
 
 /// The ReplicaSet of a dry run: a name of its own, so that an existing set is no obstacle.
 #[must_use]
-pub fn dry_run_replica_set(flavour: Flavour, workload: &Workload, set: &NewReplicaSet) -> Value {
-    let mut body = replica_set(flavour, workload, set);
-    if let Some(metadata) = body.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.remove("name");
-        metadata.insert("generateName".to_owned(), Value::from("rollwright-dry-run-"));
+pub fn dry_run_replica_set(flavour: Flavour, workload: &Workload, set: &NewReplicaSet) -> Box<RawValue> {
+    with_metadata(json!({ "generateName": "rollwright-dry-run-" }), flavour, workload, set)
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ReplicaSetBody<'a> {
+    api_version: &'static str,
+    kind: &'static str,
+    metadata: Value,
+    spec: ReplicaSetSpec<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ReplicaSetSpec<'a> {
+    replicas: i64,
+    min_ready_seconds: i64,
+    selector: &'a LabelSelector,
+    template: &'a Template,
+}
+
+fn with_metadata(
+    mut metadata: Value,
+    flavour: Flavour,
+    workload: &Workload,
+    set: &NewReplicaSet,
+) -> Box<RawValue> {
+    if let Some(members) = metadata.as_object_mut() {
+        members.extend([
+            ("namespace".to_owned(), json!(workload.namespace)),
+            ("labels".to_owned(), json!(set.labels)),
+            ("annotations".to_owned(), json!(set.annotations)),
+            ("ownerReferences".to_owned(), json!([owner_reference(flavour, workload)])),
+        ]);
     }
-    body
+    let NewReplicaSet { size, min_ready_seconds, selector, template, .. } = set;
+    let spec = ReplicaSetSpec { replicas: *size, min_ready_seconds: *min_ready_seconds, selector, template };
+    raw(&ReplicaSetBody { api_version: "apps/v1", kind: "ReplicaSet", metadata, spec })
+}
+
+pub(crate) fn raw(value: &impl Serialize) -> Box<RawValue> {
+    // Each key is a text, so that all of it can be written.
+    to_raw_value(value).unwrap_or_default()
 }
 
 fn owner_reference(flavour: Flavour, workload: &Workload) -> OwnerReference {
@@ -258,27 +283,35 @@ pub fn selector_patch(workload: &Workload, selector: &LabelSelector) -> Value {
 ///
 /// The template is replaced as a whole, which a merge patch cannot do.
 #[must_use]
-pub fn rollback_patch(flavour: Flavour, workload: &Workload, write: &RollBack) -> Value {
+pub fn rollback_patch(flavour: Flavour, workload: &Workload, write: &RollBack) -> Box<RawValue> {
+    #[derive(Serialize)]
+    struct Replace<'a> {
+        op: &'static str,
+        path: &'static str,
+        value: &'a Template,
+    }
     let mut operations = vec![
-        json!({ "op": "replace", "path": "/metadata/uid", "value": workload.uid }),
-        json!({ "op": "replace", "path": "/metadata/resourceVersion", "value": workload.resource_version }),
+        raw(&json!({ "op": "replace", "path": "/metadata/uid", "value": workload.uid })),
+        raw(
+            &json!({ "op": "replace", "path": "/metadata/resourceVersion", "value": workload.resource_version }),
+        ),
     ];
     let by_annotation = flavour.goes_by_annotations();
     let request = if by_annotation { annotation_path(ROLLBACK_TO) } else { "/spec/rollbackTo".to_owned() };
-    operations.push(json!({ "op": "remove", "path": request }));
-    if let Some(template) = &write.template {
-        operations.push(json!({ "op": "replace", "path": "/spec/template", "value": template }));
+    operations.push(raw(&json!({ "op": "remove", "path": request })));
+    if let Some(value) = &write.template {
+        operations.push(raw(&Replace { op: "replace", path: "/spec/template", value }));
     }
     if workload.annotations.is_empty() && write.annotations.values().any(Option::is_some) {
-        operations.push(json!({ "op": "add", "path": "/metadata/annotations", "value": {} }));
+        operations.push(raw(&json!({ "op": "add", "path": "/metadata/annotations", "value": {} })));
     }
     for (key, value) in &write.annotations {
-        operations.push(match value {
+        operations.push(raw(&match value {
             Some(value) => json!({ "op": "add", "path": annotation_path(key), "value": value }),
             None => json!({ "op": "remove", "path": annotation_path(key) }),
-        });
+        }));
     }
-    Value::from(operations)
+    raw(&operations)
 }
 
 /// A JSON pointer to an annotation (RFC 6901).

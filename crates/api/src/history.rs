@@ -4,6 +4,7 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use plan::{Flavour, HistoryHead, ID_MAX, Outline, RECORDS_MAX, Record, StatusWrite, Trigger, Workload};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::encode;
@@ -36,7 +37,7 @@ pub(crate) fn head(entries: &[Rollout]) -> HistoryHead {
 ///
 /// Entries are named by their places, which stand because of the precondition on the version.
 #[must_use]
-pub fn patch(flavour: Flavour, workload: &Workload, write: &StatusWrite) -> Option<Value> {
+pub fn patch(flavour: Flavour, workload: &Workload, write: &StatusWrite) -> Option<Box<RawValue>> {
     let (before, after) = (&workload.status.ours.history, &write.status.ours.history);
     let is_repaired = !before.odd.is_empty() && after.odd.is_empty();
     if !flavour.has_status_extras() || (write.ended.is_empty() && !is_repaired) {
@@ -58,7 +59,7 @@ pub fn patch(flavour: Flavour, workload: &Workload, write: &StatusWrite) -> Opti
     if before.records() == 0 {
         let newest_first: Vec<_> = ended.into_iter().rev().collect();
         operations.push(json!({ "op": "add", "path": "/status/history", "value": newest_first }));
-        return Some(operations.into());
+        return Some(encode::raw(&operations));
     }
     let place = |place: usize| format!("/status/history/{place}");
     let kept = RECORDS_MAX.saturating_sub(ended.len());
@@ -69,7 +70,7 @@ pub fn patch(flavour: Flavour, workload: &Workload, write: &StatusWrite) -> Opti
     for record in ended {
         operations.push(json!({ "op": "add", "path": place(0), "value": record }));
     }
-    Some(operations.into())
+    Some(encode::raw(&operations))
 }
 
 /// A JSON patch stores what it says, nulls too.

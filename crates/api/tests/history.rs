@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use plan::keys::{CHANGE_CAUSE, CHANGED_BY, DESIRED_REPLICAS, FINGERPRINTS, MAX_REPLICAS, REVISION, ROLLOUT};
 use plan::{
     Action, Answers, Author, End, Flavour, LastScale, Observed, Options, Outcome, Outline, Pace,
-    RECORD_BYTES_MAX, Record, Scaler, Status, StatusWrite, Step, Trigger, Workload,
+    RECORD_BYTES_MAX, Record, Scaler, Status, StatusWrite, Step, Template, Trigger, Workload,
 };
 use rollwright_api::decode::{self, Defaults};
 use rollwright_api::{Rollout, encode, history};
@@ -63,7 +63,7 @@ fn written(object: &Value, ended: Vec<Record>) -> Value {
     let write = StatusWrite { status, ended, ..StatusWrite::default() };
     let patch = history::patch(Flavour::Rollwright, &workload, &write).unwrap();
     let mut object = object.clone();
-    let patch: json_patch::Patch = serde_json::from_value(patch).unwrap();
+    let patch: json_patch::Patch = serde_json::from_str(patch.get()).unwrap();
     json_patch::patch(&mut object, &patch).unwrap();
     // The column STATUS follows each status write, in either form.
     let merged = encode::status_patch(Flavour::Rollwright, &workload, &write);
@@ -165,20 +165,20 @@ fn a_write_without_a_record_leaves_the_history_alone() {
     let by = Scaler { manager: "hpa".to_owned(), subresource: "scale".to_owned(), at: None };
     let last_scale = Some(LastScale { from: 3, to: 9, by });
     let write = StatusWrite { status: workload.status.clone(), last_scale, ..StatusWrite::default() };
-    assert_eq!(history::patch(Flavour::Rollwright, &workload, &write), None);
+    assert!(history::patch(Flavour::Rollwright, &workload, &write).is_none());
     let patch = encode::status_patch(Flavour::Rollwright, &workload, &write);
     assert_eq!(patch["status"].get("history"), None);
     let told = json!({"from": 3, "to": 9, "manager": "hpa", "subresource": "scale", "at": null});
     assert_eq!(patch["status"]["lastScale"], told);
     let apps = StatusWrite { ended: vec![record(2)], ..write };
-    assert_eq!(history::patch(Flavour::AppsV1, &workload, &apps), None);
+    assert!(history::patch(Flavour::AppsV1, &workload, &apps).is_none());
 }
 
 /// The status that the planner writes for this Deployment and these ReplicaSets.
 fn planned(object: &Value, sets: &[Value]) -> StatusWrite {
     let flavour = Flavour::Rollwright;
     let sets = sets.iter().map(|set| decode::replica_set(flavour, set).unwrap()).collect();
-    let answers = Answers { template: Some(object["spec"]["template"].clone()), ..Answers::default() };
+    let answers = Answers { template: Some(Template::of(&object["spec"]["template"])), ..Answers::default() };
     let options = Options::new(true, Pace::EachReconcile);
     let observed = Observed { flavour, workload: read(object), sets, answers, options };
     let Step::Act(plan) = plan::plan(&observed, at("2026-04-01T13:00:00Z")) else {

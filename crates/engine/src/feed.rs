@@ -3,13 +3,12 @@
 use std::time::Instant;
 
 use plan::Workload;
-use serde_json::Value;
+use plan::template::Json;
 
 use crate::index::{Key, Listed, Placed};
 use crate::packed::Packed;
 use crate::rivalry::Sighting;
 use crate::state::Engine;
-use crate::templates::Text;
 use crate::territory::{Kind, Ticket};
 
 impl Engine {
@@ -76,9 +75,8 @@ impl Engine {
     }
 
     /// A Deployment was seen with its template, which the cache does not keep.
-    pub fn saw_template(&self, key: &Key, workload: &Workload, template: &Value) {
-        let text = Text::of(workload, template);
-        self.state().templates.saw(key, workload, text);
+    pub fn saw_template(&self, key: &Key, workload: &Workload, template: Json<'_>) {
+        self.state().templates.saw(key, workload, template);
     }
 
     /// A Deployment's status was seen, and who wrote it.

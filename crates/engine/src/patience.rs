@@ -94,8 +94,6 @@ impl Patience {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
-
     use super::*;
 
     fn key(name: &str) -> Key {
@@ -105,7 +103,8 @@ mod tests {
     fn kinds() -> [Kind; 2] {
         let (namespace, name) = (String::new(), String::new());
         let (uid, version) = (String::new(), String::new());
-        let create = Request::Create { namespace: namespace.clone(), object: Value::Null, is_dry_run: false };
+        let object = Box::default();
+        let create = Request::Create { namespace: namespace.clone(), object, is_dry_run: false };
         let delete = Request::Delete { namespace, name, uid, version };
         [create, delete].map(|request| std::mem::discriminant(&request))
     }

@@ -10,8 +10,10 @@ use std::time::Instant;
 use api::decode::Parts;
 use jiff::Timestamp;
 use plan::selector::LabelSelector;
+use plan::template::Json;
 use plan::{Action, Blocker, Event, OwnerChange, Pod, ReplicaSet, Workload};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::index::Key;
 use crate::reconcile::{Outcome, Owner, Refusal};
@@ -63,8 +65,8 @@ pub trait Object: Send + Sync {
     }
 
     /// `spec.template`; null if it has none.
-    fn template(&self) -> &Value {
-        self.parts().spec.get("template").unwrap_or(&Value::Null)
+    fn template(&self) -> Json<'_> {
+        self.parts().template
     }
 }
 
@@ -131,7 +133,7 @@ pub enum Request {
         /// Where.
         namespace: String,
         /// The whole object.
-        object: Value,
+        object: Box<RawValue>,
         /// Whether the server is only to say what it would store.
         is_dry_run: bool,
     },
@@ -180,12 +182,12 @@ pub enum Labels {
 }
 
 /// A patch, as its content type says.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Patch {
     /// RFC 7396.
     Merge(Value),
-    /// RFC 6902.
-    Json(Value),
+    /// RFC 6902. It may carry a template.
+    Json(Box<RawValue>),
     /// Kubernetes' own, for built-in kinds.
     Strategic(Value),
 }

@@ -5,10 +5,9 @@
 //! begins.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use plan::Workload;
-use serde_json::Value;
+use plan::template::Json;
+use plan::{Template, Workload};
 
 use crate::index::Key;
 
@@ -25,68 +24,57 @@ pub struct Templates {
 struct Kept {
     uid: String,
     generation: i64,
-    text: Text,
-}
-
-/// A template as text: as a tree it takes several times as much.
-#[derive(Clone, Debug)]
-pub struct Text(Arc<[u8]>);
-
-impl Text {
-    /// That of a Deployment whose generation has not been reported.
-    #[must_use]
-    pub fn of(workload: &Workload, template: &Value) -> Option<Self> {
-        let is_needed = workload.status.observed_generation < workload.generation && !workload.deleting;
-        let text = is_needed.then(|| serde_json::to_vec(template).ok())?;
-        text.map(|text| Self(text.into()))
-    }
-
-    /// As it was.
-    #[must_use]
-    pub fn read(&self) -> Option<Value> {
-        serde_json::from_slice(&self.0).ok()
-    }
+    template: Template,
 }
 
 impl Templates {
-    /// A Deployment was seen, with this template if it may be needed.
-    pub fn saw(&mut self, key: &Key, workload: &Workload, text: Option<Text>) {
+    /// A Deployment was seen, with this template. It is needed until its generation is reported.
+    pub fn saw(&mut self, key: &Key, workload: &Workload, template: Json<'_>) {
         self.forget(key);
-        let Some(text) = text.filter(|text| self.bytes + text.0.len() <= BYTES_MAX) else { return };
-        self.bytes += text.0.len();
+        let is_needed = workload.status.observed_generation < workload.generation && !workload.deleting;
+        let Some(template) =
+            is_needed.then(|| template.text()).filter(|template| self.has_room_for(template))
+        else {
+            return;
+        };
+        self.bytes += template.text().len();
         let (uid, generation) = (workload.uid.clone(), workload.generation);
-        self.kept.insert(key.clone(), Kept { uid, generation, text });
+        self.kept.insert(key.clone(), Kept { uid, generation, template });
+    }
+
+    fn has_room_for(&self, template: &Template) -> bool {
+        self.bytes + template.text().len() <= BYTES_MAX
     }
 
     /// The template of this very object in this very generation.
     #[must_use]
-    pub fn of(&self, key: &Key, workload: &Workload) -> Option<Text> {
+    pub fn of(&self, key: &Key, workload: &Workload) -> Option<Template> {
         let kept = self.kept.get(key)?;
         let is_it = kept.uid == workload.uid && kept.generation == workload.generation;
-        is_it.then(|| kept.text.clone())
+        is_it.then(|| kept.template.clone())
     }
 
     /// It is needed no more.
     pub fn forget(&mut self, key: &Key) {
         if let Some(kept) = self.kept.remove(key) {
-            self.bytes -= kept.text.0.len();
+            self.bytes -= kept.template.text().len();
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::index::tests::{key, workload};
 
     fn saw(templates: &mut Templates, name: &str, workload: &Workload, template: &Value) {
-        templates.saw(&key(name), workload, Text::of(workload, template));
+        templates.saw(&key(name), workload, template.into());
     }
 
     fn kept(templates: &Templates, name: &str, workload: &Workload) -> Option<Value> {
-        templates.of(&key(name), workload)?.read()
+        templates.of(&key(name), workload).map(|template| template.tree())
     }
 
     #[test]

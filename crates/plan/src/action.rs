@@ -2,15 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::Timestamp;
-use serde_json::Value;
-
 use crate::labels::Map;
 use crate::observed::{ReplicaSet, SetFailure};
 use crate::record::{LastScale, Record};
 use crate::selector::LabelSelector;
 use crate::status::Status;
+use crate::template::Template;
 use crate::why::Why;
+use jiff::Timestamp;
 
 /// What comes next in a reconcile.
 #[derive(Clone, Debug)]
@@ -174,7 +173,7 @@ pub struct NewReplicaSet {
     /// `spec.selector`.
     pub selector: LabelSelector,
     /// `spec.template`, hash label included.
-    pub template: Value,
+    pub template: Template,
 }
 
 /// Changes to one ReplicaSet; what is `None` or absent stays.
@@ -224,7 +223,7 @@ pub struct StatusWrite {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RollBack {
     /// The template to put back; `None` only clears the request.
-    pub template: Option<Value>,
+    pub template: Option<Template>,
     /// Annotations to set (`Some`) or remove (`None`); the request's own is removed besides.
     pub annotations: BTreeMap<String, Option<String>>,
 }

@@ -13,7 +13,7 @@ use crate::revision::{self, Next, Revision};
 use crate::sets::Sets;
 use crate::sizes::Moves;
 use crate::stage::Walked;
-use crate::template::{pod_template_hash, with_hash_label, without_hash_label};
+use crate::template::pod_template_hash;
 use crate::upkeep::{Upkeep, copied};
 
 /// A set that is created, and what of it is read elsewhere.
@@ -60,8 +60,7 @@ pub(crate) fn creation(
 pub(crate) fn describe(observed: &Observed, size: i64, revision: i64) -> Result<NewReplicaSet, Ask> {
     let workload = &observed.workload;
     let template = observed.answers.template.as_ref().ok_or(Ask::Template)?;
-    let template = without_hash_label(template);
-    let hash = pod_template_hash(&template, workload.status.collision_count);
+    let hash = pod_template_hash(template, workload.status.collision_count);
     let mut labels = workload.template.labels.clone();
     labels.insert(HASH_LABEL.to_owned(), hash.clone());
     if let Some((key, value)) = observed.flavour.set_labels() {
@@ -77,7 +76,7 @@ pub(crate) fn describe(observed: &Observed, size: i64, revision: i64) -> Result<
     }
     Ok(NewReplicaSet {
         name: set_name(&workload.name, &hash),
-        template: with_hash_label(&template, &hash),
+        template: template.with_hash_label(&hash),
         hash,
         labels,
         annotations,

@@ -7,10 +7,9 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use serde_json::{Map, Value};
-
+use crate::canonical::{Brackets, Form, Scalar, write_scalar};
 pub use crate::quantity::nanos;
-use crate::template::{self, Digest, Place, write_array, write_canonical, write_object};
+use crate::template::{self, Digest, Json, Place};
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
@@ -65,104 +64,117 @@ fn parse_kind(kind: &'static str) -> Option<Kind> {
 
 /// Whether two templates are equal, the label `pod-template-hash` aside (S16.5).
 #[must_use]
-pub fn equal(a: &Value, b: &Value) -> bool {
-    normal_text(a) == normal_text(b)
+pub fn equal<'a>(a: impl Into<Json<'a>>, b: impl Into<Json<'a>>) -> bool {
+    normal_text(a.into()) == normal_text(b.into())
 }
 
 /// Digest of the normal form.
 #[must_use]
-pub fn digest(template: &Value) -> Digest {
-    template::digest_of_text(&normal_text(template))
+pub fn digest<'a>(template: impl Into<Json<'a>>) -> Digest {
+    template::digest_of_text(&normal_text(template.into()))
 }
 
-/// The canonical text of the normal form. It is written straight away, since every new template
-/// comes by here.
-fn normal_text(template: &Value) -> Vec<u8> {
-    let mut text = template::new_text();
-    match template.as_object() {
-        Some(members) => write_struct("PodTemplateSpec", members, Place::Template, &mut text),
-        None => write_canonical(&Value::Null, Place::Template, &mut text),
+/// The canonical text of the normal form.
+fn normal_text(template: Json<'_>) -> Vec<u8> {
+    let text =
+        template.write(Normal { kind: Some(Kind::Pointer("PodTemplateSpec")), place: Place::Template });
+    // What is no object is no template.
+    if text.starts_with(b"{") { text } else { b"null".to_vec() }
+}
+
+/// The form in which a member is left out when the types cannot tell it from an absent one. A value of the wrong JSON type
+/// is written as it stands: it is equal only to itself.
+#[derive(Clone, Copy)]
+struct Normal {
+    /// `None` for what the types do not have.
+    kind: Option<Kind>,
+    place: Place,
+}
+
+impl Form for Normal {
+    fn member(self, key: &str) -> Self {
+        let kind = match self.kind {
+            Some(Kind::Struct(name) | Kind::Pointer(name)) => {
+                TYPES.get(name).and_then(|fields| fields.get(key)).copied()
+            }
+            Some(Kind::QuantityMap) => Some(Kind::QuantityPointer),
+            _ => None,
+        };
+        Self { kind, place: self.place.member(key) }
     }
-    text
-}
 
-/// The members that say something.
-fn write_struct(name: &str, members: &Map<String, Value>, place: Place, out: &mut Vec<u8>) {
-    let fields = TYPES.get(name);
-    write_object(members, out, |key, member, out| {
-        if place.leaves_out(key, member) {
-            return false;
-        }
-        let place = place.of_member(key);
-        match fields.and_then(|fields| fields.get(key)) {
-            Some(kind) => write_member(*kind, member, place, out),
-            None => {
-                write_canonical(member, place, out);
-                true
+    fn item(self) -> Self {
+        let kind = match self.kind {
+            Some(Kind::List(name)) => Some(Kind::Pointer(name)),
+            _ => None,
+        };
+        Self { kind, place: Place::Elsewhere }
+    }
+
+    fn counts(self) -> bool {
+        self.place.counts()
+    }
+
+    fn scalar(self, scalar: Scalar<'_>, out: &mut Vec<u8>) -> bool {
+        match (self.kind, scalar) {
+            (Some(Kind::Quantity | Kind::QuantityPointer), scalar) => write_quantity(scalar, out),
+            (Some(Kind::Time), Scalar::Text(text)) => write_time(text, out),
+            _ => {
+                return self.place.scalar(scalar, out) || self.kind.is_some_and(|kind| is_zero(kind, scalar));
             }
         }
-    });
+        matches!(scalar, Scalar::Null) || self.kind.is_some_and(|kind| is_zero(kind, scalar))
+    }
+
+    fn is_absent(self, brackets: Brackets, written: &[u8]) -> bool {
+        let is_empty = matches!(brackets, Brackets::Object(0) | Brackets::Array(0));
+        self.place.is_absent(brackets, written)
+            || match self.kind {
+                Some(Kind::StringMap | Kind::ScalarList) => is_empty,
+                Some(Kind::QuantityMap) => brackets == Brackets::Object(0),
+                Some(Kind::List(_)) => brackets == Brackets::Array(0),
+                Some(Kind::Struct(_)) => matches!(written, b"{}" | b"[]"),
+                _ => false,
+            }
+    }
 }
 
-/// Writes a member in normal form; false when it equals an absent one. A value of the wrong JSON
-/// type is written as it stands: it is equal only to itself.
-fn write_member(kind: Kind, value: &Value, place: Place, out: &mut Vec<u8>) -> bool {
-    let start = out.len();
-    match (kind, value) {
-        (Kind::Zero, value) if is_zero(value) => return false,
-        (Kind::IntOrString, value) if value.as_i64() == Some(0) => return false,
-        (Kind::Quantity, value) if nanos(value) == Some(0) => return false,
-        (Kind::StringMap | Kind::ScalarList, value) if is_empty(value) => return false,
-        (Kind::QuantityMap, Value::Object(members)) if members.is_empty() => return false,
-        (Kind::List(_), Value::Array(items)) if items.is_empty() => return false,
-        (Kind::Quantity | Kind::QuantityPointer, value) => write_quantity(value, out),
-        (Kind::QuantityMap, Value::Object(members)) => write_object(members, out, |_, member, out| {
-            write_quantity(member, out);
-            !member.is_null()
-        }),
-        (Kind::List(name), Value::Array(items)) => write_array(items, out, |item, out| match item {
-            Value::Object(members) => write_struct(name, members, Place::Elsewhere, out),
-            other => write_canonical(other, Place::Elsewhere, out),
-        }),
-        (Kind::Struct(name) | Kind::Pointer(name), Value::Object(members)) => {
-            write_struct(name, members, place, out);
+/// Whether a value is the zero value of its kind.
+fn is_zero(kind: Kind, scalar: Scalar<'_>) -> bool {
+    match (kind, scalar) {
+        (Kind::Zero, Scalar::Bool(flag)) => !flag,
+        (Kind::Zero, Scalar::Float(number)) => number == 0.0,
+        (Kind::Zero, Scalar::Text(text)) => text.is_empty(),
+        (Kind::Zero | Kind::IntOrString, Scalar::Signed(number)) => number == 0,
+        (Kind::Zero | Kind::IntOrString, Scalar::Unsigned(number)) => number == 0,
+        (Kind::Quantity, scalar) => quantity(scalar) == Some(0),
+        _ => false,
+    }
+}
+
+fn quantity(scalar: Scalar<'_>) -> Option<i128> {
+    match scalar {
+        Scalar::Text(text) => nanos(text),
+        Scalar::Signed(_) | Scalar::Unsigned(_) | Scalar::Float(_) => {
+            let mut text = Vec::new();
+            write_scalar(scalar, &mut text);
+            nanos(str::from_utf8(&text).ok()?)
         }
-        (Kind::Time, value) => write_time(value, out),
-        (_, value) => write_canonical(value, place, out),
-    }
-    let is_nothing = || matches!(out.get(start..), Some(b"{}" | b"[]"));
-    !(matches!(kind, Kind::Struct(_)) && is_nothing())
-}
-
-fn is_zero(value: &Value) -> bool {
-    match value {
-        Value::Bool(flag) => !flag,
-        Value::Number(number) => number.as_f64() == Some(0.0),
-        Value::String(text) => text.is_empty(),
-        _ => false,
+        Scalar::Null | Scalar::Bool(_) => None,
     }
 }
 
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Array(items) => items.is_empty(),
-        Value::Object(members) => members.is_empty(),
-        _ => false,
+fn write_quantity(scalar: Scalar<'_>, out: &mut Vec<u8>) {
+    match quantity(scalar) {
+        Some(nanos) => write_scalar(Scalar::Text(&format!("{nanos}n")), out),
+        None => write_scalar(scalar, out),
     }
 }
 
-fn write_quantity(value: &Value, out: &mut Vec<u8>) {
-    match nanos(value) {
-        Some(nanos) => write_canonical(&Value::from(format!("{nanos}n")), Place::Elsewhere, out),
-        None => write_canonical(value, Place::Elsewhere, out),
-    }
-}
-
-fn write_time(value: &Value, out: &mut Vec<u8>) {
-    let time = value.as_str().and_then(|text| text.parse::<jiff::Timestamp>().ok());
-    match time {
-        Some(time) => write_canonical(&Value::from(time.to_string()), Place::Elsewhere, out),
-        None => write_canonical(value, Place::Elsewhere, out),
+fn write_time(text: &str, out: &mut Vec<u8>) {
+    match text.parse::<jiff::Timestamp>() {
+        Ok(time) => write_scalar(Scalar::Text(&time.to_string()), out),
+        Err(_) => write_scalar(Scalar::Text(text), out),
     }
 }
 

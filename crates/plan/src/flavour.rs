@@ -1,12 +1,10 @@
 //! The two APIs that the same code serves. All differences, in and around the planner, are methods here. No
 //! other code checks which of the two it is.
 
-use serde_json::Value;
-
 use crate::equality;
 use crate::keys::{FINGERPRINTS, MANAGED_LABEL, MANAGED_VALUE};
 use crate::labels::Map;
-use crate::template::{self, Digest, Fingerprint};
+use crate::template::{self, Digest, Fingerprint, Json};
 
 /// Whose Deployment it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -30,7 +28,7 @@ impl Flavour {
     /// Identity of a Deployment's template: its raw text on our kind, and what remains when
     /// everything that API types cannot tell apart is taken away on apps/v1 (S16.5).
     #[must_use]
-    pub fn fingerprint(self, template: &Value) -> Fingerprint {
+    pub fn fingerprint<'a>(self, template: impl Into<Json<'a>>) -> Fingerprint {
         match self {
             Self::Rollwright => Fingerprint::of(template),
             Self::AppsV1 => Fingerprint::from_digest(&equality::digest(template)),
@@ -40,7 +38,7 @@ impl Flavour {
     /// The templates that a ReplicaSet stands for: what it was made from, as its annotation
     /// says, or on apps/v1 the template that it has.
     #[must_use]
-    pub fn fingerprints_of_set(self, annotations: &Map, stored: &Value) -> Vec<Fingerprint> {
+    pub fn fingerprints_of_set<'a>(self, annotations: &Map, stored: impl Into<Json<'a>>) -> Vec<Fingerprint> {
         match self {
             Self::Rollwright => {
                 annotations.get(FINGERPRINTS).map_or_else(Vec::new, |text| Fingerprint::list(text))
@@ -51,7 +49,7 @@ impl Flavour {
 
     /// Digest of a template as the server stores it, to compare with what a dry run returns.
     #[must_use]
-    pub fn stored_digest(self, stored: &Value) -> Digest {
+    pub fn stored_digest<'a>(self, stored: impl Into<Json<'a>>) -> Digest {
         match self {
             Self::Rollwright => template::digest(stored),
             // Never compared: apps/v1 asks for no dry run.

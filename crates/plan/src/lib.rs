@@ -15,6 +15,7 @@ mod awaited;
 mod beside;
 mod blocked;
 mod blocker;
+mod canonical;
 mod chronicle;
 mod collision;
 mod conditions;
@@ -65,6 +66,7 @@ mod sizes;
 mod stage;
 mod status;
 mod steps;
+mod summary;
 mod target;
 pub mod template;
 mod trigger;
@@ -86,7 +88,7 @@ pub use labels::Map;
 pub use moves::grown;
 pub use observed::{
     Answers, DryRun, FailureAction, FailurePolicy, Observed, Options, Pace, Pin, Pod, ReplicaSet, SetFailure,
-    SetStatus, Strategy, TemplateSummary, Workload,
+    SetStatus, Strategy, Workload,
 };
 pub use outcome::{Aftermath, Failure, Verdict, after_failure};
 pub use record::{
@@ -101,6 +103,8 @@ pub use status::{
     TargetRecord,
 };
 pub use steps::UpdateStep;
+pub use summary::TemplateSummary;
+pub use template::Template;
 pub use trigger::{Outline, Trigger};
 pub use why::Why;
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use crate::blocker::Findings;
 use crate::evidence::Evidence;
@@ -14,8 +13,8 @@ use crate::record::Authors;
 use crate::selector::LabelSelector;
 use crate::status::Status;
 use crate::steps::UpdateStep;
-use crate::template::{Digest, Fingerprint};
-use crate::trigger::Outline;
+use crate::summary::TemplateSummary;
+use crate::template::{Digest, Fingerprint, Template};
 
 /// The snapshot that a plan is made from.
 #[derive(Clone, Debug)]
@@ -81,11 +80,11 @@ impl Options {
 #[derive(Clone, Debug, Default)]
 pub struct Answers {
     /// The Deployment's own template.
-    pub template: Option<Value>,
+    pub template: Option<Template>,
     /// What a dry run said of the current template.
     pub dry_run: Option<DryRun>,
     /// The stored template of a ReplicaSet, by uid, hash label and all.
-    pub set_template: Option<(String, Value)>,
+    pub set_template: Option<(String, Template)>,
     /// The pods of the owned ReplicaSets.
     pub pods: Option<Vec<Pod>>,
     /// Whether the server refused a cut of old pods in this reconcile: it is not asked for another one.
@@ -226,21 +225,6 @@ pub enum FailureAction {
 impl FailureAction {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Stay, Self::Pause, Self::Revert];
-}
-
-/// What of the pod template is kept when the template itself is not.
-#[derive(Clone, Debug)]
-pub struct TemplateSummary {
-    /// Identity of the template in this flavour's sense of equality.
-    pub fingerprint: Fingerprint,
-    /// What the trigger of a rollout is found by (our kind).
-    pub outline: Outline,
-    /// `template.metadata.labels`.
-    pub labels: Map,
-    /// Container names, comma-separated, for the printer column.
-    pub containers: String,
-    /// Container images, comma-separated, for the printer column.
-    pub images: String,
 }
 
 /// `spec.strategy`.

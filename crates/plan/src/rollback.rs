@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use crate::action::{Ask, Event, RollBack};
 use crate::aim::{Aim, Because};
@@ -16,7 +15,7 @@ use crate::record::Author;
 use crate::revision::{self, Revision, Wanted};
 use crate::sets::Sets;
 use crate::status::{RecentRollback, RollbackRecord};
-use crate::template::without_hash_label;
+use crate::template::Template;
 
 /// How many rollbacks are carried out within [`ROLLBACK_REPEATED_WITHIN`] when nobody writes a
 /// template that was not there before; then a `rollbackTo` was left in a repository.
@@ -127,7 +126,7 @@ pub(crate) struct Rollback {
 
 /// What came of a request.
 enum Outcome<'a> {
-    Done { revision: i64, index: usize, set: &'a ReplicaSet, template: Value },
+    Done { revision: i64, index: usize, set: &'a ReplicaSet, template: Template },
     NotFound(&'static str),
     Unchanged { revision: i64 },
 }
@@ -214,7 +213,7 @@ fn choose<'a>(
     }
     match &observed.answers.set_template {
         Some((uid, template)) if *uid == set.uid => {
-            Ok(Outcome::Done { revision: wanted, index, set, template: without_hash_label(template) })
+            Ok(Outcome::Done { revision: wanted, index, set, template: template.without_hash_label() })
         }
         _ => Err(Ask::SetTemplate { name: set.name.clone(), uid: set.uid.clone() }),
     }
@@ -222,7 +221,7 @@ fn choose<'a>(
 
 /// The target set gets the fingerprint of the template that is about to be written, so that
 /// it is found again whatever the server made of that template.
-fn mark(observed: &Observed, set: &ReplicaSet, template: &Value) -> Option<Map> {
+fn mark(observed: &Observed, set: &ReplicaSet, template: &Template) -> Option<Map> {
     let fingerprint = observed.flavour.fingerprint(template);
     let is_missing = observed.flavour.marks_sets() && !set.carries(&fingerprint);
     is_missing.then(|| Map::from([(FINGERPRINTS.to_owned(), fingerprint.appended_to(&set.fingerprints))]))

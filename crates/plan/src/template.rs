@@ -1,10 +1,15 @@
 //! The pod template as opaque JSON: canonical text, fingerprint and `pod-template-hash`.
 
+use std::collections::BTreeMap;
 use std::hash::Hasher;
+use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
 use sha2::{Digest as _, Sha256};
 
+use crate::canonical::{self, Brackets, Form, Scalar, write_scalar};
 use crate::keys::HASH_LABEL;
 
 /// SHA-256 over the canonical text of a template, hash label aside.
@@ -19,8 +24,6 @@ pub struct Fingerprint(String);
 
 /// The version prefix that we write.
 const FINGERPRINT_VERSION: &str = "v1:";
-/// Room that is made at first for the canonical text of a template, in bytes.
-const TEXT_ROOM: usize = 4096;
 /// A set may stand for several templates; the oldest entries go first. 16 × 68 bytes fit
 /// easily into an annotation, and a lost entry is found again by a dry run.
 const FINGERPRINTS_MAX: usize = 16;
@@ -28,7 +31,7 @@ const FINGERPRINTS_MAX: usize = 16;
 impl Fingerprint {
     /// The fingerprint of a template: keys sorted, nulls dropped, hash label dropped.
     #[must_use]
-    pub fn of(template: &Value) -> Self {
+    pub fn of<'a>(template: impl Into<Json<'a>>) -> Self {
         Self::from_digest(&digest(template))
     }
 
@@ -74,76 +77,180 @@ impl Fingerprint {
     }
 }
 
+/// A pod template as the text that its object has. As a tree, it takes many times the memory.
+#[derive(Clone, Debug)]
+pub struct Template(Arc<RawValue>);
+
+impl Template {
+    /// From a text.
+    ///
+    /// # Errors
+    /// When it cannot be read, as when it is nested too deeply.
+    pub fn new(text: Box<RawValue>) -> Result<Self, serde_json::Error> {
+        canonical::write(&*text, Place::Template, &mut Vec::new())?;
+        Ok(Self(text.into()))
+    }
+
+    /// From a tree.
+    #[must_use]
+    pub fn of(tree: &Value) -> Self {
+        Self(raw(tree).into())
+    }
+
+    /// As its object has it.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        self.0.get()
+    }
+
+    /// As a tree.
+    #[must_use]
+    pub fn tree(&self) -> Value {
+        serde_json::from_str(self.text()).unwrap_or_default()
+    }
+
+    /// Without the label `pod-template-hash` (S16.5a).
+    #[must_use]
+    pub fn without_hash_label(&self) -> Self {
+        let Some((root, mut metadata, mut labels)) = self.opened() else { return self.clone() };
+        let Some(_) = metadata.remove(LABELS) else { return self.clone() };
+        labels.remove(HASH_LABEL);
+        if !labels.is_empty() {
+            metadata.insert(LABELS.to_owned(), raw(&labels));
+        }
+        Self::closed(root, &metadata)
+    }
+
+    /// With the label `pod-template-hash` set (S4.10).
+    #[must_use]
+    pub fn with_hash_label(&self, hash: &str) -> Self {
+        let Some((root, mut metadata, mut labels)) = self.opened() else { return self.clone() };
+        labels.insert(HASH_LABEL.to_owned(), raw(hash));
+        metadata.insert(LABELS.to_owned(), raw(&labels));
+        Self::closed(root, &metadata)
+    }
+
+    /// Its members, those of its metadata, and the labels; `None` if one of them is no object.
+    fn opened(&self) -> Option<(Members, Members, Members)> {
+        let root = members(Some(&self.0))?;
+        let metadata = members(root.get(METADATA).map(AsRef::as_ref))?;
+        let labels = members(metadata.get(LABELS).map(AsRef::as_ref))?;
+        Some((root, metadata, labels))
+    }
+
+    fn closed(mut root: Members, metadata: &Members) -> Self {
+        root.insert(METADATA.to_owned(), raw(metadata));
+        Self(raw(&root).into())
+    }
+}
+
+impl PartialEq for Template {
+    fn eq(&self, other: &Self) -> bool {
+        self.text() == other.text()
+    }
+}
+
+impl Eq for Template {}
+
+impl Serialize for Template {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+const METADATA: &str = "metadata";
+const LABELS: &str = "labels";
+
+/// The members of an object, each as text.
+type Members = BTreeMap<String, Box<RawValue>>;
+
+/// Those of an object; nothing, and null, have none.
+fn members(object: Option<&RawValue>) -> Option<Members> {
+    let text = object.map_or("null", RawValue::get);
+    serde_json::from_str::<Option<Members>>(text).ok().map(Option::unwrap_or_default)
+}
+
+fn raw(value: &(impl Serialize + ?Sized)) -> Box<RawValue> {
+    // Each key is a text, so that all of it can be written.
+    to_raw_value(value).unwrap_or_default()
+}
+
+/// A pod template wherever it comes from.
+#[derive(Clone, Copy, Debug)]
+pub enum Json<'a> {
+    /// From an object that was read as a whole.
+    Tree(&'a Value),
+    /// From one of which the template was left as it was.
+    Text(&'a Template),
+}
+
+impl<'a> From<&'a Value> for Json<'a> {
+    fn from(tree: &'a Value) -> Self {
+        Self::Tree(tree)
+    }
+}
+
+impl<'a> From<&'a Template> for Json<'a> {
+    fn from(template: &'a Template) -> Self {
+        Self::Text(template)
+    }
+}
+
+impl Json<'_> {
+    /// As text.
+    #[must_use]
+    pub fn text(self) -> Template {
+        match self {
+            Self::Tree(tree) => Template::of(tree),
+            Self::Text(template) => template.clone(),
+        }
+    }
+
+    /// Writes it in a form.
+    pub(crate) fn write(self, form: impl Form) -> Vec<u8> {
+        let mut text = Vec::new();
+        // Trees can be read, and so can a text that has become a template.
+        _ = match self {
+            Self::Tree(tree) => canonical::write(tree, form, &mut text),
+            Self::Text(template) => canonical::write(&*template.0, form, &mut text),
+        };
+        text
+    }
+
+    /// The canonical text, hash label aside.
+    pub(crate) fn canonical(self) -> Vec<u8> {
+        self.write(Place::Template)
+    }
+}
+
 /// The digest of a template's canonical text, hash label aside.
 #[must_use]
-pub fn digest(template: &Value) -> Digest {
-    digest_of_text(&canonical(template))
+pub fn digest<'a>(template: impl Into<Json<'a>>) -> Digest {
+    digest_of_text(&template.into().canonical())
 }
 
 pub(crate) fn digest_of_text(text: &[u8]) -> Digest {
     Sha256::digest(text).into()
 }
 
-/// The canonical text, hash label aside. Every new template comes by here, so nothing is copied to
-/// leave something out.
-fn canonical(template: &Value) -> Vec<u8> {
-    let mut text = new_text();
-    write_canonical(template, Place::Template, &mut text);
-    text
-}
-
-pub(crate) fn new_text() -> Vec<u8> {
-    Vec::with_capacity(TEXT_ROOM)
-}
-
 /// The template without the label `pod-template-hash` (S16.5a).
 #[must_use]
 pub fn without_hash_label(template: &Value) -> Value {
-    let mut template = template.clone();
-    if let Some(labels) = template.pointer_mut("/metadata/labels").and_then(Value::as_object_mut) {
-        labels.remove(HASH_LABEL);
-        if labels.is_empty()
-            && let Some(metadata) = template.get_mut("metadata").and_then(Value::as_object_mut)
-        {
-            metadata.remove("labels");
-        }
-    }
-    template
+    Template::of(template).without_hash_label().tree()
 }
 
 /// The template with the label `pod-template-hash` set (S4.10).
 #[must_use]
 pub fn with_hash_label(template: &Value, hash: &str) -> Value {
-    let mut template = template.clone();
-    if let Some(root) = as_object(&mut template) {
-        let metadata = root.entry("metadata").or_insert_with(empty);
-        if let Some(metadata) = as_object(metadata) {
-            let labels = metadata.entry("labels").or_insert_with(empty);
-            if let Some(labels) = as_object(labels) {
-                labels.insert(HASH_LABEL.to_owned(), Value::from(hash));
-            }
-        }
-    }
-    template
-}
-
-fn empty() -> Value {
-    Value::Object(Map::new())
-}
-
-fn as_object(value: &mut Value) -> Option<&mut Map<String, Value>> {
-    if value.is_null() {
-        *value = empty();
-    }
-    value.as_object_mut()
+    Template::of(template).with_hash_label(hash).tree()
 }
 
 /// The label value for a template and a collision count: FNV-1a 64 over the canonical
 /// template and the count, folded to 32 bits (S4.17, S4.19), in the alphabet of S4.18.
 #[must_use]
-pub fn pod_template_hash(template: &Value, collision_count: Option<i32>) -> String {
+pub fn pod_template_hash<'a>(template: impl Into<Json<'a>>, collision_count: Option<i32>) -> String {
     let mut hasher = fnv::FnvHasher::default();
-    hasher.write(&canonical(template));
+    hasher.write(&template.into().canonical());
     if let Some(count) = collision_count {
         hasher.write(&count.to_le_bytes());
     }
@@ -160,108 +267,42 @@ pub fn encode(number: u32) -> String {
     digits.chars().filter_map(|c| c.to_digit(10)).filter_map(|d| ALPHABET.get(d as usize)).collect()
 }
 
-/// Where in a template a value stands, as far as the hash label is concerned.
+/// Where in a template a value stands, as far as the hash label is concerned. As a form: members in order, without
+/// those that are null.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     Template,
     Metadata,
     Labels,
+    HashLabel,
     Elsewhere,
 }
 
-impl Place {
-    pub(crate) fn of_member(self, key: &str) -> Self {
+impl Form for Place {
+    fn member(self, key: &str) -> Self {
         match (self, key) {
-            (Self::Template, "metadata") => Self::Metadata,
-            (Self::Metadata, "labels") => Self::Labels,
+            (Self::Template, METADATA) => Self::Metadata,
+            (Self::Metadata, LABELS) => Self::Labels,
+            (Self::Labels, HASH_LABEL) => Self::HashLabel,
             _ => Self::Elsewhere,
         }
     }
 
-    /// Nulls, the hash label, and labels that have nothing beside it.
-    pub(crate) fn leaves_out(self, key: &str, member: &Value) -> bool {
-        let is_hash_label = |place: Self, key: &str| place == Self::Labels && key == HASH_LABEL;
-        let place = self.of_member(key);
-        let labels = member.as_object().filter(|_| place == Self::Labels);
-        member.is_null()
-            || is_hash_label(self, key)
-            || labels.is_some_and(|labels| labels.keys().all(|key| is_hash_label(place, key)))
+    fn item(self) -> Self {
+        Self::Elsewhere
     }
-}
 
-/// JSON with keys sorted and object members that are null left out.
-pub(crate) fn write_canonical(value: &Value, place: Place, out: &mut Vec<u8>) {
-    match value {
-        Value::Object(members) => write_object(members, out, |key, member, out| {
-            let is_kept = !place.leaves_out(key, member);
-            if is_kept {
-                write_canonical(member, place.of_member(key), out);
-            }
-            is_kept
-        }),
-        Value::Array(items) => {
-            write_array(items, out, |item, out| write_canonical(item, Place::Elsewhere, out));
-        }
-        Value::String(text) => write_text(text, out),
-        scalar => write_json(scalar, out),
+    fn counts(self) -> bool {
+        self != Self::HashLabel
     }
-}
 
-/// An object by its keys. `write` writes a value, or returns false: then the member is left out.
-pub(crate) fn write_object(
-    members: &Map<String, Value>,
-    out: &mut Vec<u8>,
-    mut write: impl FnMut(&str, &Value, &mut Vec<u8>) -> bool,
-) {
-    let mut separator = b'{';
-    let mut write_member = |(key, member): (&String, &Value)| {
-        let start = out.len();
-        out.push(separator);
-        write_text(key, out);
-        out.push(b':');
-        if write(key, member, out) {
-            separator = b',';
-        } else {
-            out.truncate(start);
-        }
-    };
-    if members.keys().is_sorted() {
-        members.iter().for_each(write_member);
-    } else {
-        let mut sorted: Vec<_> = members.iter().collect();
-        sorted.sort_unstable_by_key(|(key, _)| *key);
-        sorted.into_iter().for_each(&mut write_member);
+    fn scalar(self, scalar: Scalar<'_>, out: &mut Vec<u8>) -> bool {
+        write_scalar(scalar, out);
+        matches!(scalar, Scalar::Null) || self == Self::HashLabel
     }
-    if separator == b'{' {
-        out.push(b'{');
-    }
-    out.push(b'}');
-}
 
-pub(crate) fn write_array(items: &[Value], out: &mut Vec<u8>, mut write: impl FnMut(&Value, &mut Vec<u8>)) {
-    out.push(b'[');
-    for (index, item) in items.iter().enumerate() {
-        if index > 0 {
-            out.push(b',');
-        }
-        write(item, out);
+    /// Labels that have nothing beside the hash label are none.
+    fn is_absent(self, brackets: Brackets, _: &[u8]) -> bool {
+        self == Self::HashLabel || (self == Self::Labels && brackets == Brackets::Object(0))
     }
-    out.push(b']');
-}
-
-/// A text as serde_json writes it; mostly nothing of it has to be escaped.
-fn write_text(text: &str, out: &mut Vec<u8>) {
-    let is_plain = |plain: bool, byte: u8| plain & (byte >= b' ') & (byte != b'"') & (byte != b'\\');
-    if text.bytes().fold(true, is_plain) {
-        out.push(b'"');
-        out.extend_from_slice(text.as_bytes());
-        out.push(b'"');
-    } else {
-        write_json(text, out);
-    }
-}
-
-pub(crate) fn write_json(value: &(impl serde::Serialize + ?Sized), out: &mut Vec<u8>) {
-    // Texts, numbers and truth values can be written, and memory takes what is written to it.
-    _ = serde_json::to_writer(out, value);
 }

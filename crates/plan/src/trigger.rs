@@ -3,13 +3,15 @@
 //! The old template is gone when the new one comes, so an [`Outline`] of it is kept: three digests, one each
 //! for the images, the time of the last restart, and everything else. Nothing decides by it: it is for people.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::hash::Hasher;
 
-use serde_json::{Map, Value};
+use serde_json::Deserializer;
 
-use crate::keys::{HASH_LABEL, RESTARTED_AT};
-use crate::template::{new_text, write_array, write_json, write_object};
+use crate::canonical::{self, Brackets, Form, Scalar, write_scalar};
+use crate::keys::RESTARTED_AT;
+use crate::template::Json;
 
 /// Why a rollout began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -70,11 +72,14 @@ impl Outline {
 
     /// That of a template.
     #[must_use]
-    pub fn of(template: &Value) -> Self {
-        let mut parts = Parts { images: Vec::new(), restart: Vec::new() };
-        let mut rest = new_text();
-        parts.write(template, Place::Template, &mut rest);
-        let digests = [&parts.images, &parts.restart, &rest].map(|text| digest(text));
+    pub fn of<'a>(template: impl Into<Json<'a>>) -> Self {
+        let (parts, mut rest) = (RefCell::default(), Vec::new());
+        // What is canonical has its members in order, and can be read.
+        let canonical = template.into().canonical();
+        let form = Rest { place: Place::Template, parts: &parts };
+        _ = canonical::write(&mut Deserializer::from_slice(&canonical), form, &mut rest);
+        let Parts { images, restart } = parts.into_inner();
+        let digests = [&images, &restart, &rest].map(|text| digest(text));
         let mut outline = Self::default();
         for (place, byte) in outline.0.iter_mut().zip(digests.iter().flatten()) {
             *place = *byte;
@@ -122,73 +127,80 @@ enum Place {
     Metadata,
     Labels,
     Annotations,
+    RestartedAt,
     Spec,
     Containers,
     Container,
+    Image,
     Elsewhere,
 }
 
-impl Place {
-    fn of_member(self, key: &str) -> Self {
-        match (self, key) {
-            (Self::Template, "metadata") => Self::Metadata,
-            (Self::Template, "spec") => Self::Spec,
-            (Self::Metadata, "labels") => Self::Labels,
-            (Self::Metadata, "annotations") => Self::Annotations,
-            (Self::Spec, "containers" | "initContainers" | "ephemeralContainers") => Self::Containers,
-            _ => Self::Elsewhere,
-        }
-    }
-
-    /// Whether nothing in an object is the same as no object: the first restart makes the annotations, and with
-    /// them the metadata.
-    fn may_be_empty(self) -> bool {
-        matches!(self, Self::Metadata | Self::Labels | Self::Annotations)
-    }
-}
-
 /// What is not the rest.
+#[derive(Default)]
 struct Parts {
     images: Vec<u8>,
     restart: Vec<u8>,
 }
 
-impl Parts {
-    /// The rest as canonical text: keys in order, without nulls.
-    fn write(&mut self, value: &Value, place: Place, out: &mut Vec<u8>) {
-        match value {
-            Value::Object(members) => self.write_members(members, place, out),
-            Value::Array(items) => {
-                let of_items = if place == Place::Containers { Place::Container } else { Place::Elsewhere };
-                write_array(items, out, |item, out| self.write(item, of_items, out));
-            }
-            scalar => write_json(scalar, out),
+/// The form of the rest.
+#[derive(Clone, Copy)]
+struct Rest<'a> {
+    place: Place,
+    parts: &'a RefCell<Parts>,
+}
+
+impl Rest<'_> {
+    fn at(self, place: Place) -> Self {
+        Self { place, ..self }
+    }
+
+    /// Takes what is not the rest. Says whether it did.
+    fn takes(self, written: &[u8]) -> bool {
+        let mut parts = self.parts.borrow_mut();
+        match self.place {
+            Place::Image => parts.images.extend_from_slice(written),
+            Place::RestartedAt => parts.restart.extend_from_slice(written),
+            _ => return false,
+        }
+        true
+    }
+}
+
+impl Form for Rest<'_> {
+    fn member(self, key: &str) -> Self {
+        self.at(match (self.place, key) {
+            (Place::Template, "metadata") => Place::Metadata,
+            (Place::Template, "spec") => Place::Spec,
+            (Place::Metadata, "labels") => Place::Labels,
+            (Place::Metadata, "annotations") => Place::Annotations,
+            (Place::Annotations, RESTARTED_AT) => Place::RestartedAt,
+            (Place::Spec, "containers" | "initContainers" | "ephemeralContainers") => Place::Containers,
+            (Place::Container, "image") => Place::Image,
+            _ => Place::Elsewhere,
+        })
+    }
+
+    fn item(self) -> Self {
+        self.at(if self.place == Place::Containers { Place::Container } else { Place::Elsewhere })
+    }
+
+    fn begins(self) {
+        if self.place == Place::Container {
+            // Whose image it is counts, too.
+            self.parts.borrow_mut().images.push(b',');
         }
     }
 
-    fn write_members(&mut self, members: &Map<String, Value>, place: Place, out: &mut Vec<u8>) {
-        if place == Place::Container {
-            // Whose image it is counts, too.
-            self.images.push(b',');
-        }
-        write_object(members, out, |key, member, out| {
-            match (place, key) {
-                _ if member.is_null() => return false,
-                (Place::Container, "image") => {
-                    write_json(member, &mut self.images);
-                    return false;
-                }
-                (Place::Annotations, RESTARTED_AT) => {
-                    write_json(member, &mut self.restart);
-                    return false;
-                }
-                (Place::Labels, HASH_LABEL) => return false,
-                _ => {}
-            }
-            let start = out.len();
-            let of_member = place.of_member(key);
-            self.write(member, of_member, out);
-            !(of_member.may_be_empty() && out.get(start..) == Some(b"{}".as_slice()))
-        });
+    fn scalar(self, scalar: Scalar<'_>, out: &mut Vec<u8>) -> bool {
+        let start = out.len();
+        write_scalar(scalar, out);
+        self.takes(out.get(start..).unwrap_or_default())
+    }
+
+    /// Nothing in an object may be the same as no object: the first restart makes the annotations, and with them the
+    /// metadata.
+    fn is_absent(self, _: Brackets, written: &[u8]) -> bool {
+        let may_be_empty = matches!(self.place, Place::Metadata | Place::Labels | Place::Annotations);
+        (may_be_empty && written == b"{}") || self.takes(written)
     }
 }

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use plan::template::Digest;
 use plan::{
     Action, Answers, Ask, DryRun, Event, Flavour, Observed, Options, OwnerChange, Pace, Pod, ReplicaSet,
-    Status, Why, Workload,
+    Status, Template, Why, Workload,
 };
 use serde_json::Value;
 
@@ -115,8 +115,8 @@ impl Mirror<'_> {
         self.view.sets.iter().map(|set| pod(&set.decoded.uid)).collect()
     }
 
-    fn template(body: &Value) -> Value {
-        body.pointer("/spec/template").cloned().unwrap_or(Value::Null)
+    fn template(body: &Value) -> Template {
+        Template::of(body.pointer("/spec/template").unwrap_or(&Value::Null))
     }
 }
 

@@ -10,8 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use engine::reconcile::{Answer, Cluster, Owner, Refusal};
-use plan::template::digest;
-use plan::template::without_hash_label;
+use plan::template::{Template, digest};
 use plan::{Action, Ask, DryRun, Event, OwnerChange, ReplicaSet, Workload};
 
 use crate::scope::Scope;
@@ -168,9 +167,9 @@ impl Cluster for Door {
 
     async fn ask(&self, _: &Workload, ask: &Ask) -> Result<Answer, Refusal> {
         match ask {
-            Ask::Template => Ok(Answer::Template(view::template(self.template))),
+            Ask::Template => Ok(Answer::Template(Template::of(&view::template(self.template)))),
             Ask::DryRun(set) => {
-                let stored = digest(&without_hash_label(&set.template));
+                let stored = digest(&set.template);
                 Ok(Answer::DryRun(DryRun::Stored(stored)))
             }
             Ask::SetTemplate { .. } | Ask::Pods => Err(refusal(500, "never asked for")),

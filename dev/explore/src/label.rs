@@ -91,7 +91,7 @@ fn write(to: &State, action: &Action) -> String {
     };
     match action {
         Action::CreateReplicaSet(new) => {
-            format!("creates {} of size {}", letter(view::template_number(&new.template)), new.size)
+            format!("creates {} of size {}", letter(view::template_number(&new.template.tree())), new.size)
         }
         Action::UpdateReplicaSet(update) if update.size_from == update.size_to => {
             format!("annotates {}", name(&update.target.name))

@@ -314,7 +314,7 @@ fn create(state: &mut State, new: &NewReplicaSet) -> Reply {
     if let Some(taken) = state.sets.iter().find(named) {
         return Reply::Taken(Box::new(taken.object()));
     }
-    let template = view::template_number(&new.template);
+    let template = view::template_number(&new.template.tree());
     let collisions = (0..8).find(|count| view::set_name(template, *count) == new.name).unwrap_or(u8::MAX);
     let number = |key: &str| new.annotations.get(key).and_then(|text| text.parse().ok());
     let set = Set {

@@ -3,7 +3,9 @@
 use api::decode::{self, Defaults};
 use api::encode;
 use jiff::Timestamp;
-use plan::{Action, Ask, DryRun, Flavour, Observed, Options, OwnerChange, Pace, Plan, Step, Target};
+use plan::{
+    Action, Ask, DryRun, Flavour, Observed, Options, OwnerChange, Pace, Plan, Step, Target, Template,
+};
 use serde_json::Value;
 
 use crate::input;
@@ -74,15 +76,19 @@ fn plan_of(mut observed: Observed, objects: &[Value]) -> Option<Plan> {
 fn answer(observed: &mut Observed, objects: &[Value], ask: Ask) {
     let template = |uid: &str| {
         let found = objects.iter().find(|object| object.pointer("/metadata/uid") == Some(&Value::from(uid)));
-        found.and_then(|object| object.pointer("/spec/template")).cloned().unwrap_or_default()
+        found
+            .and_then(|object| object.pointer("/spec/template"))
+            .map(Template::of)
+            .unwrap_or_else(|| Template::of(&Value::Null))
     };
     match ask {
         Ask::Template => {
-            let template = objects[0].pointer("/spec/template").cloned();
-            assert!(observed.answers.template.replace(template.unwrap_or_default()).is_none());
+            let template = objects[0].pointer("/spec/template").unwrap_or(&Value::Null);
+            assert!(observed.answers.template.replace(Template::of(template)).is_none());
         }
         Ask::DryRun(set) => {
             let body = encode::dry_run_replica_set(observed.flavour, &observed.workload, &set);
+            let body: Value = serde_json::from_str(body.get()).expect("JSON");
             let stored = DryRun::Stored(plan::template::digest(&body["spec"]["template"]));
             assert!(observed.answers.dry_run.replace(stored).is_none());
         }

@@ -1,7 +1,7 @@
 //! Digest, fingerprint and hash of a template (S4.17, S16.5a).
 
 use plan::keys::HASH_LABEL;
-use plan::template::{Fingerprint, digest, pod_template_hash, with_hash_label, without_hash_label};
+use plan::template::{Fingerprint, Template, digest, pod_template_hash, with_hash_label, without_hash_label};
 use serde_json::Value;
 
 use crate::input;
@@ -26,6 +26,7 @@ pub(crate) fn run(data: &[u8]) {
     if labels(&bare).is_some() {
         assert_eq!(digest(&labelled), digest(&template));
     }
+    assert_eq!(digest(&Template::of(&template)), digest(&template), "text or tree");
     fingerprints(&template, annotation.as_str().unwrap_or_default());
     with_null(&template);
 }

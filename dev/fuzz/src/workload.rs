@@ -2,7 +2,7 @@
 
 use api::decode::{self, Defaults};
 use api::encode;
-use plan::{Answers, Flavour, Observed, Options, Pace, StatusWrite, Step};
+use plan::{Answers, Flavour, Observed, Options, Pace, StatusWrite, Step, Template};
 use serde_json::Value;
 
 use crate::input;
@@ -32,7 +32,7 @@ fn decoded(flavour: Flavour, defaults: Defaults, object: &Value) {
     let write = StatusWrite { status: workload.status.clone(), ..StatusWrite::default() };
     let patch = encode::status_patch(flavour, &workload, &write);
     assert_eq!(patch.pointer("/metadata/uid").and_then(Value::as_str), Some(workload.uid.as_str()));
-    let template = object.pointer("/spec/template").cloned();
+    let template = object.pointer("/spec/template").map(Template::of);
     let answers = Answers { template, ..Answers::default() };
     let observed = Observed {
         flavour,

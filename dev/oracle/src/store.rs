@@ -6,12 +6,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use api::{decode, encode};
 use engine::reconcile::{Answer, Cluster, Owner, Refusal};
 use jiff::Timestamp;
-use plan::template::without_hash_label;
-use plan::{Action, Ask, DryRun, Event, NewReplicaSet, OwnerChange, ReplicaSet, Workload};
+use plan::{Action, Ask, DryRun, Event, NewReplicaSet, OwnerChange, ReplicaSet, Template, Workload};
 use serde_json::{Value, json};
 
 use crate::case::Case;
-use crate::writes::{self, Write};
+use crate::writes::{self, Write, tree};
 
 /// Where the case's objects live.
 pub(crate) struct Store<'a> {
@@ -104,14 +103,14 @@ impl<'a> Store<'a> {
     /// This server stores a template as it came, unless it refuses creations.
     fn dry_run(&self, workload: &Workload, set: &NewReplicaSet) -> DryRun {
         let flavour = self.case.flavour();
-        let body = encode::dry_run_replica_set(flavour, workload, set);
+        let body = tree(&encode::dry_run_replica_set(flavour, workload, set));
         let request = json!({ "verb": "create", "resource": "replicasets", "dryRun": "All", "body": body });
         self.state().requests.push(request);
         let mut faults = self.case.input.faults.iter();
         if faults.any(|fault| fault.verb == "create" && fault.name.is_none()) {
             return DryRun::Refused;
         }
-        DryRun::Stored(flavour.stored_digest(&without_hash_label(&set.template)))
+        DryRun::Stored(flavour.stored_digest(&set.template))
     }
 
     /// The refusal that the case wants, before any locking is looked at.
@@ -212,12 +211,13 @@ impl Cluster for Store<'_> {
         match ask {
             Ask::Template => {
                 self.sent_read("get", "deployments", &workload.name);
-                Ok(Answer::Template(self.deployment()["spec"]["template"].clone()))
+                Ok(Answer::Template(Template::of(&self.deployment()["spec"]["template"])))
             }
             Ask::SetTemplate { name, uid } => {
                 self.sent_read("get", "replicasets", name);
                 let state = self.state();
-                let template = state.sets.get(name).and_then(|set| set.pointer("/spec/template")).cloned();
+                let template =
+                    state.sets.get(name).and_then(|set| set.pointer("/spec/template")).map(Template::of);
                 template
                     .map(|template| Answer::SetTemplate(uid.clone(), template))
                     .ok_or_else(|| refuse(404, "NotFound", format!("replicasets.apps \"{name}\" not found")))

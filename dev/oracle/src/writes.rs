@@ -3,6 +3,7 @@
 use api::encode;
 use jiff::Timestamp;
 use plan::{Action, Flavour, Target, Workload};
+use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 /// A write request to the in-memory cluster.
@@ -38,7 +39,7 @@ pub(crate) fn of(flavour: Flavour, workload: &Workload, action: &Action) -> Writ
             deployment("update", Body::Merge(encode::selector_patch(workload, selector)))
         }
         Action::CreateReplicaSet(new) => {
-            set("create", &new.name, Body::Create(encode::replica_set(flavour, workload, new)))
+            set("create", &new.name, Body::Create(tree(&encode::replica_set(flavour, workload, new))))
         }
         Action::UpdateReplicaSet(update) => {
             set("update", &update.target.name, Body::Merge(encode::update_patch(update)))
@@ -51,7 +52,7 @@ pub(crate) fn of(flavour: Flavour, workload: &Workload, action: &Action) -> Writ
             deployment("updateStatus", Body::Merge(encode::status_patch(flavour, workload, write)))
         }
         Action::RollBack(write) => {
-            deployment("update", Body::Operations(encode::rollback_patch(flavour, workload, write)))
+            deployment("update", Body::Operations(tree(&encode::rollback_patch(flavour, workload, write))))
         }
     }
 }
@@ -262,4 +263,9 @@ fn operate(target: &mut Value, operations: &Value) {
             members.insert(key, operation["value"].clone());
         }
     }
+}
+
+/// The store keeps trees.
+pub(crate) fn tree(text: &RawValue) -> Value {
+    serde_json::from_str(text.get()).unwrap_or_default()
 }

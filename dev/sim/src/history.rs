@@ -51,7 +51,7 @@ pub(crate) fn workloads_of(flavour: Flavour) -> Resource {
 
 /// An object as the decoder takes it, but for its version, which the store keeps apart.
 pub(crate) fn parts(object: &Object) -> Parts<'_> {
-    Parts { metadata: &object.metadata, spec: &object.spec, status: &object.status }
+    Parts::of(&object.metadata, &object.spec, &object.status)
 }
 
 pub(crate) fn decode_set(flavour: Flavour, object: &Object) -> Option<ReplicaSet> {

@@ -16,6 +16,7 @@ use jiff::Timestamp;
 use plan::selector::LabelSelector;
 use plan::{Action, Event, Flavour, OwnerChange, ReplicaSet, Workload};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use world::{Object, Patch, Resource, Subresource};
 
 use crate::conduct::Told;
@@ -223,11 +224,13 @@ impl Link {
             port::Request::ListPods { .. } => Request::List(Resource::Pods),
             port::Request::PagePods { selector, from, .. } => Request::Page(selector, from),
             port::Request::ListWarnings { uid, .. } => Request::Warnings(uid),
-            port::Request::Create { object, is_dry_run, .. } => Request::Create { object, is_dry_run },
+            port::Request::Create { object, is_dry_run, .. } => {
+                Request::Create { object: tree(&object), is_dry_run }
+            }
             port::Request::Patch { kind, name, patch, of_status, .. } => {
                 let patch = match patch {
                     port::Patch::Merge(patch) => Patch::Merge(patch),
-                    port::Patch::Json(patch) => Patch::Json(patch),
+                    port::Patch::Json(patch) => Patch::Json(tree(&patch)),
                     port::Patch::Strategic(patch) => Patch::Strategic(patch),
                 };
                 let subresource = if of_status { Subresource::Status } else { Subresource::Main };
@@ -383,4 +386,9 @@ fn runs_for(pod: &Object) -> Option<String> {
     let phase = pod.status.get("phase").and_then(Value::as_str);
     let is_running = !matches!(phase, Some("Failed" | "Succeeded"));
     pod.controller_uid().filter(|_| is_running).map(str::to_owned)
+}
+
+/// The store keeps trees.
+fn tree(text: &RawValue) -> Value {
+    serde_json::from_str(text.get()).unwrap_or_default()
 }

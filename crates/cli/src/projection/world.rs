@@ -5,10 +5,9 @@ use std::collections::BTreeMap;
 use api::decode;
 use engine::reconcile::{Answer, Refusal};
 use plan::keys::REVISION;
-use plan::template::without_hash_label;
 use plan::{
     Action, Answers, Ask, DryRun, NewReplicaSet, Observed, Options, OwnerChange, Pace, Pod, ReplicaSet,
-    RollBack, SetStatus, UpdateReplicaSet,
+    RollBack, SetStatus, Template, UpdateReplicaSet,
 };
 use serde_json::Value;
 
@@ -64,10 +63,10 @@ impl<'a> World<'a> {
 
     pub(super) fn answer(&self, ask: &Ask) -> Answer {
         match ask {
-            Ask::Template => Answer::Template(self.template.clone()),
+            Ask::Template => Answer::Template(Template::of(self.template)),
             Ask::DryRun(_) => Answer::DryRun(DryRun::Refused),
             Ask::SetTemplate { uid, .. } => {
-                let template = self.templates.get(uid).cloned().unwrap_or(Value::Null);
+                let template = Template::of(self.templates.get(uid).unwrap_or(&Value::Null));
                 Answer::SetTemplate(uid.clone(), template)
             }
             Ask::Pods => {
@@ -117,7 +116,7 @@ impl<'a> World<'a> {
         }
         let flavour = self.observed.flavour;
         let uid = format!("projected-{}", self.version);
-        self.templates.insert(uid.clone(), new.template.clone());
+        self.templates.insert(uid.clone(), new.template.tree());
         self.observed.sets.push(ReplicaSet {
             name: new.name.clone(),
             uid,
@@ -131,7 +130,7 @@ impl<'a> World<'a> {
             size: new.size,
             min_ready_seconds: new.min_ready_seconds,
             fingerprints: flavour.fingerprints_of_set(&new.annotations, &new.template),
-            stored: flavour.stored_digest(&without_hash_label(&new.template)),
+            stored: flavour.stored_digest(&new.template),
             status: SetStatus::default(),
         });
         Ok(())
@@ -147,8 +146,7 @@ impl<'a> World<'a> {
             }
             set.annotations.extend(update.annotations.clone());
             if let Some(template) = templates.get(&set.uid) {
-                set.fingerprints =
-                    flavour.fingerprints_of_set(&set.annotations, &without_hash_label(template));
+                set.fingerprints = flavour.fingerprints_of_set(&set.annotations, template);
             }
         }
     }

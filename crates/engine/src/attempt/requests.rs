@@ -4,9 +4,10 @@
 use api::{encode, history};
 use plan::durations::RIVAL_SILENCE;
 use plan::{
-    Action, Ask, DryRun, Event, NewReplicaSet, OwnerChange, ReplicaSet, StatusWrite, Target, Workload,
+    Action, Ask, DryRun, Event, NewReplicaSet, OwnerChange, ReplicaSet, StatusWrite, Target, Template,
+    Workload,
 };
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::strays::is_watched;
 use super::{Attempt, live};
@@ -89,7 +90,7 @@ impl<P: Port> Attempt<'_, P> {
         Refusal::new(0, RIVAL_CONTROLLER, message)
     }
 
-    async fn create_set(&self, object: Value, name: &str, cause: Cause<'_>) -> Result<(), Refusal> {
+    async fn create_set(&self, object: Box<RawValue>, name: &str, cause: Cause<'_>) -> Result<(), Refusal> {
         let namespace = self.key.namespace.clone();
         let request = Request::Create { namespace, object, is_dry_run: false };
         let sent = self.send_for_version(request, cause).await;
@@ -116,28 +117,28 @@ impl<P: Port> Attempt<'_, P> {
     }
 
     /// The template of the Deployment, if it is still the one that is planned for.
-    async fn template(&self, workload: &Workload) -> Result<Value, Refusal> {
+    async fn template(&self, workload: &Workload) -> Result<Template, Refusal> {
         let is_its =
-            |template: &Value| self.engine.flavour.fingerprint(template) == workload.template.fingerprint;
+            |template: &Template| self.engine.flavour.fingerprint(template) == workload.template.fingerprint;
         // A generation has one spec, so this is the template of the snapshot.
         let kept = self.engine.state().templates.of(self.key, workload);
-        if let Some(template) = kept.and_then(|text| text.read()).filter(is_its) {
+        if let Some(template) = kept.filter(is_its) {
             return Ok(template);
         }
         let Some(live) = self.get(Kind::Deployment, &self.key.name).await? else {
             return Err(Refusal::new(404, "NotFound", format!("deployment {} not found", self.key)));
         };
-        let template = live.template();
-        if live.metadata("uid") == workload.uid && is_its(template) {
-            Ok(template.clone())
+        let template = live.template().text();
+        if live.metadata("uid") == workload.uid && is_its(&template) {
+            Ok(template)
         } else {
             Err(Refusal::conflict(format!("the template of {} has just been changed", self.key)))
         }
     }
 
-    async fn set_template(&self, name: &str, uid: &str) -> Result<Value, Refusal> {
+    async fn set_template(&self, name: &str, uid: &str) -> Result<Template, Refusal> {
         match self.get_set(name).await? {
-            Some(live) if live.metadata("uid") == uid => Ok(live.template().clone()),
+            Some(live) if live.metadata("uid") == uid => Ok(live.template().text()),
             Some(_) => {
                 Err(Refusal::conflict(format!("ReplicaSet {name} was replaced by another one of that name")))
             }

@@ -3,8 +3,7 @@
 use std::future::Future;
 use std::time::Duration;
 
-use plan::{Action, Ask, DryRun, Event, OwnerChange, Pod, ReplicaSet, Workload};
-use serde_json::Value;
+use plan::{Action, Ask, DryRun, Event, OwnerChange, Pod, ReplicaSet, Template, Workload};
 
 /// A cluster that a reconcile acts on: the API server, or a store in memory.
 ///
@@ -55,11 +54,11 @@ pub struct Owner {
 #[derive(Clone, Debug)]
 pub enum Answer {
     /// To [`Ask::Template`].
-    Template(Value),
+    Template(Template),
     /// To [`Ask::DryRun`].
     DryRun(DryRun),
     /// To [`Ask::SetTemplate`]: uid and template.
-    SetTemplate(String, Value),
+    SetTemplate(String, Template),
     /// To [`Ask::Pods`].
     Pods(Vec<Pod>),
 }

@@ -3,7 +3,7 @@
 use plan::intstr::{Round, signed_decimal};
 use plan::keys::{DESIRED_REPLICAS, REVISION, condition, reason};
 use plan::revision::{REVISION_MAX, Revision};
-use plan::template::{digest, without_hash_label};
+use plan::template::digest;
 use plan::{Action, Flavour, Plan, Purpose, ReplicaSet, Status, Strategy, Target, replica_count};
 
 use crate::world::{Kstatus, OWNER, Server, World, kstatus};
@@ -40,7 +40,7 @@ fn new_set(world: &World) -> Option<&ReplicaSet> {
 /// a set is marked by the same plan, maybe after a status was written.
 fn is_of_template(world: &World, set: &ReplicaSet) -> bool {
     let is_stored = match &world.server {
-        Server::Plain => set.stored == digest(&without_hash_label(&world.template)),
+        Server::Plain => set.stored == digest(&world.template),
         Server::Stores(template) => set.stored == digest(template),
         Server::Refuses => false,
     };

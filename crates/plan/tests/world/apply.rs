@@ -1,7 +1,6 @@
 //! Carrying plans out, with the server's preconditions.
 
 use plan::keys::{REVISION, ROLLBACK_TO};
-use plan::template::without_hash_label;
 use plan::{
     Action, Failure, Flavour, NewReplicaSet, Plan, ReplicaSet, RollBack, SetStatus, Target, UpdateReplicaSet,
     Verdict,
@@ -80,7 +79,7 @@ impl World {
         assert!(self.observed.sets.iter().all(|set| set.name != new.name), "{} is taken", new.name);
         let flavour = self.observed.flavour;
         let uid = format!("created-{}", self.version);
-        self.stored.insert(uid.clone(), new.template.clone());
+        self.stored.insert(uid.clone(), new.template.tree());
         let version = self.next_version();
         self.observed.sets.push(ReplicaSet {
             name: new.name.clone(),
@@ -95,7 +94,7 @@ impl World {
             size: new.size,
             min_ready_seconds: new.min_ready_seconds,
             fingerprints: flavour.fingerprints_of_set(&new.annotations, &new.template),
-            stored: flavour.stored_digest(&without_hash_label(&new.template)),
+            stored: flavour.stored_digest(&new.template),
             status: SetStatus::default(),
         });
     }
@@ -140,8 +139,8 @@ impl World {
         }
         workload.generation += 1;
         if let Some(template) = &write.template {
-            self.template = template.clone();
-            workload.template = super::summary(self.observed.flavour, template);
+            self.template = template.tree();
+            workload.template = super::summary(self.observed.flavour, &self.template);
         }
     }
 }

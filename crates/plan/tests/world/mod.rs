@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use plan::intstr::IntOrPercent;
 use plan::keys::{CHANGE_CAUSE, DESIRED_REPLICAS, FINGERPRINTS, MAX_REPLICAS, REVISION};
 use plan::selector::LabelSelector;
-use plan::template::{Fingerprint, digest, with_hash_label, without_hash_label};
+use plan::template::{Fingerprint, Template, digest, with_hash_label};
 use plan::{
     Answers, Ask, Authors, DryRun, Flavour, Map, Observed, Options, Outline, OwnerChange, Pace, Plan, Pod,
     ReplicaSet, SetStatus, Status, Step, Strategy, TemplateSummary, Workload,
@@ -231,7 +231,7 @@ impl World {
             size: set.size,
             min_ready_seconds: 0,
             fingerprints: flavour.fingerprints_of_set(&set.annotations, &template),
-            stored: flavour.stored_digest(&without_hash_label(&template)),
+            stored: flavour.stored_digest(&template),
             annotations: set.annotations,
             status: SetStatus {
                 replicas: set.size,
@@ -306,18 +306,18 @@ impl World {
         match ask {
             Ask::Template => {
                 assert!(answers.template.is_none(), "asked twice");
-                answers.template = Some(self.template.clone());
+                answers.template = Some(Template::of(&self.template));
             }
             Ask::DryRun(set) => {
                 assert!(answers.dry_run.is_none(), "asked twice");
                 answers.dry_run = Some(match &self.server {
-                    Server::Plain => DryRun::Stored(digest(&without_hash_label(&set.template))),
+                    Server::Plain => DryRun::Stored(digest(&set.template)),
                     Server::Stores(template) => DryRun::Stored(digest(template)),
                     Server::Refuses => DryRun::Refused,
                 });
             }
             Ask::SetTemplate { uid, .. } => {
-                answers.set_template = Some((uid.clone(), self.stored.get(uid).unwrap().clone()));
+                answers.set_template = Some((uid.clone(), Template::of(self.stored.get(uid).unwrap())));
             }
             Ask::Pods => answers.pods = Some(self.pods.clone()),
         }

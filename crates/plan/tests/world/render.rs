@@ -58,11 +58,9 @@ fn action(world: &World, action: &Action) -> String {
             format!("status{}", status(&world.observed.workload.status, &write.status))
         }
         Action::RollBack(write) => {
-            let template = write.template.as_ref().map_or("clear", |template| {
-                template
-                    .pointer("/spec/containers/0/image")
-                    .and_then(serde_json::Value::as_str)
-                    .unwrap_or("?")
+            let template = write.template.as_ref().map_or("clear".to_owned(), |template| {
+                let image = template.tree().pointer("/spec/containers/0/image").cloned().unwrap_or_default();
+                image.as_str().unwrap_or("?").to_owned()
             });
             let annotations = write
                 .annotations

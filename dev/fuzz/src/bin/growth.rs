@@ -54,13 +54,13 @@ const PARSERS: &[Parser] = &[
         drop(black_box(Revision::with_history_entry(HISTORY_LENGTH_MAX, Some(text(it)), "7")));
     }),
     ("revision", digits, |it| _ = black_box(Revision::read(Some(text(it))))),
-    ("quantity", digits, |it| _ = black_box(equality::nanos(it))),
+    ("quantity", digits, |it| _ = black_box(equality::nanos(text(it)))),
     ("fingerprints", list, |it| drop(black_box(Fingerprint::list(text(it))))),
     ("selector", selector, |it| _ = black_box(LabelSelector::deserialize_from(it))),
     ("template", members, |it| _ = black_box(template::digest(it))),
     ("equality", items, |it| _ = black_box(equality::digest(it))),
     ("status", conditions, |it| drop(black_box(api::decode::status(it)))),
-    ("workload", items, |it| _ = black_box(api::decode::summary(Flavour::AppsV1, it))),
+    ("workload", items, |it| _ = black_box(plan::TemplateSummary::of(Flavour::AppsV1, it))),
 ];
 
 /// Reads a selector, and tries it.

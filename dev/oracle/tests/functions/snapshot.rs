@@ -3,7 +3,8 @@
 use api::decode::{self, Defaults};
 use jiff::Timestamp;
 use plan::{
-    Action, Answers, Flavour, Observed, Options, Pace, Plan, Status, Step, UpdateReplicaSet, Workload,
+    Action, Answers, Flavour, Observed, Options, Pace, Plan, Status, Step, Template, UpdateReplicaSet,
+    Workload,
 };
 use serde_json::{Map, Value, json};
 
@@ -63,7 +64,7 @@ impl Snapshot {
         let workload = self.workload();
         let sets = self.sets.iter().map(|set| decode::replica_set(Flavour::AppsV1, set).unwrap()).collect();
         let answers = Answers {
-            template: Some(self.deployment["spec"]["template"].clone()),
+            template: Some(Template::of(&self.deployment["spec"]["template"])),
             pods: Some(Vec::new()),
             ..Answers::default()
         };

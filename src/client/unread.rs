@@ -1,12 +1,14 @@
 //! Objects as a watch delivers them: with decoded metadata, and the rest still text.
 //!
-//! As a tree of JSON, an object takes several times its text, and a page of a list holds many objects. So
-//! each is read only when it is needed, and not at all if it lies in a namespace of another shard.
+//! As a tree of JSON, an object takes many times its text, and a page of a list holds many objects. So each is read only
+//! when it is needed, and not at all if it lies in a namespace of another shard. Its template always stays text.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use api::decode::Rejected;
-use serde::de::{MapAccess, Visitor};
+use plan::Template;
+use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -22,12 +24,20 @@ impl Unread {
         &self.object
     }
 
-    /// The whole object. If it cannot be read, as when it is nested too deeply, it is not whole, and
+    /// The whole object. If a member of it cannot be read, as when it is nested too deeply, it is not whole, and
     /// the problem is told, too.
     pub(crate) fn read(self) -> (Object, Result<(), Rejected>) {
         let (mut object, mut result) = (self.object, Ok(()));
         for (name, text) in self.more {
-            let value = serde_json::from_str(text.get()).unwrap_or_else(|error| {
+            let value = if name == SPEC {
+                spec(&text).map(|(spec, template)| {
+                    object.template = template;
+                    spec
+                })
+            } else {
+                serde_json::from_str(text.get())
+            };
+            let value = value.unwrap_or_else(|error| {
                 result = Err(Rejected { field: name.clone(), problem: error.to_string() });
                 Value::Null
             });
@@ -36,6 +46,25 @@ impl Unread {
             }
         }
         (object, result)
+    }
+}
+
+const SPEC: &str = "spec";
+
+/// A spec, and apart from it its template.
+fn spec(text: &RawValue) -> Result<(Value, Option<Template>), serde_json::Error> {
+    let Ok(mut members) = serde_json::from_str::<BTreeMap<String, &RawValue>>(text.get()) else {
+        return Ok((serde_json::from_str(text.get())?, None));
+    };
+    let template = members.remove("template").map(|text| Template::new(text.to_owned())).transpose()?;
+    let members = members.into_iter().map(|(name, text)| Ok((name, serde_json::from_str(text.get())?)));
+    Ok((Value::Object(members.collect::<Result<_, serde_json::Error>>()?), template))
+}
+
+impl<'de> Deserialize<'de> for Object {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (object, result) = Unread::deserialize(deserializer)?.read();
+        result.map(|()| object).map_err(D::Error::custom)
     }
 }
 
@@ -116,7 +145,7 @@ mod tests {
         for unread in list.items.into_iter().chain([first, last]) {
             assert_eq!((unread.metadata().namespace(), unread.metadata().uid()), ("ns", "u"));
             let (object, result) = unread.read();
-            assert_eq!(object.body.to_string(), at_once.body.to_string());
+            assert_eq!(object.whole().to_string(), at_once.whole().to_string());
             assert_eq!(object.status_writer, at_once.status_writer);
             assert_eq!(result, Ok(()));
         }

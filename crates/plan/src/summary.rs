@@ -1,0 +1,122 @@
+//! What of a pod template is kept when the template itself is not.
+
+use std::cell::RefCell;
+
+use crate::canonical::{Brackets, Form, Scalar};
+use crate::flavour::Flavour;
+use crate::labels::Map;
+use crate::template::{Fingerprint, Json};
+use crate::trigger::Outline;
+
+/// What of the pod template is kept when the template itself is not.
+#[derive(Clone, Debug)]
+pub struct TemplateSummary {
+    /// Identity of the template in this flavour's sense of equality.
+    pub fingerprint: Fingerprint,
+    /// What the trigger of a rollout is found by (our kind).
+    pub outline: Outline,
+    /// `template.metadata.labels`.
+    pub labels: Map,
+    /// Container names, comma-separated, for the printer column.
+    pub containers: String,
+    /// Container images, comma-separated, for the printer column.
+    pub images: String,
+}
+
+impl TemplateSummary {
+    /// That of a template.
+    #[must_use]
+    pub fn of<'a>(flavour: Flavour, template: impl Into<Json<'a>>) -> Self {
+        let template = template.into();
+        let picked = RefCell::default();
+        drop(template.write(Pick { place: Place::Template, picked: &picked }));
+        let Picked { labels, names, images, .. } = picked.into_inner();
+        // apps/v1 has no place for records.
+        let outline = if flavour.has_status_extras() { Outline::of(template) } else { Outline::default() };
+        Self {
+            fingerprint: flavour.fingerprint(template),
+            outline,
+            labels,
+            containers: names.join(","),
+            images: images.join(","),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Picked {
+    /// The key of the label that is read.
+    key: String,
+    labels: Map,
+    names: Vec<String>,
+    images: Vec<String>,
+}
+
+/// Where in a template a value stands.
+#[derive(Clone, Copy)]
+enum Place {
+    Template,
+    Metadata,
+    Labels,
+    Label,
+    Spec,
+    Containers,
+    Container,
+    Name,
+    Image,
+    Elsewhere,
+}
+
+/// A form in which nothing is written; what is needed is picked on the way.
+#[derive(Clone, Copy)]
+struct Pick<'a> {
+    place: Place,
+    picked: &'a RefCell<Picked>,
+}
+
+impl Pick<'_> {
+    fn at(self, place: Place) -> Self {
+        Self { place, ..self }
+    }
+}
+
+impl Form for Pick<'_> {
+    fn member(self, key: &str) -> Self {
+        self.at(match (self.place, key) {
+            (Place::Labels, key) => {
+                key.clone_into(&mut self.picked.borrow_mut().key);
+                Place::Label
+            }
+            (Place::Template, "metadata") => Place::Metadata,
+            (Place::Template, "spec") => Place::Spec,
+            (Place::Metadata, "labels") => Place::Labels,
+            (Place::Spec, "containers") => Place::Containers,
+            (Place::Container, "name") => Place::Name,
+            (Place::Container, "image") => Place::Image,
+            _ => Place::Elsewhere,
+        })
+    }
+
+    fn item(self) -> Self {
+        self.at(if matches!(self.place, Place::Containers) { Place::Container } else { Place::Elsewhere })
+    }
+
+    fn scalar(self, scalar: Scalar<'_>, _: &mut Vec<u8>) -> bool {
+        let Scalar::Text(text) = scalar else { return true };
+        let mut picked = self.picked.borrow_mut();
+        match self.place {
+            Place::Label => {
+                let key = std::mem::take(&mut picked.key);
+                picked.labels.insert(key, text.to_owned());
+            }
+            Place::Name => picked.names.push(text.to_owned()),
+            Place::Image => picked.images.push(text.to_owned()),
+            _ => {}
+        }
+        true
+    }
+
+    fn is_absent(self, _: Brackets, _: &[u8]) -> bool {
+        true
+    }
+}
