@@ -27,6 +27,8 @@ pub(crate) const ORPHAN: &str = "orphan";
 
 /// Longest part of a `generateName` that is kept.
 const PREFIX_MAX: usize = 58;
+/// The objects of a namespace that is set apart are counted from here: nobody else counts so far.
+const APART: u64 = 1 << 40;
 
 /// Every object of the cluster, and their history. Copies share what they have in common.
 #[derive(Clone)]
@@ -38,6 +40,8 @@ pub struct Store {
     log: Log,
     version: u64,
     born: u64,
+    /// A namespace whose objects are counted by themselves.
+    apart: Option<(String, u64)>,
     now: Timestamp,
     admission: Vec<Arc<dyn Admission>>,
 }
@@ -54,6 +58,7 @@ impl Store {
             // As in a cluster that has lived a little: 0 has a meaning of its own in the API.
             version: 100,
             born: 0,
+            apart: None,
             now,
             admission: Vec::new(),
         }
@@ -74,6 +79,19 @@ impl Store {
     #[must_use]
     pub fn version(&self) -> u64 {
         self.version
+    }
+
+    /// From now on, what is created in this namespace is counted by itself. So it changes no uid and no generated name
+    /// of objects elsewhere.
+    pub fn set_apart(&mut self, namespace: &str) {
+        self.apart = Some((namespace.to_owned(), APART));
+    }
+
+    fn born(&mut self, namespace: &str) -> &mut u64 {
+        match &mut self.apart {
+            Some((apart, born)) if apart == namespace => born,
+            _ => &mut self.born,
+        }
     }
 
     /// Adds a step of admission after the others.
@@ -159,8 +177,10 @@ impl Store {
         self.name(&mut object)?;
         let key = Key::of(&object);
         self.check_namespace(&key)?;
-        self.born += 1;
-        let mut object = write::newborn(object, uid(self.born), self.now);
+        let born = self.born(&key.namespace);
+        *born += 1;
+        let uid = uid(*born);
+        let mut object = write::newborn(object, uid, self.now);
         self.admit(Operation::Create, Subresource::Main, mode, None, &mut object)?;
         if self.objects.contains_key(&key) {
             return Err(Refused::already_exists(key.resource, &key.name));
@@ -172,7 +192,7 @@ impl Store {
     }
 
     /// Gives an object with `generateName` its name.
-    fn name(&self, object: &mut Object) -> Result<(), Refused> {
+    fn name(&mut self, object: &mut Object) -> Result<(), Refused> {
         if !object.name().is_empty() {
             return Ok(());
         }
@@ -182,7 +202,8 @@ impl Store {
             let cause = "metadata.name: Required value: name or generateName is required";
             return Err(Refused::invalid(object.resource, "", cause));
         }
-        let name = format!("{prefix}{}", suffix(self.born + 1));
+        let born = *self.born(object.namespace());
+        let name = format!("{prefix}{}", suffix(born + 1));
         object.set_metadata("name", Value::from(name));
         Ok(())
     }

@@ -23,6 +23,7 @@ use crate::operator::{Operator, Watch};
 use crate::record::{Coverage, Trace};
 use crate::scenario::Scenario;
 use crate::subject::{Subject, Which};
+use crate::tenant::{self, TENANT, Tenant};
 use event::Due;
 pub(crate) use event::Event;
 
@@ -61,7 +62,7 @@ pub(crate) struct Engine<'a> {
     pub(crate) trace: Trace,
     pub(crate) coverage: Coverage,
     seen: u64,
-    controllers_due: bool,
+    pub(crate) controllers_due: bool,
     /// When objects are looked at next.
     looks: BTreeMap<Key, Time>,
     /// How many troubles hold each of these up.
@@ -75,6 +76,8 @@ pub(crate) struct Engine<'a> {
     pub(crate) overload: Option<u64>,
     /// A set that its controller does not look at.
     pub(crate) slow_set: Option<Key>,
+    /// Who plays beside the users, in a namespace of their own.
+    pub(crate) tenant: Option<Tenant>,
 }
 
 /// What is held up, by how many troubles.
@@ -156,6 +159,7 @@ impl<'a> Engine<'a> {
             outages: Vec::new(),
             overload: None,
             slow_set: None,
+            tenant: None,
         }
     }
 
@@ -171,6 +175,15 @@ impl<'a> Engine<'a> {
     /// Somewhere between these, in nanoseconds.
     pub(crate) fn delay(&mut self, low: Time, high: Time) -> Time {
         self.delays.between(low, high)
+    }
+
+    /// The same for a request about a Deployment.
+    pub(crate) fn latency(&mut self, of: Which) -> Time {
+        let dice = match &mut self.tenant {
+            Some(tenant) if tenant::owns(of) => &mut tenant.dice,
+            _ => &mut self.delays,
+        };
+        dice.between(MILLISECOND / 2, 10 * MILLISECOND)
     }
 
     pub(crate) fn instant(&self) -> Instant {
@@ -236,6 +249,7 @@ impl<'a> Engine<'a> {
             Event::Die(id) => self.kill(id),
             Event::Rival(which) => self.undo(which),
             Event::Tick(id) => self.tick(id),
+            Event::Tenant(turn) => self.tenants_turn(turn),
         }
     }
 
@@ -249,12 +263,20 @@ impl<'a> Engine<'a> {
         let kinds = [Resource::Pods, Resource::ReplicaSets, workloads_of(self.flavour)];
         let mut changes: Vec<Change> = Vec::new();
         if let Ok(news) = self.store.all_changes(self.seen) {
+            let news = news.inspect(|change| self.tenant.iter_mut().for_each(|tenant| tenant.notes(change)));
             changes.extend(news.filter(|change| kinds.contains(&change.object.resource)).cloned());
         }
         self.seen = self.store.version();
         for change in &changes {
-            self.take_in(change, actor);
+            if change.object.namespace() == TENANT {
+                self.take_in_tenants(change);
+            } else {
+                self.take_in(change, actor);
+            }
         }
+        let (tenants, changes): (Vec<_>, Vec<_>) =
+            changes.into_iter().partition(|change| change.object.namespace() == TENANT);
+        self.announce_tenants(&tenants);
         self.announce(&changes);
         if actor.is_operator() {
             self.provoke(&changes);
@@ -361,7 +383,7 @@ impl<'a> Engine<'a> {
     }
 
     /// Those of these Deployments whose pods an operator watches.
-    fn watched_pods(&self, id: u64, of: &BTreeSet<Which>) -> Vec<Which> {
+    pub(crate) fn watched_pods(&self, id: u64, of: &BTreeSet<Which>) -> Vec<Which> {
         let Some(operator) = self.operators.get(&id) else { return Vec::new() };
         let surroundings = crate::link::lock(&operator.surroundings);
         of.intersection(&surroundings.watches_pods).copied().collect()

@@ -25,6 +25,7 @@ mod shown;
 pub mod shrink;
 mod signs;
 mod subject;
+pub mod tenant;
 pub mod themes;
 mod troubles;
 mod truth;
@@ -101,6 +102,13 @@ pub fn scenario(seed: u64, settings: &Settings) -> Scenario {
 pub fn play(scenario: &Scenario, settings: &Settings) -> Report {
     let mut engine = Engine::new(scenario, settings.verbose);
     engine.checks.requests.kept = settings.requests.then(Vec::new);
+    play_on(&mut engine);
+    report(engine)
+}
+
+/// Plays what is left of a run that has just begun.
+fn play_on(engine: &mut Engine<'_>) {
+    let scenario = engine.scenario;
     for which in 0..engine.subjects.len() {
         engine.create_workload(which);
     }
@@ -121,9 +129,8 @@ pub fn play(scenario: &Scenario, settings: &Settings) -> Report {
     engine.run_until(end);
     if engine.checks.found.is_empty() {
         engine.heal();
-        come_to_rest(&mut engine, end);
+        come_to_rest(engine, end);
     }
-    report(engine)
 }
 
 /// Time for everything to come right: steps of pods, backoff, watches.

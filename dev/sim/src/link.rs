@@ -1,6 +1,8 @@
 //! The world as an operator's engine sees it: each request goes out, and waits for its answer until
 //! the simulator delivers it.
 
+mod request;
+
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::future::poll_fn;
@@ -22,48 +24,13 @@ use world::{Object, Patch, Resource, Subresource};
 use crate::conduct::Told;
 use crate::history::{decode_set, is_marked, parts, workloads_of};
 use crate::subject::Which;
+use crate::tenant;
 use crate::view::View;
+pub(crate) use request::Request;
+use request::namespace_of;
 
 /// As many objects has a page of a list for a look.
 pub(crate) const PAGE: usize = 4;
-
-/// A request on its way.
-#[derive(Clone, Debug)]
-pub(crate) enum Request {
-    Get(Resource, String),
-    List(Resource),
-    /// A page of pods: by this selector, and after this name.
-    Page(String, Option<String>),
-    /// Warnings about the pod with this uid.
-    Warnings(String),
-    Create {
-        object: Value,
-        is_dry_run: bool,
-    },
-    Patch {
-        resource: Resource,
-        name: String,
-        patch: Patch,
-        subresource: Subresource,
-    },
-    Delete {
-        name: String,
-        uid: String,
-        version: String,
-    },
-}
-
-impl Request {
-    pub(crate) fn is_write(&self) -> bool {
-        let is_read = self.is_look() || matches!(self, Self::Get(..) | Self::List(_));
-        !is_read && !matches!(self, Self::Create { is_dry_run: true, .. })
-    }
-
-    /// Whether it is to find out what blocks a rollout, or what its pods show.
-    pub(crate) fn is_look(&self) -> bool {
-        matches!(self, Self::Page(..) | Self::Warnings(_))
-    }
-}
 
 /// Why a write was sent, and what was known then.
 #[derive(Clone, Debug)]
@@ -87,6 +54,7 @@ pub(crate) struct Sent {
     pub(crate) of: Which,
     /// By which attempt of the operator.
     pub(crate) attempt: u64,
+    pub(crate) namespace: String,
     pub(crate) request: Request,
     pub(crate) decision: Option<Box<Decision>>,
 }
@@ -194,7 +162,7 @@ impl Shown {
 }
 
 impl Link {
-    async fn exchange(&self, request: Request, cause: Cause<'_>) -> Reply {
+    async fn exchange(&self, namespace: String, request: Request, cause: Cause<'_>) -> Reply {
         let why = match cause {
             Cause::Look => None,
             Cause::Act(action) => Some(Decided::Act(action.clone())),
@@ -205,7 +173,8 @@ impl Link {
             let view = lock(&self.view).clone()?;
             Some(Box::new(Decision { why, view }))
         });
-        lock(&self.wire).sent = Some(Sent { of: self.of, attempt: self.attempt, request, decision });
+        lock(&self.wire).sent =
+            Some(Sent { of: self.of, attempt: self.attempt, namespace, request, decision });
         poll_fn(|_| lock(&self.wire).reply.take().map_or(Poll::Pending, Poll::Ready)).await
     }
 
@@ -311,7 +280,8 @@ impl Port for Link {
     async fn send(&self, request: port::Request, cause: Cause<'_>) -> Result<port::Reply<Live>, Refusal> {
         let shown = Shown::of(&request);
         let is_creation = matches!(cause, Cause::Act(Action::CreateReplicaSet(_)));
-        let objects = self.exchange(self.request(request), cause).await?;
+        let namespace = namespace_of(&request).to_owned();
+        let objects = self.exchange(namespace, self.request(request), cause).await?;
         if let Some(set) =
             objects.first().filter(|_| is_creation).and_then(|live| decode_set(self.flavour, live))
         {
@@ -348,7 +318,9 @@ impl Port for Link {
             Note::OwnerChanged(change) => self.see(|view| view.change_owner(change)),
             Note::Event(_, event) => {
                 self.count(event.reason);
-                lock(&self.surroundings).told.push(event.clone());
+                if !tenant::owns(self.of) {
+                    lock(&self.surroundings).told.push(event.clone());
+                }
             }
             Note::PodsNoMore => _ = lock(&self.surroundings).watches_pods.remove(&self.of),
             Note::Forgotten => {

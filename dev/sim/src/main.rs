@@ -1,5 +1,6 @@
 //! The simulator's command line.
 
+use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,6 +41,9 @@ struct Arguments {
     /// Lets the operator die around every write of a few scenarios.
     #[arg(long)]
     crash_matrix: bool,
+    /// Plays so many seeds with a hostile tenant and without it, and compares.
+    #[arg(long)]
+    tenant: Option<u64>,
     /// Makes a failing scenario small, and prints it.
     #[arg(long)]
     shrink: bool,
@@ -62,6 +66,7 @@ fn main() -> ExitCode {
         (Some(seed), _) => replay(seed, &arguments),
         (None, Some(count)) => compare(count, &arguments),
         (None, None) if arguments.crash_matrix => matrix(),
+        (None, None) if let Some(count) = arguments.tenant => tenant(count, &arguments),
         (None, None) => campaign(&arguments),
     };
     match done {
@@ -104,6 +109,27 @@ fn compare(count: u64, arguments: &Arguments) -> std::io::Result<bool> {
     let differ: Vec<u64> = differ.collect();
     writeln!(std::io::stdout(), "{count} seeds twice: {} differ {differ:?}", differ.len())?;
     Ok(differ.is_empty())
+}
+
+fn tenant(count: u64, arguments: &Arguments) -> std::io::Result<bool> {
+    let (mut out, started) = (std::io::stdout().lock(), Instant::now());
+    let (mut lures, mut differ) = (BTreeMap::<&str, (u64, u64)>::new(), 0);
+    for seed in arguments.first..arguments.first + count {
+        let pair = sim::tenant::pair::play(seed);
+        for (lure, times) in pair.lures.iter() {
+            let sum = lures.entry(lure).or_default();
+            *sum = (sum.0 + 1, sum.1 + times);
+        }
+        if let Some(difference) = pair.difference {
+            differ += 1;
+            writeln!(out, "seed {seed}: NE-1 (a flood: {}):\n    {difference}", pair.floods)?;
+        }
+    }
+    for (lure, (seeds, times)) in &lures {
+        writeln!(out, "{seeds:>10} seeds, {times:>10} times: {lure}")?;
+    }
+    writeln!(out, "{count} seeds in {:.1} s: {differ} differ", started.elapsed().as_secs_f64())?;
+    Ok(differ == 0)
 }
 
 fn matrix() -> std::io::Result<bool> {

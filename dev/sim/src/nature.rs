@@ -14,6 +14,7 @@ use world::{
 use crate::chance::{Dice, mix};
 use crate::record::digest;
 use crate::scenario::Pods;
+use crate::tenant::TENANT;
 
 /// From this image on, no pod ever becomes ready.
 pub(crate) const BAD_IMAGE: u8 = 8;
@@ -141,7 +142,8 @@ pub(crate) struct Gate(pub(crate) Arc<Switches>);
 
 impl Admission for Gate {
     fn admit(&self, store: &Store, request: &Request<'_>, object: &mut Object) -> Result<(), Refused> {
-        if request.operation != Operation::Create || request.subresource != Subresource::Main {
+        let is_creation = request.operation == Operation::Create && request.subresource == Subresource::Main;
+        if !is_creation || object.namespace() == TENANT {
             return Ok(());
         }
         let limit = match request.resource {
@@ -151,7 +153,7 @@ impl Admission for Gate {
         };
         let limit = limit.load(Ordering::Relaxed);
         if limit > 0 {
-            let there = store.list(request.resource, None).count();
+            let there = store.list(request.resource, None).filter(|one| one.namespace() != TENANT).count();
             if i64::try_from(there).unwrap_or(i64::MAX) >= limit {
                 let why = format!("exceeded quota: {limit} of {limit} used");
                 return Err(Refused::forbidden(request.resource, object.name(), &why));

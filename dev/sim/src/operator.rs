@@ -211,12 +211,12 @@ impl Operator {
 
     /// Whose a set of this namespace is.
     pub(crate) fn owner(&self, namespace: &str, uid: &str) -> Option<Which> {
-        self.engine.cache().key_of(namespace, uid).map(|key| called(&key.name))
+        self.engine.cache().key_of(namespace, uid).map(|key| called(&key.namespace, &key.name))
     }
 
     /// Pods of these Deployments changed while they are watched.
     pub(crate) fn requeue(&mut self, of: &[Which], now: Instant) {
-        let is_meant = |key: &Key| of.contains(&called(&key.name));
+        let is_meant = |key: &Key| of.contains(&called(&key.namespace, &key.name));
         let keys: Vec<Key> = self.engine.cache().keys().filter(is_meant).collect();
         self.engine.requeue(keys, now);
     }
@@ -256,7 +256,7 @@ impl Operator {
         }
         let key = self.engine.state().queue.take(now)?;
         self.begun += 1;
-        let (attempt, of) = (self.begun, called(&key.name));
+        let (attempt, of) = (self.begun, called(&key.namespace, &key.name));
         let wire = Shared::<Wire>::default();
         let view = Shared::<Option<View>>::default();
         let outcome = Shared::<Option<Outcome>>::default();
@@ -303,7 +303,10 @@ impl Operator {
                 let (outcome, view) = (lock(&running.outcome).take(), lock(&running.view).take());
                 let key = running.key.clone();
                 self.running.remove(&attempt);
-                Polled::Ended(key.clone(), Box::new(Ended { of: called(&key.name), next, outcome, view }))
+                Polled::Ended(
+                    key.clone(),
+                    Box::new(Ended { of: called(&key.namespace, &key.name), next, outcome, view }),
+                )
             }
         }
     }

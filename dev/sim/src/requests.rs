@@ -9,9 +9,10 @@ use world::{Key, Mode, Subresource};
 
 use crate::actor::Actor;
 use crate::engine::{Engine, Event, MILLISECOND, SECOND, Time, nanoseconds};
-use crate::link::{Ended, Reply, Request, Sent, lock};
+use crate::link::{Ended, Reply, Sent, lock};
 use crate::operator::{Operator, Polled, Watch};
 use crate::scenario::{Fault, LookFault, WriteFault};
+use crate::tenant;
 
 /// After so long an operator takes silence for an answer.
 const DEADLINE: u64 = 10 * SECOND;
@@ -27,14 +28,14 @@ impl Engine<'_> {
         let mut operator =
             Operator::new(self.flavour, self.scenario.fleet.as_ref(), self.instant(), self.operator_wall());
         if back > 0 {
-            let version = self.store.version().saturating_sub(back);
+            let version = self.version_before(back);
             let now = self.instant();
             operator.list(Watch::Workloads, &self.history, version, now);
             operator.list(Watch::Sets, &self.history, version, now);
         }
         self.operators.insert(id, operator);
         if back > 0 {
-            let version = self.store.version().saturating_sub(back);
+            let version = self.version_before(back);
             self.saw_list(id, Watch::Workloads, version);
             self.saw_list(id, Watch::Sets, version);
         }
@@ -123,6 +124,7 @@ impl Engine<'_> {
         match operator.start(now) {
             Some((attempt, of)) => {
                 self.saw_taken(id, of);
+                self.count_lures(of);
                 self.go_on(id, attempt);
             }
             None => self.set_alarm(id),
@@ -215,9 +217,11 @@ impl Engine<'_> {
 
     /// A request leaves an operator.
     fn send(&mut self, id: u64, sent: Sent) {
-        self.checks.requests.sent(id, &sent.request, self.now);
-        let fault = self.fault_of(&sent.request);
-        let latency = self.delay(MILLISECOND / 2, 10 * MILLISECOND);
+        if !tenant::owns(sent.of) {
+            self.checks.requests.sent(id, &sent, self.now);
+        }
+        let fault = self.fault_of(&sent);
+        let latency = self.latency(sent.of);
         let sent = Box::new(sent);
         match fault {
             None => self.after(latency, Event::Arrive(id, sent)),
@@ -307,7 +311,11 @@ impl Engine<'_> {
         self.after(delay, Event::Answer(id, sent.attempt, Box::new(reply)));
     }
 
-    fn fault_of(&mut self, request: &Request) -> Option<Trick> {
+    fn fault_of(&mut self, Sent { of, request, .. }: &Sent) -> Option<Trick> {
+        if tenant::owns(*of) {
+            let is_lost = request.is_write() && self.holds.answers > 0;
+            return is_lost.then_some(Trick::Write(WriteFault::LostAnswer));
+        }
         let (writes, reads, looks) = self.sent;
         let faults = if self.nature.is_healed { &[] } else { self.scenario.faults.as_slice() };
         if request.is_write() {
@@ -350,7 +358,7 @@ impl Engine<'_> {
         {
             self.checks.requests.answered(id, object);
         }
-        let latency = self.delay(MILLISECOND / 2, 10 * MILLISECOND);
+        let latency = self.latency(sent.of);
         self.reply(latency, id, sent, reply);
     }
 

@@ -11,6 +11,7 @@ use crate::history::workloads_of;
 use crate::rival::Rivalry;
 use crate::scenario::{Fault, Scenario, Start, Step, Trouble};
 use crate::signs::Window;
+use crate::tenant::{TENANT, TENANTS};
 use crate::truth::Truth;
 
 /// The first Deployment; the others are called `web-1`, `web-2`, and so on.
@@ -73,16 +74,18 @@ fn numbered(name: &str, number: usize) -> String {
     if number == 0 { name.to_owned() } else { format!("{name}-{number}") }
 }
 
-/// The Deployment of this name.
-pub(crate) fn called(name: &str) -> Which {
+/// The Deployment of this name. Those of the tenant have the same names.
+pub(crate) fn called(namespace: &str, name: &str) -> Which {
     let number = name.strip_prefix(NAME).and_then(|rest| rest.strip_prefix('-'));
-    number.and_then(|number| number.parse().ok()).unwrap_or(0)
+    let number = number.and_then(|number| number.parse().ok()).unwrap_or(0);
+    if namespace == TENANT { number + TENANTS } else { number }
 }
 
 impl Engine<'_> {
     /// Whose an object is, by its name: a set is called after its Deployment, and a pod after its set.
     pub(crate) fn whose(&self, object: &Object) -> Which {
-        if self.subjects.len() == 1 {
+        let is_tenants = object.namespace() == TENANT;
+        if self.subjects.len() == 1 && !is_tenants {
             return 0;
         }
         let stem = |name: &'_ str| name.rsplit_once('-').map_or(name.len(), |(stem, _)| stem.len());
@@ -95,7 +98,8 @@ impl Engine<'_> {
         for _ in 0..depth {
             name = name.get(..stem(name)).unwrap_or(name);
         }
-        Some(called(name)).filter(|which| *which < self.subjects.len()).unwrap_or(0)
+        let which = Some(called(object.namespace(), name));
+        which.filter(|which| is_tenants || *which < self.subjects.len()).unwrap_or(0)
     }
 
     /// The key of a Deployment in the store.

@@ -13,6 +13,7 @@ use crate::nature::BAD_IMAGE;
 use crate::operator::Watch;
 use crate::scenario::{Fault, Millis, Trouble};
 use crate::subject::Which;
+use crate::tenant::TENANT;
 
 const WATCHES: [Watch; 2] = [Watch::Workloads, Watch::Sets];
 
@@ -36,7 +37,8 @@ impl Engine<'_> {
         self.trace.say(|| format!("{now:>8} ms trouble {index}: {trouble:?}"));
         self.coverage.hit(name(trouble));
         let there = |resource: Resource, engine: &Self| {
-            i64::try_from(engine.store.list(resource, None).count()).unwrap_or(0).max(1)
+            let there = engine.store.list(resource, None).filter(|one| one.namespace() != TENANT);
+            i64::try_from(there.count()).unwrap_or(0).max(1)
         };
         match trouble {
             Trouble::WorkloadLag => self.holds.workloads += 1,

@@ -9,7 +9,7 @@ use world::{Object, Patch, Resource, Subresource};
 
 use crate::checks::Verdict;
 use crate::engine::{MILLISECOND, SECOND, Time};
-use crate::link::Request;
+use crate::link::{Request, Sent};
 use crate::scenario::Millis;
 use crate::subject::Which;
 
@@ -47,9 +47,9 @@ struct Written {
 
 impl Requests {
     /// A request was sent.
-    pub(crate) fn sent(&mut self, operator: u64, request: &Request, now: Time) {
-        self.keep(operator, now, || whole(request));
-        if let Some(what) = verb_and_resource(request) {
+    pub(crate) fn sent(&mut self, operator: u64, sent: &Sent, now: Time) {
+        self.keep(operator, now, || whole(&sent.request));
+        if let Some(what) = verb_and_resource(&sent.request) {
             self.writes.push(SentWrite { at: now / MILLISECOND, what });
         }
     }

@@ -57,7 +57,7 @@ impl Engine<'_> {
         match watch {
             Watch::Workloads => {
                 for entry in self.history.workloads_after(after) {
-                    let known = operator.conduct.of(called(&entry.workload.name));
+                    let known = operator.conduct.of(called(&entry.workload.namespace, &entry.workload.name));
                     known.hears(now);
                     known.granted = None;
                     if entry.by_rival {
@@ -126,7 +126,7 @@ impl Engine<'_> {
             return;
         }
         for entry in self.history.workloads_at(version) {
-            let known = operator.conduct.of(called(&entry.workload.name));
+            let known = operator.conduct.of(called(&entry.workload.namespace, &entry.workload.name));
             known.hears(now);
             known.granted = None;
             // A list shows a rival's status under an edit that came after it.

@@ -4,9 +4,10 @@ use world::{Key, Resource};
 
 use super::{Engine, Event, SECOND, Time};
 use crate::actor::Actor;
+use crate::tenant::TENANT;
 
 impl Engine<'_> {
-    pub(super) fn run_controllers(&mut self) {
+    pub(crate) fn run_controllers(&mut self) {
         self.controllers_due = false;
         if self.holds.controllers > 0 {
             return;
@@ -32,7 +33,11 @@ impl Engine<'_> {
         if self.slow_set.as_ref() == Some(key) {
             return self.look_at(self.now + SECOND, key.clone());
         }
-        let step = self.sets.step(&mut self.store, key, &mut self.victims);
+        let victims = match &mut self.tenant {
+            Some(tenant) if key.namespace == TENANT => &mut tenant.dice,
+            _ => &mut self.victims,
+        };
+        let step = self.sets.step(&mut self.store, key, victims);
         if step.refused.is_some() {
             self.coverage.hit("pod refused");
         }

@@ -8,6 +8,7 @@ use super::Time;
 use crate::link::{Reply, Sent};
 use crate::operator::Watch;
 use crate::subject::Which;
+use crate::tenant::Turn;
 
 /// Something that is going to happen.
 #[derive(Debug)]
@@ -42,6 +43,8 @@ pub(crate) enum Event {
     Rival(Which),
     /// An operator lets those begin that got a slot.
     Tick(u64),
+    /// The tenant acts, or somebody looks at what the tenant did.
+    Tenant(Turn),
 }
 
 /// An event in the heap: earlier first, then as they came.

@@ -22,7 +22,7 @@ impl Engine<'_> {
             self.counts.last_request = self.now;
         }
         self.trace.note(&[self.now, 5, id, u64::from(sent.request.is_write())]);
-        let (of, namespace) = (sent.of, self.namespace_of(sent.of));
+        let (of, namespace) = (sent.of, &sent.namespace);
         if let Some(code) = self.outages.last().copied() {
             let verdict = self.checks.requests.refused(id, of, self.now);
             self.checks.fail("WA-2", verdict);
@@ -32,11 +32,11 @@ impl Engine<'_> {
             self.coverage.hit("retry after");
             return Err(spare(seconds));
         }
-        let key = key_of(&namespace, &sent.request);
+        let key = key_of(namespace, &sent.request);
         let before = key.as_ref().and_then(|key| self.store.get(key)).cloned();
         let total_before = self.subjects.get(of).map_or(0, |subject| subject.truth.total());
         let version = self.store.version();
-        let result = self.serve(of, &namespace, &sent.request);
+        let result = self.serve(of, namespace, &sent.request);
         self.note_page(id, sent, &result);
         let (now, is_ok) =
             (self.now / MILLISECOND, result.as_ref().map(|_| ()).map_err(|refused| refused.message.clone()));
@@ -60,7 +60,7 @@ impl Engine<'_> {
                 Err(refused) if refused.reason == "AlreadyExists" => {
                     self.coverage.hit("collision");
                     self.coverage.hit(kind.conflict);
-                    let there = self.named_by(&namespace, &sent.request);
+                    let there = self.named_by(namespace, &sent.request);
                     let is_alone = self.note_taken(of, there.as_ref());
                     // What others took away or garbled may be in the way with good reason.
                     let there = there.filter(|there| is_alone && !self.is_stripped(there, decision));
@@ -119,10 +119,6 @@ impl Engine<'_> {
                 [record.end.as_ref().map(|end| end.outcome.as_str()), record.trigger.map(Trigger::as_str)];
             words.into_iter().flatten().for_each(|word| self.coverage.hit(word));
         }
-    }
-
-    fn namespace_of(&self, of: Which) -> String {
-        self.subjects.get(of).map_or_else(String::new, |subject| subject.namespace.clone())
     }
 
     fn check(

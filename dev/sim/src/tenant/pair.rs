@@ -1,0 +1,129 @@
+//! NE-1: two runs of one seed, with the tenant and without it, and what the operator must do alike in both.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use world::{Object, Resource};
+
+use super::{TENANT, Tenant, scenario};
+use crate::checks::records;
+use crate::engine::Engine;
+use crate::record::Coverage;
+use crate::scenario::Scenario;
+
+/// What came of a pair of runs.
+#[derive(Debug)]
+pub struct Pair {
+    /// Where the two differ first.
+    pub difference: Option<String>,
+    /// What the tenant did, as the operator met it.
+    pub lures: Coverage,
+    /// Whether the tenant flooded.
+    pub floods: bool,
+}
+
+/// What is compared of a run, each with its name.
+type Account = Vec<(String, Value)>;
+
+/// Plays a seed with the tenant and without it.
+#[must_use]
+pub fn play(seed: u64) -> Pair {
+    let (scenario, floods) = (scenario::of(seed), scenario::floods(seed));
+    let (alone, _) = run(&scenario, None, seed);
+    let (beside, mut lures) = run(&scenario, Some(Tenant::new(seed, floods)), seed);
+    if floods {
+        lures.hit("a flood");
+    }
+    Pair { difference: difference(&alone, &beside), lures, floods }
+}
+
+fn run(scenario: &Scenario, tenant: Option<Tenant>, seed: u64) -> (Account, Coverage) {
+    let mut engine = Engine::new(scenario, false);
+    engine.checks.is_mute = true;
+    engine.checks.requests.kept = Some(Vec::new());
+    if let Some(tenant) = tenant {
+        engine.tenant_comes(tenant, &scenario::acts(seed, scenario));
+    }
+    crate::play_on(&mut engine);
+    let account = if scenario::floods(seed) { outline(&engine) } else { to_the_byte(&mut engine) };
+    (account, engine.tenant.map(|tenant| tenant.lures).unwrap_or_default())
+}
+
+/// All requests for the others in their order, and each object of theirs at the end.
+fn to_the_byte(engine: &mut Engine<'_>) -> Account {
+    let requests = engine.checks.requests.kept.take().unwrap_or_default();
+    let requests = requests.into_iter().enumerate().map(|(nth, request)| (format!("request {nth}"), request));
+    let objects = others(engine).map(|object| (name(object), object.to_value()));
+    let mut account: Account = requests.chain(objects).collect();
+    account.iter_mut().for_each(|(_, value)| localize(value, engine.tenant.as_ref()));
+    account
+}
+
+/// What became of each ReplicaSet of the others, how each of their rollouts ended, and what there is at the end.
+fn outline(engine: &Engine<'_>) -> Account {
+    let mut sizes: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for entry in engine.history.sets.iter().filter(|entry| entry.namespace != TENANT) {
+        let set = &entry.set;
+        let size = if entry.is_deleted { "gone".to_owned() } else { set.size.to_string() };
+        let known = sizes.entry(format!("{} {}", set.name, set.uid)).or_default();
+        if known.last() != Some(&size) {
+            known.push(size);
+        }
+    }
+    let sizes = sizes.into_iter().map(|(set, sizes)| (set, json!(sizes)));
+    let there = others(engine).map(|object| (name(object), gist(object)));
+    sizes.chain(there).collect()
+}
+
+/// An object without its times and versions.
+fn gist(object: &Object) -> Value {
+    let conditions = object.status.get("conditions").and_then(Value::as_array).cloned().unwrap_or_default();
+    let conditions =
+        conditions.iter().map(|one| json!([one.get("type"), one.get("status"), one.get("reason")]));
+    let replicas = ["replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "revision"];
+    let numbers = replicas.map(|number| object.status_number(number));
+    match object.resource {
+        Resource::Pods => Value::Null,
+        Resource::ReplicaSets => {
+            json!([*object.spec, numbers, object.annotation(plan::keys::REVISION), object.controller_uid()])
+        }
+        _ => json!([*object.spec, numbers, conditions.collect::<Vec<_>>(), records::summary(object)]),
+    }
+}
+
+fn others<'a>(engine: &'a Engine<'_>) -> impl Iterator<Item = &'a Object> {
+    engine.store.objects().filter(|object| object.namespace() != TENANT)
+}
+
+fn name(object: &Object) -> String {
+    format!("{} {}", object.resource.kind(), object.name())
+}
+
+/// Counts versions as if the tenant were not there.
+fn localize(value: &mut Value, tenant: Option<&Tenant>) {
+    let Some(tenant) = tenant else { return };
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| localize(item, Some(tenant))),
+        Value::Object(members) => {
+            let is_version = members.get("path").is_some_and(|path| path == "/metadata/resourceVersion");
+            for (name, member) in members {
+                match member.as_str().and_then(|text| text.parse::<u64>().ok()) {
+                    Some(version) if name == "resourceVersion" || (is_version && name == "value") => {
+                        *member = json!(tenant.local(version).to_string());
+                    }
+                    _ => localize(member, Some(tenant)),
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn difference(alone: &Account, beside: &Account) -> Option<String> {
+    let text = |one: Option<&(String, Value)>| {
+        one.map_or("nothing".to_owned(), |(name, value)| format!("{name}: {value}"))
+    };
+    let pairs = (0..alone.len().max(beside.len())).map(|nth| (alone.get(nth), beside.get(nth)));
+    let (alone, beside) = pairs.into_iter().find(|(alone, beside)| alone != beside)?;
+    Some(format!("without the tenant {}\n    with the tenant    {}", text(alone), text(beside)))
+}
