@@ -61,18 +61,18 @@ fn to_the_byte(engine: &mut Engine<'_>) -> Account {
 
 /// What became of each ReplicaSet of the others, how each of their rollouts ended, and what there is at the end.
 fn outline(engine: &Engine<'_>) -> Account {
-    let mut sizes: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut sizes: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for entry in engine.history.sets.iter().filter(|entry| entry.namespace != TENANT) {
         let set = &entry.set;
         let size = if entry.is_deleted { "gone".to_owned() } else { set.size.to_string() };
-        let known = sizes.entry(format!("{} {}", set.name, set.uid)).or_default();
+        let known = sizes.entry(&set.name).or_default();
         if known.last() != Some(&size) {
             known.push(size);
         }
     }
-    let sizes = sizes.into_iter().map(|(set, sizes)| (set, json!(sizes)));
-    let there = others(engine).map(|object| (name(object), gist(object)));
-    sizes.chain(there).collect()
+    let sizes = sizes.into_iter().map(|(set, sizes)| (format!("sizes of {set}"), json!(sizes)));
+    let lasting = others(engine).filter(|object| object.resource != Resource::Pods);
+    sizes.chain(lasting.map(|object| (name(object), gist(object)))).collect()
 }
 
 /// An object without its times and versions.
@@ -83,9 +83,13 @@ fn gist(object: &Object) -> Value {
     let replicas = ["replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "revision"];
     let numbers = replicas.map(|number| object.status_number(number));
     match object.resource {
-        Resource::Pods => Value::Null,
         Resource::ReplicaSets => {
-            json!([*object.spec, numbers, object.annotation(plan::keys::REVISION), object.controller_uid()])
+            json!([
+                *object.spec,
+                numbers,
+                object.annotation(plan::keys::REVISION),
+                object.controller_uid().is_some()
+            ])
         }
         _ => json!([*object.spec, numbers, conditions.collect::<Vec<_>>(), records::summary(object)]),
     }
@@ -99,19 +103,18 @@ fn name(object: &Object) -> String {
     format!("{} {}", object.resource.kind(), object.name())
 }
 
-/// Counts versions as if the tenant were not there.
+/// Counts versions as if the tenant were not there. The address of a pod depends on how many there were before.
 fn localize(value: &mut Value, tenant: Option<&Tenant>) {
-    let Some(tenant) = tenant else { return };
     match value {
-        Value::Array(items) => items.iter_mut().for_each(|item| localize(item, Some(tenant))),
+        Value::Array(items) => items.iter_mut().for_each(|item| localize(item, tenant)),
         Value::Object(members) => {
+            members.retain(|name, _| !name.starts_with("podIP"));
             let is_version = members.get("path").is_some_and(|path| path == "/metadata/resourceVersion");
             for (name, member) in members {
-                match member.as_str().and_then(|text| text.parse::<u64>().ok()) {
-                    Some(version) if name == "resourceVersion" || (is_version && name == "value") => {
-                        *member = json!(tenant.local(version).to_string());
-                    }
-                    _ => localize(member, Some(tenant)),
+                let version = member.as_str().and_then(|text| text.parse().ok());
+                match version.filter(|_| name == "resourceVersion" || (is_version && name == "value")) {
+                    Some(version) => *member = json!(tenant.map_or(version, |tenant| tenant.local(version))),
+                    None => localize(member, tenant),
                 }
             }
         }
@@ -119,11 +122,23 @@ fn localize(value: &mut Value, tenant: Option<&Tenant>) {
     }
 }
 
+/// So much of an account is shown around the place where it differs.
+const SHOWN: usize = 300;
+
 fn difference(alone: &Account, beside: &Account) -> Option<String> {
+    let pairs = (0..alone.len().max(beside.len())).map(|nth| (alone.get(nth), beside.get(nth)));
+    let (alone, beside) = pairs.into_iter().find(|(alone, beside)| alone != beside)?;
     let text = |one: Option<&(String, Value)>| {
         one.map_or("nothing".to_owned(), |(name, value)| format!("{name}: {value}"))
     };
-    let pairs = (0..alone.len().max(beside.len())).map(|nth| (alone.get(nth), beside.get(nth)));
-    let (alone, beside) = pairs.into_iter().find(|(alone, beside)| alone != beside)?;
-    Some(format!("without the tenant {}\n    with the tenant    {}", text(alone), text(beside)))
+    let (alone, beside) = (text(alone), text(beside));
+    let same = alone.chars().zip(beside.chars()).take_while(|(one, other)| one == other).count();
+    let shown =
+        |text: &str| text.chars().skip(same.saturating_sub(SHOWN / 3)).take(SHOWN).collect::<String>();
+    let name = alone.split(':').next().unwrap_or_default();
+    Some(format!(
+        "{name}\n    without the tenant …{}\n    with the tenant    …{}",
+        shown(&alone),
+        shown(&beside)
+    ))
 }
