@@ -2,6 +2,7 @@
 //! every write.
 
 mod controllers;
+mod counts;
 mod event;
 mod text;
 
@@ -24,6 +25,8 @@ use crate::record::{Coverage, Trace};
 use crate::scenario::Scenario;
 use crate::subject::{Subject, Which};
 use crate::tenant::{self, TENANT, Tenant};
+pub use counts::Counts;
+pub(crate) use counts::Holds;
 use event::Due;
 pub(crate) use event::Event;
 
@@ -78,40 +81,6 @@ pub(crate) struct Engine<'a> {
     pub(crate) slow_set: Option<Key>,
     /// Who plays beside the users, in a namespace of their own.
     pub(crate) tenant: Option<Tenant>,
-}
-
-/// What is held up, by how many troubles.
-#[derive(Debug, Default)]
-pub(crate) struct Holds {
-    pub(crate) workloads: u32,
-    pub(crate) sets: u32,
-    pub(crate) controllers: u32,
-    pub(crate) restarts: u32,
-    /// Answers to writes.
-    pub(crate) answers: u32,
-    /// Watches that are known to be broken.
-    pub(crate) broken: u32,
-}
-
-/// What operators did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Requests that reached the server.
-    pub requests: u64,
-    /// Those that looked at pods.
-    pub looks: u64,
-    /// Writes that were accepted.
-    pub writes: u64,
-    /// ReplicaSets created.
-    pub creations: u64,
-    /// ReplicaSets deleted.
-    pub deletions: u64,
-    /// When the last request arrived, in nanoseconds.
-    pub last_request: u64,
-    /// Events of the simulator.
-    pub events: u64,
-    /// Write requests that were sent.
-    pub sent_writes: u64,
 }
 
 impl<'a> Engine<'a> {

@@ -21,6 +21,7 @@ use crate::fleet::Fleet;
 use crate::history::{History, WorkloadVersion};
 use crate::link::{Ended, Link, Sent, Shared, Surroundings, Wire, lock};
 use crate::subject::{Subject, Which, called};
+use crate::tenant::TENANT;
 use crate::view::View;
 
 /// The operator looks what blocks a rollout that has not moved for so long.
@@ -39,9 +40,28 @@ pub(crate) struct Cursor {
     pub(crate) version: u64,
     /// The newest version of an object that it has shown. A list does not say of which version it is.
     pub(crate) newest: u64,
+    /// The same of objects that are not the tenant's.
+    pub(crate) newest_other: u64,
     pub(crate) is_synced: bool,
     /// A delivery is on its way.
     pub(crate) is_due: bool,
+}
+
+/// The newest version of what a watch shows, and of what is not the tenant's.
+struct Newest(u64, u64);
+
+impl Newest {
+    fn of<'a>(shown: impl Iterator<Item = (u64, &'a str)>) -> Self {
+        shown.fold(Self(0, 0), |Self(all, others), (version, namespace)| {
+            Self(all.max(version), if namespace == TENANT { others } else { others.max(version) })
+        })
+    }
+}
+
+impl Cursor {
+    fn saw(&mut self, Newest(all, others): Newest) {
+        (self.newest, self.newest_other) = (self.newest.max(all), self.newest_other.max(others));
+    }
 }
 
 /// An attempt that waits for an answer, or for another attempt.
@@ -129,7 +149,7 @@ impl Operator {
         let newest = match watch {
             Watch::Workloads => {
                 let listed = history.workloads_at(version);
-                let newest = listed.iter().map(|entry| entry.version).max();
+                let newest = Newest::of(listed.iter().map(|it| (it.version, it.workload.namespace.as_str())));
                 for entry in &listed {
                     self.sees(entry, now);
                 }
@@ -144,12 +164,12 @@ impl Operator {
                     set: entry.set.clone(),
                 };
                 self.engine.sets_listed(None, listed.iter().map(placed), now);
-                listed.iter().map(|entry| entry.version).max()
+                Newest::of(listed.iter().map(|it| (it.version, it.namespace.as_str())))
             }
         };
         let cursor = self.cursor(watch);
         cursor.version = version;
-        cursor.newest = cursor.newest.max(newest.unwrap_or(0));
+        cursor.saw(newest);
         cursor.is_synced = true;
         if self.has_lists() && self.engine.awaits_lists() {
             self.engine.lists_came(now);
@@ -170,7 +190,8 @@ impl Operator {
                         engine.workload_came(Workload::clone(workload), now);
                     }
                 }
-                history.workloads_after(self.workloads.version).last().map(|entry| entry.version)
+                let read = history.workloads_after(self.workloads.version).iter();
+                Newest::of(read.map(|it| (it.version, it.workload.namespace.as_str())))
             }
             Watch::Sets => {
                 for entry in history.sets_after(self.sets.version) {
@@ -181,12 +202,13 @@ impl Operator {
                         engine.set_came(Placed { namespace, set }, now);
                     }
                 }
-                history.sets_after(self.sets.version).last().map(|entry| entry.version)
+                let read = history.sets_after(self.sets.version).iter();
+                Newest::of(read.map(|it| (it.version, it.namespace.as_str())))
             }
         };
         let cursor = self.cursor(watch);
         cursor.version = through;
-        cursor.newest = cursor.newest.max(newest.unwrap_or(0));
+        cursor.saw(newest);
     }
 
     /// A status was seen, and who wrote it.

@@ -2,6 +2,7 @@
 //! do not.
 
 mod server;
+mod trick;
 
 use ::engine::next::Scheduled;
 use ::engine::reconcile::Refusal;
@@ -11,8 +12,9 @@ use crate::actor::Actor;
 use crate::engine::{Engine, Event, MILLISECOND, SECOND, Time, nanoseconds};
 use crate::link::{Ended, Reply, Sent, lock};
 use crate::operator::{Operator, Polled, Watch};
-use crate::scenario::{Fault, LookFault, WriteFault};
+use crate::scenario::{LookFault, WriteFault};
 use crate::tenant;
+use trick::Trick;
 
 /// After so long an operator takes silence for an answer.
 const DEADLINE: u64 = 10 * SECOND;
@@ -101,6 +103,7 @@ impl Engine<'_> {
     /// Arranges for an operator to look at its queue in time.
     pub(crate) fn set_alarm(&mut self, id: u64) {
         self.judge_able(id);
+        self.note_watches(id);
         let now = self.instant();
         let at = self.now;
         let Some(operator) = self.operators.get_mut(&id) else { return };
@@ -311,39 +314,6 @@ impl Engine<'_> {
         self.after(delay, Event::Answer(id, sent.attempt, Box::new(reply)));
     }
 
-    fn fault_of(&mut self, Sent { of, request, .. }: &Sent) -> Option<Trick> {
-        if tenant::owns(*of) {
-            let is_lost = request.is_write() && self.holds.answers > 0;
-            return is_lost.then_some(Trick::Write(WriteFault::LostAnswer));
-        }
-        let (writes, reads, looks) = self.sent;
-        let faults = if self.nature.is_healed { &[] } else { self.scenario.faults.as_slice() };
-        if request.is_write() {
-            self.sent.0 += 1;
-            self.counts.sent_writes += 1;
-            if self.holds.answers > 0 {
-                return Some(Trick::Write(WriteFault::LostAnswer));
-            }
-            faults.iter().find_map(|fault| match fault {
-                Fault::Write(nth, WriteFault::Refused(code)) if *nth == writes => Some(Trick::Refuse(*code)),
-                Fault::Write(nth, fault) if *nth == writes => Some(Trick::Write(*fault)),
-                _ => None,
-            })
-        } else if request.is_look() {
-            self.sent.2 += 1;
-            faults.iter().find_map(|fault| match fault {
-                Fault::Look(nth, fault) if *nth == looks => Some(Trick::Look(*fault)),
-                _ => None,
-            })
-        } else {
-            self.sent.1 += 1;
-            faults.iter().find_map(|fault| match fault {
-                Fault::Read(nth, code) if *nth == reads => Some(Trick::Refuse(*code)),
-                _ => None,
-            })
-        }
-    }
-
     pub(crate) fn arrive(&mut self, id: u64, sent: &Sent) {
         // The write of somebody who has died meanwhile.
         if !self.operators.contains_key(&id) && sent.request.is_write() {
@@ -374,13 +344,6 @@ impl Engine<'_> {
         _ = self.store.patch(key, &world::Patch::Merge(patch), Subresource::Main, Mode::Store);
         self.settle(Actor::Foreign);
     }
-}
-
-/// What happens to a request instead of its being served.
-enum Trick {
-    Refuse(u16),
-    Write(WriteFault),
-    Look(LookFault),
 }
 
 /// A refusal by a server that has too much to do.

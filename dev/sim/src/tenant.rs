@@ -13,7 +13,7 @@ use world::{Change, Key, Object, Resource};
 
 use crate::chance::Dice;
 use crate::engine::{Engine, Event, MILLISECOND, Time};
-use crate::operator::Watch;
+use crate::operator::{Cursor, Watch};
 use crate::record::Coverage;
 use crate::subject::Which;
 
@@ -21,6 +21,9 @@ use crate::subject::Which;
 pub(crate) const TENANT: &str = "tenant";
 /// The Deployments of the tenant count from here.
 pub(crate) const TENANTS: Which = 1 << 16;
+
+/// The one thing that the tenant may change without a flood.
+const MOVED_ON: &str = "an object of the tenant shows how new a watch is";
 
 /// Whether a Deployment is the tenant's.
 pub(crate) fn owns(which: Which) -> bool {
@@ -39,6 +42,9 @@ pub(crate) struct Tenant {
     versions: Vec<u64>,
     /// What happened that the operator must not fall for.
     lures: Coverage,
+    /// Since when a watch has shown more than without the tenant: its objects prove how new the watch is, so a wait for
+    /// the operator's own write may end sooner.
+    moved_on: Option<Time>,
 }
 
 /// Something of the tenant that is going to happen.
@@ -54,7 +60,8 @@ pub(crate) enum Turn {
 
 impl Tenant {
     pub(crate) fn new(seed: u64, floods: bool) -> Self {
-        Self { dice: Dice::new(seed, 41), floods, versions: Vec::new(), lures: Coverage::default() }
+        let dice = Dice::new(seed, 41);
+        Self { dice, floods, versions: Vec::new(), lures: Coverage::default(), moved_on: None }
     }
 
     /// Something was written.
@@ -136,6 +143,19 @@ impl Engine<'_> {
         let is_other = |version: &u64| versions.binary_search(version).is_err();
         let mut others = (0..=self.store.version()).rev().filter(is_other);
         usize::try_from(back).ok().and_then(|back| others.nth(back)).unwrap_or(0)
+    }
+
+    /// Whether an operator may know by an object of the tenant that a watch shows what it wrote for the others.
+    pub(crate) fn note_watches(&mut self, id: u64) {
+        let tenant = self.tenant.as_mut().filter(|tenant| tenant.moved_on.is_none());
+        let (Some(tenant), Some(operator)) = (tenant, self.operators.get(&id)) else { return };
+        let is_between = |cursor: Cursor, known| cursor.newest_other < known && known <= cursor.newest;
+        let others = operator.conduct.keys.iter().filter(|(which, _)| !owns(**which));
+        let mut known = others.map(|(_, known)| known.known);
+        if known.any(|known| is_between(operator.workloads, known.0) || is_between(operator.sets, known.1)) {
+            tenant.moved_on = Some(self.now);
+            tenant.lures.hit(MOVED_ON);
+        }
     }
 
     /// An attempt at a Deployment starts: what is there of the tenant that it must not fall for?

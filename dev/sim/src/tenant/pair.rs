@@ -7,7 +7,7 @@ use world::{Object, Resource};
 
 use super::{TENANT, Tenant, scenario};
 use crate::checks::records;
-use crate::engine::Engine;
+use crate::engine::{Engine, MILLISECOND};
 use crate::record::Coverage;
 use crate::scenario::Scenario;
 
@@ -25,19 +25,38 @@ pub struct Pair {
 /// What is compared of a run, each with its name.
 type Account = Vec<(String, Value)>;
 
+/// What is compared of a run.
+struct Run {
+    /// All requests for the others in their order, and each object of theirs at the end.
+    whole: Account,
+    /// What a flood may not change.
+    outline: Account,
+    tenant: Option<Tenant>,
+}
+
 /// Plays a seed with the tenant and without it.
 #[must_use]
 pub fn play(seed: u64) -> Pair {
     let (scenario, floods) = (scenario::of(seed), scenario::floods(seed));
-    let (alone, _) = run(&scenario, None, seed);
-    let (beside, mut lures) = run(&scenario, Some(Tenant::new(seed, floods)), seed);
-    if floods {
-        lures.hit("a flood");
+    let mut alone = run(&scenario, None, seed);
+    let mut beside = run(&scenario, Some(Tenant::new(seed, floods)), seed);
+    let (mut lures, moved_on) = beside.tenant.map_or_else(Default::default, |it| (it.lures, it.moved_on));
+    if let Some(time) = moved_on {
+        let is_before = |(_, one): &(String, Value)| {
+            one.get("at").and_then(Value::as_u64).is_some_and(|at| at < time / MILLISECOND)
+        };
+        [&mut alone.whole, &mut beside.whole].into_iter().for_each(|account| account.retain(is_before));
     }
-    Pair { difference: difference(&alone, &beside), lures, floods }
+    let difference = if floods {
+        lures.hit(if alone.whole == beside.whole { "a flood without effect" } else { "a flood that delays" });
+        difference(&alone.outline, &beside.outline)
+    } else {
+        difference(&alone.whole, &beside.whole)
+    };
+    Pair { difference, lures, floods }
 }
 
-fn run(scenario: &Scenario, tenant: Option<Tenant>, seed: u64) -> (Account, Coverage) {
+fn run(scenario: &Scenario, tenant: Option<Tenant>, seed: u64) -> Run {
     let mut engine = Engine::new(scenario, false);
     engine.checks.is_mute = true;
     engine.checks.requests.kept = Some(Vec::new());
@@ -45,12 +64,10 @@ fn run(scenario: &Scenario, tenant: Option<Tenant>, seed: u64) -> (Account, Cove
         engine.tenant_comes(tenant, &scenario::acts(seed, scenario));
     }
     crate::play_on(&mut engine);
-    let account = if scenario::floods(seed) { outline(&engine) } else { to_the_byte(&mut engine) };
-    (account, engine.tenant.map(|tenant| tenant.lures).unwrap_or_default())
+    Run { whole: whole(&mut engine), outline: outline(&engine), tenant: engine.tenant }
 }
 
-/// All requests for the others in their order, and each object of theirs at the end.
-fn to_the_byte(engine: &mut Engine<'_>) -> Account {
+fn whole(engine: &mut Engine<'_>) -> Account {
     let requests = engine.checks.requests.kept.take().unwrap_or_default();
     let requests = requests.into_iter().enumerate().map(|(nth, request)| (format!("request {nth}"), request));
     let objects = others(engine).map(|object| (name(object), object.to_value()));
