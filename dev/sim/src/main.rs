@@ -122,7 +122,12 @@ fn tenant(count: u64, arguments: &Arguments) -> std::io::Result<bool> {
         }
         if let Some(difference) = pair.difference {
             differ += 1;
-            writeln!(out, "seed {seed}: NE-1 (a flood: {}):\n    {difference}", pair.floods)?;
+            writeln!(
+                out,
+                "seed {seed}: {} (a flood: {}): {difference}",
+                sim::tenant::pair::CHECK,
+                pair.floods
+            )?;
         }
     }
     for (lure, (seeds, times)) in &lures {

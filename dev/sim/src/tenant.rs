@@ -22,9 +22,6 @@ pub(crate) const TENANT: &str = "tenant";
 /// The Deployments of the tenant count from here.
 pub(crate) const TENANTS: Which = 1 << 16;
 
-/// The one thing that the tenant may change without a flood.
-const MOVED_ON: &str = "an object of the tenant shows how new a watch is";
-
 /// Whether a Deployment is the tenant's.
 pub(crate) fn owns(which: Which) -> bool {
     which >= TENANTS
@@ -154,7 +151,6 @@ impl Engine<'_> {
         let mut known = others.map(|(_, known)| known.known);
         if known.any(|known| is_between(operator.workloads, known.0) || is_between(operator.sets, known.1)) {
             tenant.moved_on = Some(self.now);
-            tenant.lures.hit(MOVED_ON);
         }
     }
 

@@ -1,6 +1,6 @@
 //! NE-1: two runs of one seed, with the tenant and without it, and what the operator must do alike in both.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 use world::{Object, Resource};
@@ -10,6 +10,12 @@ use crate::checks::records;
 use crate::engine::{Engine, MILLISECOND};
 use crate::record::Coverage;
 use crate::scenario::Scenario;
+
+/// The name of what must hold.
+pub const CHECK: &str = "NE-1";
+
+/// The one thing that the tenant may change without a flood.
+const MOVED_ON: &str = "an object of the tenant shows how new a watch is";
 
 /// What came of a pair of runs.
 #[derive(Debug)]
@@ -41,7 +47,8 @@ pub fn play(seed: u64) -> Pair {
     let mut alone = run(&scenario, None, seed);
     let mut beside = run(&scenario, Some(Tenant::new(seed, floods)), seed);
     let (mut lures, moved_on) = beside.tenant.map_or_else(Default::default, |it| (it.lures, it.moved_on));
-    if let Some(time) = moved_on {
+    if let Some(time) = moved_on.filter(|_| !floods && alone.whole != beside.whole) {
+        lures.hit(MOVED_ON);
         let is_before = |(_, one): &(String, Value)| {
             one.get("at").and_then(Value::as_u64).is_some_and(|at| at < time / MILLISECOND)
         };
@@ -94,9 +101,11 @@ fn outline(engine: &Engine<'_>) -> Account {
 
 /// An object without its times and versions.
 fn gist(object: &Object) -> Value {
-    let conditions = object.status.get("conditions").and_then(Value::as_array).cloned().unwrap_or_default();
-    let conditions =
-        conditions.iter().map(|one| json!([one.get("type"), one.get("status"), one.get("reason")]));
+    let conditions = object.status.get("conditions").and_then(Value::as_array).into_iter().flatten();
+    // They are listed in the order in which they came.
+    let conditions: BTreeSet<String> = conditions
+        .map(|one| json!([one.get("type"), one.get("status"), one.get("reason")]).to_string())
+        .collect();
     let replicas = ["replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "revision"];
     let numbers = replicas.map(|number| object.status_number(number));
     match object.resource {
@@ -108,7 +117,7 @@ fn gist(object: &Object) -> Value {
                 object.controller_uid().is_some()
             ])
         }
-        _ => json!([*object.spec, numbers, conditions.collect::<Vec<_>>(), records::summary(object)]),
+        _ => json!([*object.spec, numbers, conditions, records::summary(object)]),
     }
 }
 
