@@ -79,6 +79,10 @@ mutants: ## Change the planner in a thousand ways; its tests and the recorded de
 sim-crashes: ## Let the operator die around every write of a few scenarios
 	@$(SIM) --crash-matrix
 
+.PHONY: sim-tenant
+sim-tenant: ## Play 10,000 seeds with a hostile tenant in another namespace and without it, and compare
+	@$(SIM) --tenant 10000
+
 OPERATOR = "$${CARGO_TARGET_DIR:-target}/release/rollwright"
 BENCH = $(CARGO) build --quiet --release --package rollwright --bin rollwright && \
   $(CARGO) run --quiet --release --package bench -- --operator $(OPERATOR)

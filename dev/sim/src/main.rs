@@ -1,6 +1,5 @@
 //! The simulator's command line.
 
-use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,6 +8,7 @@ use std::time::Instant;
 
 use clap::Parser;
 use sim::coverage::{OFTEN, PREMISES, PREMISES_OF, RECORDED, RECORDED_ONCE_IN, WANTED};
+use sim::tenant::pair;
 use sim::{Coverage, Report, Settings};
 
 #[global_allocator]
@@ -113,28 +113,16 @@ fn compare(count: u64, arguments: &Arguments) -> std::io::Result<bool> {
 
 fn tenant(count: u64, arguments: &Arguments) -> std::io::Result<bool> {
     let (mut out, started) = (std::io::stdout().lock(), Instant::now());
-    let (mut lures, mut differ) = (BTreeMap::<&str, (u64, u64)>::new(), 0);
-    for seed in arguments.first..arguments.first + count {
-        let pair = sim::tenant::pair::play(seed);
-        for (lure, times) in pair.lures.iter() {
-            let sum = lures.entry(lure).or_default();
-            *sum = (sum.0 + 1, sum.1 + times);
-        }
-        if let Some(difference) = pair.difference {
-            differ += 1;
-            writeln!(
-                out,
-                "seed {seed}: {} (a flood: {}): {difference}",
-                sim::tenant::pair::CHECK,
-                pair.floods
-            )?;
-        }
-    }
-    for (lure, (seeds, times)) in &lures {
+    let sum = pair::Sum::of(arguments.first..arguments.first + count);
+    for (lure, (seeds, times)) in &sum.lures {
         writeln!(out, "{seeds:>10} seeds, {times:>10} times: {lure}")?;
     }
-    writeln!(out, "{count} seeds in {:.1} s: {differ} differ", started.elapsed().as_secs_f64())?;
-    Ok(differ == 0)
+    for (seed, difference) in &sum.differences {
+        writeln!(out, "seed {seed}: {}: {difference}", pair::CHECK)?;
+    }
+    let (seconds, differ, missing) = (started.elapsed().as_secs_f64(), sum.differences.len(), sum.missing());
+    writeln!(out, "{count} seeds in {seconds:.1} s: {differ} differ; too seldom: {missing:?}")?;
+    Ok(differ == 0 && missing.is_empty())
 }
 
 fn matrix() -> std::io::Result<bool> {

@@ -105,19 +105,16 @@ fn pod(original: &Object) -> Value {
 fn set(dice: &mut Dice, original: &Object, own: Option<&Object>) -> Value {
     let mut set = copy(original);
     let owner = |version: &str, kind: &str, uid: &str| json!([{ "apiVersion": version, "kind": kind, "name": original.label("app"), "uid": uid, "controller": true }]);
-    match (dice.below(8), original.controller_uid(), own) {
-        // The garbage collector deletes it soon, unless there is a finalizer; and leaves it alone if it does not know
-        // the kind of its owner. The operator asks for the uid only.
-        (0..3, ..) => {}
-        (3..6, Some(uid), _) => {
-            set_at(&mut set, "/metadata/ownerReferences", owner("example.com/v1", "Other", uid))
-        }
-        (6, _, Some(own)) => set_at(
-            &mut set,
-            "/metadata/ownerReferences",
-            owner(&own.resource.api_version(), "Deployment", own.uid()),
-        ),
-        _ => set_at(&mut set, "/metadata/ownerReferences", Value::Null),
+    // The garbage collector soon deletes a ReplicaSet with a forged owner, unless a finalizer keeps it. It leaves the
+    // ReplicaSet alone if it does not know the kind of the owner. The operator asks for the uid only.
+    let owners = match (dice.below(8), original.controller_uid(), own) {
+        (0..3, ..) => None,
+        (3..6, Some(uid), _) => Some(owner("example.com/v1", "Other", uid)),
+        (6, _, Some(own)) => Some(owner(&own.resource.api_version(), "Deployment", own.uid())),
+        _ => Some(Value::Null),
+    };
+    if let Some(owners) = owners {
+        set_at(&mut set, "/metadata/ownerReferences", owners);
     }
     let is_bound = dice.percent(40);
     set_at(

@@ -1,6 +1,7 @@
 //! NE-1: two runs of one seed, with the tenant and without it, and what the operator must do alike in both.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use serde_json::{Value, json};
 use world::{Object, Resource};
@@ -14,8 +15,13 @@ use crate::scenario::Scenario;
 /// The name of what must hold.
 pub const CHECK: &str = "NE-1";
 
-/// The one thing that the tenant may change without a flood.
+/// The one thing that the tenant may change without a flood. What follows is not compared.
 const MOVED_ON: &str = "an object of the tenant shows how new a watch is";
+/// Without a flood, all is compared.
+const AFTER_ALL: &str = "compared to the last byte";
+/// A flood changes when something happens, or not even that.
+const DELAYS: &str = "a flood that delays";
+const IDLE: &str = "a flood that does not";
 
 /// What came of a pair of runs.
 #[derive(Debug)]
@@ -24,8 +30,59 @@ pub struct Pair {
     pub difference: Option<String>,
     /// What the tenant did, as the operator met it.
     pub lures: Coverage,
-    /// Whether the tenant flooded.
-    pub floods: bool,
+}
+
+/// What has to happen in so many seeds of a hundred, so that a silence means something.
+const WANTED: [(&str, u64); 12] = [
+    ("a forged owner", 70),
+    ("a forged owner of pods", 60),
+    ("a forged owner, and a finalizer", 40),
+    ("a pod with a forged owner", 25),
+    ("an orphan that the selector matches", 35),
+    ("the name of a ReplicaSet", 70),
+    ("the name of a Deployment", 60),
+    ("the fingerprints of a ReplicaSet", 50),
+    ("the revision of a ReplicaSet", 70),
+    ("an attempt at a Deployment of the tenant", 70),
+    (DELAYS, 5),
+    (AFTER_ALL, 80),
+];
+
+/// What came of many pairs.
+#[derive(Debug, Default)]
+pub struct Sum {
+    /// How many were played.
+    pub seeds: u64,
+    /// In how many of them something happened, and how often.
+    pub lures: BTreeMap<&'static str, (u64, u64)>,
+    /// The seeds that differ, and where.
+    pub differences: Vec<(u64, String)>,
+}
+
+impl Sum {
+    /// Plays these seeds.
+    #[must_use]
+    pub fn of(seeds: Range<u64>) -> Self {
+        let mut sum = Self::default();
+        for seed in seeds {
+            let pair = play(seed);
+            sum.seeds += 1;
+            for (lure, times) in pair.lures.iter() {
+                let known = sum.lures.entry(lure).or_default();
+                *known = (known.0 + 1, known.1 + times);
+            }
+            sum.differences.extend(pair.difference.map(|difference| (seed, difference)));
+        }
+        sum
+    }
+
+    /// What happened too seldom.
+    #[must_use]
+    pub fn missing(&self) -> Vec<&'static str> {
+        let seeds = |lure| self.lures.get(lure).map_or(0, |(seeds, _)| *seeds);
+        let rare = WANTED.iter().filter(|(lure, least)| seeds(lure) * 100 < least * self.seeds);
+        rare.map(|(lure, _)| *lure).collect()
+    }
 }
 
 /// What is compared of a run, each with its name.
@@ -47,7 +104,8 @@ pub fn play(seed: u64) -> Pair {
     let mut alone = run(&scenario, None, seed);
     let mut beside = run(&scenario, Some(Tenant::new(seed, floods)), seed);
     let (mut lures, moved_on) = beside.tenant.map_or_else(Default::default, |it| (it.lures, it.moved_on));
-    if let Some(time) = moved_on.filter(|_| !floods && alone.whole != beside.whole) {
+    let is_same = alone.whole == beside.whole;
+    if let Some(time) = moved_on.filter(|_| !floods && !is_same) {
         lures.hit(MOVED_ON);
         let is_before = |(_, one): &(String, Value)| {
             one.get("at").and_then(Value::as_u64).is_some_and(|at| at < time / MILLISECOND)
@@ -55,12 +113,15 @@ pub fn play(seed: u64) -> Pair {
         [&mut alone.whole, &mut beside.whole].into_iter().for_each(|account| account.retain(is_before));
     }
     let difference = if floods {
-        lures.hit(if alone.whole == beside.whole { "a flood without effect" } else { "a flood that delays" });
+        lures.hit(if is_same { IDLE } else { DELAYS });
         difference(&alone.outline, &beside.outline)
     } else {
+        if is_same {
+            lures.hit(AFTER_ALL);
+        }
         difference(&alone.whole, &beside.whole)
     };
-    Pair { difference, lures, floods }
+    Pair { difference, lures }
 }
 
 fn run(scenario: &Scenario, tenant: Option<Tenant>, seed: u64) -> Run {
