@@ -1,5 +1,6 @@
 //! The store: every object, and the log of what became of them.
 
+mod born;
 mod deletion;
 mod key;
 
@@ -18,6 +19,7 @@ use crate::resource::Resource;
 use crate::status::Status;
 use crate::write::{self, Bindings, Mode, Preconditions, Subresource};
 
+use born::Born;
 pub use key::Key;
 
 /// The finalizer of a foreground deletion.
@@ -27,8 +29,6 @@ pub(crate) const ORPHAN: &str = "orphan";
 
 /// Longest part of a `generateName` that is kept.
 const PREFIX_MAX: usize = 58;
-/// The objects of a namespace that is set apart are counted from here: nobody else counts so far.
-const APART: u64 = 1 << 40;
 
 /// Every object of the cluster, and their history. Copies share what they have in common.
 #[derive(Clone)]
@@ -39,9 +39,7 @@ pub struct Store {
     bindings: Bindings,
     log: Log,
     version: u64,
-    born: u64,
-    /// A namespace whose objects are counted by themselves.
-    apart: Option<(String, u64)>,
+    born: Born,
     now: Timestamp,
     admission: Vec<Arc<dyn Admission>>,
 }
@@ -57,8 +55,7 @@ impl Store {
             log: Log::default(),
             // As in a cluster that has lived a little: 0 has a meaning of its own in the API.
             version: 100,
-            born: 0,
-            apart: None,
+            born: Born::default(),
             now,
             admission: Vec::new(),
         }
@@ -84,14 +81,7 @@ impl Store {
     /// From now on, what is created in this namespace is counted by itself. So it changes no uid and no generated name
     /// of objects elsewhere.
     pub fn set_apart(&mut self, namespace: &str) {
-        self.apart = Some((namespace.to_owned(), APART));
-    }
-
-    fn born(&mut self, namespace: &str) -> &mut u64 {
-        match &mut self.apart {
-            Some((apart, born)) if apart == namespace => born,
-            _ => &mut self.born,
-        }
+        self.born.set_apart(namespace);
     }
 
     /// Adds a step of admission after the others.
@@ -177,10 +167,7 @@ impl Store {
         self.name(&mut object)?;
         let key = Key::of(&object);
         self.check_namespace(&key)?;
-        let born = self.born(&key.namespace);
-        *born += 1;
-        let uid = uid(*born);
-        let mut object = write::newborn(object, uid, self.now);
+        let mut object = write::newborn(object, self.born.uid(&key.namespace), self.now);
         self.admit(Operation::Create, Subresource::Main, mode, None, &mut object)?;
         if self.objects.contains_key(&key) {
             return Err(Refused::already_exists(key.resource, &key.name));
@@ -202,8 +189,7 @@ impl Store {
             let cause = "metadata.name: Required value: name or generateName is required";
             return Err(Refused::invalid(object.resource, "", cause));
         }
-        let born = *self.born(object.namespace());
-        let name = format!("{prefix}{}", suffix(born + 1));
+        let name = format!("{prefix}{}", self.born.suffix(object.namespace()));
         object.set_metadata("name", Value::from(name));
         Ok(())
     }
@@ -394,25 +380,4 @@ impl Store {
         self.log.push(Change { version, kind, object: object.clone(), before });
         object
     }
-}
-
-fn uid(born: u64) -> String {
-    format!("00000000-0000-4000-8000-{born:012x}")
-}
-
-/// Five characters of the alphabet that the API server uses, different for different numbers.
-fn suffix(number: u64) -> String {
-    const ALPHABET: [char; 27] = [
-        'b', 'c', 'd', 'f', 'g', 'h', 'j', 'k', 'l', 'm', 'n', 'p', 'q', 'r', 's', 't', 'v', 'w', 'x', 'z',
-        '2', '4', '5', '6', '7', '8', '9',
-    ];
-    // A multiplier without common divisor with 27⁵ spreads neighbours apart.
-    let mut rest = number.wrapping_mul(7_368_787) % 27_u64.pow(5);
-    let mut text = String::new();
-    for _ in 0..5 {
-        let digit = usize::try_from(rest % 27).unwrap_or(0);
-        text.extend(ALPHABET.get(digit));
-        rest /= 27;
-    }
-    text
 }
