@@ -169,9 +169,9 @@ impl History {
         let mut there = BTreeMap::new();
         for entry in self.workloads.iter().take_while(|entry| entry.version <= version) {
             if entry.is_deleted {
-                there.remove(&(&entry.workload.namespace, &entry.workload.name));
+                there.remove(&(&entry.workload.name, &entry.workload.namespace));
             } else {
-                there.insert((&entry.workload.namespace, &entry.workload.name), entry);
+                there.insert((&entry.workload.name, &entry.workload.namespace), entry);
             }
         }
         there.into_values().collect()
