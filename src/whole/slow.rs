@@ -67,3 +67,14 @@ async fn the_servers_words_are_waited_for_under_a_lease() {
     is_told(&rig, Flavour::Rollwright, &faults).await;
     operator.end().await;
 }
+
+/// The server has a limit of its own, and would work on the next request for it all the time.
+#[tokio::test(start_paused = true)]
+async fn a_server_that_gives_up_is_spared() {
+    let rig = Rig::new(Flavour::Rollwright);
+    rig.faults.arm(On::Write("replicasets"), Fault::RefuseLate(504, REFUSED_AFTER), 1000);
+    rig.create("huge", 3, "app:v1").await;
+    // Without an answer at 10 s and 35 s, then given up at 70 s, 115 s, and 170 s.
+    tokio::time::sleep(Duration::from_secs(180)).await;
+    assert_eq!(rig.faults.heal(), 5);
+}

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use api::decode;
+use plan::durations::ANSWER_LIMIT;
 use plan::keys::LAST_APPLIED;
 use plan::selector::LabelSelector;
 use plan::{Flavour, ReplicaSet, Workload};
@@ -66,14 +67,17 @@ impl<P: Port> Attempt<'_, P> {
     /// How long the server took for a write of this kind, or a dry run of one, that was sent then.
     fn note_pace(&self, refusal: Option<&mut Refusal>, (kind, sent): (Discriminant<Request>, Instant)) {
         let (now, patience) = (self.port.now(), &mut self.engine.state().patience);
+        let took = now.saturating_duration_since(sent);
+        // The server has a limit, too.
+        let is_given_up = |refusal: &Refusal| refusal.code == 504 && took >= ANSWER_LIMIT;
         match refusal {
-            Some(refusal) if refusal.is_unanswered() => {
+            Some(refusal) if refusal.is_unanswered() || is_given_up(refusal) => {
                 let next = patience.unanswered(self.key, kind, now).as_secs();
                 refusal.message.push_str(&format!("; the next try waits for up to {next} s"));
             }
             // Nobody knows how long it would have taken.
             Some(refusal) if refusal.code == 0 => {}
-            _ => patience.answered(self.key, kind, now.saturating_duration_since(sent)),
+            _ => patience.answered(self.key, kind, took),
         }
     }
 
