@@ -43,6 +43,7 @@ mod trace;
 mod world;
 
 mod cuts;
+mod giants;
 mod hostile;
 mod liveness;
 mod processes;
@@ -66,6 +67,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     watches::SCENARIOS,
     liveness::SCENARIOS,
     hostile::SCENARIOS,
+    giants::SCENARIOS,
     processes::SCENARIOS,
 ];
 
