@@ -132,6 +132,7 @@ fn tail(log: &Path) -> String {
     let text = fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let lines: Vec<&str> = text.lines().collect();
-    let start = lines.len().saturating_sub(TAIL_LINES);
-    lines.get(start..).unwrap_or_default().join("\n")
+    // A panic of Go is told before its traces.
+    let end = lines.iter().position(|line| line.starts_with("goroutine ")).unwrap_or(lines.len());
+    lines.get(end.saturating_sub(TAIL_LINES)..end).unwrap_or_default().join("\n")
 }
