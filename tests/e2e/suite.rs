@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use libtest_mimic::{Arguments, Conclusion, Failed, Trial};
 use tokio::runtime::Runtime;
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, Semaphore};
 
 use crate::diagnosis;
 use crate::failure::{Failure, Outcome};
@@ -18,6 +18,8 @@ use crate::world::World;
 
 /// Scenarios mostly wait, so many run side by side on few cores.
 const PARALLEL: usize = 12;
+/// Control planes that start side by side: a start needs a core, and a server without one answers nobody.
+const STARTS: usize = 2;
 const SCENARIO_DEADLINE: Duration = Duration::from_secs(600);
 /// Those that `make` starts by itself may take longer: seconds, in the environment.
 const DEADLINE_VARIABLE: &str = "E2E_DEADLINE";
@@ -27,6 +29,7 @@ struct Suite {
     runtime: Runtime,
     controller: Controller,
     shared: OnceCell<Result<Arc<Stage>, String>>,
+    starts: Semaphore,
 }
 
 /// Runs those scenarios that the arguments name.
@@ -37,7 +40,8 @@ pub(crate) fn run(
     arguments.test_threads = arguments.test_threads.or(Some(PARALLEL));
     let runtime = Runtime::new()?;
     let controller = Controller::from_environment();
-    let suite = Arc::new(Suite { runtime, controller, shared: OnceCell::new() });
+    let suite =
+        Arc::new(Suite { runtime, controller, shared: OnceCell::new(), starts: Semaphore::new(STARTS) });
     let trials = scenarios.iter().copied().flatten().flat_map(|scenario| trials(&suite, scenario)).collect();
     let conclusion = libtest_mimic::run(&arguments, trials);
     // The runner has ended and with it all other owners, so everything is stopped here.
@@ -76,16 +80,21 @@ impl Suite {
 
     async fn world(&self, scenario: &Scenario, flavour: Flavour) -> Outcome<World> {
         let stage = match scenario.stage {
-            Place::Own => Arc::new(Stage::start(self.controller, &[flavour], &[]).await?),
+            Place::Own => Arc::new(self.start(&[flavour]).await?),
             Place::Shared => self.shared().await?,
         };
         let name = scenario.name.rsplit("::").next().unwrap_or_default();
         World::new(stage, self.controller, flavour, &name.replace('_', "-")).await
     }
 
+    async fn start(&self, flavours: &[Flavour]) -> Outcome<Stage> {
+        let _permit = self.starts.acquire().await?;
+        Stage::start(self.controller, flavours, &[]).await
+    }
+
     async fn shared(&self) -> Outcome<Arc<Stage>> {
         let start = async || {
-            let stage = Stage::start(self.controller, &Flavour::ALL, &[]).await;
+            let stage = self.start(&Flavour::ALL).await;
             stage.map(Arc::new).map_err(|failure| failure.0)
         };
         self.shared.get_or_init(start).await.clone().map_err(Failure)
