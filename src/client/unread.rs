@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use api::decode::Rejected;
-use plan::Template;
+use plan::template::Template;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;

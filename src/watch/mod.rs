@@ -166,7 +166,7 @@ where
         let start = pulse.start().await;
         // What is shown while the list is under way may be newer than the list.
         let known = sink.newest().map_or(start, |newest| newest.max(start));
-        if let Some(version) = version_of_server(api, field).await
+        if let Some(version) = version_of_server(api, field, pulse).await
             && version < known
         {
             return (version, known);
@@ -175,17 +175,19 @@ where
 }
 
 /// How far the server has come; `None` if it does not tell.
-async fn version_of_server<O>(api: &Api<O>, field: Option<&str>) -> Option<u64>
+async fn version_of_server<O>(api: &Api<O>, field: Option<&str>, pulse: &Pulse) -> Option<u64>
 where
     O: kube::Resource + Clone + Debug + DeserializeOwned,
 {
     let params = ListParams { field_selector: field.map(str::to_owned), ..ListParams::default().limit(1) };
+    let mut failures = 0;
     loop {
         match api.list_metadata(&params).await {
             Ok(list) => return list.metadata.resource_version?.parse().ok(),
             Err(kube::Error::Api(status)) if matches!(status.code, 401 | 403 | 404) => return None,
-            Err(_) => tokio::time::sleep(BACKOFF_BASE).await,
+            Err(_) => failures += 1,
         }
+        tokio::time::sleep(backoff(failures, BACKOFF_MAX).max(pulse.patience().min(BACKOFF_MAX))).await;
     }
 }
 
@@ -213,9 +215,12 @@ fn needs_a_new_list(error: &watcher::Error) -> bool {
     }
 }
 
-/// Exponential, with jitter, so that the watches of many operators do not return at once.
 fn delay(error: &watcher::Error, failures: u32) -> Duration {
-    let max = if is_missing(error) { BACKOFF_MISSING } else { BACKOFF_MAX };
+    backoff(failures, if is_missing(error) { BACKOFF_MISSING } else { BACKOFF_MAX })
+}
+
+/// Exponential, with jitter, so that the watches of many operators do not return at once.
+fn backoff(failures: u32, max: Duration) -> Duration {
     let factor = 1_u32.checked_shl(failures.saturating_sub(1)).unwrap_or(u32::MAX);
     let full = BACKOFF_BASE.saturating_mul(factor).min(max);
     full.mul_f64(jitter().mul_add(0.5, 0.5))

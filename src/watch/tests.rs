@@ -12,12 +12,9 @@ use tower::service_fn;
 use super::*;
 use crate::client::object::Kind;
 
-/// What a watch has been shown, and where the server was restored to.
+/// The newest version that a watch has been shown; 0 for none.
 #[derive(Default)]
-struct Shown {
-    newest: AtomicU64,
-    restored: Mutex<Vec<u64>>,
-}
+struct Shown(AtomicU64);
 
 impl Sink for &Shown {
     type Item = ();
@@ -27,11 +24,7 @@ impl Sink for &Shown {
     }
 
     fn newest(&self) -> Option<u64> {
-        Some(self.newest.load(Ordering::SeqCst)).filter(|newest| *newest > 0)
-    }
-
-    fn restored(&self, version: u64) {
-        self.restored.lock().unwrap().push(version);
+        Some(self.0.load(Ordering::SeqCst)).filter(|newest| *newest > 0)
     }
 
     fn reset(&self, _items: Vec<()>) {}
@@ -79,7 +72,7 @@ async fn a_server_that_has_lost_what_it_has_shown_was_restored() {
     assert_eq!(found(&shown, &[7], &[(200, 7)]).await, None);
     assert_eq!(found(&shown, &[7], &[(200, 9)]).await, None);
     assert_eq!(found(&shown, &[7], &[(200, 6)]).await, Some((6, 7)), "the watch starts where nothing is");
-    shown.newest.store(8, Ordering::SeqCst);
+    shown.0.store(8, Ordering::SeqCst);
     assert_eq!(found(&shown, &[7], &[(200, 7)]).await, Some((7, 8)), "a new list is older than the last");
     assert_eq!(found(&shown, &[7, 7], &[(200, 8), (200, 7)]).await, Some((7, 8)), "each start counts");
 }

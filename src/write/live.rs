@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use api::decode::Parts;
+use api::encode::raw;
 use engine::index::Key;
 use engine::port::{self, Cause, Labels, Note, Port, Reply, Request};
 use engine::reconcile::{Outcome, Refusal};
@@ -18,8 +19,7 @@ use plan::keys::{MANAGED_LABEL, MANAGED_VALUE, reason};
 use plan::selector::LabelSelector;
 use plan::{Action, Blocker, OwnerChange, Workload};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 use tracing::{debug, info, warn};
 
 use crate::client::object::{Kind, Object};
@@ -149,11 +149,12 @@ impl Live<'_> {
     async fn create(
         &self,
         namespace: &str,
-        object: &RawValue,
+        object: Box<RawValue>,
         is_dry_run: bool,
     ) -> Result<Reply<Object>, Refusal> {
         let requests = Server::requests(Kind::ReplicaSet, namespace);
-        let request = requests.create(&post_params(is_dry_run), object.get().as_bytes().to_vec());
+        let body = String::from(Box::<str>::from(object)).into_bytes();
+        let request = requests.create(&post_params(is_dry_run), body);
         if is_dry_run {
             self.read("dry_run", "replicasets", request).await
         } else {
@@ -258,10 +259,9 @@ struct Patched<'a> {
 
 /// A patch and its media type. kube would take one of RFC 6902 as a tree.
 fn body_of(patch: port::Patch) -> (Patch<Box<RawValue>>, HeaderValue) {
-    let raw = |patch: Value| to_raw_value(&patch).unwrap_or_default();
     let (body, media_type) = match patch {
-        port::Patch::Merge(patch) => (raw(patch), "application/merge-patch+json"),
-        port::Patch::Strategic(patch) => (raw(patch), "application/strategic-merge-patch+json"),
+        port::Patch::Merge(patch) => (raw(&patch), "application/merge-patch+json"),
+        port::Patch::Strategic(patch) => (raw(&patch), "application/strategic-merge-patch+json"),
         port::Patch::Json(patch) => (patch, "application/json-patch+json"),
     };
     (Patch::Merge(body), HeaderValue::from_static(media_type))
@@ -311,7 +311,7 @@ impl Port for Live<'_> {
                 Ok(Reply::Values(events.into_iter().map(|object| object.body).collect(), next))
             }
             Request::Create { namespace, object, is_dry_run } => {
-                self.create(&namespace, &object, is_dry_run).await
+                self.create(&namespace, object, is_dry_run).await
             }
             Request::Patch { kind, namespace, name, patch, of_status, wants_object } => {
                 let (namespace, name) = (namespace.as_str(), name.as_str());

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use cluster::{Cluster, Signal, User, send_signal};
 
+use crate::failure::{Failure, Outcome};
 use crate::flavour::Flavour;
 
 /// What does not end by itself within this time is killed.
@@ -128,6 +129,15 @@ impl Operator {
             end(&mut running.child);
         }
         started.elapsed()
+    }
+
+    /// A line of its memory in KiB: `VmRSS` is what it holds, `VmHWM` the most that it has held.
+    pub(crate) fn memory(&self, line: &str) -> Outcome<u64> {
+        let pid = self.pid().ok_or_else(|| Failure::new("the operator does not run"))?;
+        let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+        let value = status.lines().find_map(|known| known.strip_prefix(line)?.strip_prefix(':'));
+        let kib = value.and_then(|value| value.split_whitespace().next()?.parse().ok());
+        kib.ok_or_else(|| Failure::new(format!("no {line}")))
     }
 
     pub(crate) fn pid(&self) -> Option<u32> {

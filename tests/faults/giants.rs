@@ -1,14 +1,13 @@
 //! Ten Deployments in ten namespaces, whose templates are so large that the server needs many seconds to refuse them, with
 //! megabytes of text. The operator's memory stays bounded, each status says what is wrong, and a neighbor rolls out.
 
-use std::fs;
 use std::time::{Duration, Instant};
 
 use cluster::NotYet;
 use kube::api::{DynamicObject, PostParams};
 use serde_json::{Value, json};
 
-use crate::failure::{Failure, Outcome, ensure, until};
+use crate::failure::{Outcome, ensure, until};
 use crate::manifest::Manifest;
 use crate::rig::Rig;
 use crate::suite::{Scenario, scenarios};
@@ -34,7 +33,7 @@ async fn refused(rig: &Rig) -> Outcome {
     rig.world.roll_out(&calm).await?;
     let alone = rollouts(rig, "alone").await?;
     let places = places(rig).await?;
-    let before = peak(rig)?;
+    let before = rig.operator.memory("VmHWM")? / 1024;
     for place in &places {
         let mut giant = Manifest::new("giant", 1).json(place.flavour);
         giant["spec"]["template"]["spec"]["hostAliases"] = aliases();
@@ -48,7 +47,7 @@ async fn refused(rig: &Rig) -> Outcome {
         told(place).await?;
     }
     let told_after = since.elapsed();
-    let at_peak = peak(rig)?;
+    let at_peak = rig.operator.memory("VmHWM")? / 1024;
     rig.note(format!(
         "{GIANTS} Deployments of {NAMES} invalid names of hosts in as many namespaces: the memory of the operator (debug \
          build) was at most {before} MiB before, and {at_peak} MiB after. A rollout of a neighbor, median of {ROUNDS}: \
@@ -98,13 +97,4 @@ async fn told(place: &World) -> Outcome {
         until(words.iter().any(|words| conditions.contains(words)), conditions)
     };
     Ok(cluster::wait_for("the cause in the status", TOLD_WITHIN, look).await?)
-}
-
-/// The most memory that the operator has held, in MiB.
-fn peak(rig: &Rig) -> Outcome<u64> {
-    let pid = rig.operator.pid().ok_or_else(|| Failure::new("no operator"))?;
-    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    kib.map(|kib| kib / 1024).ok_or_else(|| Failure::new("no VmHWM"))
 }

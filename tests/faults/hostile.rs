@@ -57,15 +57,6 @@ fn median(sorted: &[Duration]) -> Duration {
     sorted.get(sorted.len() / 2).copied().unwrap_or_default()
 }
 
-/// Resident memory of the operator in MiB.
-fn memory(rig: &Rig) -> Outcome<u64> {
-    let pid = rig.operator.pid().ok_or_else(|| Failure::new("no operator"))?;
-    let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
-    kib.map(|kib| kib / 1024).ok_or_else(|| Failure::new("no VmRSS"))
-}
-
 /// What the server takes of it; `None` is a refusal.
 async fn try_create(there: &World, manifest: &Value) -> Outcome<bool> {
     let object: DynamicObject = serde_json::from_value(manifest.clone())?;
@@ -127,7 +118,7 @@ async fn neighbours(rig: &Rig) -> Outcome {
     let calm = Manifest::new("calm", 1).spec("revisionHistoryLimit", &json!(0));
     rig.world.roll_out(&calm).await?;
     let before = latencies(rig, 0).await?;
-    let memory_before = memory(rig)?;
+    let memory_before = rig.operator.memory("VmRSS")? / 1024;
     // Two thousand million pods are asked for, and few are let in.
     let quota = json!({
         "apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "few"},
@@ -145,7 +136,7 @@ async fn neighbours(rig: &Rig) -> Outcome {
         }
     }
     let busy = latencies(rig, 2 * ROUNDS).await?;
-    let memory_after = memory(rig)?;
+    let memory_after = rig.operator.memory("VmRSS")? / 1024;
     let verdict = judge(rig, &there, &before, &among, &busy, (memory_before, memory_after)).await;
     // The next scenario's operator must not find them.
     let (delete, all) = (DeleteParams::background(), ListParams::default());

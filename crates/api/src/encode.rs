@@ -7,9 +7,8 @@
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use plan::keys::{REVISION, ROLLBACK_TO};
 use plan::selector::LabelSelector;
-use plan::{
-    Flavour, NewReplicaSet, Ours, RollBack, Status, StatusWrite, Target, Template, UpdateReplicaSet, Workload,
-};
+use plan::template::Template;
+use plan::{Flavour, NewReplicaSet, Ours, RollBack, Status, StatusWrite, Target, UpdateReplicaSet, Workload};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value, json};
@@ -79,7 +78,9 @@ fn with_metadata(
     raw(&ReplicaSetBody { api_version: "apps/v1", kind: "ReplicaSet", metadata, spec })
 }
 
-pub(crate) fn raw(value: &impl Serialize) -> Box<RawValue> {
+/// A body as text.
+#[must_use]
+pub fn raw(value: &impl Serialize) -> Box<RawValue> {
     // Each key is a text, so that all of it can be written.
     to_raw_value(value).unwrap_or_default()
 }

@@ -4,9 +4,10 @@
 
 use jiff::Timestamp;
 use plan::keys::{CHANGE_CAUSE, CHANGED_BY, DESIRED_REPLICAS, FINGERPRINTS, MAX_REPLICAS, REVISION, ROLLOUT};
+use plan::template::Template;
 use plan::{
     Action, Answers, Author, End, Flavour, LastScale, Observed, Options, Outcome, Outline, Pace,
-    RECORD_BYTES_MAX, Record, Scaler, Status, StatusWrite, Step, Template, Trigger, Workload,
+    RECORD_BYTES_MAX, Record, Scaler, Status, StatusWrite, Step, Trigger, Workload,
 };
 use rollwright_api::decode::{self, Defaults};
 use rollwright_api::{Rollout, encode, history};

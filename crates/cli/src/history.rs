@@ -2,7 +2,7 @@
 
 use api::decode::{self, Parts};
 use plan::keys::{CHANGE_CAUSE, CHANGED_BY, HASH_LABEL, REVISION};
-use plan::template::without_hash_label;
+use plan::template::Template;
 use plan::{Outline, SetStatus, Trigger};
 use serde_json::{Value, json};
 
@@ -99,7 +99,8 @@ pub(crate) fn revisions(sets: Vec<Value>) -> Vec<Revision> {
 fn revision(set: Value) -> Option<Revision> {
     let annotations = set.pointer("/metadata/annotations")?;
     let number = annotations.get(REVISION)?.as_str()?.parse().ok().filter(|number| *number > 0)?;
-    let template = without_hash_label(set.pointer("/spec/template").unwrap_or(&Value::Null));
+    let template = Template::of(set.pointer("/spec/template").unwrap_or(&Value::Null));
+    let template = template.without_hash_label().tree();
     Some(Revision { number, template, set })
 }
 

@@ -6,8 +6,9 @@
 
 use std::collections::HashMap;
 
+use plan::Workload;
 use plan::template::Json;
-use plan::{Template, Workload};
+use plan::template::Template;
 
 use crate::index::Key;
 

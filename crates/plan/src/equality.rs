@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use crate::canonical::{Brackets, Form, Scalar, write_scalar};
+use crate::place::Place;
 pub use crate::quantity::nanos;
-use crate::template::{self, Digest, Json, Place};
+use crate::template::{self, Digest, Json};
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
@@ -100,7 +101,7 @@ impl Form for Normal {
             Some(Kind::QuantityMap) => Some(Kind::QuantityPointer),
             _ => None,
         };
-        Self { kind, place: self.place.member(key) }
+        Self { kind, place: self.place.of_member(key) }
     }
 
     fn item(self) -> Self {

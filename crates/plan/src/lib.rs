@@ -46,6 +46,7 @@ mod ownership;
 mod pace;
 mod partition;
 mod pause;
+mod place;
 mod position;
 mod progress;
 mod quantity;
@@ -104,7 +105,6 @@ pub use status::{
 };
 pub use steps::UpdateStep;
 pub use summary::TemplateSummary;
-pub use template::Template;
 pub use trigger::{Outline, Trigger};
 pub use why::Why;
 

@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use crate::canonical::{Brackets, Form, Scalar};
 use crate::flavour::Flavour;
 use crate::labels::Map;
+use crate::place::Place;
 use crate::template::{Fingerprint, Json};
 use crate::trigger::Outline;
 
@@ -52,21 +53,6 @@ struct Picked {
     images: Vec<String>,
 }
 
-/// Where in a template a value stands.
-#[derive(Clone, Copy)]
-enum Place {
-    Template,
-    Metadata,
-    Labels,
-    Label,
-    Spec,
-    Containers,
-    Container,
-    Name,
-    Image,
-    Elsewhere,
-}
-
 /// A form in which nothing is written; what is needed is picked on the way.
 #[derive(Clone, Copy)]
 struct Pick<'a> {
@@ -82,35 +68,26 @@ impl Pick<'_> {
 
 impl Form for Pick<'_> {
     fn member(self, key: &str) -> Self {
-        self.at(match (self.place, key) {
-            (Place::Labels, key) => {
-                key.clone_into(&mut self.picked.borrow_mut().key);
-                Place::Label
-            }
-            (Place::Template, "metadata") => Place::Metadata,
-            (Place::Template, "spec") => Place::Spec,
-            (Place::Metadata, "labels") => Place::Labels,
-            (Place::Spec, "containers") => Place::Containers,
-            (Place::Container, "name") => Place::Name,
-            (Place::Container, "image") => Place::Image,
-            _ => Place::Elsewhere,
-        })
+        if self.place == Place::Labels {
+            key.clone_into(&mut self.picked.borrow_mut().key);
+        }
+        self.at(self.place.of_member(key))
     }
 
     fn item(self) -> Self {
-        self.at(if matches!(self.place, Place::Containers) { Place::Container } else { Place::Elsewhere })
+        self.at(self.place.of_item())
     }
 
     fn scalar(self, scalar: Scalar<'_>, _: &mut Vec<u8>) -> bool {
         let Scalar::Text(text) = scalar else { return true };
         let mut picked = self.picked.borrow_mut();
         match self.place {
-            Place::Label => {
+            Place::Label | Place::HashLabel => {
                 let key = std::mem::take(&mut picked.key);
                 picked.labels.insert(key, text.to_owned());
             }
-            Place::Name => picked.names.push(text.to_owned()),
-            Place::Image => picked.images.push(text.to_owned()),
+            Place::ContainerName => picked.names.push(text.to_owned()),
+            Place::ContainerImage => picked.images.push(text.to_owned()),
             _ => {}
         }
         true

@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::canonical::{self, Brackets, Form, Scalar, write_scalar};
 use crate::keys::HASH_LABEL;
+use crate::place::Place;
 
 /// SHA-256 over the canonical text of a template, hash label aside.
 pub type Digest = [u8; 32];
@@ -79,7 +80,11 @@ impl Fingerprint {
 
 /// A pod template as the text that its object has. As a tree, it takes many times the memory.
 #[derive(Clone, Debug)]
-pub struct Template(Arc<RawValue>);
+pub struct Template {
+    text: Arc<RawValue>,
+    /// Of the canonical form. Making it shows that the text can be read.
+    digest: Digest,
+}
 
 impl Template {
     /// From a text.
@@ -87,20 +92,21 @@ impl Template {
     /// # Errors
     /// When it cannot be read, as when it is nested too deeply.
     pub fn new(text: Box<RawValue>) -> Result<Self, serde_json::Error> {
-        canonical::write(&*text, Place::Template, &mut Vec::new())?;
-        Ok(Self(text.into()))
+        let mut canonical = Vec::new();
+        canonical::write(&*text, Place::Template, &mut canonical)?;
+        Ok(Self { digest: digest_of_text(&canonical), text: text.into() })
     }
 
     /// From a tree.
     #[must_use]
     pub fn of(tree: &Value) -> Self {
-        Self(raw(tree).into())
+        Self { digest: digest(tree), text: raw(tree).into() }
     }
 
     /// As its object has it.
     #[must_use]
     pub fn text(&self) -> &str {
-        self.0.get()
+        self.text.get()
     }
 
     /// As a tree.
@@ -118,7 +124,7 @@ impl Template {
         if !labels.is_empty() {
             metadata.insert(LABELS.to_owned(), raw(&labels));
         }
-        Self::closed(root, &metadata)
+        self.closed(root, &metadata)
     }
 
     /// With the label `pod-template-hash` set (S4.10).
@@ -127,20 +133,21 @@ impl Template {
         let Some((root, mut metadata, mut labels)) = self.opened() else { return self.clone() };
         labels.insert(HASH_LABEL.to_owned(), raw(hash));
         metadata.insert(LABELS.to_owned(), raw(&labels));
-        Self::closed(root, &metadata)
+        self.closed(root, &metadata)
     }
 
     /// Its members, those of its metadata, and the labels; `None` if one of them is no object.
     fn opened(&self) -> Option<(Members, Members, Members)> {
-        let root = members(Some(&self.0))?;
+        let root = members(Some(&self.text))?;
         let metadata = members(root.get(METADATA).map(AsRef::as_ref))?;
         let labels = members(metadata.get(LABELS).map(AsRef::as_ref))?;
         Some((root, metadata, labels))
     }
 
-    fn closed(mut root: Members, metadata: &Members) -> Self {
+    fn closed(&self, mut root: Members, metadata: &Members) -> Self {
         root.insert(METADATA.to_owned(), raw(metadata));
-        Self(raw(&root).into())
+        // Each part of it could be read before.
+        Self::new(raw(&root)).unwrap_or_else(|_| self.clone())
     }
 }
 
@@ -154,7 +161,7 @@ impl Eq for Template {}
 
 impl Serialize for Template {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
+        self.text.serialize(serializer)
     }
 }
 
@@ -212,7 +219,7 @@ impl Json<'_> {
         // Trees can be read, and so can a text that has become a template.
         _ = match self {
             Self::Tree(tree) => canonical::write(tree, form, &mut text),
-            Self::Text(template) => canonical::write(&*template.0, form, &mut text),
+            Self::Text(template) => canonical::write(&*template.text, form, &mut text),
         };
         text
     }
@@ -226,23 +233,14 @@ impl Json<'_> {
 /// The digest of a template's canonical text, hash label aside.
 #[must_use]
 pub fn digest<'a>(template: impl Into<Json<'a>>) -> Digest {
-    digest_of_text(&template.into().canonical())
+    match template.into() {
+        Json::Text(template) => template.digest,
+        tree => digest_of_text(&tree.canonical()),
+    }
 }
 
 pub(crate) fn digest_of_text(text: &[u8]) -> Digest {
     Sha256::digest(text).into()
-}
-
-/// The template without the label `pod-template-hash` (S16.5a).
-#[must_use]
-pub fn without_hash_label(template: &Value) -> Value {
-    Template::of(template).without_hash_label().tree()
-}
-
-/// The template with the label `pod-template-hash` set (S4.10).
-#[must_use]
-pub fn with_hash_label(template: &Value, hash: &str) -> Value {
-    Template::of(template).with_hash_label(hash).tree()
 }
 
 /// The label value for a template and a collision count: FNV-1a 64 over the canonical
@@ -267,29 +265,14 @@ pub fn encode(number: u32) -> String {
     digits.chars().filter_map(|c| c.to_digit(10)).filter_map(|d| ALPHABET.get(d as usize)).collect()
 }
 
-/// Where in a template a value stands, as far as the hash label is concerned. As a form: members in order, without
-/// those that are null.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
-    Template,
-    Metadata,
-    Labels,
-    HashLabel,
-    Elsewhere,
-}
-
+/// The canonical form: members in order, without those that are null, and without the hash label.
 impl Form for Place {
     fn member(self, key: &str) -> Self {
-        match (self, key) {
-            (Self::Template, METADATA) => Self::Metadata,
-            (Self::Metadata, LABELS) => Self::Labels,
-            (Self::Labels, HASH_LABEL) => Self::HashLabel,
-            _ => Self::Elsewhere,
-        }
+        self.of_member(key)
     }
 
     fn item(self) -> Self {
-        Self::Elsewhere
+        self.of_item()
     }
 
     fn counts(self) -> bool {

@@ -10,7 +10,7 @@ use std::hash::Hasher;
 use serde_json::Deserializer;
 
 use crate::canonical::{self, Brackets, Form, Scalar, write_scalar};
-use crate::keys::RESTARTED_AT;
+use crate::place::Place;
 use crate::template::Json;
 
 /// Why a rollout began.
@@ -120,21 +120,6 @@ fn digest(text: &[u8]) -> [u8; Outline::PART] {
     [a ^ e, b ^ f, c ^ g, d ^ h]
 }
 
-/// Where in a template a value stands.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Template,
-    Metadata,
-    Labels,
-    Annotations,
-    RestartedAt,
-    Spec,
-    Containers,
-    Container,
-    Image,
-    Elsewhere,
-}
-
 /// What is not the rest.
 #[derive(Default)]
 struct Parts {
@@ -158,7 +143,7 @@ impl Rest<'_> {
     fn takes(self, written: &[u8]) -> bool {
         let mut parts = self.parts.borrow_mut();
         match self.place {
-            Place::Image => parts.images.extend_from_slice(written),
+            Place::ContainerImage | Place::HelperImage => parts.images.extend_from_slice(written),
             Place::RestartedAt => parts.restart.extend_from_slice(written),
             _ => return false,
         }
@@ -168,24 +153,15 @@ impl Rest<'_> {
 
 impl Form for Rest<'_> {
     fn member(self, key: &str) -> Self {
-        self.at(match (self.place, key) {
-            (Place::Template, "metadata") => Place::Metadata,
-            (Place::Template, "spec") => Place::Spec,
-            (Place::Metadata, "labels") => Place::Labels,
-            (Place::Metadata, "annotations") => Place::Annotations,
-            (Place::Annotations, RESTARTED_AT) => Place::RestartedAt,
-            (Place::Spec, "containers" | "initContainers" | "ephemeralContainers") => Place::Containers,
-            (Place::Container, "image") => Place::Image,
-            _ => Place::Elsewhere,
-        })
+        self.at(self.place.of_member(key))
     }
 
     fn item(self) -> Self {
-        self.at(if self.place == Place::Containers { Place::Container } else { Place::Elsewhere })
+        self.at(self.place.of_item())
     }
 
     fn begins(self) {
-        if self.place == Place::Container {
+        if matches!(self.place, Place::Container | Place::Helper) {
             // Whose image it is counts, too.
             self.parts.borrow_mut().images.push(b',');
         }

@@ -4,8 +4,9 @@
 
 mod world;
 
-use plan::template::{Fingerprint, pod_template_hash, with_hash_label};
-use plan::{Action, Flavour, equality};
+use plan::template::{Fingerprint, Json, Template, pod_template_hash};
+use plan::{Action, Flavour, Outline, equality};
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use world::{Server, fingerprint, ours, set, template};
 
@@ -20,7 +21,8 @@ fn entries() -> Vec<Value> {
     data.as_array().unwrap().clone()
 }
 
-fn hashes(template: &Value) -> Value {
+fn hashes<'a>(template: impl Into<Json<'a>>) -> Value {
+    let template = template.into();
     json!([None, Some(0), Some(1)].map(|collisions| pod_template_hash(template, collisions)))
 }
 
@@ -64,13 +66,54 @@ fn templates_are_the_same_or_not() {
     }
 }
 
+/// The same template in another text: members in reverse order, each after another one of its name, and nothing but
+/// escapes in texts.
+fn respelled(value: &Value) -> String {
+    let text = |text: &str| -> String {
+        let escapes: String = text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+        format!("\"{escapes}\"")
+    };
+    match value {
+        Value::Object(members) => {
+            let member = |(key, value): (&String, &Value)| {
+                format!("{0} : {{\"x\": [null]}} , {0}:{1}", text(key), respelled(value))
+            };
+            format!("{{ {} }}", members.iter().rev().map(member).collect::<Vec<_>>().join("\n,"))
+        }
+        Value::Array(items) => format!("[{}]", items.iter().map(respelled).collect::<Vec<_>>().join(" ,")),
+        Value::String(value) => text(value),
+        other => other.to_string(),
+    }
+}
+
+/// A template stays text, so that no tree has put its members in order.
+#[test]
+fn the_order_of_a_text_and_its_escapes_do_not_matter() {
+    for entry in &entries() {
+        let template = &entry["template"];
+        let text = RawValue::from_string(respelled(template)).unwrap();
+        assert_ne!(text.get(), template.to_string());
+        let text = Template::new(text).unwrap();
+        assert_eq!(hashes(&text), entry["hashes"], "{WARNING}: {template}");
+        assert_eq!(Fingerprint::of(&text).as_str(), entry["fingerprint"], "{WARNING}: {template}");
+        let normal = Fingerprint::from_digest(&equality::digest(&text));
+        assert_eq!(normal.as_str(), entry["normalForm"], "{WARNING}: {template}");
+        assert_eq!(Outline::of(&text), Outline::of(template), "{template}");
+        // The label is put into a text, and taken from it.
+        assert_eq!(
+            Fingerprint::of(&text.with_hash_label("abc").without_hash_label()),
+            Fingerprint::of(&text.with_hash_label("abc"))
+        );
+    }
+}
+
 /// The layout of the text, and the hash label of a set, do not matter.
 #[test]
 fn spelling_does_not_matter() {
     // A template without metadata would get some with the label.
     for entry in entries().iter().filter(|entry| entry["template"]["metadata"].is_object()) {
         let template = &entry["template"];
-        let labelled = with_hash_label(template, "abc");
+        let labelled = Template::of(template).with_hash_label("abc").tree();
         assert_eq!(hashes(template), hashes(&labelled), "{WARNING}: {template}");
         assert_eq!(Fingerprint::of(template), Fingerprint::of(&labelled), "{WARNING}: {template}");
         let pretty: Value = serde_json::from_str(&serde_json::to_string_pretty(template).unwrap()).unwrap();

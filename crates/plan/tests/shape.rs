@@ -9,7 +9,7 @@ use std::process::Command;
 const FILE_LINES_MAX: usize = 400;
 const FUNCTION_LINES_MAX: usize = 50;
 /// The most items that other crates may name; constants, methods, fields and variants do not count.
-const INTERFACE_MAX: usize = 103;
+const INTERFACE_MAX: usize = 100;
 /// What reads a clock, draws lots, or acts.
 const FORBIDDEN: [&str; 12] = [
     "::now()",

@@ -12,9 +12,10 @@ use std::task::{Context, Poll, Waker};
 use engine::reconcile::{Answer, Cluster, Owner, Refusal};
 use jiff::Timestamp;
 use plan::template::Digest;
+use plan::template::Template;
 use plan::{
     Action, Answers, Ask, DryRun, Event, Flavour, Observed, Options, OwnerChange, Pace, Pod, ReplicaSet,
-    Status, Template, Why, Workload,
+    Status, Why, Workload,
 };
 use serde_json::Value;
 

@@ -11,7 +11,7 @@ use kube::Client;
 use plan::keys::{
     DESIRED_REPLICAS, FINGERPRINTS, HASH_LABEL, MANAGED_LABEL, MANAGED_VALUE, MAX_REPLICAS, REVISION,
 };
-use plan::template::{pod_template_hash, with_hash_label};
+use plan::template::{Template, pod_template_hash};
 use plan::{Flavour, set_name};
 use serde_json::{Value, json};
 
@@ -174,7 +174,7 @@ impl Fleet {
             "spec": {
                 "replicas": 0,
                 "selector": { "matchLabels": { "app": deployment, HASH_LABEL: hash } },
-                "template": with_hash_label(&template, &hash),
+                "template": Template::of(&template).with_hash_label(&hash),
             },
         })
     }

@@ -3,7 +3,7 @@
 
 use api::decode::{self, Defaults};
 use jiff::Timestamp;
-use plan::template::with_hash_label;
+use plan::template::Template;
 use plan::{Action, Answers, Flavour, Observed, Options, Pace, Plan, Step};
 use serde_json::{Value, json};
 
@@ -147,7 +147,7 @@ impl Specimen {
             "spec": {
                 "replicas": size,
                 "selector": { "matchLabels": { "app": "web", "pod-template-hash": hash } },
-                "template": with_hash_label(&template, &hash),
+                "template": Template::of(&template).with_hash_label(&hash),
             },
             "status": {
                 "replicas": size, "fullyLabeledReplicas": size, "readyReplicas": size, "availableReplicas": size,

@@ -3,9 +3,8 @@
 use api::decode::{self, Defaults};
 use api::encode;
 use jiff::Timestamp;
-use plan::{
-    Action, Ask, DryRun, Flavour, Observed, Options, OwnerChange, Pace, Plan, Step, Target, Template,
-};
+use plan::template::Template;
+use plan::{Action, Ask, DryRun, Flavour, Observed, Options, OwnerChange, Pace, Plan, Step, Target};
 use serde_json::Value;
 
 use crate::input;

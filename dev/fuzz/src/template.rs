@@ -1,7 +1,7 @@
 //! Digest, fingerprint and hash of a template (S4.17, S16.5a).
 
 use plan::keys::HASH_LABEL;
-use plan::template::{Fingerprint, Template, digest, pod_template_hash, with_hash_label, without_hash_label};
+use plan::template::{Fingerprint, Template, digest, pod_template_hash};
 use serde_json::Value;
 
 use crate::input;
@@ -9,9 +9,9 @@ use crate::input;
 /// A JSON list: a template, and the annotation with fingerprints of a set.
 pub(crate) fn run(data: &[u8]) {
     let Some((template, annotation)) = input::pair(data) else { return };
-    let bare = without_hash_label(&template);
+    let bare = Template::of(&template).without_hash_label().tree();
     assert_eq!(digest(&template), digest(&bare));
-    assert_eq!(without_hash_label(&bare), bare);
+    assert_eq!(Template::of(&bare).without_hash_label().tree(), bare);
     let hash = pod_template_hash(&template, None);
     assert_eq!(hash, pod_template_hash(&bare, None));
     let collided = pod_template_hash(&template, Some(i32::MAX));
@@ -19,7 +19,7 @@ pub(crate) fn run(data: &[u8]) {
         assert!((1..=10).contains(&hash.len()) && hash.bytes().all(|byte| b"456789bcdf".contains(&byte)));
     }
     let labels = |value: &Value| value.pointer("/metadata/labels").and_then(Value::as_object).cloned();
-    let labelled = with_hash_label(&bare, &hash);
+    let labelled = Template::of(&bare).with_hash_label(&hash).tree();
     if let Some(label) = labels(&labelled).and_then(|labels| labels.get(HASH_LABEL).cloned()) {
         assert_eq!(label, Value::from(hash.as_str()));
     }

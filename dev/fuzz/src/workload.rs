@@ -2,7 +2,8 @@
 
 use api::decode::{self, Defaults};
 use api::encode;
-use plan::{Answers, Flavour, Observed, Options, Pace, StatusWrite, Step, Template};
+use plan::template::Template;
+use plan::{Answers, Flavour, Observed, Options, Pace, StatusWrite, Step};
 use serde_json::Value;
 
 use crate::input;

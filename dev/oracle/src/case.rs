@@ -4,7 +4,7 @@ use api::decode::Defaults;
 use jiff::Timestamp;
 use plan::Flavour;
 use plan::keys::FINGERPRINTS;
-use plan::template::{pod_template_hash, without_hash_label};
+use plan::template::pod_template_hash;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -96,8 +96,8 @@ impl Case {
         let path = format!("/metadata/annotations/{}", FINGERPRINTS.replace('/', "~1"));
         for set in &mut self.input.replica_sets {
             if set.pointer(&path).is_some_and(|mark| mark == OWN_FINGERPRINT) {
-                let template = without_hash_label(&set["spec"]["template"]);
-                set["metadata"]["annotations"][FINGERPRINTS] = flavour.fingerprint(&template).as_str().into();
+                let fingerprint = flavour.fingerprint(&set["spec"]["template"]);
+                set["metadata"]["annotations"][FINGERPRINTS] = fingerprint.as_str().into();
             }
         }
     }

@@ -6,7 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use api::{decode, encode};
 use engine::reconcile::{Answer, Cluster, Owner, Refusal};
 use jiff::Timestamp;
-use plan::{Action, Ask, DryRun, Event, NewReplicaSet, OwnerChange, ReplicaSet, Template, Workload};
+use plan::template::Template;
+use plan::{Action, Ask, DryRun, Event, NewReplicaSet, OwnerChange, ReplicaSet, Workload};
 use serde_json::{Value, json};
 
 use crate::case::Case;

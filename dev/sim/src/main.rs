@@ -66,8 +66,10 @@ fn main() -> ExitCode {
         (Some(seed), _) => replay(seed, &arguments),
         (None, Some(count)) => compare(count, &arguments),
         (None, None) if arguments.crash_matrix => matrix(),
-        (None, None) if let Some(count) = arguments.tenant => tenant(count, &arguments),
-        (None, None) => campaign(&arguments),
+        (None, None) => match arguments.tenant {
+            Some(count) => tenant(count, &arguments),
+            None => campaign(&arguments),
+        },
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,

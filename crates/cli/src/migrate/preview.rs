@@ -4,7 +4,7 @@
 use api::encode;
 use plan::Flavour;
 use plan::keys::condition;
-use plan::template::without_hash_label;
+use plan::template::Template;
 use serde_json::{Value, json};
 
 use crate::cluster::Deployment;
@@ -56,7 +56,7 @@ pub(crate) fn apply(facts: &mut Facts, write: &Write) -> Result<(), String> {
                 && let Some((current, _)) = facts.current()
             {
                 let template = current.pointer("/spec/template").unwrap_or(&Value::Null);
-                merge(&mut body, &json!({"spec": {"template": without_hash_label(template)}}));
+                merge(&mut body, &json!({"spec": {"template": Template::of(template).without_hash_label()}}));
             }
             let uid = format!("new-{}", facts.to.api_version());
             merge(&mut body, &json!({"metadata": {"uid": uid, "generation": 1}}));

@@ -3,7 +3,8 @@
 
 use api::encode;
 use plan::keys::{ABORT, FINGERPRINTS, MANAGED_LABEL, MANAGED_VALUE, OUR_PREFIX, is_never_copied};
-use plan::{Flavour, equality, template::without_hash_label};
+use plan::template::Template;
+use plan::{Flavour, equality};
 use serde_json::{Map, Value, json};
 
 use crate::cluster::Deployment;
@@ -46,7 +47,7 @@ pub(crate) fn create(facts: &Facts, source: &Deployment, current: &Value) -> Wri
     if facts.to == Flavour::AppsV1
         && stored.is_some_and(|stored| !equality::equal(stored, template_of(current)))
     {
-        set_template(object.get_mut("spec"), without_hash_label(template_of(current)));
+        set_template(object.get_mut("spec"), Template::of(template_of(current)).without_hash_label().tree());
     }
     Write { says: format!("create {}, paused", facts.target_name()), change: Change::Create(object) }
 }
@@ -102,8 +103,11 @@ pub(crate) fn sync(facts: &Facts, source: &Deployment, target: &Deployment, curr
     let mut spec = manifest(facts, source).get("spec").cloned().unwrap_or_default();
     if facts.to == Flavour::AppsV1 {
         let is_known = equality::equal(target.template(), template_of(current));
-        let known =
-            if is_known { target.template().clone() } else { without_hash_label(template_of(current)) };
+        let known = if is_known {
+            target.template().clone()
+        } else {
+            Template::of(template_of(current)).without_hash_label().tree()
+        };
         set_template(Some(&mut spec), known);
     }
     let operations = json!([

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use api::decode;
 use engine::reconcile::{Answer, Refusal};
 use plan::keys::REVISION;
+use plan::template::Template;
 use plan::{
     Action, Answers, Ask, DryRun, NewReplicaSet, Observed, Options, OwnerChange, Pace, Pod, ReplicaSet,
-    RollBack, SetStatus, Template, UpdateReplicaSet,
+    RollBack, SetStatus, UpdateReplicaSet,
 };
 use serde_json::Value;
 

@@ -3,9 +3,9 @@
 
 use api::{encode, history};
 use plan::durations::RIVAL_SILENCE;
+use plan::template::Template;
 use plan::{
-    Action, Ask, DryRun, Event, NewReplicaSet, OwnerChange, ReplicaSet, StatusWrite, Target, Template,
-    Workload,
+    Action, Ask, DryRun, Event, NewReplicaSet, OwnerChange, ReplicaSet, StatusWrite, Target, Workload,
 };
 use serde_json::value::RawValue;
 

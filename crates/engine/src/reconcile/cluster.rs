@@ -3,7 +3,8 @@
 use std::future::Future;
 use std::time::Duration;
 
-use plan::{Action, Ask, DryRun, Event, OwnerChange, Pod, ReplicaSet, Template, Workload};
+use plan::template::Template;
+use plan::{Action, Ask, DryRun, Event, OwnerChange, Pod, ReplicaSet, Workload};
 
 /// A cluster that a reconcile acts on: the API server, or a store in memory.
 ///

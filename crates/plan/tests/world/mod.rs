@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use plan::intstr::IntOrPercent;
 use plan::keys::{CHANGE_CAUSE, DESIRED_REPLICAS, FINGERPRINTS, MAX_REPLICAS, REVISION};
 use plan::selector::LabelSelector;
-use plan::template::{Fingerprint, Template, digest, with_hash_label};
+use plan::template::{Fingerprint, Template, digest};
 use plan::{
     Answers, Ask, Authors, DryRun, Flavour, Map, Observed, Options, Outline, OwnerChange, Pace, Plan, Pod,
     ReplicaSet, SetStatus, Status, Step, Strategy, TemplateSummary, Workload,
@@ -218,7 +218,7 @@ impl World {
     pub(crate) fn replica_set(&mut self, set: Set) -> ReplicaSet {
         let age = i64::try_from(self.stored.len()).unwrap();
         let uid = format!("uid-{}", set.name);
-        let template = with_hash_label(&template(&set.image), &set.image);
+        let template = Template::of(&template(&set.image)).with_hash_label(&set.image).tree();
         let flavour = self.observed.flavour;
         let added = ReplicaSet {
             uid: uid.clone(),

@@ -2,9 +2,9 @@
 
 use api::decode::{self, Defaults};
 use jiff::Timestamp;
+use plan::template::Template;
 use plan::{
-    Action, Answers, Flavour, Observed, Options, Pace, Plan, Status, Step, Template, UpdateReplicaSet,
-    Workload,
+    Action, Answers, Flavour, Observed, Options, Pace, Plan, Status, Step, UpdateReplicaSet, Workload,
 };
 use serde_json::{Map, Value, json};
 
