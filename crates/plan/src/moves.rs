@@ -4,13 +4,27 @@
 //! Terminating pods are not counted (S6.14). A rollover needs no rule of its own: every ReplicaSet that
 //! does not run is old, and the oldest is drained first (S6.15).
 
-use crate::aim::{Aim, Because, Gate, Manner};
-use crate::sets::{Counted, total};
-use crate::sizes::{Moves, Resize};
-use crate::{partition, recreate, scale};
+pub(crate) mod aim;
+pub(crate) mod assertions;
+pub(crate) mod fenceposts;
+pub(crate) mod partition;
+pub(crate) mod recreate;
+pub(crate) mod scale;
+pub(crate) mod sizes;
+
+use crate::model::sets::{Counted, total};
+use crate::moves::aim::{Aim, Because, Gate, Manner};
+use crate::moves::assertions::broken;
+use crate::moves::sizes::{Moves, Resize};
 
 /// What the sets do next.
 pub(crate) fn moves(sets: &[Counted], aim: &Aim) -> Moves {
+    let moves = chosen(sets, aim);
+    debug_assert_eq!(broken(sets, aim, &moves), None, "{sets:?} {aim:?}");
+    moves
+}
+
+fn chosen(sets: &[Counted], aim: &Aim) -> Moves {
     match (aim.gate, aim.manner) {
         (Gate::Shut, _) => Moves {
             created: created(sets, aim).filter(|_| matches!(aim.because, Because::RollingBack(_))),
@@ -190,4 +204,4 @@ mod enumeration;
 #[cfg(test)]
 mod model;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

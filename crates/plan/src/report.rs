@@ -1,34 +1,43 @@
 //! What a reconcile reports: the status with its conditions, why the rollout is where it is, and when to
 //! requeue (S4.4, S9, S13.1). All edits of conditions are folded here, since their order shows.
 
-use jiff::Timestamp;
+pub(crate) mod announce;
+pub(crate) mod assemble;
+pub(crate) mod awaited;
+pub(crate) mod blocked;
+pub(crate) mod chronicle;
+pub(crate) mod counters;
+pub(crate) mod explain;
+pub(crate) mod kstatus;
+pub(crate) mod opening;
+pub(crate) mod pace;
+pub(crate) mod pause;
+pub(crate) mod progress;
+pub(crate) mod queued;
+pub(crate) mod resting;
+pub(crate) mod rollout;
+pub(crate) mod target;
 
-use crate::action::{Awaited, Event, Requeue, StatusWrite};
-use crate::aim::{Aim, Because};
-use crate::announce::{self, Announcement};
-use crate::assemble::is_followed;
-use crate::awaited::awaited;
-use crate::blocked;
-use crate::chronicle::{self, Noted};
-use crate::collision::{self, Names};
-use crate::conditions::{Edit, says};
-use crate::counters::{self, Tally};
-use crate::decisions::Decisions;
-use crate::explain::{self, explained};
-use crate::history::Deletions;
-use crate::judge::Rulings;
-use crate::keys::{condition, reason};
-use crate::kstatus::Standing;
-use crate::observed::Observed;
-use crate::resting;
-use crate::revision::Revision;
-use crate::rollback::Request;
-use crate::rollout;
-use crate::sets::{Sets, total};
-use crate::status::{InHand, Status};
-use crate::upkeep::Upkeep;
-use crate::why::Why;
-use crate::{pause, progress, queued, target};
+use crate::course::view::View;
+use crate::decide::collision::{self, Names};
+use crate::decide::decisions::Decisions;
+use crate::decide::history::Deletions;
+use crate::model::action::{Awaited, Event, Requeue, StatusWrite};
+use crate::model::conditions::{Edit, says};
+use crate::model::keys::{condition, reason};
+use crate::model::observed::Observed;
+use crate::model::revision::Revision;
+use crate::model::sets::total;
+use crate::model::status::{InHand, Status};
+use crate::model::why::Why;
+use crate::moves::aim::Because;
+use crate::report::assemble::is_followed;
+use crate::report::awaited::awaited;
+use crate::report::chronicle::Noted;
+use crate::report::counters::Tally;
+use crate::report::explain::explained;
+use crate::report::kstatus::Standing;
+use crate::report::opening::{Opening, fold};
 
 /// What a reconcile reports.
 #[derive(Debug, Default)]
@@ -69,65 +78,6 @@ pub(crate) enum Due {
     Last,
 }
 
-/// What a reconcile says before it decides about sizes: the stored status with a few conditions edited.
-#[derive(Debug)]
-pub(crate) struct Opening<'a> {
-    status: InHand<'a>,
-    /// apps/v1: the revision annotation, where it is another one.
-    revision: Option<String>,
-    /// Whether it is told at once that the Deployment was paused or resumed.
-    is_pause_reported: bool,
-    /// Whether there is something to say before sets are changed.
-    pub(crate) is_early: bool,
-    events: Vec<Event>,
-}
-
-/// The end of a wait, pause (S13.1), refused rollback, and the declared set (S4.4), in this order.
-pub(crate) fn opening<'a>(
-    (observed, sets, rulings): (&'a Observed, &Sets<'_>, &Rulings),
-    aim: &Aim,
-    upkeep: &Upkeep,
-    request: Request,
-    now: Timestamp,
-) -> Opening<'a> {
-    let mut status = InHand::new(&observed.workload.status);
-    let mut events = Vec::new();
-    fold(&mut status, queued::over(&observed.workload.status));
-    fold(&mut status, target::over(&observed.workload.status, aim));
-    fold(&mut status, progress::retried(&observed.workload.status, rulings));
-    let is_newer = matches!(aim.because, Because::NewerSpec(_));
-    let pause = match aim.because {
-        Because::LacksSelector(_)
-        | Because::SelectsAll
-        | Because::Deleting
-        | Because::PinTargetMissing
-        | Because::NewerSpec(_) => None,
-        _ => pause::noted(&observed.workload, now),
-    };
-    // S4.5: elsewhere upstream's reconcile conflicts with itself over a set that is out of step, and the next
-    // one goes on: the switch is reported at the end, with the counters.
-    let is_pause_reported = pause.is_some() && (aim.looks_once() || !upkeep.is_needed());
-    fold(&mut status, pause);
-    if aim.heeds_requests() {
-        fold(&mut status, request.edit());
-        if let Request::Refused(refusal) = request
-            && let Some((record, event)) = refusal.news
-        {
-            status.edit().ours.rollback = Some(record);
-            events.push(event);
-        }
-    }
-    let declared = sets.declared().filter(|_| !is_newer);
-    let found = declared.map(|set| announce::found(observed, &status, aim, (set, upkeep), now));
-    let Announcement { revision, edit, is_early } = found.unwrap_or_default();
-    fold(&mut status, edit);
-    Opening { status, revision, is_pause_reported, is_early: is_early || is_pause_reported, events }
-}
-
-fn fold(status: &mut InHand<'_>, edits: impl IntoIterator<Item = Edit>) {
-    edits.into_iter().for_each(|edit| edit.apply(status));
-}
-
 /// The report of a reconcile.
 pub(crate) fn report(decisions: &Decisions<'_>, opening: Opening<'_>) -> Report {
     match &decisions.aim.because {
@@ -139,15 +89,17 @@ pub(crate) fn report(decisions: &Decisions<'_>, opening: Opening<'_>) -> Report 
         }
         Because::RollingBack(_) => rolled_back(decisions, told(decisions, opening)),
         Because::Deleting => counted(decisions, told(decisions, opening), Why::Deleting, None),
-        Because::NewerSpec(words) => {
-            counted(decisions, told(decisions, opening), Why::Blocked(words.clone()), None)
+        Because::NewerSpec => {
+            let words = decisions.newer().unwrap_or_default().to_owned();
+            counted(decisions, told(decisions, opening), Why::Blocked(words), None)
         }
         Because::PinTargetMissing => {
             let why = target::words(decisions).map_or_else(Why::default, Why::Blocked);
             let progressing = target::progressing(decisions, &opening.status);
             counted(decisions, told(decisions, opening), why, progressing)
         }
-        Because::Failed { reason } => {
+        Because::Failed => {
+            let reason = decisions.failed().unwrap_or_default();
             let words = explain::failed(decisions, reason);
             let progressing = explain::stands_still(decisions, reason, words.clone());
             counted(decisions, told(decisions, opening), Why::Blocked(words), progressing)
@@ -173,10 +125,10 @@ struct Told<'a> {
 
 /// The opening, and what is to be said of names, of room, and of a set that is created.
 fn told<'a>(decisions: &Decisions<'_>, opening: Opening<'a>) -> Told<'a> {
-    let Decisions { observed, now, aim, creation, history, .. } = decisions;
+    let Decisions { view: View { observed, now, .. }, aim, creation, history, .. } = decisions;
     let Opening { mut status, mut revision, is_pause_reported, mut is_early, events } = opening;
     let names_are_over = Edit::Drop(condition::COLLISION_LIMIT_REACHED);
-    let has_name = decisions.sets.declared.is_some() || collision::names(observed, *now) == Names::Free;
+    let has_name = decisions.view.sets.declared.is_some() || collision::names(observed, *now) == Names::Free;
     if aim.needs_declared(decisions.moves) && has_name && observed.flavour.has_safeguards() {
         fold(&mut status, [names_are_over.clone()]);
     }
@@ -185,7 +137,7 @@ fn told<'a>(decisions: &Decisions<'_>, opening: Opening<'a>) -> Told<'a> {
     let mut if_create_refused = None;
     let mut deviation = None;
     if let Some(creation) = creation {
-        let is_beside = decisions.aim.divergence.is_some();
+        let is_beside = !decisions.course.situation.is_declared();
         if_create_refused = (!is_beside).then(|| refused(decisions, &status));
         if observed.flavour.has_safeguards() {
             fold(&mut status, [names_are_over]);
@@ -208,11 +160,11 @@ fn told<'a>(decisions: &Decisions<'_>, opening: Opening<'a>) -> Told<'a> {
 /// The status if the server refuses the set. On our kind it is about the current generation too: for a
 /// reader of `observedGeneration`, an older one is never final.
 fn refused(decisions: &Decisions<'_>, in_hand: &InHand<'_>) -> Box<Status> {
-    if !decisions.observed.flavour.has_status_extras() {
+    if !decisions.view.observed.flavour.has_status_extras() {
         return in_hand.clone().into_box();
     }
     // That another one has run until now is over once the set is there.
-    let (total, target) = (total(&decisions.sets.counted), in_hand.ours.target.clone());
+    let (total, target) = (total(&decisions.view.sets.counted), in_hand.ours.target.clone());
     let tally = Tally { total, revision: None, target, ..tally(decisions) };
     let mut status = counters::calculate(&tally, in_hand);
     // They were about the rollout before.
@@ -222,16 +174,14 @@ fn refused(decisions: &Decisions<'_>, in_hand: &InHand<'_>) -> Box<Status> {
 
 fn tally<'a>(decisions: &'a Decisions<'_>) -> Tally<'a> {
     // On apps/v1 it is no part of the status.
-    let extras = decisions.observed.flavour.has_status_extras();
+    let extras = decisions.view.observed.flavour.has_status_extras();
     Tally {
-        observed: decisions.observed,
-        sets: decisions.sets,
+        view: decisions.view,
         total: decisions.total_told(),
         revision: if extras { decisions.revision().and_then(Revision::number) } else { None },
         target: target::record(decisions),
-        rulings: decisions.rulings,
+        course: decisions.course,
         floor: decisions.aim.floor,
-        now: decisions.now,
     }
 }
 
@@ -240,7 +190,7 @@ fn selecting_all(decisions: &Decisions<'_>, opening: Opening<'_>) -> Report {
     let message = "This deployment is selecting all pods. A non-empty selector is required.";
     let why = Why::Blocked("spec.selector is empty: name the labels of the pods".to_owned());
     let events = vec![Event::warning(reason::SELECTING_ALL, message.to_owned())];
-    let generation = decisions.observed.workload.generation;
+    let generation = decisions.view.workload().generation;
     let mut status = opening.status;
     if status.observed_generation >= generation {
         return Report { why, events, ..Report::default() };
@@ -272,32 +222,32 @@ fn rolled_back(decisions: &Decisions<'_>, told: Told<'_>) -> Report {
 fn counted(decisions: &Decisions<'_>, told: Told<'_>, why: Why, progressing: Option<Edit>) -> Report {
     let mut computed = counters::calculate(&tally(decisions), &told.status);
     fold(&mut computed, progressing);
-    finished(decisions, told, computed, (why, Requeue::OnChange))
+    finished(decisions, told, computed, why, Requeue::OnChange)
 }
 
 /// The status of a reconcile of a strategy (S9.9–S9.15, S7.7).
 fn rolling_out(decisions: &Decisions<'_>, told: Told<'_>) -> Report {
-    let Decisions { observed, now, .. } = decisions;
-    let workload = &observed.workload;
+    let View { now, .. } = decisions.view;
+    let workload = decisions.view.workload();
     let mut computed = counters::calculate(&tally(decisions), &told.status);
     let subject = || match decisions.declared_name() {
         Some(set) => format!("ReplicaSet \"{set}\""),
         None => format!("Deployment \"{}\"", workload.name),
     };
-    let progressing = match decisions.aim.divergence {
-        None if decisions.resting().is_some() => resting::progressing(decisions, &computed),
-        None => progress::estimated(workload, &told.status, &computed, subject, *now),
-        Some(_) => target::progressing(decisions, &computed),
+    let progressing = match decisions.course.situation.is_declared() {
+        true if decisions.resting().is_some() => resting::progressing(decisions, &computed),
+        true => progress::estimated(workload, &told.status, &computed, subject, now),
+        false => target::progressing(decisions, &computed),
     };
     fold(&mut computed, progressing);
-    fold(&mut computed, [counters::replica_failure(decisions.sets)]);
+    fold(&mut computed, [counters::replica_failure(decisions.view.sets)]);
     let why = explained(decisions, &computed);
     let awaited = awaited(decisions, &why).map(Box::new);
     let blockers = blocked::current(decisions, &computed, &why);
     blocked::note(&mut computed, &blockers);
     let why = why.blocked_by(blocked::words(&blockers)).instead(target::words(decisions));
     let requeue = progress::requeue(decisions, &computed).or(target::requeue(decisions, &computed));
-    Report { awaited, ..finished(decisions, told, computed, (why, requeue)) }
+    Report { awaited, ..finished(decisions, told, computed, why, requeue) }
 }
 
 /// The one status write: of what was computed, or of what is to be told before sets are changed.
@@ -305,14 +255,15 @@ fn finished(
     decisions: &Decisions<'_>,
     told: Told<'_>,
     computed: InHand<'_>,
-    (why, requeue): (Why, Requeue),
+    why: Why,
+    requeue: Requeue,
 ) -> Report {
     let Told { status, revision, if_create_refused, due: early, events, mut deviation } = told;
     if decisions.creation.is_some() && early.is_some() && *computed != *status {
         // Upstream writes twice from one copy of the object, and trips over itself.
         deviation = Some("S4.5");
     }
-    let is_counted = !is_deferred(decisions, early) || !keeps_counters(decisions.observed, &status);
+    let is_counted = !is_deferred(decisions, early) || !keeps_counters(decisions.view.observed, &status);
     let chosen = resting::note(decisions, if is_counted { computed } else { status });
     let moves = &decisions.moves;
     let is_between = moves.is_up() && moves.is_down() && !moves.is_up_again();
@@ -321,7 +272,7 @@ fn finished(
     let (write, news) = written(decisions, chosen, revision, &why);
     // S9.15: a write requeues by itself.
     let requeue = if write.is_some() { Requeue::OnChange } else { requeue };
-    let judged = decisions.rulings.due.filter(|_| write.is_none());
+    let judged = decisions.course.due.filter(|_| write.is_none());
     let requeue = requeue.or(judged.map_or(Requeue::OnChange, Requeue::Deadline));
     let requeue = if let Because::NamesTaken(until) = decisions.aim.because {
         requeue.or(Requeue::NamesTaken(until))
@@ -359,18 +310,18 @@ fn written(
     revision: Option<String>,
     why: &Why,
 ) -> (Option<Box<StatusWrite>>, Vec<Event>) {
-    let workload = &decisions.observed.workload;
-    let has_extras = decisions.observed.flavour.has_status_extras();
-    let standing = has_extras.then(|| match (&decisions.aim.because, decisions.aim.divergence) {
-        (Because::SelectsAll, _) => Standing::selecting_all(why),
-        (Because::NewerSpec(_), _) => Standing::newer_spec(why),
-        (Because::Failed { reason }, _) => Standing::failed(reason, why),
+    let workload = decisions.view.workload();
+    let has_extras = decisions.view.observed.flavour.has_status_extras();
+    let standing = has_extras.then(|| match &decisions.aim.because {
+        Because::SelectsAll => Standing::selecting_all(why),
+        Because::NewerSpec => Standing::newer_spec(why),
+        Because::Failed => Standing::failed(decisions.failed().unwrap_or_default(), why),
         _ if decisions.resting().is_some() && !Standing::is_blocked(&status) => Standing::resting(why),
-        (_, Some(divergence)) => Standing::diverged(divergence, workload.paused, why),
-        _ => Standing::of(&status, workload, decisions.has_declared(), why),
+        _ => Standing::diverged(&decisions.course.situation, workload.paused, why)
+            .unwrap_or_else(|| Standing::of(&status, workload, decisions.has_declared(), why)),
     });
     if let Some(standing) = &standing {
-        standing.note(&mut status, decisions.now);
+        standing.note(&mut status, decisions.view.now);
     }
     if status.is_stored() && revision.is_none() && !chronicle::closes(decisions, &status) {
         return (None, Vec::new());
@@ -391,10 +342,11 @@ fn written(
         news.extend(blocked::event(before, after));
         news.extend(target::event(decisions, after).or_else(|| explain::event(before, after)));
     }
-    if let Because::NewerSpec(newer) = &decisions.aim.because
+    if let Because::NewerSpec = decisions.aim.because
+        && let Some(newer) = decisions.newer()
         && !says(&workload.status.conditions, condition::STALLED, "True", reason::NEWER_SPEC)
     {
-        news.push(Event::warning(reason::NEWER_SPEC, newer.clone()));
+        news.push(Event::warning(reason::NEWER_SPEC, newer.to_owned()));
     }
     (Some(Box::new(write)), news)
 }

@@ -12,7 +12,7 @@ use plan::durations::ALL;
 
 const HEAD: &str = "# Durations
 
-<!-- Made from crates/plan/src/durations.rs: UPDATE=1 cargo test -p plan --test durations -->
+<!-- Made from crates/plan/src/model/durations.rs: UPDATE=1 cargo test -p plan --test durations -->
 
 How long the operator waits, and for what. You cannot change these values. The metric `rollwright_waiting` shows which of
 them [a Deployment waits for](metrics.md#why-a-deployment-waits) at the moment.
@@ -101,7 +101,7 @@ fn none_stands_elsewhere() {
         assert_eq!(
             durations(&text),
             [""; 0],
-            "{}: its place is crates/plan/src/durations.rs",
+            "{}: its place is crates/plan/src/model/durations.rs",
             path.display()
         );
     }

@@ -34,7 +34,8 @@ const RECONCILES_MAX: usize = 20;
 
 #[test]
 fn the_differences_are_these_and_no_others() {
-    let source = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/flavour.rs")).unwrap();
+    let source =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/src/model/flavour.rs")).unwrap();
     let found: Vec<_> = source
         .lines()
         .filter_map(|line| line.trim().strip_prefix("pub fn ").or_else(|| line.trim().strip_prefix("fn ")))

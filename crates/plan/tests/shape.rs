@@ -10,6 +10,9 @@ const FILE_LINES_MAX: usize = 400;
 const FUNCTION_LINES_MAX: usize = 50;
 /// The most items that other crates may name; constants, methods, fields and variants do not count.
 const INTERFACE_MAX: usize = 100;
+/// The rooms, from the floor up: a file names rooms below its own, and its own.
+const ROOMS: [&str; 7] = ["model", "course", "moves", "decide", "report", "refused", "lib"];
+const TESTS: [&str; 3] = ["moves/tests", "moves/enumeration", "moves/model"];
 /// What reads a clock, draws lots, or acts.
 const FORBIDDEN: [&str; 12] = [
     "::now()",
@@ -26,24 +29,31 @@ const FORBIDDEN: [&str; 12] = [
     "rand::",
 ];
 
-/// File name without its ending → text without comments.
+/// Path below `src` without its ending → text.
 type Sources = BTreeMap<String, String>;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
 
-/// The sources, tests aside.
+/// The sources of all rooms, tests aside.
 fn sources() -> Sources {
     let mut sources = Sources::new();
-    for entry in std::fs::read_dir(folder()).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
-        if path.extension().is_some_and(|extension| extension == "rs") {
-            sources.insert(name, std::fs::read_to_string(path).unwrap());
+    let mut folders = vec![folder()];
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            let place = path.strip_prefix(folder()).unwrap().with_extension("");
+            let name = place.to_str().unwrap().to_owned();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") && !TESTS.contains(&&*name)
+            {
+                sources.insert(name, std::fs::read_to_string(path).unwrap());
+            }
         }
     }
-    assert!(sources.len() > 30, "{} files", sources.len());
+    assert!(sources.len() > 60, "{} files", sources.len());
     sources
 }
 
@@ -87,8 +97,11 @@ fn there_is_no_clock_and_no_lot() {
 #[test]
 fn a_planted_clock_is_found() {
     let mut planted = sources();
-    planted.get_mut("aim").unwrap().push_str("\nfn late() -> jiff::Timestamp { jiff::Timestamp::now() }\n");
-    assert_eq!(forbidden(&planted), [("aim", "::now()")]);
+    planted
+        .get_mut("moves/aim")
+        .unwrap()
+        .push_str("\nfn late() -> jiff::Timestamp { jiff::Timestamp::now() }\n");
+    assert_eq!(forbidden(&planted), [("moves/aim", "::now()")]);
 }
 
 #[test]
@@ -105,6 +118,46 @@ fn a_planted_long_function_is_found() {
     let body = |lines: usize| format!("    fn planted() {{\n{}    }}\n", "        call();\n".repeat(lines));
     assert!(long_functions(&body(FUNCTION_LINES_MAX - 2)).is_empty());
     assert_eq!(long_functions(&body(FUNCTION_LINES_MAX - 1)).len(), 1);
+}
+
+/// The arrows between rooms that point up, as `file → room`.
+fn arrows_up(sources: &Sources) -> Vec<String> {
+    let floor = |room: &str| ROOMS.iter().position(|other| *other == room);
+    let of = |(file, text): (&String, &String)| {
+        let own = floor(file.split('/').next().unwrap()).unwrap();
+        let code = code(text);
+        let rooms = code.split("crate::").skip(1).map(|path| path.split(|c: char| !c.is_alphabetic()).next());
+        let up = rooms.flatten().filter(|room| floor(room).is_some_and(|floor| floor > own));
+        up.map(|room| format!("{file} → {room}")).collect::<Vec<_>>()
+    };
+    sources.iter().flat_map(of).collect()
+}
+
+#[test]
+fn arrows_between_rooms_point_down() {
+    assert_eq!(arrows_up(&sources()), [""; 0]);
+}
+
+#[test]
+fn a_planted_arrow_is_found() {
+    let mut planted = sources();
+    planted.get_mut("model/sets").unwrap().push_str("\nuse crate::decide::ladder::aim;\n");
+    assert_eq!(arrows_up(&planted), ["model/sets → decide"]);
+}
+
+/// Parameters that pack several values into a tuple; those of a closure may take one apart.
+fn tuples(text: &str) -> Vec<String> {
+    let code = code(text);
+    let packs = |line: &&str| line.contains("): (") && !line.contains('|');
+    code.lines().filter(packs).map(|line| line.trim().to_owned()).collect()
+}
+
+#[test]
+fn no_parameter_is_a_tuple() {
+    for (name, text) in sources() {
+        assert_eq!(tuples(&text), [""; 0], "{name}.rs");
+    }
+    assert_eq!(tuples("fn planted(\n    (a, b): (bool, i64),\n) {}"), ["(a, b): (bool, i64),"]);
 }
 
 /// The items that other crates may name, as rustdoc lists them.

@@ -65,7 +65,7 @@ fn absent_fields_are_what_the_page_says() {
 /// A condition or a reason that the planner gains is one that the page has to tell of.
 #[test]
 fn every_condition_and_reason_of_the_planner_is_there() {
-    let source = include_str!("../../../plan/src/keys.rs");
+    let source = include_str!("../../../plan/src/model/keys.rs");
     let modules = source.split_once("pub mod condition").unwrap().1;
     let (kinds, reasons) = modules.split_once("pub mod reason").unwrap();
     let values = |text: &'static str| -> Vec<&'static str> {

@@ -4,8 +4,8 @@ use std::process::Command;
 
 use super::tests::{aim, steps, text};
 use super::*;
-use crate::intstr::IntOrPercent;
-use crate::steps::{Steps, UpdateStep};
+use crate::model::intstr::IntOrPercent;
+use crate::model::steps::{Steps, UpdateStep};
 
 const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/internals/steps-model.py");
 

@@ -3,7 +3,7 @@
 use super::*;
 
 /// R 10, surge 1, unavailable 0: set 0 is old, set 1 runs.
-pub(super) fn aim() -> Aim {
+pub(crate) fn aim() -> Aim {
     Aim {
         run: Some(1),
         ceiling: 10,
@@ -18,13 +18,12 @@ pub(super) fn aim() -> Aim {
         because: Because::RollingOut,
         bad: Vec::new(),
         spare: None,
-        divergence: None,
         deviation: None,
     }
 }
 
 /// Sets of these sizes, scaled for R 10, all their pods available.
-fn sets(sizes: &[i64]) -> Vec<Counted> {
+pub(crate) fn sets(sizes: &[i64]) -> Vec<Counted> {
     let set = |size: &i64| Counted {
         size: *size,
         available: *size,

@@ -1,0 +1,167 @@
+//! What a rollout is doing: which ReplicaSet runs, how far it grows, what the rollout waits for at a step, and what
+//! holds everything up.
+//!
+//! [`course`] is the only place that decides this. All later stages match on its value.
+
+pub(crate) mod advance;
+pub(crate) mod criteria;
+pub(crate) mod judge;
+pub(crate) mod marks;
+pub(crate) mod memory;
+pub(crate) mod requests;
+pub(crate) mod situation;
+pub(crate) mod stage;
+pub(crate) mod view;
+
+use jiff::Timestamp;
+
+use crate::course::advance::{Advanced, advance};
+use crate::course::judge::{Failure, Judgment, judge};
+use crate::course::memory::{Memory, Note, Proof, newer};
+use crate::course::situation::Situation;
+use crate::course::view::View;
+use crate::model::keys::{HASH_LABEL, reason};
+use crate::model::observed::{FailureAction, ReplicaSet};
+use crate::model::position::Fresh;
+use crate::model::revision;
+use crate::model::status::{BakeRecord, FallbackRecord};
+
+/// What a rollout is doing, and what its ReplicaSets are to remember. No later stage changes it.
+#[derive(Clone, Debug)]
+pub(crate) struct Course {
+    pub(crate) situation: Situation,
+    /// What holds everything up, if anything does.
+    pub(crate) hold: Option<Hold>,
+    /// Index of the set that a revert runs: the newest good one that is not declared (FP-6).
+    pub(crate) fallback: Option<usize>,
+    /// Indices of sets that get no more pods (FP-7, FP-10).
+    pub(crate) bad: Vec<usize>,
+    /// How the declared revision failed, if it did.
+    pub(crate) failure: Failure,
+    /// What is to be written to sets that are there.
+    pub(crate) notes: Vec<Note>,
+    /// What a revision remembers from the start that this reconcile declares.
+    pub(crate) fresh: Fresh,
+    /// Whether the pods of the declared revision are to be read (FP-4).
+    pub(crate) needs_evidence: bool,
+    /// When the declared revision was retried last: a deadline from before does not count.
+    pub(crate) retried: Option<Timestamp>,
+    /// Since when the declared revision bakes (FP-1).
+    pub(crate) bake: Option<BakeRecord>,
+    /// When to look again, if nothing changes before.
+    pub(crate) due: Option<Timestamp>,
+}
+
+/// What holds everything up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Hold {
+    /// A newer operator decided what runs, so sizes follow `spec.replicas`, and nothing else changes. The sentence says
+    /// what that operator left, and the fix.
+    NewerSpec(String),
+    /// A verdict is written before anything moves (FP-2).
+    Verdict,
+}
+
+/// Decides what a rollout is doing.
+pub(crate) fn course(view: View<'_>) -> Course {
+    let newer = newer(view);
+    let judgment = if newer.is_some() { Judgment::default() } else { judge(view) };
+    let situation = situation(view, &judgment);
+    let advanced = match newer {
+        Some(_) => Advanced::remembered(view, &judgment, &situation),
+        None => advance(view, &judgment, &situation),
+    };
+    let notes = notes(view, &judgment, &advanced);
+    let is_verdict_due = notes.iter().any(|note| note.memory.shown == Proof::Failed)
+        && view.workload().pin_in_force().is_none();
+    let hold = newer.map(Hold::NewerSpec).or(is_verdict_due.then_some(Hold::Verdict));
+    let bad = bad(view, &judgment, &situation);
+    let Judgment { fallback, ruling, .. } = judgment;
+    Course {
+        situation: situation.at(advanced.stage),
+        hold,
+        fallback,
+        bad,
+        failure: ruling.failure,
+        notes,
+        fresh: advanced.fresh,
+        needs_evidence: ruling.needs_evidence,
+        retried: ruling.retried,
+        bake: ruling.bake,
+        due: ruling.due.into_iter().chain(advanced.due).min(),
+    }
+}
+
+/// The situation before anybody knows at which step a rollout is: the declared set runs, unless it failed (FP-6), or
+/// another one is pinned (FP-11). One that is pinned is not judged.
+fn situation(view: View<'_>, judgment: &Judgment) -> Situation {
+    let (workload, sets) = (view.workload(), view.sets);
+    if let Some(pin) = workload.pin_in_force() {
+        return match sets.with_hash(&pin.hash) {
+            None => Situation::PinTargetMissing,
+            Some(pinned) if Some(pinned) != sets.declared => Situation::Pinned(pinned),
+            Some(_) => Situation::Declared(None),
+        };
+    }
+    if sets.declared.is_none_or(|declared| judgment.of(declared) != Proof::Failed) {
+        return Situation::Declared(None);
+    }
+    let failed = |reason| Situation::Failed { reason, stage: None };
+    let action = workload.failure_policy.as_ref().map(|policy| policy.action);
+    let reverts = judgment.ruling.failure.is_aborted || action == Some(FailureAction::Revert);
+    match judgment.fallback {
+        Some(fallback) if reverts => Situation::Reverted(fallback),
+        None if reverts => failed(reason::NO_GOOD_REVISION),
+        _ if action == Some(FailureAction::Pause) => failed(reason::ROLLOUT_FAILED),
+        _ => Situation::Declared(None),
+    }
+}
+
+/// On the way back, all that is not known to be good, and does not run (FP-7); where somebody has to act, the revision
+/// that failed.
+fn bad(view: View<'_>, judgment: &Judgment, situation: &Situation) -> Vec<usize> {
+    match situation {
+        Situation::Reverted(run) => {
+            let is_bad = |index: &usize| judgment.of(*index) != Proof::Good && index != run;
+            (0..view.sets.all.len()).filter(is_bad).collect()
+        }
+        Situation::Failed { .. } => view.sets.declared.into_iter().collect(),
+        Situation::Declared(_) | Situation::Pinned(_) | Situation::PinTargetMissing => Vec::new(),
+    }
+}
+
+/// What is to be written to sets. The declared one gets what its steps add to a verdict in one write with it.
+fn notes(view: View<'_>, judgment: &Judgment, advanced: &Advanced) -> Vec<Note> {
+    let ruling = &judgment.ruling;
+    // A revision that is retried begins again among its steps (SP-9).
+    let begun = |memory: Memory| Memory { walk: advanced.fresh.walk.clone(), ..memory };
+    let ruled = ruling.memory.clone().map(|memory| if ruling.is_retried { begun(memory) } else { memory });
+    let (memory, events) = match &advanced.memory {
+        Some((memory, events)) => (Some(memory.clone()), events.clone()),
+        None => (ruled, Vec::new()),
+    };
+    let declared = view.sets.declared.zip(memory).map(|(set, memory)| Note { set, memory, events });
+    judgment.inferred.clone().into_iter().chain(declared).collect()
+}
+
+impl Course {
+    /// Whether the declared template is rolled out.
+    pub(crate) fn rolls_out(&self) -> bool {
+        matches!(self.situation, Situation::Declared(_))
+    }
+
+    /// The memory of a set once this reconcile is done.
+    pub(crate) fn memory(&self, index: usize, set: &ReplicaSet) -> Memory {
+        let noted = self.notes.iter().find(|note| note.set == index).map(|note| note.memory.clone());
+        noted.unwrap_or_else(|| Memory::known(set))
+    }
+
+    /// `status.fallback`: where a revert would go.
+    pub(crate) fn fallback_record(&self, view: View<'_>) -> Option<FallbackRecord> {
+        let set = self.fallback.and_then(|index| view.sets.get(index))?;
+        Some(FallbackRecord {
+            revision: revision::of(set).number(),
+            hash: set.labels.get(HASH_LABEL).cloned().unwrap_or_default(),
+        })
+    }
+}

@@ -1,0 +1,307 @@
+//! At which step the rollout of the declared ReplicaSet is, which one keeps the other pods meanwhile, and what of this
+//! is to be remembered (SP-2 to SP-6, SP-9; rollwright.dev only).
+//!
+//! The memory of it stands on the declared ReplicaSet, and is written with the size that follows from it. Without
+//! it, the rollout goes on at the first step that has room for what runs.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::course::judge::Judgment;
+use crate::course::memory::{Memory, Proof};
+use crate::course::requests::asked;
+use crate::course::situation::Situation;
+use crate::course::stage::{Rollout, Stage};
+use crate::course::view::View;
+use crate::model::action::Event;
+use crate::model::conditions::whole_seconds;
+use crate::model::keys::{PROMOTE, condition, reason};
+use crate::model::observed::{ReplicaSet, Workload};
+use crate::model::position::{Fresh, Position, Rest, Walk};
+use crate::model::record::Promotion;
+use crate::model::revision;
+
+/// What the steps come to in a reconcile.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Advanced {
+    /// What a revision remembers from the start that this reconcile declares.
+    pub(crate) fresh: Fresh,
+    /// Where the declared revision is, if it runs and has steps.
+    pub(crate) stage: Option<Stage>,
+    /// What the declared set is to remember, with what is reported then, if that is news.
+    pub(crate) memory: Option<(Memory, Vec<Event>)>,
+    /// When the wait at the step ends by itself.
+    pub(crate) due: Option<Timestamp>,
+}
+
+/// Where the rollout is, and how far it goes on.
+pub(crate) fn advance(view: View<'_>, judgment: &Judgment, situation: &Situation) -> Advanced {
+    let Some(rollout) = Rollout::new(view, judgment) else { return Advanced::default() };
+    let View { sets, .. } = view;
+    let (skips_proven, runs) = (rollout.workload.skips_proven, situation.is_declared());
+    let is_proven = sets.declared.is_some_and(|index| judgment.of(index) == Proof::Good);
+    let next = revision::next_of(sets).number;
+    let is_new = sets.declared().is_none_or(|set| revision::of(set).or_zero() < next);
+    if is_new || judgment.ruling.is_retried {
+        let fresh = if is_proven && skips_proven { Fresh::default() } else { rollout.begin(next) };
+        let position = fresh.walk.as_ref().and_then(Walk::position).filter(|_| runs);
+        let stage = position.and_then(|position| rollout.stage(position));
+        return Advanced { fresh, stage, ..Advanced::default() };
+    }
+    let Some(set) = sets.declared().filter(|_| runs) else { return Advanced::default() };
+    let ruled = judgment.ruling.memory.clone();
+    let stored = ruled.unwrap_or_else(|| Memory::known(set));
+    if is_proven && (skips_proven || stored.walk.is_none()) {
+        return Advanced::default();
+    }
+    let Some(position) = rollout.position(stored.walk.as_ref()) else { return Advanced::default() };
+    rollout.gone_on(position, &stored, matches!(situation, Situation::Failed { .. }))
+}
+
+impl Advanced {
+    /// Where the declared revision is by its memory alone: what a newer operator left stops it there (SP-10).
+    pub(crate) fn remembered(view: View<'_>, judgment: &Judgment, situation: &Situation) -> Self {
+        let stage = Rollout::new(view, judgment).and_then(Rollout::remembered);
+        Self { stage: stage.filter(|_| situation.is_declared()), ..Self::default() }
+    }
+}
+
+impl<'a> Rollout<'a> {
+    /// The rollout as far as it may go.
+    fn gone_on(self, position: Position, stored: &Memory, is_held: bool) -> Advanced {
+        let mut pace = Pace { rollout: self, position, memory: stored.clone(), events: Vec::new() };
+        let mut news = None;
+        let is_verdict_new =
+            self.judgment.ruling.memory.as_ref().is_some_and(|memory| memory.shown == Proof::Failed);
+        if !is_verdict_new {
+            pace.go_on(is_held);
+            let memory = Memory { walk: Some(Walk::At(pace.position.clone())), ..pace.memory };
+            news = (memory != *stored).then_some((memory, pace.events));
+        }
+        let stage = self.stage(&pace.position);
+        let due = stage.as_ref().and_then(|stage| stage.wait.as_ref()?.time());
+        Advanced { fresh: Fresh::default(), stage, memory: news, due }
+    }
+
+    fn remembered(self) -> Option<Stage> {
+        let memory = self.view.sets.declared().and_then(Memory::valid)?;
+        let is_proven = memory.shown == Proof::Good && self.workload.skips_proven;
+        let position = memory.walk.as_ref().and_then(Walk::position).filter(|_| !is_proven)?;
+        self.stage(position)
+    }
+
+    /// Where a revision begins that is declared now, or retried: at the first step, unless no other one has pods
+    /// (SP-4), or somebody has promoted it already. What was heard before a retry is not heard again.
+    fn begin(&self, revision: i64) -> Fresh {
+        let promote = asked(self.workload, PROMOTE, revision).filter(|_| !self.judgment.ruling.is_retried);
+        let step = promote.as_ref().and_then(|text| self.promoted(text)).unwrap_or(0);
+        let position = self.at(step);
+        let is_ahead = position.is_some() && step > 0;
+        let promotion = is_ahead.then(|| self.promotion(step));
+        Fresh { walk: Some(position.map_or(Walk::Without, Walk::At)), promote, promotion }
+    }
+
+    /// The step that a promotion names.
+    fn promoted(&self, text: &str) -> Option<usize> {
+        self.steps.named(text.split('/').nth(1)?, self.workload.replicas)
+    }
+
+    /// One that is carried out now.
+    fn promotion(&self, step: usize) -> Promotion {
+        let author = self.workload.authors.promotion.as_ref();
+        Promotion {
+            step: i64::try_from(step.saturating_add(1)).unwrap_or(i64::MAX),
+            manager: author.map(|author| author.manager.clone()).unwrap_or_default(),
+            at: Some(whole_seconds(self.view.now)),
+        }
+    }
+
+    /// The position at a step, with the best set that is there now; `None` if no other one has pods.
+    fn at(&self, step: usize) -> Option<Position> {
+        let has_pods = |(_, set): (usize, &ReplicaSet)| set.is_active() || set.status.replicas > 0;
+        if !self.view.sets.olds().any(has_pods) {
+            return None;
+        }
+        let kept = self.view.sets.get(self.best()?)?.name.clone();
+        let step = Some(step).filter(|step| *step < self.steps.end());
+        Some(Position { kept, list: self.steps.digest(), step, rest: None })
+    }
+
+    /// The newest set that is good, or was about to become so; without any, the one with the most available pods.
+    fn best(&self) -> Option<usize> {
+        let olds = || self.view.sets.olds().filter(|(_, set)| !set.deleting);
+        let is_proven =
+            |(index, set): &(usize, &ReplicaSet)| self.judgment.of(*index) == Proof::Good || self.bakes(set);
+        let newest =
+            olds().filter(is_proven).max_by_key(|(index, set)| (revision::of(set).or_zero(), *index));
+        let largest = || olds().max_by_key(|(index, set)| (self.counted(*index).available, set.size, *index));
+        newest.or_else(largest).map(|(index, _)| index)
+    }
+
+    /// Whether it was declared until now, complete, and baked without a break.
+    fn bakes(&self, set: &ReplicaSet) -> bool {
+        let Workload { replicas, strategy, status, .. } = self.workload;
+        let bake = status.ours.bake.as_ref();
+        bake.is_some_and(|bake| Some(bake.revision) == revision::of(set).number())
+            && set.status.available >= strategy.floor((*replicas).min(set.size))
+    }
+
+    /// Where the declared revision is by its memory. What is lost of that follows from what runs (SP-2).
+    fn position(&self, known: Option<&Walk>) -> Option<Position> {
+        let Some(known) = known else { return self.at(self.first_with_room()) };
+        let position = known.position()?;
+        if self.kept(position).is_some() {
+            return Some(position.clone());
+        }
+        let kept = self.view.sets.get(self.best()?)?.name.clone();
+        Some(Position { kept, ..position.clone() })
+    }
+
+    /// The first step that has room for what runs, at R, or at the one that this was last scaled for.
+    fn first_with_room(&self) -> usize {
+        let (run, replicas) = (self.run(), self.workload.replicas);
+        let before = run.desired.filter(|_| run.is_active()).unwrap_or(replicas);
+        self.steps.first_with(run.size, before).min(self.steps.first_with(run.size, replicas))
+    }
+}
+
+/// A rollout that goes on, as far as it may.
+struct Pace<'a> {
+    rollout: Rollout<'a>,
+    position: Position,
+    memory: Memory,
+    events: Vec<Event>,
+}
+
+impl Pace<'_> {
+    fn go_on(&mut self, is_held: bool) {
+        let workload = self.rollout.workload;
+        let now = whole_seconds(self.rollout.view.now);
+        // Paused and frozen, it stays, and the time begins anew after that.
+        let status = &workload.status;
+        let stalled = status.condition(condition::STALLED).filter(|stalled| stalled.status == "True");
+        let was_frozen =
+            stalled.is_some_and(|known| known.reason == reason::NEWER_SPEC) || status.ours.target.is_some();
+        // SP-10
+        let is_frozen = workload.paused || is_held;
+        if was_frozen || is_frozen {
+            self.position.rest = None;
+        }
+        // A time in the future means that the clock was set back.
+        if let Some(rest) = &mut self.position.rest {
+            rest.since = rest.since.min(now);
+        }
+        if workload.replicas == 0 {
+            // No step is reached or left, and the clock stands still.
+            if let Some(rest) = &mut self.position.rest {
+                (rest.pods, rest.stopped) = (0, rest.stopped.or(Some(now)));
+            }
+            return;
+        }
+        if let Some(rest) = &mut self.position.rest
+            && let Some(stopped) = rest.stopped.take()
+        {
+            // Both times lack the fractions of their seconds.
+            let stood = SignedDuration::from_secs(now.duration_since(stopped).as_secs().saturating_add(1));
+            rest.since = rest.since.checked_add(stood).unwrap_or(now).min(now);
+        }
+        self.follow_list();
+        self.hear();
+        while !is_frozen && self.advance(now) {}
+    }
+
+    /// SP-2: an edited list goes on where what runs has room.
+    fn follow_list(&mut self) {
+        let list = self.rollout.steps.digest();
+        if self.position.list != list {
+            self.position.list = list;
+            self.move_to(self.rollout.first_with_room());
+        }
+    }
+
+    fn move_to(&mut self, step: usize) {
+        self.position.step = Some(step).filter(|step| *step < self.rollout.steps.end());
+        self.position.rest = None;
+    }
+
+    /// SP-6.
+    fn hear(&mut self) {
+        let Rollout { steps, workload, .. } = self.rollout;
+        let revision = self.memory.revision;
+        let heard =
+            asked(workload, PROMOTE, revision).filter(|text| self.memory.promote.as_ref() != Some(text));
+        let Some(text) = heard else { return };
+        let (now_at, of) = (self.rollout.step(&self.position), steps.end() + 1);
+        match self.rollout.promoted(&text) {
+            Some(step) if step > now_at => {
+                let message = format!("Revision {revision} is promoted to step {} of {of}", step + 1);
+                self.events.push(Event::normal(reason::PROMOTED, message));
+                self.memory.promotions.push(self.rollout.promotion(step));
+                Promotion::cut(&mut self.memory.promotions);
+                self.move_to(step);
+            }
+            Some(step) if step < now_at => {
+                let at = now_at + 1;
+                let message = format!(
+                    "{PROMOTE}={text} names step {} of {of}, and revision {revision} is at step {at}: name one ahead",
+                    step + 1
+                );
+                self.events.push(Event::warning(reason::PROMOTION_REFUSED, message));
+            }
+            Some(_) => {}
+            None => {
+                let message = format!(
+                    "{PROMOTE}={text} names no step: write {revision}/ and a number of pods, a percentage, or all"
+                );
+                self.events.push(Event::warning(reason::PROMOTION_REFUSED, message));
+            }
+        }
+        self.memory.promote = Some(text);
+    }
+
+    /// Whether it leaves the step where it is, or else what it waits for there.
+    fn advance(&mut self, now: Timestamp) -> bool {
+        let rollout = self.rollout;
+        let step = rollout.step(&self.position);
+        let (Some(of), Some(keep)) = (rollout.steps.get(step), rollout.kept(&self.position)) else {
+            return false;
+        };
+        let (ceiling, available) = (rollout.ceiling(step), rollout.run().available);
+        let is_reached = rollout.is_reached(step, keep);
+        let rest = match self.position.rest {
+            // The break of a wait.
+            Some(rest) if available < rest.pods.min(ceiling) => None,
+            Some(rest) if available >= ceiling => Some(Rest { pods: ceiling, ..rest }),
+            Some(rest) => Some(Rest { pods: rest.pods.min(ceiling), ..rest }),
+            None => is_reached.then_some(Rest { since: now, pods: ceiling, stopped: None }),
+        };
+        let is_first = self.position.rest.is_none();
+        self.position.rest = rest;
+        let Some(rest) = rest else { return false };
+        // Without a pod, time shows nothing.
+        let is_void = is_first && ceiling == 0 && of.seconds.is_some() && !of.until_promoted;
+        if is_first {
+            self.reached(step, is_void);
+        }
+        let is_over = || match rollout.wait(step, rest) {
+            None => true,
+            Some(wait) => is_void || wait.time().is_some_and(|until| until <= now),
+        };
+        // The kept set may have been cut already, by a reconcile that ended before this set grew.
+        if available.min(rollout.run().size) < ceiling || !is_over() {
+            return false;
+        }
+        self.move_to(step + 1);
+        true
+    }
+
+    fn reached(&mut self, step: usize, is_void: bool) {
+        let Rollout { steps, workload, .. } = self.rollout;
+        let (number, of, updated) = (step + 1, steps.end() + 1, self.rollout.run().size);
+        let why = if is_void { "; its pause has no effect, because no pod is updated" } else { "" };
+        let message = format!(
+            "Revision {} has reached step {number} of {of}: {updated} of {} pods are updated{why}",
+            self.memory.revision, workload.replicas
+        );
+        self.events.push(Event::normal(reason::STEP_REACHED, message));
+    }
+}

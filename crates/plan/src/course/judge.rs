@@ -1,0 +1,243 @@
+//! What each ReplicaSet has shown (FP-1 to FP-5). Without a failure policy, and without a request to abort, none is
+//! judged: each is unproven.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::course::criteria::Case;
+use crate::course::memory::{Memory, Note, Proof};
+use crate::course::requests::asked;
+use crate::course::view::View;
+use crate::model::conditions::whole_seconds;
+use crate::model::intstr::IntOrPercent;
+use crate::model::keys::{ABORT, RETRY};
+use crate::model::observed::{FailureAction, FailurePolicy, ReplicaSet, Workload};
+use crate::model::position::Fresh;
+use crate::model::revision::{self, Revision};
+use crate::model::sets::{Counted, Sets, total};
+use crate::model::status::BakeRecord;
+
+/// What holds without one: nothing fails.
+const NO_POLICY: FailurePolicy = FailurePolicy {
+    action: FailureAction::Stay,
+    deadline: false,
+    restarts: None,
+    stuck_seconds: None,
+    min_pods: IntOrPercent::Int(1),
+    bake_seconds: 0,
+};
+
+/// The verdicts of a reconcile.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Judgment {
+    /// That on each of the owned sets, in their order; those that are missing are unproven.
+    proofs: Vec<Proof>,
+    /// Memory of a set that is good by what runs.
+    pub(crate) inferred: Option<Note>,
+    /// Index of the newest good set that is not declared.
+    pub(crate) fallback: Option<usize>,
+    /// That on the declared set.
+    pub(crate) ruling: Ruling,
+}
+
+/// The verdict on the declared set, or what is known on the way to one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Ruling {
+    /// What it is to remember, if that is news.
+    pub(crate) memory: Option<Memory>,
+    /// How it failed, by the verdict that is stored.
+    pub(crate) failure: Failure,
+    /// Whether it is retried by this reconcile.
+    pub(crate) is_retried: bool,
+    /// When it was retried last.
+    pub(crate) retried: Option<Timestamp>,
+    /// Whether its pods are to be read (FP-4).
+    pub(crate) needs_evidence: bool,
+    /// Since when it bakes (FP-1).
+    pub(crate) bake: Option<BakeRecord>,
+    /// When to judge again, if nothing changes before.
+    pub(crate) due: Option<Timestamp>,
+}
+
+/// How a revision failed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// Whether somebody asked to abort it.
+    pub(crate) is_aborted: bool,
+    /// The criterion of the policy otherwise, in words.
+    pub(crate) cause: Option<String>,
+}
+
+impl Judgment {
+    /// What a set has shown.
+    pub(crate) fn of(&self, set: usize) -> Proof {
+        self.proofs.get(set).copied().unwrap_or_default()
+    }
+}
+
+/// What each of the owned sets has shown. A newer operator's verdicts are not read: the caller knows that there are none.
+pub(crate) fn judge(view: View<'_>) -> Judgment {
+    let (workload, sets) = (view.workload(), view.sets);
+    let has_rules = workload.failure_policy.is_some() || !workload.steps.is_empty();
+    let is_asked = has_rules || workload.annotations.contains_key(ABORT);
+    if !view.observed.flavour.has_safeguards() || !is_asked || workload.deleting {
+        return Judgment::default();
+    }
+    // FP-1: one that is declared again gets another revision by this reconcile, and only Good survives.
+    let next = revision::next_of(sets).number;
+    let is_renumbered = sets.declared().is_some_and(|set| revision::of(set).or_zero() < next);
+    let survives = |index: usize, memory: &Memory| {
+        !is_renumbered || Some(index) != sets.declared || memory.shown == Proof::Good
+    };
+    let memory = |(index, set): (usize, &&ReplicaSet)| Memory::valid(set).filter(|it| survives(index, it));
+    let memories: Vec<Option<Memory>> = sets.all.iter().enumerate().map(memory).collect();
+    let shown = |memory: &Option<Memory>| memory.as_ref().map_or(Proof::Unproven, |memory| memory.shown);
+    let stored: Vec<Proof> = memories.iter().map(shown).collect();
+    let is_any_known = stored.iter().any(|proof| *proof != Proof::Unproven);
+    let inferred = if is_any_known { None } else { inferred(sets) };
+    let is_inferred = |index: usize| inferred.as_ref().is_some_and(|note| note.set == index);
+    let proof = |(index, proof)| if is_inferred(index) { Proof::Good } else { proof };
+    let proofs: Vec<Proof> = stored.into_iter().enumerate().map(proof).collect();
+    let fallback = newest_good(sets, &proofs);
+    let ruling = match (sets.declared, sets.declared()) {
+        (Some(index), Some(set)) if !is_renumbered => {
+            let memory = memories.into_iter().nth(index).flatten();
+            let declared = Declared { index, set, fallback };
+            declared.ruling(view, memory)
+        }
+        _ => Ruling::default(),
+    };
+    Judgment { proofs, inferred, fallback, ruling }
+}
+
+/// The good set with the highest revision, the declared one aside.
+fn newest_good(sets: &Sets<'_>, proofs: &[Proof]) -> Option<usize> {
+    let is_good = |index: usize| proofs.get(index) == Some(&Proof::Good);
+    let good = sets.olds().filter(|(index, set)| is_good(*index) && !set.deleting);
+    good.max_by_key(|(index, set)| (revision::of(set).or_zero(), *index)).map(|(index, _)| index)
+}
+
+/// FP-1, where no set has memory: the policy is new, or the annotations are lost.
+fn inferred(sets: &Sets<'_>) -> Option<Note> {
+    let counted = |index: usize| sets.counted.get(index).copied().unwrap_or_default();
+    let active: Vec<usize> = (0..sets.counted.len()).filter(|index| counted(*index).size > 0).collect();
+    let is_whole = |index: &usize| counted(*index).available >= counted(*index).size;
+    let good = match active.as_slice() {
+        // The declared one bakes.
+        [only] => Some(*only).filter(is_whole).filter(|only| Some(*only) != sets.declared),
+        several => {
+            let olds = several.iter().copied().filter(|index| Some(*index) != sets.declared);
+            olds.filter(is_whole).max_by_key(|index| (counted(*index).size, *index))
+        }
+    };
+    let set = good?;
+    let revision = sets.get(set).and_then(|set| revision::of(set).number())?;
+    let memory = Memory { revision, shown: Proof::Good, ..Memory::default() };
+    Some(Note { set, memory, events: Vec::new() })
+}
+
+/// The declared set before its judge.
+struct Declared<'a> {
+    index: usize,
+    set: &'a ReplicaSet,
+    /// Index of the set that a revert would run.
+    fallback: Option<usize>,
+}
+
+impl Declared<'_> {
+    /// A verdict is written first, and acted on once it is stored.
+    fn ruling(&self, view: View<'_>, memory: Option<Memory>) -> Ruling {
+        let workload = view.workload();
+        let Revision::Number(revision) = revision::of(self.set) else { return Ruling::default() };
+        let known = memory.unwrap_or(Memory { revision, ..Memory::default() });
+        let asked = |key: &str| asked(workload, key, revision);
+        let abort = asked(ABORT).filter(|text| known.abort.as_ref() != Some(text));
+        let is_retried = asked(RETRY).is_some_and(|text| known.retry.as_ref() != Some(&text));
+        let retry = asked(RETRY).or(known.retry.clone());
+        // What follows in this reconcile has the reason that is stored, even if somebody aborts it only now.
+        let failure = match known.shown {
+            Proof::Failed => Failure { is_aborted: known.is_aborted, cause: known.cause.clone() },
+            Proof::Good | Proof::Unproven => Failure::default(),
+        };
+        if let Some(abort) = abort {
+            let (shown, abort) = (Proof::Failed, Some(abort));
+            let memory = Memory { shown, cause: None, is_aborted: true, abort, retry, ..known };
+            return Ruling { failure, memory: Some(memory), ..Ruling::default() };
+        }
+        let ruling = Ruling { failure, retried: known.retried, ..Ruling::default() };
+        // SP-10: steps alone find out what is good.
+        let has_steps = !workload.steps.is_empty();
+        let policy = workload.failure_policy.as_ref().or(has_steps.then_some(&NO_POLICY));
+        match (known.shown, policy) {
+            (Proof::Failed, _) if is_retried => {
+                let (abort, promote, retried) = (known.abort, known.promote, Some(whole_seconds(view.now)));
+                let fresh = Memory::fresh(workload, revision, &Fresh::default(), view.now);
+                let memory = Some(Memory { abort, retry, promote, retried, ..fresh });
+                Ruling { is_retried, memory, ..ruling }
+            }
+            (Proof::Unproven, Some(policy)) => {
+                let memory = Memory { retry, ..known.clone() }.dated(workload, view.now);
+                let counted = |index: usize| view.sets.counted.get(index).copied().unwrap_or_default();
+                let fallback = self.fallback.and_then(|it| Some((view.sets.get(it)?, counted(it))));
+                let (set, counted, memory, now) = (self.set, counted(self.index), &memory, view.now);
+                let case = Case { observed: view.observed, policy, set, counted, memory, fallback, now };
+                decided(&case, view.sets, &known, ruling)
+            }
+            (Proof::Failed | Proof::Good | Proof::Unproven, _) => ruling,
+        }
+    }
+}
+
+/// Failed, good, or neither yet.
+fn decided(case: &Case<'_>, sets: &Sets<'_>, known: &Memory, ruling: Ruling) -> Ruling {
+    let memory = case.remembered();
+    let is_judged = is_judged(&case.observed.workload, memory.revision);
+    if is_judged && let Some(cause) = case.failure() {
+        let memory = Memory { shown: Proof::Failed, cause: Some(cause), ..memory };
+        return Ruling { memory: Some(memory), ..ruling };
+    }
+    let due = if is_judged { case.due() } else { None };
+    let needs_evidence = is_judged && case.needs_evidence();
+    let bake = bake(case, sets);
+    let is_read = |end| {
+        case.policy.restarts.is_none() || !is_judged || case.evidence().is_some_and(|it| it.read >= end)
+    };
+    let end = bake.as_ref().map(|bake| baked_at(bake, case.policy));
+    if end.is_some_and(|end| end <= case.now && case.has_enough() && is_read(end)) {
+        let memory = Some(Memory { shown: Proof::Good, ..memory });
+        return Ruling { memory, needs_evidence, due, ..ruling };
+    }
+    let due = due.into_iter().chain(end.filter(|end| *end > case.now)).min();
+    // A request to retry what has not failed means nothing: it is remembered with the verdict.
+    let memory = Memory { retry: known.retry.clone(), ..memory };
+    let memory = (memory != *known).then_some(memory);
+    Ruling { memory, needs_evidence, bake, due, ..ruling }
+}
+
+/// FP-1: complete, and then never below the minimum for as long as it bakes.
+fn bake(case: &Case<'_>, sets: &Sets<'_>) -> Option<BakeRecord> {
+    let (workload, revision, now) = (&case.observed.workload, case.memory.revision, case.now);
+    let (replicas, Counted { size, available, .. }) = (workload.replicas, case.counted);
+    let is_complete =
+        replicas > 0 && [total(&sets.counted), size, available].iter().all(|count| *count == replicas);
+    // A time in the future means that the clock was set back.
+    let is_known = |bake: &&BakeRecord| bake.revision == revision && bake.since <= now;
+    let since = match workload.status.ours.bake.as_ref().filter(is_known) {
+        Some(bake) if replicas > 0 && available >= case.floor() => Some(bake.since),
+        _ => is_complete.then(|| whole_seconds(now)),
+    };
+    since.map(|since| BakeRecord { revision, since })
+}
+
+fn baked_at(bake: &BakeRecord, policy: &FailurePolicy) -> Timestamp {
+    bake.since.checked_add(SignedDuration::from_secs(policy.bake_seconds)).unwrap_or(Timestamp::MAX)
+}
+
+/// FP-2: whether the declared revision runs, not frozen, and the status is about it.
+fn is_judged(workload: &Workload, revision: i64) -> bool {
+    workload.may_fail()
+        && !workload.paused
+        && workload.replicas > 0
+        && workload.pin_in_force().is_none()
+        && workload.status.ours.target.is_none()
+        && workload.status.ours.revision == Some(revision)
+}

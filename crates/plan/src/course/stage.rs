@@ -1,0 +1,180 @@
+//! Where a rollout is among its steps, as a value (SP-3, SP-5). `advance.rs` decides it.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::course::judge::Judgment;
+use crate::course::memory::Proof;
+use crate::course::view::View;
+use crate::model::observed::{Strategy, Workload};
+use crate::model::position::{Position, Rest};
+use crate::model::sets::Counted;
+use crate::model::steps::{Steps, UpdateStep};
+
+/// A rollout at a step, or on its way there.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Stage {
+    /// The step, from 0.
+    pub(crate) step: usize,
+    /// The step that ends the rollout.
+    pub(crate) end: usize,
+    /// How many pods of the running set there may be.
+    pub(crate) ceiling: i64,
+    /// Index of the set that keeps the others.
+    pub(crate) keep: usize,
+    /// Indices of all other sets in the order in which they lose pods (SP-3).
+    pub(crate) order: Vec<usize>,
+    /// Whether the sizes are those of the step, at R or at the R of before (SP-7).
+    pub(crate) is_at_rest: bool,
+    /// What it waits for, once the step is reached.
+    pub(crate) wait: Option<Wait>,
+}
+
+/// The wait at a step.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Wait {
+    /// Since when; `None` if the step was not reached before.
+    pub(crate) since: Option<Timestamp>,
+    /// What has to come, all of it; a promotion ends the wait whatever else is missing.
+    pub(crate) until: Vec<Until>,
+}
+
+/// What a step waits for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Until {
+    /// Somebody promotes the revision.
+    Promoted,
+    /// This time.
+    Time(Timestamp),
+    /// There are replicas again.
+    Replicas,
+}
+
+impl Wait {
+    /// When it ends by itself; `None` if something else than time has to pass.
+    pub(crate) fn time(&self) -> Option<Timestamp> {
+        let time = |until: &Until| match until {
+            Until::Time(time) => Some(*time),
+            Until::Promoted | Until::Replicas => None,
+        };
+        let times: Option<Vec<Timestamp>> = self.until.iter().map(time).collect();
+        times?.into_iter().max()
+    }
+}
+
+/// A rollout that has steps, as it was judged.
+#[derive(Clone, Copy)]
+pub(crate) struct Rollout<'a> {
+    pub(crate) view: View<'a>,
+    pub(crate) workload: &'a Workload,
+    pub(crate) steps: Steps<'a>,
+    pub(crate) judgment: &'a Judgment,
+}
+
+impl<'a> Rollout<'a> {
+    /// `None` where steps mean nothing.
+    pub(crate) fn new(view: View<'a>, judgment: &'a Judgment) -> Option<Self> {
+        let workload = view.workload();
+        let is_rolling = matches!(workload.strategy, Strategy::RollingUpdate { .. });
+        let is_known = is_rolling && view.observed.flavour.has_safeguards() && !workload.deleting;
+        let steps = Steps(&workload.steps);
+        (is_known && !workload.steps.is_empty()).then_some(Self { view, workload, steps, judgment })
+    }
+
+    pub(crate) fn counted(&self, index: usize) -> Counted {
+        self.view.sets.counted.get(index).copied().unwrap_or_default()
+    }
+
+    /// The numbers of the declared set.
+    pub(crate) fn run(&self) -> Counted {
+        self.view.sets.declared.map_or_else(Counted::default, |index| self.counted(index))
+    }
+
+    /// Index of the set that is kept.
+    pub(crate) fn kept(&self, position: &Position) -> Option<usize> {
+        self.view
+            .sets
+            .olds()
+            .find(|(_, set)| set.name == position.kept && !set.deleting)
+            .map(|(index, _)| index)
+    }
+
+    pub(crate) fn step(&self, position: &Position) -> usize {
+        position.step.unwrap_or(self.steps.end()).min(self.steps.end())
+    }
+
+    pub(crate) fn ceiling(&self, step: usize) -> i64 {
+        self.steps.ceiling(step, self.workload.replicas)
+    }
+
+    pub(crate) fn stage(&self, position: &Position) -> Option<Stage> {
+        let (step, end, keep) = (self.step(position), self.steps.end(), self.kept(position)?);
+        let rank = |index: &usize| match self.judgment.of(*index) {
+            Proof::Failed => 0,
+            Proof::Unproven => 1,
+            Proof::Good => 2,
+        };
+        let mut order: Vec<usize> =
+            self.view.sets.olds().map(|(index, _)| index).filter(|it| *it != keep).collect();
+        order.sort_by_key(rank);
+        // What runs may have more than its step allows, as a revision that is declared again: it is on its way.
+        let is_there = self.is_reached(step, keep) && self.run().size == self.ceiling(step);
+        let is_reached = is_there && !self.workload.paused;
+        let wait = position.rest.filter(|_| is_reached).and_then(|rest| self.wait(step, rest));
+        let since = position.rest.map(|rest| rest.since);
+        let is_idle = self.workload.replicas == 0 && step < end;
+        let wait = wait.or_else(|| is_idle.then(|| Wait { since, until: vec![Until::Replicas] }));
+        let is_at_rest = self.is_at_rest(step, keep);
+        Some(Stage { step, end, ceiling: self.ceiling(step), keep, order, is_at_rest, wait })
+    }
+
+    /// The wait at a step that was reached; `None` where the step waits for nothing.
+    pub(crate) fn wait(&self, step: usize, Rest { since, .. }: Rest) -> Option<Wait> {
+        let until = self.steps.get(step)?.waits_for(since);
+        (!until.is_empty()).then_some(Wait { since: Some(since), until })
+    }
+
+    /// SP-5: the sizes are those of the step, their pods are there, and the statuses show it.
+    pub(crate) fn is_reached(&self, step: usize, keep: usize) -> bool {
+        let (ceiling, run, kept) = (self.ceiling(step), self.run(), self.counted(keep).size);
+        let left = self.workload.replicas - ceiling;
+        // Without a pause, the kept set may have been cut for the next step already, by a reconcile that ended before
+        // this set grew.
+        let has_pause = self.steps.get(step).is_some_and(|of| of.until_promoted || of.seconds.is_some());
+        let is_cut = kept < left && !has_pause;
+        let mut others = self.view.sets.olds().filter(|(index, _)| *index != keep);
+        let mut sets = self.view.sets.all.iter().enumerate();
+        self.workload.replicas > 0
+            && step < self.steps.end()
+            && run.size >= ceiling
+            && run.available >= ceiling
+            && (kept == left || is_cut)
+            && others.all(|(_, set)| set.size == 0 && set.status.replicas == 0)
+            && sets.all(|(index, set)| index == keep && is_cut || set.is_served())
+    }
+
+    /// SP-7. Each set is compared with the R that it was last scaled for: a reconcile may have ended between two.
+    pub(crate) fn is_at_rest(&self, step: usize, keep: usize) -> bool {
+        let (kept, run) = (self.counted(keep), self.run());
+        let replicas = |set: Counted| set.desired.unwrap_or(self.workload.replicas);
+        let left = |replicas: i64| replicas - self.steps.ceiling(step, replicas);
+        let mut others = self.view.sets.olds().filter(|(index, _)| *index != keep);
+        // What has no pods was not scaled when R changed.
+        let last = if run.size > 0 { run } else { kept };
+        run.size == self.steps.ceiling(step, replicas(last))
+            && (kept.size == 0 || kept.size == left(replicas(kept)))
+            && others.all(|(_, set)| set.size == 0)
+    }
+}
+
+impl UpdateStep {
+    /// What this step waits for, once it is reached.
+    fn waits_for(&self, since: Timestamp) -> Vec<Until> {
+        // `since` lacks the fraction of its second.
+        let time = |seconds: i64| {
+            let length = SignedDuration::from_secs(seconds.saturating_add(1));
+            Until::Time(since.checked_add(length).unwrap_or(Timestamp::MAX))
+        };
+        let promoted = self.until_promoted.then_some(Until::Promoted);
+        promoted.or(self.seconds.map(time)).into_iter().collect()
+    }
+}

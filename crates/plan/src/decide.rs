@@ -1,0 +1,14 @@
+//! The decisions around the sizes: which ReplicaSets are ours, what the reconcile is about, what the declared ReplicaSet
+//! takes over, how it is created, which template comes back, which ReplicaSets go, and the writes of all that.
+
+pub(crate) mod collision;
+pub(crate) mod creation;
+pub(crate) mod decisions;
+pub(crate) mod history;
+pub(crate) mod identify;
+pub(crate) mod ladder;
+pub(crate) mod ownership;
+pub(crate) mod rollback;
+pub(crate) mod termination;
+pub(crate) mod upkeep;
+pub(crate) mod writes;

@@ -1,0 +1,112 @@
+//! Everything that a reconcile does, before it is reported and put in order.
+
+use crate::course::situation::Situation;
+use crate::course::view::View;
+use crate::course::{Course, Hold};
+use crate::decide::creation::{self, Creation};
+use crate::decide::history::History;
+use crate::decide::rollback::Rollback;
+use crate::decide::upkeep::Upkeep;
+use crate::decide::writes::SetWrite;
+use crate::model::observed::{ReplicaSet, Workload};
+use crate::model::revision::Revision;
+use crate::model::sets::total;
+use crate::model::status::Status;
+use crate::moves::aim::{Aim, Because};
+use crate::moves::sizes::{Moves, Resize};
+
+/// What the stages of a reconcile came to.
+#[derive(Debug)]
+pub(crate) struct Decisions<'a> {
+    pub(crate) view: View<'a>,
+    pub(crate) course: &'a Course,
+    pub(crate) aim: &'a Aim,
+    pub(crate) upkeep: &'a Upkeep,
+    pub(crate) moves: &'a Moves,
+    pub(crate) creation: Option<Box<Creation>>,
+    pub(crate) rollback: Option<Box<Rollback>>,
+    /// What upkeep and moves write to sets.
+    pub(crate) writes: Vec<SetWrite>,
+    pub(crate) history: &'a History,
+}
+
+impl Decisions<'_> {
+    /// Whether the template has its set once this is done.
+    pub(crate) fn has_declared(&self) -> bool {
+        self.declared_name().is_some()
+    }
+
+    /// The name of the declared set, there or to be created.
+    pub(crate) fn declared_name(&self) -> Option<&str> {
+        let found = self.view.sets.declared().map(|set| set.name.as_str());
+        found.or_else(|| self.creation.as_ref().map(|creation| creation.set.name.as_str()))
+    }
+
+    /// The set that runs, if it is there.
+    pub(crate) fn running(&self) -> Option<&ReplicaSet> {
+        self.aim.run.and_then(|run| self.view.sets.get(run))
+    }
+
+    /// The name of the set that runs, there or to be created.
+    pub(crate) fn running_name(&self) -> Option<&str> {
+        if self.course.situation.is_declared() {
+            return self.declared_name();
+        }
+        self.running().map(|set| set.name.as_str())
+    }
+
+    /// Whether what runs is all there with this status, and nothing else (S9.10).
+    pub(crate) fn is_complete(&self, status: &Status) -> bool {
+        let Workload { replicas, generation, .. } = *self.view.workload();
+        if self.course.situation.is_declared() {
+            return status.is_complete(replicas, generation);
+        }
+        let has_all = self.running().is_some_and(|set| set.status.replicas == replicas);
+        has_all && status.is_filled(replicas, generation)
+    }
+
+    /// Whether the declared revision failed, and somebody has to act (FP-6).
+    pub(crate) fn is_held(&self) -> bool {
+        matches!(self.aim.because, Because::Failed)
+    }
+
+    /// The reason for that.
+    pub(crate) fn failed(&self) -> Option<&'static str> {
+        match self.course.situation {
+            Situation::Failed { reason, .. } => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// What a newer operator left, and the fix, in a sentence.
+    pub(crate) fn newer(&self) -> Option<&str> {
+        match &self.course.hold {
+            Some(Hold::NewerSpec(words)) => Some(words),
+            Some(Hold::Verdict) | None => None,
+        }
+    }
+
+    /// The revision of the declared set, there or to be created.
+    pub(crate) fn revision(&self) -> Option<Revision> {
+        creation::revision(self.view.sets, self.upkeep, self.creation.as_deref())
+    }
+
+    /// The sum of sizes before any of them changes, if the running set does (S6.5).
+    pub(crate) fn size_before_step(&self) -> Option<i64> {
+        let grows = self.moves.is_up() || self.moves.is_up_again();
+        grows.then(|| self.total())
+    }
+
+    /// The sum of sizes, that of a set that is created with it.
+    fn total(&self) -> i64 {
+        total(&self.view.sets.counted) + self.creation.as_ref().map_or(0, |creation| creation.set.size)
+    }
+
+    /// The sum of sizes that the status is told by (S9.3). What a step changes is not folded into the status
+    /// of the same step, so the last step of the reconcile does not count.
+    pub(crate) fn total_told(&self) -> i64 {
+        let cuts: &[Resize] = if self.moves.is_up_again() { &self.moves.cuts } else { &[] };
+        let change: i64 = self.moves.ups().chain(cuts.iter().copied()).map(Resize::difference).sum();
+        self.total() + change
+    }
+}

@@ -1,0 +1,230 @@
+//! Which old ReplicaSets are deleted (S11, NS-2).
+
+use jiff::Timestamp;
+
+use crate::course::view::View;
+use crate::decide::creation::{self, Creation};
+use crate::decide::upkeep::Upkeep;
+use crate::decide::writes::SetWrite;
+use crate::model::conditions::{Condition, Edit};
+use crate::model::keys::{condition, reason};
+use crate::model::observed::{Observed, ReplicaSet, Workload};
+use crate::model::revision::{self, Revision};
+use crate::model::sets::Sets;
+use crate::moves::aim::{Aim, Because, Manner};
+use crate::moves::sizes::Moves;
+
+/// How many sets without a size there may be beyond the limit (NS-2).
+const SPARE: usize = 5;
+
+/// The sets that a reconcile deletes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct History {
+    /// Those that make room for a set that is created (NS-2).
+    pub(crate) room: Option<Deletions>,
+    /// Those beyond the limit, once a rollout is complete (S11).
+    pub(crate) surplus: Deletions,
+    /// Those beyond the bound, at the end of a reconcile (NS-2).
+    pub(crate) spare: Option<Deletions>,
+}
+
+/// Some sets that go.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Deletions {
+    /// Their indices, in order.
+    pub(crate) sets: Vec<usize>,
+    /// Whether more should go than may.
+    pub(crate) is_short: bool,
+    /// Rules from which the choice deviates on purpose.
+    pub(crate) deviations: Vec<&'static str>,
+}
+
+/// What a choice of sets depends on.
+#[derive(Clone, Copy)]
+pub(crate) struct Scene<'a> {
+    pub(crate) observed: &'a Observed,
+    pub(crate) sets: &'a Sets<'a>,
+    /// The size of the set that is created.
+    pub(crate) created: Option<i64>,
+    pub(crate) upkeep: &'a Upkeep,
+    /// The set that is created, once it is there.
+    pub(crate) creation: Option<&'a Creation>,
+    /// Writes that come before.
+    pub(crate) writes: &'a [SetWrite],
+    /// Indices of the sets that are never deleted: the fallback (FP-9), and the one that a step keeps (SP-3).
+    pub(crate) kept: [Option<usize>; 2],
+}
+
+/// The sets that go: to make room for a new one, because a rollout is complete, and because there are
+/// too many although none completes.
+pub(crate) fn history(scene: &Scene<'_>, aim: &Aim, moves: &Moves) -> History {
+    // The room is made before anything else is done.
+    let before = || Scene { creation: None, writes: &[], ..*scene };
+    let room = scene.created.and_then(|_| make_room(&before(), &[]));
+    let mut gone = room.as_ref().map_or_else(Vec::new, |room| room.sets.clone());
+    let surplus = if is_over(&scene.observed.workload, aim, moves) {
+        clean_up(scene, &gone)
+    } else {
+        Deletions::default()
+    };
+    gone.extend(&surplus.sets);
+    let spare = if aim.is_rolling_out(moves) { make_room(scene, &gone) } else { None };
+    History { room, surplus, spare }
+}
+
+/// S11.1, S7.7, S3.11: by the stored status, a rollout that has nothing left to do; or any paused reconcile without a request
+/// for a rollback.
+fn is_over(workload: &Workload, aim: &Aim, moves: &Moves) -> bool {
+    if matches!(aim.because, Because::Paused) {
+        return workload.rollback_to.is_none();
+    }
+    let is_at_rest = aim.manner == Manner::Whole || !(moves.is_up() || moves.is_down());
+    aim.is_rolling_out(moves) && is_at_rest && workload.is_stored_complete()
+}
+
+/// Idle old sets beyond the limit, the lowest revisions first (S11.2–S11.6).
+fn clean_up(scene: &Scene<'_>, gone: &[usize]) -> Deletions {
+    let surplus = surplus(&scene.observed.workload, scene.sets, scene.kept, gone);
+    if surplus == 0 {
+        return Deletions::default();
+    }
+    let (candidates, mut deviations) =
+        sorted(candidates(&scene.observed.workload, scene.sets, scene.kept, gone));
+    let mut deleted = Vec::new();
+    // S11.5: what may not go is skipped, and nothing goes in its place.
+    for (index, _) in candidates.into_iter().take(surplus).filter(|(_, set)| is_idle(set)) {
+        if scene.writes_to(index) {
+            // S11.6: upstream deletes by what it saw before it scaled the set up.
+            deviations.push("S11.6");
+        } else {
+            deleted.push(index);
+        }
+    }
+    Deletions { sets: deleted, is_short: false, deviations }
+}
+
+/// Keeps the number of sets bounded although no rollout completes (NS-2): at the cap the lowest
+/// revisions among idle old sets go, before one more is created. The one that a rollback asks
+/// for stays, and the new set is never refused. Upstream has no such bound.
+fn make_room(scene: &Scene<'_>, gone: &[usize]) -> Option<Deletions> {
+    if !scene.observed.flavour.has_safeguards() {
+        return None;
+    }
+    let excess = scene.excess(gone);
+    if excess == 0 {
+        return Some(Deletions::default());
+    }
+    let requested = scene.observed.workload.rollback_to;
+    let declared = creation::revision(scene.sets, scene.upkeep, scene.creation).map(Revision::or_zero);
+    let pinned = requested.map(|requested| revision::wanted(requested, scene.sets, declared));
+    let pin = pinned.as_ref().and_then(|wanted| wanted.number);
+    let may_go = |(index, set): &(usize, &ReplicaSet)| {
+        is_idle(set) && !scene.writes_to(*index) && pin.is_none_or(|pin| revision::of(set).or_zero() != pin)
+    };
+    let (spare, mut deviations) =
+        sorted(candidates(&scene.observed.workload, scene.sets, scene.kept, gone).filter(may_go));
+    deviations.extend(pinned.and_then(|wanted| wanted.deviation));
+    let is_short = spare.len() < excess;
+    let sets = spare.into_iter().take(excess).map(|(index, _)| index).collect();
+    Some(Deletions { sets, is_short, deviations })
+}
+
+impl<'a> Scene<'a> {
+    pub(crate) fn new(
+        view: View<'a>,
+        aim: &Aim,
+        upkeep: &'a Upkeep,
+        creation: Option<&'a Creation>,
+        writes: &'a [SetWrite],
+    ) -> Self {
+        let View { observed, sets, .. } = view;
+        let created = creation.map(|creation| creation.set.size);
+        Self { observed, sets, created, upkeep, creation, writes, kept: aim.stays() }
+    }
+
+    /// By how many the sets without a size exceed the cap of NS-2, one that is created included.
+    fn excess(&self, gone: &[usize]) -> usize {
+        let Some(limit) = self.observed.workload.revision_history_limit else { return 0 };
+        let left = self.sets.all.iter().enumerate().filter(|(index, _)| !gone.contains(index));
+        let sizes =
+            left.map(|(index, set)| self.write_to(index).map_or(set.size, |write| write.update.size_to));
+        let idle = sizes.chain(self.created).filter(|size| *size == 0).count();
+        let room = usize::try_from(limit.max(0)).unwrap_or(usize::MAX).saturating_add(SPARE);
+        idle.saturating_sub(room)
+    }
+
+    fn write_to(&self, set: usize) -> Option<&SetWrite> {
+        self.writes.iter().find(|write| write.set == set)
+    }
+
+    fn writes_to(&self, set: usize) -> bool {
+        self.write_to(set).is_some()
+    }
+}
+
+impl Deletions {
+    /// The condition that says that there is no room (NS-2).
+    pub(crate) fn edit(&self, now: Timestamp) -> Edit {
+        if !self.is_short {
+            return Edit::Drop(condition::REVISION_LIMIT_REACHED);
+        }
+        let message = "There are more ReplicaSets of size 0 than spec.revisionHistoryLimit + 5, and too few of \
+                       them can be deleted: the others still have pods, or their status is not up to date.";
+        Edit::Set(Box::new(Condition::new(
+            condition::REVISION_LIMIT_REACHED,
+            "True",
+            reason::NO_IDLE_REPLICA_SET,
+            message.to_owned(),
+            now,
+        )))
+    }
+}
+
+/// Whether a complete rollout has sets beyond the limit.
+pub(crate) fn has_surplus(workload: &Workload, sets: &Sets<'_>, kept: [Option<usize>; 2]) -> bool {
+    surplus(workload, sets, kept, &[]) > 0
+}
+
+/// S11.2, S11.3.
+fn surplus(workload: &Workload, sets: &Sets<'_>, kept: [Option<usize>; 2], gone: &[usize]) -> usize {
+    let count = i64::try_from(candidates(workload, sets, kept, gone).count()).unwrap_or(i64::MAX);
+    let limit = workload.revision_history_limit;
+    limit.and_then(|limit| usize::try_from(count.saturating_sub(limit)).ok()).unwrap_or(0)
+}
+
+/// Old sets that nobody deletes yet, oldest first (S11.3), without those that stay, and the one that a pin names (FP-9).
+fn candidates<'a>(
+    workload: &Workload,
+    sets: &Sets<'a>,
+    kept: [Option<usize>; 2],
+    gone: &[usize],
+) -> impl Iterator<Item = (usize, &'a ReplicaSet)> {
+    let pinned = workload.pin.as_ref().and_then(|pin| sets.with_hash(&pin.hash));
+    let may_go = move |index: usize, set: &ReplicaSet| {
+        !set.deleting && !gone.contains(&index) && pinned != Some(index) && !kept.contains(&Some(index))
+    };
+    sets.olds().filter(move |(index, set)| may_go(*index, set))
+}
+
+/// As it was seen: a set that this reconcile takes down to 0 still has its pods (S11.5).
+fn is_idle(set: &ReplicaSet) -> bool {
+    set.size == 0 && is_empty(set) && !set.deleting
+}
+
+/// Whether its controller has counted, and counted none.
+fn is_empty(set: &ReplicaSet) -> bool {
+    set.status.replicas == 0 && set.generation <= set.status.observed_generation
+}
+
+/// By revision, without one first, then by age (S11.4); and the rule from which that deviates. Garbage
+/// counts as absent: upstream falls back to the age for each pair, an order that is not transitive.
+fn sorted<'a>(
+    candidates: impl Iterator<Item = (usize, &'a ReplicaSet)>,
+) -> (Vec<(usize, &'a ReplicaSet)>, Vec<&'static str>) {
+    let mut candidates: Vec<_> = candidates.collect();
+    let is_garbled = |(_, set): &(usize, &ReplicaSet)| revision::of(set) == Revision::Garbage;
+    let deviations = candidates.iter().any(is_garbled).then_some("S5.3").into_iter().collect();
+    // Stable: they came by age.
+    candidates.sort_by_cached_key(|(_, set)| revision::of(set).or_zero());
+    (candidates, deviations)
+}

@@ -1,0 +1,127 @@
+//! What a reconcile is about. The order of the situations is the policy (S3).
+
+use crate::course::situation::Situation;
+use crate::course::view::View;
+use crate::course::{Course, Hold};
+use crate::decide::collision::{self, Names};
+use crate::decide::rollback::Request;
+use crate::decide::termination;
+use crate::model::action::Ask;
+use crate::model::keys;
+use crate::model::observed::{Observed, Strategy};
+use crate::model::selector::LabelSelector;
+use crate::moves::aim::{Aim, Because, Gate};
+use crate::moves::{recreate, scale};
+
+/// The ladder of situations. Its order is the policy (S3.5–S3.10).
+///
+/// # Errors
+/// With what is to be found out first.
+pub(crate) fn aim(view: View<'_>, course: &Course, request: &Request) -> Result<Aim, Ask> {
+    let (workload, sets) = (view.workload(), view.sets);
+    let (aim, is_stale) = (Aim::of(view, course), sets.is_any_stale(workload.replicas));
+    // S3.2, S1.2
+    if workload.selector.as_ref().is_none_or(LabelSelector::is_empty) {
+        return Ok(aim.shut(without_selector(view.observed)));
+    }
+    // S3.5, S14.8: the garbage collector does the rest.
+    if workload.deleting {
+        return Ok(aim.shut(Because::Deleting));
+    }
+    // A newer operator decided what runs. This one changes sizes only when R does.
+    if let Some(Hold::NewerSpec(_)) = course.hold {
+        return Ok(aim.frozen_if(is_stale, Because::NewerSpec, workload));
+    }
+    if course.situation == Situation::PinTargetMissing {
+        // Nothing is started in the place of a set that is gone.
+        return Ok(aim.frozen_if(is_stale, Because::PinTargetMissing, workload));
+    }
+    // S3.7, S13.2: a rollback waits, sizes follow R (S3.11). Resuming goes on from what is there (S13.5).
+    if workload.paused {
+        return Ok(aim.frozen(Because::Paused, workload));
+    }
+    // S3.8
+    if let Request::Granted(revision) = *request {
+        return Ok(rolling_back(view.observed, aim, revision));
+    }
+    // Nothing moves before a verdict is stored (FP-2), or after one where somebody has to act (FP-6).
+    if course.hold == Some(Hold::Verdict) {
+        return Ok(aim.shut(Because::Judged));
+    }
+    if let Situation::Failed { .. } = course.situation {
+        return Ok(aim.frozen(Because::Failed, workload));
+    }
+    // S3.9, S3.12: a new template waits until the old sets follow R.
+    let scaling = scale::event(&sets.counted, &aim);
+    // FP-10: on the way back, the rolling update follows R, and no bad set grows.
+    if scaling.is_event && aim.bad.is_empty() {
+        return Ok(aim.frozen(Because::Scaling, workload));
+    }
+    let aim = Aim { deviation: scaling.deviation, ..aim };
+    // S3.10
+    match &workload.strategy {
+        Strategy::RollingUpdate { .. } => Ok(rolling(view, course, aim)),
+        Strategy::Recreate => recreating(view, course, aim),
+        Strategy::Unknown(kind) => Ok(aim.shut(unknown(kind))),
+    }
+}
+
+fn unknown(strategy: &str) -> Because {
+    Because::Unfit(format!("unexpected deployment strategy type: {strategy}"))
+}
+
+/// S10.9: on our kind a rollback makes no pods (AV-4).
+fn rolling_back(observed: &Observed, aim: Aim, revision: i64) -> Aim {
+    let ceiling = if observed.flavour.has_safeguards() { 0 } else { aim.ceiling };
+    Aim { ceiling, ..aim.shut(Because::RollingBack(revision)) }
+}
+
+/// Without a selector nothing is touched (S2.10). On our kind it is taken from the template.
+fn without_selector(observed: &Observed) -> Because {
+    let workload = &observed.workload;
+    let mut labels = workload.template.labels.clone();
+    // A set has a hash label of its own; the user's would match none.
+    labels.remove(keys::HASH_LABEL);
+    let is_absent = workload.selector.is_none();
+    if observed.flavour.is_custom_resource() && is_absent && !labels.is_empty() && !workload.deleting {
+        let selector = LabelSelector { match_labels: labels, ..LabelSelector::default() };
+        Because::LacksSelector(Box::new(selector))
+    } else {
+        Because::SelectsAll
+    }
+}
+
+/// The numbers of S6, if they can be read, and names for a set that is to be created.
+fn rolling(view: View<'_>, course: &Course, aim: Aim) -> Aim {
+    // S6.7: the surge is read where the running set is to grow.
+    let size = aim.run.and_then(|run| view.sets.counted.get(run)).map(|run| run.size);
+    if size.is_some_and(|size| size < aim.ceiling)
+        && let Err(error) = view.workload().strategy.cap(aim.total)
+    {
+        return aim.shut(Because::Unfit(error.to_string()));
+    }
+    let gate = if view.observed.answers.refuses_cuts { Gate::Growth } else { Gate::Open };
+    named(view, course, Aim { gate, ..aim })
+}
+
+/// Old sets go first, then their pods; only then the running set is due (S7.1, S7.2).
+fn recreating(view: View<'_>, course: &Course, aim: Aim) -> Result<Aim, Ask> {
+    if recreate::has_active_old(&view.sets.counted, &aim) {
+        return Ok(aim);
+    }
+    if termination::old_pods_run(view, &aim)? {
+        return Ok(aim.shut(Because::OldPodsRun));
+    }
+    Ok(named(view, course, aim))
+}
+
+/// Without a name for the declared set nothing moves (NS-1).
+fn named(view: View<'_>, course: &Course, aim: Aim) -> Aim {
+    match collision::names(view.observed, view.now) {
+        // A set that is pinned has its name.
+        Names::Held(until) if view.sets.declared.is_none() && course.situation.is_declared() => {
+            aim.shut(Because::NamesTaken(until))
+        }
+        _ => aim,
+    }
+}

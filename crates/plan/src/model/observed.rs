@@ -1,0 +1,379 @@
+//! The snapshot of a reconcile: one Deployment, its candidate ReplicaSets, and the answers to questions.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::model::blocker::Findings;
+use crate::model::evidence::Evidence;
+use crate::model::flavour::Flavour;
+use crate::model::intstr::IntOrPercent;
+use crate::model::labels::Map;
+use crate::model::record::Authors;
+use crate::model::selector::LabelSelector;
+use crate::model::status::Status;
+use crate::model::steps::UpdateStep;
+use crate::model::summary::TemplateSummary;
+use crate::model::template::{Digest, Fingerprint, Template};
+
+/// The snapshot that a plan is made from.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// Whose API the Deployment belongs to.
+    pub flavour: Flavour,
+    /// The Deployment.
+    pub workload: Workload,
+    /// ReplicaSets that the Deployment controls, and orphans it may see, in any order.
+    pub sets: Vec<ReplicaSet>,
+    /// What the shell found out for this reconcile.
+    pub answers: Answers,
+    /// Settings that change decisions.
+    pub options: Options,
+}
+
+/// Settings that change decisions. [`Options::new`] is the one way to them, for the operator and for all who
+/// plan beside it.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Options {
+    /// Whether `status.terminatingReplicas` is reported (S9.4).
+    pub terminating_replicas: bool,
+    /// When we wrote the status last, as far as is known: one that can wait does so for a cooldown after that.
+    pub status_written: Option<Timestamp>,
+    /// Since when there is news for the status that waits; now, if it comes with this reconcile. `None`: news does
+    /// not wait for more.
+    pub status_held: Option<Timestamp>,
+    /// Whether a report without counters waits for the reconcile that brings them (our kind).
+    pub joins_reports: bool,
+}
+
+/// When a reconcile makes its report.
+#[derive(Clone, Copy, Debug)]
+pub enum Pace {
+    /// In the reconcile itself: for bad news, for who looks at one reconcile alone, or beside a controller that knows no
+    /// pace.
+    EachReconcile,
+    /// As the operator does it: what can wait does so for a cooldown after the last report, or joins the next one.
+    Paced {
+        /// Whose API the Deployment belongs to.
+        flavour: Flavour,
+        /// When the status was written last, as far as is known.
+        written: Option<Timestamp>,
+        /// Since when there is news for the status, or now; `None` if it is not to wait for more.
+        held: Option<Timestamp>,
+    },
+}
+
+impl Options {
+    /// `terminating_replicas`: whether ReplicaSets report pods that terminate, so that the Deployment does.
+    #[must_use]
+    pub fn new(terminating_replicas: bool, pace: Pace) -> Self {
+        let (status_written, status_held, joins_reports) = match pace {
+            Pace::EachReconcile => (None, None, false),
+            Pace::Paced { flavour, written, held } => (written, held, flavour.has_status_extras()),
+        };
+        Self { terminating_replicas, status_written, status_held, joins_reports }
+    }
+}
+
+/// Answers to [`crate::Ask`]; `None` means not asked yet.
+#[derive(Clone, Debug, Default)]
+pub struct Answers {
+    /// The Deployment's own template.
+    pub template: Option<Template>,
+    /// What a dry run said of the current template.
+    pub dry_run: Option<DryRun>,
+    /// The stored template of a ReplicaSet, by uid, hash label and all.
+    pub set_template: Option<(String, Template)>,
+    /// The pods of the owned ReplicaSets.
+    pub pods: Option<Vec<Pod>>,
+    /// Whether the server refused a cut of old pods in this reconcile: it is not asked for another one.
+    pub refuses_cuts: bool,
+    /// Names of ReplicaSets that fit the selector and are not labelled for us; not asked for,
+    /// they only show in [`crate::Why`].
+    pub orphans: Vec<String>,
+    /// What blocks the rollout, as far as somebody has looked. It shows in the status and in [`crate::Why`], and a
+    /// failure policy decides by what the status has of it (FP-4).
+    pub findings: Option<Findings>,
+    /// What the pods of the declared ReplicaSet and of the fallback showed, where a failure policy needs it (FP-4).
+    pub evidence: Arc<[Evidence]>,
+}
+
+/// What the API server would make of the current template.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DryRun {
+    /// It would store a template with this digest, hash label aside.
+    Stored(Digest),
+    /// It refused to say; the reconcile carries on without.
+    Refused,
+}
+
+/// A Deployment, decoded; numbers are defaulted where the flavour defaults them (S1.17).
+#[derive(Clone, Debug)]
+pub struct Workload {
+    /// `metadata.namespace`.
+    pub namespace: String,
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.uid`.
+    pub uid: String,
+    /// `metadata.resourceVersion`, the precondition of every write to the Deployment.
+    pub resource_version: String,
+    /// `metadata.generation`.
+    pub generation: i64,
+    /// `metadata.creationTimestamp`.
+    pub created: Timestamp,
+    /// Whether a `metadata.deletionTimestamp` is set.
+    pub deleting: bool,
+    /// `metadata.annotations`.
+    pub annotations: Map,
+    /// `spec.replicas`: R of the contract.
+    pub replicas: i64,
+    /// `spec.selector`; `None` when missing.
+    pub selector: Option<LabelSelector>,
+    /// `spec.strategy`.
+    pub strategy: Strategy,
+    /// `spec.strategy.rollingUpdate.steps` (our kind).
+    pub steps: Vec<UpdateStep>,
+    /// Whether a revision that is known to be good has none of them (SP-9).
+    pub skips_proven: bool,
+    /// `spec.minReadySeconds`.
+    pub min_ready_seconds: i64,
+    /// `spec.revisionHistoryLimit`; `None` keeps everything (S11.2).
+    pub revision_history_limit: Option<i64>,
+    /// `spec.progressDeadlineSeconds`; `None` is no deadline (S9.9).
+    pub progress_deadline_seconds: Option<i64>,
+    /// `spec.paused`.
+    pub paused: bool,
+    /// The revision to roll back to; 0 or less than 0 as the user wrote it (S10.2).
+    pub rollback_to: Option<i64>,
+    /// `spec.pin` (our kind).
+    pub pin: Option<Pin>,
+    /// `spec.failurePolicy` (our kind).
+    pub failure_policy: Option<FailurePolicy>,
+    /// The path of the first field of `spec`, outside the template, that this program does not know (our
+    /// kind).
+    pub unknown_field: Option<String>,
+    /// Who wrote what of it (our kind); for people, and no decision reads it.
+    pub authors: Authors,
+    /// The pod template, in short.
+    pub template: TemplateSummary,
+    /// `status`.
+    pub status: Status,
+}
+
+impl Workload {
+    /// Whether the rollout was complete when the status was last written (S9.10).
+    pub(crate) fn is_stored_complete(&self) -> bool {
+        self.status.is_complete(self.replicas, self.generation)
+    }
+
+    /// Whether a revision may fail by its policy: not under Stay.
+    pub(crate) fn may_fail(&self) -> bool {
+        self.failure_policy.as_ref().is_some_and(|policy| policy.action != FailureAction::Stay)
+    }
+
+    /// The pin, unless it was made for another template (FP-11).
+    #[must_use]
+    pub fn pin_in_force(&self) -> Option<&Pin> {
+        // There is one canonical form of templates so far. A second one is compared here, too.
+        let holds = |template: &String| template == self.template.fingerprint.as_str();
+        self.pin.as_ref().filter(|pin| pin.while_template.as_ref().is_none_or(holds))
+    }
+}
+
+/// `spec.pin`: the ReplicaSet that runs, whatever the template says (FP-11).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pin {
+    /// Its label `pod-template-hash`.
+    pub hash: String,
+    /// The fingerprint of the template that the pin is for; `None` if it is for any.
+    pub while_template: Option<String>,
+    /// Why, in the words of who made it.
+    pub reason: Option<String>,
+}
+
+/// `spec.failurePolicy`: when a rollout fails, and what follows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FailurePolicy {
+    /// What follows.
+    pub action: FailureAction,
+    /// Whether it fails when its progress deadline passes.
+    pub deadline: bool,
+    /// How often a container of a pod restarts before the revision fails; `None`: it does not fail by that.
+    pub restarts: Option<i64>,
+    /// For how many seconds pods must be stuck before it fails; `None`: it does not fail by that.
+    pub stuck_seconds: Option<i64>,
+    /// How many of its pods must have restarted, or be stuck: a number, or a percentage of them, rounded up.
+    pub min_pods: IntOrPercent,
+    /// For how long a revision must serve, once it is complete, to be good.
+    pub bake_seconds: i64,
+}
+
+/// What follows when a rollout fails (FP-6).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FailureAction {
+    /// Nothing, as on apps/v1.
+    #[default]
+    Stay,
+    /// Nothing is rolled out before somebody acts.
+    Pause,
+    /// The newest good revision runs.
+    Revert,
+}
+
+impl FailureAction {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Stay, Self::Pause, Self::Revert];
+}
+
+/// `spec.strategy`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// New pods come as old pods go (S6).
+    RollingUpdate {
+        /// How many pods above `replicas` may exist.
+        max_surge: Option<IntOrPercent>,
+        /// How many pods below `replicas` may be available.
+        max_unavailable: Option<IntOrPercent>,
+    },
+    /// All old pods go before the first new one comes (S7).
+    Recreate,
+    /// A type that we do not know (S3.10).
+    Unknown(String),
+}
+
+/// A ReplicaSet, decoded, without its template.
+#[derive(Clone, Debug)]
+pub struct ReplicaSet {
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.uid`.
+    pub uid: String,
+    /// `metadata.resourceVersion`, the precondition of every write to the set.
+    pub resource_version: String,
+    /// `metadata.generation`.
+    pub generation: i64,
+    /// `metadata.creationTimestamp`.
+    pub created: Timestamp,
+    /// Whether a `metadata.deletionTimestamp` is set.
+    pub deleting: bool,
+    /// `metadata.labels`.
+    pub labels: Map,
+    /// `metadata.annotations`.
+    pub annotations: Map,
+    /// uid of the owner reference with `controller: true`.
+    pub controller_uid: Option<String>,
+    /// `spec.replicas`.
+    pub size: i64,
+    /// `spec.minReadySeconds`.
+    pub min_ready_seconds: i64,
+    /// The templates that this set stands for: its annotation, or on apps/v1 its own template.
+    pub fingerprints: Vec<Fingerprint>,
+    /// Digest of the template as stored, hash label aside.
+    pub stored: Digest,
+    /// `status`.
+    pub status: SetStatus,
+}
+
+impl ReplicaSet {
+    /// Whether its controller has made and deleted all pods that it was asked to, or says why it cannot.
+    /// Those that are there need not be ready.
+    #[must_use]
+    pub fn is_served(&self) -> bool {
+        let SetStatus { replicas, observed_generation, failure, .. } = &self.status;
+        let is_refused = failure.as_ref().is_some_and(|failure| failure.status == "True");
+        *observed_generation >= self.generation && (*replicas == self.size || is_refused)
+    }
+
+    /// Whether its controller has done what it was asked to do, so that its status stays as it is.
+    #[must_use]
+    pub fn is_settled(&self) -> bool {
+        self.status.is_settled(self.generation, self.size)
+    }
+}
+
+impl SetStatus {
+    /// The same of a set of this generation and size.
+    #[must_use]
+    pub fn is_settled(&self, generation: i64, size: i64) -> bool {
+        self.observed_generation >= generation
+            && [self.replicas, self.ready, self.available].iter().all(|pods| *pods == size)
+            && self.terminating.unwrap_or(0) == 0
+    }
+
+    /// Whether a set of this size has lost pods that it should have: fewer are ready or available than
+    /// before, when it reported this.
+    #[must_use]
+    pub fn has_lost(&self, size: i64, before: &Self) -> bool {
+        let has_lost = |before: i64, now: i64| now < before && now < size;
+        has_lost(before.ready, self.ready) || has_lost(before.available, self.available)
+    }
+}
+
+/// `status` of a ReplicaSet.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SetStatus {
+    /// Pods that are neither finished nor terminating (S9.18).
+    pub replicas: i64,
+    /// Ready ones of them.
+    pub ready: i64,
+    /// Available ones of them.
+    pub available: i64,
+    /// Terminating pods; `None` when the set's controller does not say.
+    pub terminating: Option<i64>,
+    /// The generation that the numbers belong to.
+    pub observed_generation: i64,
+    /// The condition `ReplicaFailure`, if there is one (S9.14).
+    pub failure: Option<SetFailure>,
+}
+
+/// A condition `ReplicaFailure` of a ReplicaSet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SetFailure {
+    /// `True`, `False` or `Unknown`.
+    pub status: String,
+    /// `FailedCreate` or `FailedDelete`.
+    pub reason: String,
+    /// The server's words.
+    pub message: String,
+    /// When it became so.
+    pub last_transition_time: Option<Timestamp>,
+}
+
+/// A pod, as far as Recreate looks at it (S7.3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pod {
+    /// uid of the owner reference with `controller: true`.
+    pub controller_uid: Option<String>,
+    /// `status.phase`.
+    pub phase: String,
+}
+
+impl ReplicaSet {
+    /// Whether it should have pods.
+    #[must_use]
+    pub fn is_active(&self) -> bool {
+        self.size > 0
+    }
+
+    /// Whether it stands for a template.
+    #[must_use]
+    pub fn carries(&self, fingerprint: &Fingerprint) -> bool {
+        self.fingerprints.contains(fingerprint)
+    }
+
+    /// Oldest first, then by name (S4.1).
+    #[must_use]
+    pub fn age_order(&self, other: &Self) -> std::cmp::Ordering {
+        self.created.cmp(&other.created).then_with(|| self.name.cmp(&other.name))
+    }
+}
+
+impl Pod {
+    /// Whether it may still do work; a terminating pod may (S7.3).
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        !matches!(self.phase.as_str(), "Failed" | "Succeeded")
+    }
+}

@@ -1,0 +1,257 @@
+//! When the record of a rollout opens and closes (our kind).
+//!
+//! A record opens in the status write that reports a new revision, and closes in the one that reports the end.
+//! Neither causes a write, except the end of a revert or of a pin ([`closes`]): what is noted here joins a status that
+//! is written anyway. So a record is there exactly if its write succeeded, whichever process restarted in between.
+//! Decisions read whether a record is open (`target.rs`), and nothing else of it.
+
+use jiff::Timestamp;
+
+use crate::decide::decisions::Decisions;
+use crate::model::conditions::whole_seconds;
+use crate::model::keys::{CHANGE_CAUSE, CHANGED_BY, HASH_LABEL, condition, reason};
+use crate::model::observed::{ReplicaSet, Workload};
+use crate::model::record::{Author, ID_MAX, LastScale, Outcome, RECORDS_MAX, Record, Scaler};
+use crate::model::revision::{self, Revision};
+use crate::model::status::{Ours, Status, TargetRecord};
+use crate::model::trigger::Trigger;
+use crate::model::why::Why;
+use crate::report::blocked;
+use crate::report::resting;
+
+/// What a status write adds beside the status.
+#[derive(Debug, Default)]
+pub(crate) struct Noted {
+    /// Records that close, oldest first.
+    pub(crate) ended: Vec<Record>,
+    pub(crate) last_scale: Option<LastScale>,
+    /// Whether it is the first to report a failure.
+    pub(crate) is_failure: bool,
+}
+
+/// Brings a status that is about to be written up to date.
+pub(crate) fn note(decisions: &Decisions<'_>, why: &Why, status: &mut Status) -> Noted {
+    let workload = decisions.view.workload();
+    let now = whole_seconds(decisions.view.now);
+    let mut ended = Vec::new();
+    if let Some(running) = &mut status.ours.rollout {
+        remember(decisions, running, &workload.status.ours);
+    }
+    let opened = opened(decisions, status).or_else(|| reopened(decisions, status));
+    if let Some(revision) = opened {
+        let next = resting::at_step(decisions, status, opening(decisions, revision, status, now));
+        if let Some(running) = status.ours.rollout.take() {
+            let is_back = matches!(next.trigger, Some(Trigger::Rollback | Trigger::Pin | Trigger::Revert));
+            let failure = failure(decisions, next.trigger);
+            let outcome = match &failure {
+                Some(_) => Outcome::Failed,
+                None if is_back => Outcome::Cancelled,
+                None => Outcome::Superseded,
+            };
+            ended.push(running.ended(now, outcome, failure));
+        }
+        status.ours.rollout = Some(Box::new(next));
+    }
+    let counts = (status.available_replicas, status.replicas);
+    if let Some(running) = &mut status.ours.rollout {
+        running.tally(counts.0, counts.1);
+    }
+    if let Some(outcome) = outcome(decisions, status, opened.is_some())
+        && let Some(running) = status.ours.rollout.take()
+    {
+        // A revision that failed before its deadline has a cause.
+        let held = decisions.course.failure.cause.as_ref().filter(|_| decisions.is_held());
+        let late = || match held {
+            Some(cause) => (reason::ROLLOUT_FAILED, cause.clone()),
+            None => (reason::PROGRESS_DEADLINE_EXCEEDED, why.to_string()),
+        };
+        let failure = (outcome == Outcome::Failed)
+            .then(|| blocked::heaviest(&status.ours.blockers).unwrap_or_else(late));
+        ended.push(running.ended(now, outcome, failure));
+    }
+    head(status, &ended);
+    Noted { last_scale: scaled(workload, status, now), is_failure: is_failure(decisions, status), ended }
+}
+
+/// Whether this status is the first to report that the declared revision failed by its policy. One that was late has
+/// been reported, and a pin or a pause has only hidden the failure of before.
+fn is_failure(decisions: &Decisions<'_>, status: &Status) -> bool {
+    let stored = &decisions.view.workload().status;
+    let Some(revision) = decisions.revision().and_then(Revision::number) else { return false };
+    let known = stored.condition(condition::PROGRESSING).map(|known| known.reason.as_str());
+    let is_known = stored.ours.target.is_some()
+        || matches!(known, Some(reason::PROGRESS_DEADLINE_EXCEEDED | reason::DEPLOYMENT_PAUSED))
+        || stored.reports_failure(revision);
+    !is_known && status.reports_failure(revision) && decisions.course.failure.cause.is_some()
+}
+
+/// Whether the record of a way back, or of a pin, is still open although it is complete: nothing else of the status
+/// changes if its last pods became available while the status before was written.
+pub(crate) fn closes(decisions: &Decisions<'_>, status: &Status) -> bool {
+    let is_open = decisions.view.workload().status.ours.rollout.is_some();
+    is_open && !decisions.course.situation.is_declared() && decisions.is_complete(status)
+}
+
+/// Why a rollout failed that is reverted before its deadline; one that somebody gives up has not failed.
+fn failure(decisions: &Decisions<'_>, trigger: Option<Trigger>) -> Option<(&'static str, String)> {
+    let stored = &decisions.view.workload().status.ours;
+    let begins = trigger == Some(Trigger::Revert)
+        && !decisions.course.situation.is_declared()
+        && stored.target.is_none();
+    let words = || decisions.course.failure.cause.clone().or_else(|| blocked::words(&stored.blockers));
+    (begins && !decisions.course.failure.is_aborted)
+        .then(|| (reason::ROLLOUT_FAILED, words().unwrap_or_default()))
+}
+
+/// The revision of a rollout that begins with this status: a new one that is declared, one that is pinned, or the
+/// declared one when the pin goes (FP-11).
+fn opened(decisions: &Decisions<'_>, status: &Status) -> Option<i64> {
+    let (stored, next) = (&decisions.view.workload().status.ours, &status.ours);
+    let is_known = |target: &TargetRecord| stored.target.as_ref().is_some_and(|known| known.is_same(target));
+    match &next.target {
+        Some(target) => target.revision.filter(|_| !is_known(target)),
+        None if stored.target.is_some() => {
+            // Without replicas, one that waits at a step is complete, too (SP-8).
+            let is_complete = decisions.is_complete(status) && decisions.resting().is_none();
+            next.revision.filter(|_| !decisions.is_held() && !is_complete)
+        }
+        None => next.revision.filter(|next| stored.revision.is_none_or(|stored| *next > stored)),
+    }
+}
+
+/// The declared revision, where it waits at a step although its record has ended because it was late: the step is shown
+/// there to those who promote it (SP-8).
+fn reopened(decisions: &Decisions<'_>, status: &Status) -> Option<i64> {
+    status.ours.revision.filter(|_| status.ours.rollout.is_none() && decisions.resting().is_some())
+}
+
+/// Copies to the record what its ReplicaSet remembers of promotions; if that was lost, the record keeps its own (SP-6).
+/// The record is that of `status`: what runs instead of the declared revision remembers a rollout of before.
+fn remember(decisions: &Decisions<'_>, record: &mut Record, status: &Ours) {
+    let is_its = |(_, set): &(usize, &&ReplicaSet)| revision::of(set).number() == Some(record.revision);
+    let found = decisions.view.sets.all.iter().enumerate().find(is_its);
+    let Some((index, set)) = found.filter(|_| status.target.is_none()) else { return };
+    let known = decisions.course.memory(index, set).promotions;
+    if !known.is_empty() {
+        record.promotions = known;
+    }
+}
+
+/// The revision that ran before.
+fn before(status: &Ours) -> Option<i64> {
+    status.target.as_ref().map_or(status.revision, |target| target.revision)
+}
+
+/// The record of a rollout that begins.
+fn opening(decisions: &Decisions<'_>, revision: i64, status: &Status, now: Timestamp) -> Record {
+    let workload = decisions.view.workload();
+    let (history, last) = (&status.ours.history, status.ours.rollout.as_deref());
+    let trigger = trigger(decisions, status);
+    let author = match trigger {
+        Trigger::Rollback => status.ours.rollback.as_ref().and_then(|record| record.author.clone()),
+        Trigger::Pin => workload.authors.pin.clone(),
+        // Nobody asked for it.
+        Trigger::Revert => None,
+        _ => Author::with_user(workload.authors.template.clone(), workload.annotations.get(CHANGED_BY)),
+    };
+    let running = decisions.running().and_then(|set| set.labels.get(HASH_LABEL));
+    let created = decisions.creation.as_ref().map(|creation| &creation.set.hash);
+    let id = last.map_or(0, |record| record.id).max(history.id).min(ID_MAX - 1) + 1;
+    let template = &workload.template;
+    // The template of a set that is pinned is not at hand; the next trigger is found by the declared one.
+    let (cause, outline, containers, images) = if status.ours.target.is_some() {
+        let outline = last.map_or(history.outline, |record| record.outline);
+        (workload.pin_in_force().and_then(|pin| pin.reason.clone()), outline, "", "")
+    } else {
+        let cause = workload.annotations.get(CHANGE_CAUSE).cloned();
+        (cause, Some(template.outline), &*template.containers, &*template.images)
+    };
+    let mut record = Record {
+        id,
+        revision,
+        hash: running.or(created).cloned().unwrap_or_default(),
+        from: before(&workload.status.ours).filter(|from| *from != revision),
+        trigger: Some(trigger),
+        author,
+        cause,
+        started: Some(now),
+        lowest_available: status.available_replicas,
+        highest_pods: status.replicas,
+        outline,
+        ..Record::default()
+    };
+    remember(decisions, &mut record, &status.ours);
+    record.with_images(containers, images).bounded()
+}
+
+fn trigger(decisions: &Decisions<'_>, status: &Status) -> Trigger {
+    let stored = &decisions.view.workload().status.ours;
+    let is_released = stored.target.is_some() && stored.revision == status.ours.revision;
+    let changed = status.ours.target.as_ref().or(stored.target.as_ref().filter(|_| is_released));
+    if let Some(target) = changed {
+        return if target.because == reason::REVERTED { Trigger::Revert } else { Trigger::Pin };
+    }
+    let (history, running) = (&status.ours.history, status.ours.rollout.as_deref());
+    let last_start = running.map_or(history.started, |record| record.started);
+    if is_rollback(decisions, status, last_start) {
+        return Trigger::Rollback;
+    }
+    let last = running.map_or(history.outline, |record| record.outline);
+    let outline = decisions.view.workload().template.outline;
+    last.map_or(Trigger::TemplateChanged, |last| Trigger::between(last, outline))
+}
+
+/// Whether a rollback put the template here, after the last rollout began.
+fn is_rollback(decisions: &Decisions<'_>, status: &Status, last_start: Option<Timestamp>) -> bool {
+    let Some(record) = &status.ours.rollback else { return false };
+    let Some(last) = record.recent.last().filter(|_| record.result == "RolledBack") else { return false };
+    let is_after = |last_start| record.time.parse::<Timestamp>().is_ok_and(|time| time >= last_start);
+    let declared = decisions.view.sets.declared();
+    let carries =
+        || declared.is_some_and(|set| set.fingerprints.iter().any(|known| known.as_str() == last.to));
+    last_start.is_none_or(is_after)
+        && (decisions.view.workload().template.fingerprint.as_str() == last.to || carries())
+}
+
+/// How the running rollout ends with this status, if it does.
+fn outcome(decisions: &Decisions<'_>, status: &Status, is_new: bool) -> Option<Outcome> {
+    status.ours.rollout.as_ref()?;
+    if !decisions.course.situation.is_declared() {
+        return decisions.is_complete(status).then_some(Outcome::Succeeded);
+    }
+    let Workload { replicas, generation, .. } = *decisions.view.workload();
+    // The status is about the declared ReplicaSet. That may have a lower revision than what began, if somebody
+    // deleted one.
+    // SP-8: without replicas, one that waits at a step is complete, too.
+    let declared = decisions.revision().and_then(Revision::number).filter(|_| !decisions.is_partial());
+    let is_complete =
+        declared.is_some() && declared == status.ours.revision && status.is_complete(replicas, generation);
+    // FP-6: a verdict counts, although the last pods came up meanwhile.
+    if is_complete && !decisions.is_held() {
+        return Some(Outcome::Succeeded);
+    }
+    let progressing = status.condition(condition::PROGRESSING);
+    let is_late = progressing.is_some_and(|known| known.reason == reason::PROGRESS_DEADLINE_EXCEEDED);
+    let has_failed = is_late && !is_new || decisions.is_held();
+    let outcome = if decisions.course.failure.is_aborted { Outcome::Cancelled } else { Outcome::Failed };
+    has_failed.then_some(outcome)
+}
+
+/// What is kept of the history, once these are added.
+fn head(status: &mut Status, ended: &[Record]) {
+    let history = &mut status.ours.history;
+    history.length = (history.records() + ended.len()).min(RECORDS_MAX);
+    history.odd.clear();
+    if let Some(newest) = ended.last() {
+        (history.id, history.outline, history.started) = (newest.id, newest.outline, newest.started);
+    }
+}
+
+/// A change of `spec.replicas` that this status is the first to report. The number before stands in the column
+/// READY, which is written with every count.
+fn scaled(workload: &Workload, status: &Status, now: Timestamp) -> Option<LastScale> {
+    let desired = |status: &Status| status.ours.ready.as_deref()?.split_once('/')?.1.parse::<i64>().ok();
+    let (from, to) = (desired(&workload.status)?, desired(status)?);
+    let by = workload.authors.replicas.clone().unwrap_or_default();
+    (from != to).then(|| LastScale { from, to, by: Scaler { at: by.at.or(Some(now)), ..by } })
+}

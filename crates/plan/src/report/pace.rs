@@ -1,0 +1,186 @@
+//! A status that changes only counters is written once a second at most, and not before further changes had
+//! a moment to arrive. In a rollout each pod changes the counters several times, and each write costs the
+//! server as much as a step of the rollout. It waits longer while pods are being created or deleted, and
+//! longest without news of pods that somebody waits for. The first report of a scaling waits for its counters,
+//! and on rollwright.dev that of a rollout, too.
+//!
+//! The operator writes at once what somebody waits for: a rollout that becomes complete or stops being
+//! complete, a changed condition, the outcome of a rollback, lost pods. A postponed status is not lost: the
+//! next plan computes it again, and the Deployment is requeued for the time when it may be written.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::course::view::View;
+use crate::decide::decisions::Decisions;
+use crate::model::action::{Requeue, StatusWrite};
+use crate::model::durations::{
+    STATUS_COOLDOWN, STATUS_COOLDOWN_BESIDE_STEP, STATUS_GATHERS, STATUS_GATHERS_FIRST,
+    STATUS_GATHERS_FIRST_READY, STATUS_GATHERS_IN_STEP, STATUS_GATHERS_UNHEARD,
+};
+use crate::model::keys::condition;
+use crate::model::observed::{Observed, ReplicaSet};
+use crate::model::status::Status;
+use crate::report::assemble::is_followed;
+use crate::report::{Due, Report};
+
+/// The report without its status write, if that may wait.
+pub(crate) fn paced(report: Report, decisions: &Decisions<'_>) -> Report {
+    let View { observed, now, .. } = decisions.view;
+    // What has news to tell does not wait.
+    let Some(write) = report.write.as_ref().filter(|_| report.news.is_empty()) else { return report };
+    if is_creation_told_now(decisions) {
+        return report;
+    }
+    let held = |report: Report| Report { write: None, is_held: true, ..report };
+    // Another reconcile follows at once, with counters to report.
+    let is_joined = observed.options.joins_reports && is_followed(decisions, report.due);
+    if is_joined && keeps_records(write, observed) && keeps_completeness(write, observed) {
+        return held(report);
+    }
+    match held_until(write, decisions).filter(|until| *until > now) {
+        Some(until) => Report { requeue: report.requeue.or(Requeue::StatusPaced(until)), ..held(report) },
+        None => report,
+    }
+}
+
+/// Until when a status may wait; `None` if it may not.
+fn held_until(write: &StatusWrite, decisions: &Decisions<'_>) -> Option<Timestamp> {
+    let View { observed, now, .. } = decisions.view;
+    // A time in the future means that the clock was set back: then nothing waits, lest it be for hours.
+    let past = |time: Option<Timestamp>| time.filter(|time| *time <= now);
+    let since = past(observed.options.status_held);
+    let in_step = is_in_step(decisions);
+    let gather = gathers(write, observed, in_step);
+    let gathered = since.and_then(|since| since.checked_add(gather).ok());
+    // A pause is told at once: the user who set it waits for nothing else.
+    let may_join =
+        observed.options.joins_reports && !observed.workload.paused || keeps_progress(write, observed);
+    if may_join && in_step && is_first_report(write, observed) {
+        return gathered;
+    }
+    if !may_wait(write, observed) {
+        return None;
+    }
+    let takes_step = is_followed(decisions, Due::AtOnce);
+    let cooldown = if takes_step { STATUS_COOLDOWN_BESIDE_STEP } else { STATUS_COOLDOWN };
+    let cooldown_end =
+        past(observed.options.status_written).and_then(|written| written.checked_add(cooldown).ok());
+    cooldown_end.max(gathered)
+}
+
+/// How long it waits for more. The progress deadline starts with a status, so no status waits for more than a tenth
+/// of it.
+fn gathers(write: &StatusWrite, observed: &Observed, in_step: bool) -> Duration {
+    let gather = match is_heard(write, observed) {
+        true if !in_step => STATUS_GATHERS,
+        _ if is_first_report(write, observed) => match has_more_ready(write, observed) {
+            true => STATUS_GATHERS_FIRST_READY,
+            false => STATUS_GATHERS_FIRST,
+        },
+        false if keeps_texts(write, observed) => STATUS_GATHERS_UNHEARD,
+        _ => STATUS_GATHERS_IN_STEP,
+    };
+    let deadline =
+        observed.workload.progress_deadline_seconds.and_then(|seconds| u64::try_from(seconds).ok());
+    deadline.map_or(gather, |seconds| gather.min(Duration::from_secs(seconds) / 10))
+}
+
+/// Whether sets have pods to make or to delete, or get them by this reconcile.
+fn is_in_step(decisions: &Decisions<'_>) -> bool {
+    let is_served = decisions.view.observed.sets.iter().all(ReplicaSet::is_served);
+    let creates = decisions.creation.as_ref().is_some_and(|creation| creation.set.size > 0);
+    !is_served || creates || is_followed(decisions, Due::AtOnce)
+}
+
+/// Whether this is the first report of a generation, with nothing in it that only this reconcile could tell.
+fn is_first_report(write: &StatusWrite, observed: &Observed) -> bool {
+    write.status.observed_generation != observed.workload.status.observed_generation
+        && tells_of_sets_alone(write, observed)
+        && keeps_completeness(write, observed)
+}
+
+/// Whether only counters change.
+fn keeps_texts(write: &StatusWrite, observed: &Observed) -> bool {
+    let (stored, next) = (&observed.workload.status, &write.status);
+    next.conditions == stored.conditions && next.ours == stored.ours
+}
+
+/// Whether Progressing stays as it is. On apps/v1 a report that changes it does not wait for the counters.
+fn keeps_progress(write: &StatusWrite, observed: &Observed) -> bool {
+    let kind = condition::PROGRESSING;
+    write.status.condition(kind) == observed.workload.status.condition(kind)
+}
+
+/// Whether it counts pods that somebody may wait for: `kubectl rollout status` for those that are updated
+/// and available, an autoscaler for what is there of the size that it asked for.
+fn is_heard(write: &StatusWrite, observed: &Observed) -> bool {
+    let heard = |status: &Status| {
+        let scaled = status.replicas.min(observed.workload.replicas);
+        [status.updated_replicas, status.ready_replicas, status.available_replicas, scaled]
+    };
+    heard(&write.status) != heard(&observed.workload.status)
+}
+
+/// Whether more pods are ready or available than the status says.
+fn has_more_ready(write: &StatusWrite, observed: &Observed) -> bool {
+    let (stored, next) = (&observed.workload.status, &write.status);
+    next.ready_replicas > stored.ready_replicas || next.available_replicas > stored.available_replicas
+}
+
+/// Whether a set is created, and only this status can say so: the next reconcile knows a set that nobody has
+/// told of by its revision, which is above the one in the status, if that has one (S4.4). On apps/v1 the
+/// status never has.
+fn is_creation_told_now(decisions: &Decisions<'_>) -> bool {
+    let told = decisions.view.workload().status.ours.revision;
+    let is_told_by_revision = decisions.view.observed.flavour.has_status_extras();
+    decisions
+        .creation
+        .as_ref()
+        .is_some_and(|creation| !is_told_by_revision || told.is_some_and(|told| told >= creation.revision))
+}
+
+/// Whether nothing but counters and texts changes, and the rollout goes on as it did.
+fn may_wait(write: &StatusWrite, observed: &Observed) -> bool {
+    let (workload, next) = (&observed.workload, &write.status);
+    keeps_records(write, observed)
+        && keeps_completeness(write, observed)
+        && statuses(next) == statuses(&workload.status)
+        && next.ours.revision == workload.status.ours.revision
+        && next.ours.target == workload.status.ours.target
+        && next.ours.bake == workload.status.ours.bake
+}
+
+/// Whether the rollout is as complete as it was told to be.
+fn keeps_completeness(write: &StatusWrite, observed: &Observed) -> bool {
+    let workload = &observed.workload;
+    let is_complete = |status: &Status| status.is_complete(workload.replicas, workload.generation);
+    is_complete(&write.status) == is_complete(&workload.status)
+}
+
+/// Whether the next plan can compute from the cluster all that is written.
+fn keeps_records(write: &StatusWrite, observed: &Observed) -> bool {
+    let (stored, next) = (&observed.workload.status, &write.status);
+    tells_of_sets_alone(write, observed)
+        && next.observed_generation == stored.observed_generation
+        && next.ours.selector == stored.ours.selector
+}
+
+/// Whether nothing is written that is known to this reconcile alone.
+fn tells_of_sets_alone(write: &StatusWrite, observed: &Observed) -> bool {
+    let (stored, next) = (&observed.workload.status, &write.status);
+    let begins_again =
+        next.ours.marks.zip(stored.ours.marks).is_some_and(|(next, known)| next.begin_again(&known));
+    write.revision_annotation.is_none()
+        && !begins_again
+        && next.collision_count == stored.collision_count
+        && next.ours.collisions == stored.ours.collisions
+        && next.ours.rollback == stored.ours.rollback
+}
+
+/// What a status says yes and no to.
+fn statuses(status: &Status) -> BTreeMap<&str, &str> {
+    status.conditions.iter().map(|condition| (&*condition.kind, &*condition.status)).collect()
+}

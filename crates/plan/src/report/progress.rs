@@ -1,0 +1,152 @@
+//! How the rollout goes: complete, progressing, or past its deadline (S9.9–S9.16).
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::course::Course;
+use crate::course::criteria::is_before;
+use crate::decide::decisions::Decisions;
+use crate::model::action::Requeue;
+use crate::model::conditions::{Condition, Edit};
+use crate::model::durations::DEADLINE_MARGIN;
+use crate::model::keys::{condition, reason};
+use crate::model::observed::Workload;
+use crate::model::status::Status;
+
+/// The condition Progressing of a reconcile of a strategy (S9.9, S9.11). `old` is the status in hand, `new` the
+/// same with counters, `subject` what is rolled out.
+pub(crate) fn estimated(
+    workload: &Workload,
+    old: &Status,
+    new: &Status,
+    subject: impl Fn() -> String,
+    now: Timestamp,
+) -> Option<Edit> {
+    match workload.progress_deadline_seconds {
+        None => Some(Edit::Drop(condition::PROGRESSING)),
+        Some(deadline) => estimate(workload, old, new, deadline, subject, now),
+    }
+}
+
+/// S9.11.
+fn estimate(
+    workload: &Workload,
+    old: &Status,
+    new: &Status,
+    deadline: i64,
+    subject: impl Fn() -> String,
+    now: Timestamp,
+) -> Option<Edit> {
+    let known = old.condition(condition::PROGRESSING);
+    let is_done = new.replicas == new.updated_replicas
+        && known.is_some_and(|known| known.reason == reason::NEW_REPLICA_SET_AVAILABLE);
+    if is_done {
+        return None;
+    }
+    let condition = |status: &str, reason: &str, message: &str| {
+        let message = format!("{} {message}", subject());
+        Box::new(Condition::new(condition::PROGRESSING, status, reason, message, now))
+    };
+    if new.is_complete(workload.replicas, workload.generation) {
+        let reason = reason::NEW_REPLICA_SET_AVAILABLE;
+        Some(Edit::Set(condition("True", reason, "has successfully progressed.")))
+    } else if is_progress(workload, old, new) || known.is_some_and(Condition::is_at_step) {
+        let mut moving = condition("True", reason::REPLICA_SET_UPDATED, "is progressing.");
+        // S9.11b: replaced even when the reason is the same, so that its time moves on.
+        if let Some(known) = known.filter(|known| known.status == "True") {
+            moving.last_transition_time = known.last_transition_time;
+        }
+        Some(Edit::Renew(moving))
+    } else if known.is_some_and(|known| known.is_timed_out(deadline, now)) {
+        let reason = reason::PROGRESS_DEADLINE_EXCEEDED;
+        Some(Edit::Set(condition("False", reason, "has timed out progressing.")))
+    } else {
+        None
+    }
+}
+
+/// When to look whether the deadline has passed (S9.15). What is pinned does not become late (FP-11), nor what was
+/// complete (S9.11): it must not hide the end of a bake.
+pub(crate) fn requeue(decisions: &Decisions<'_>, status: &Status) -> Requeue {
+    let workload = decisions.view.workload();
+    let is_timed = status.awaits_deadline() || decisions.course.due.is_none();
+    let is_timed = is_timed && decisions.course.situation.is_declared();
+    let deadline = workload.progress_deadline_seconds.filter(|_| is_timed);
+    deadline.map_or(Requeue::OnChange, |deadline| {
+        status.requeue_after(workload.replicas, workload.generation, deadline, decisions.view.now)
+    })
+}
+
+/// FP-9: the deadline of a revision that is retried begins anew.
+pub(crate) fn retried(status: &Status, course: &Course) -> Option<Edit> {
+    let known = status.condition(condition::PROGRESSING)?;
+    let is_late = known.reason == reason::PROGRESS_DEADLINE_EXCEEDED;
+    (is_late && is_before(known, course.retried)).then_some(Edit::Drop(condition::PROGRESSING))
+}
+
+/// S9.11b; under a failure policy, only what there never was before is progress (FP-3).
+fn is_progress(workload: &Workload, old: &Status, new: &Status) -> bool {
+    match (&new.ours.marks, &old.ours.marks) {
+        (Some(marks), Some(known)) if workload.failure_policy.is_some() => marks.improve(Some(known)),
+        _ => new.is_better_than(old),
+    }
+}
+
+impl Condition {
+    /// Whether the rollout waits at a step, this being Progressing. Once it goes on, the deadline begins anew (SP-8).
+    fn is_at_step(&self) -> bool {
+        self.reason == reason::RESTING_AT_STEP
+    }
+
+    /// Whether the deadline has passed without progress, this being Progressing (S9.12).
+    #[must_use]
+    pub fn is_timed_out(&self, deadline: i64, now: Timestamp) -> bool {
+        match self.reason.as_str() {
+            reason::NEW_REPLICA_SET_AVAILABLE | reason::RESTING_AT_STEP => false,
+            held if reason::NOT_ROLLED_OUT.contains(&held) => false,
+            reason::PROGRESS_DEADLINE_EXCEEDED => true,
+            _ => after_deadline(self, deadline).is_some_and(|end| end < now),
+        }
+    }
+}
+
+/// When the deadline passes that began with a condition's last update.
+///
+/// A condition without a readable time is as old as time itself, as upstream's zero time.
+fn after_deadline(condition: &Condition, deadline: i64) -> Option<Timestamp> {
+    let began = condition.last_update_time.unwrap_or(Timestamp::MIN);
+    began.checked_add(SignedDuration::from_secs(deadline)).ok()
+}
+
+impl Status {
+    /// Whether something got better since an earlier status (S9.11b).
+    #[must_use]
+    pub fn is_better_than(&self, old: &Self) -> bool {
+        self.updated_replicas > old.updated_replicas
+            || self.replicas - self.updated_replicas < old.replicas - old.updated_replicas
+            || self.ready_replicas > old.ready_replicas
+            || self.available_replicas > old.available_replicas
+    }
+
+    /// Whether a rollout can become late: one that was complete does not (S9.11), however long a pod of it is missing.
+    #[must_use]
+    pub fn awaits_deadline(&self) -> bool {
+        let progressing = self.condition(condition::PROGRESSING);
+        progressing.is_none_or(|known| known.reason != reason::NEW_REPLICA_SET_AVAILABLE)
+    }
+
+    /// When to look again although nothing changes: just after the deadline (S9.15). `replicas` and
+    /// `generation` are those of the spec.
+    #[must_use]
+    pub fn requeue_after(&self, replicas: i64, generation: i64, deadline: i64, now: Timestamp) -> Requeue {
+        let Some(condition) = self.condition(condition::PROGRESSING) else { return Requeue::OnChange };
+        let is_late = condition.reason == reason::PROGRESS_DEADLINE_EXCEEDED;
+        if self.is_complete(replicas, generation) || is_late || condition.is_at_step() {
+            return Requeue::OnChange;
+        }
+        let Some(end) = after_deadline(condition, deadline) else { return Requeue::OnChange };
+        if !end.checked_sub(DEADLINE_MARGIN).is_ok_and(|last| now <= last) {
+            return Requeue::Again;
+        }
+        end.checked_add(DEADLINE_MARGIN).map_or(Requeue::OnChange, Requeue::Deadline)
+    }
+}

@@ -1,0 +1,105 @@
+//! What the status reports of a rollout that has steps: at which it is, and what it waits for there (SP-8;
+//! rollwright.dev only). Nothing here decides anything.
+
+use jiff::Timestamp;
+
+use crate::course::stage::{Stage, Until, Wait};
+use crate::decide::decisions::Decisions;
+use crate::model::conditions::{Condition, Edit, says};
+use crate::model::keys::{condition, reason};
+use crate::model::record::Record;
+use crate::model::status::{InHand, Status};
+
+impl Decisions<'_> {
+    /// Where the rollout is among its steps, if it has any.
+    fn stage(&self) -> Option<&Stage> {
+        self.course.situation.stage()
+    }
+
+    /// Whether a step is still ahead of it.
+    pub(crate) fn is_partial(&self) -> bool {
+        self.stage().is_some_and(|stage| stage.step < stage.end)
+    }
+
+    /// The wait at a step, while nothing else is done.
+    pub(crate) fn resting(&self) -> Option<&Wait> {
+        let wait = self.stage().and_then(|stage| stage.wait.as_ref());
+        wait.filter(|_| self.aim.is_rolling_out(self.moves) && self.moves.is_empty())
+    }
+}
+
+/// The record of the rollout with its step.
+pub(crate) fn at_step(decisions: &Decisions<'_>, status: &Status, record: Record) -> Record {
+    let Some(stage) = decisions.stage() else { return record.without_step() };
+    let number = |step: usize| i64::try_from(step.saturating_add(1)).ok();
+    Record {
+        step: number(stage.step),
+        of: number(stage.end),
+        updated: Some(status.updated_replicas),
+        want: Some(stage.ceiling),
+        resting_since: decisions.resting().and_then(|rest| rest.since),
+        ..record
+    }
+}
+
+/// The status with the step in the record of its rollout.
+pub(crate) fn note<'a>(decisions: &Decisions<'_>, mut status: InHand<'a>) -> InHand<'a> {
+    let Some(known) = status.ours.rollout.as_deref() else { return status };
+    if known.step.is_some() || decisions.stage().is_some() {
+        let next = at_step(decisions, &status, known.clone());
+        if *known != next {
+            status.edit().ours.rollout = Some(Box::new(next));
+        }
+    }
+    status
+}
+
+/// What the rollout waits for at a step, in a sentence without its end. It changes only with what it reports, so that
+/// a rollout at rest writes nothing.
+pub(crate) fn words(decisions: &Decisions<'_>) -> Option<String> {
+    let (stage, wait) = (decisions.stage()?, decisions.resting()?);
+    let replicas = decisions.view.workload().replicas;
+    let ends: Vec<String> = wait.until.iter().map(|until| until.words(wait.since)).collect();
+    let end = ends.join(" and ");
+    let updated = decisions.running().map_or(0, |set| set.size);
+    let none = if updated == 0 && replicas > 0 {
+        "; timed pauses have no effect, because no pod is updated"
+    } else {
+        ""
+    };
+    let (step, of) = (stage.step + 1, stage.end + 1);
+    Some(format!("step {step} of {of}: {updated} of {replicas} updated, rests {end}{none}"))
+}
+
+impl Until {
+    /// The end of "it rests". A time has its date unless that is the one of the beginning.
+    fn words(&self, since: Option<Timestamp>) -> String {
+        match self {
+            Self::Promoted => "until somebody promotes it".to_owned(),
+            Self::Replicas => "while there are no replicas".to_owned(),
+            Self::Time(until) => {
+                let (since, until) = (since.map(|since| since.to_string()), until.to_string());
+                let (day, time) = until.split_once('T').unwrap_or_default();
+                let is_same_day = since.is_some_and(|since| since.starts_with(day));
+                format!("until {}", if is_same_day { time } else { &until })
+            }
+        }
+    }
+}
+
+/// The condition Progressing at a step: the deadline's clock stands still (S9.9, SP-8).
+pub(crate) fn progressing(decisions: &Decisions<'_>, status: &Status) -> Option<Edit> {
+    if decisions.view.workload().progress_deadline_seconds.is_none() {
+        return Some(Edit::Drop(condition::PROGRESSING));
+    }
+    let (kind, words) = (condition::PROGRESSING, words(decisions)?);
+    let is_said = says(&status.conditions, kind, "Unknown", reason::RESTING_AT_STEP);
+    if is_said && status.condition(kind).is_some_and(|known| known.message == words) {
+        return None;
+    }
+    let mut new = Condition::new(kind, "Unknown", reason::RESTING_AT_STEP, words, decisions.view.now);
+    if let Some(known) = status.condition(kind).filter(|known| known.status == new.status) {
+        new.last_transition_time = known.last_transition_time;
+    }
+    Some(Edit::Renew(Box::new(new)))
+}
