@@ -218,7 +218,7 @@ impl<'a> Engine<'a> {
             Event::Die(id) => self.kill(id),
             Event::Rival(which) => self.undo(which),
             Event::Tick(id) => self.tick(id),
-            Event::Tenant(turn) => self.tenants_turn(turn),
+            Event::Tenant(event) => self.tenant_event(event),
         }
     }
 

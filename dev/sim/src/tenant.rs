@@ -46,7 +46,7 @@ pub(crate) struct Tenant {
 
 /// Something of the tenant that is going to happen.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Turn {
+pub(crate) enum TenantEvent {
     /// It acts.
     Act,
     /// The controllers look.
@@ -80,18 +80,18 @@ impl Engine<'_> {
         self.store.set_apart(TENANT);
         for at in acts {
             let at = at + tenant.dice.below(MILLISECOND);
-            self.at(at, Event::Tenant(Turn::Act));
+            self.at(at, Event::Tenant(TenantEvent::Act));
         }
         self.tenant = Some(tenant);
     }
 
     /// It is the tenant's turn. Where news of the others is on its way, that of the tenant comes with it.
-    pub(crate) fn tenants_turn(&mut self, turn: Turn) {
-        match turn {
-            Turn::Act => self.tenant_acts(),
-            Turn::Controllers if self.controllers_due => {}
-            Turn::Controllers => self.run_controllers(),
-            Turn::News(id, watch) => {
+    pub(crate) fn tenant_event(&mut self, event: TenantEvent) {
+        match event {
+            TenantEvent::Act => self.tenant_acts(),
+            TenantEvent::Controllers if self.controllers_due => {}
+            TenantEvent::Controllers => self.run_controllers(),
+            TenantEvent::News(id, watch) => {
                 let cursor = self.operators.get_mut(&id).map(|operator| *operator.cursor(watch));
                 if cursor.is_some_and(|cursor| cursor.is_synced && !cursor.is_due) {
                     self.deliver(id, watch);
@@ -116,11 +116,11 @@ impl Engine<'_> {
         }
         let Some(mut tenant) = self.tenant.take() else { return };
         let mut delay = |most: Time| tenant.dice.between(MILLISECOND, most * MILLISECOND);
-        self.after(delay(20), Event::Tenant(Turn::Controllers));
+        self.after(delay(20), Event::Tenant(TenantEvent::Controllers));
         let ids: Vec<u64> = self.operators.keys().copied().collect();
         for id in ids {
-            self.after(delay(30), Event::Tenant(Turn::News(id, Watch::Workloads)));
-            self.after(delay(30), Event::Tenant(Turn::News(id, Watch::Sets)));
+            self.after(delay(30), Event::Tenant(TenantEvent::News(id, Watch::Workloads)));
+            self.after(delay(30), Event::Tenant(TenantEvent::News(id, Watch::Sets)));
             let pods = changes.iter().filter(|change| change.object.resource == Resource::Pods);
             let of = pods.map(|change| self.whose(&change.object)).collect();
             let watched = self.watched_pods(id, &of);

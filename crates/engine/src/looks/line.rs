@@ -73,12 +73,12 @@ impl Line {
     fn is_first_of_those_there(&self, key: &Key, is_judged: bool, late: Duration, now: Instant) -> bool {
         let own = if is_judged { &self.judged } else { &self.others };
         let place = own.before(key);
-        let is_others_turn = self.in_a_row >= JUDGED_IN_A_ROW;
+        let are_others_next = self.in_a_row >= JUDGED_IN_A_ROW;
         let is_there = |told: &Instant| *told <= now && now <= *told + late;
         let there = self.told.iter().filter(|(other, told)| *other != key && is_there(told));
         !there.map(|(other, _)| own.before(other)).any(|other| match other {
             Some(other) => Some(other) < place,
-            None => is_others_turn == is_judged,
+            None => are_others_next == is_judged,
         })
     }
 

@@ -8,7 +8,7 @@ use super::Time;
 use crate::link::{Reply, Sent};
 use crate::operator::Watch;
 use crate::subject::Which;
-use crate::tenant::Turn;
+use crate::tenant::TenantEvent;
 
 /// Something that is going to happen.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ pub(crate) enum Event {
     /// An operator lets those begin that got a slot.
     Tick(u64),
     /// The tenant acts, or somebody looks at what the tenant did.
-    Tenant(Turn),
+    Tenant(TenantEvent),
 }
 
 /// An event in the heap: earlier first, then as they came.
