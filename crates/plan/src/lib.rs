@@ -4,7 +4,7 @@
 //! time give the same step. Everything that decides something about a Deployment (the operator, the
 //! simulator, the oracle, the CLI's explanations) calls this function.
 //!
-//! A decision is a pipeline of values, in `decide`. The order of situations in `decide/ladder.rs` is the policy (S3).
+//! A decision is a pipeline of values, in `decide()`. The order of situations in `decide/ladder.rs` is the policy (S3).
 //! `moves.rs` has the sizes of a rolling update (S6). Each other rule has its own file, in the room of its question:
 //! what is there (`model`), what the rollout is doing (`course`), how sizes change (`moves`), what else happens
 //! (`decide`), what the status reports (`report`), and what follows when the server refuses (`refused`). A room uses
@@ -86,7 +86,7 @@ impl Observed {
     /// nor did the declared one fail, so that another one runs or nothing moves (FP-6).
     #[must_use]
     pub fn runs_declared(&self, now: Timestamp) -> bool {
-        // A pin in force is about another template, or names this one.
+        // A pin in force names another ReplicaSet, or this one, which then takes no slot.
         if self.workload.pin_in_force().is_some() {
             return false;
         }

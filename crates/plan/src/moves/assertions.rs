@@ -8,7 +8,7 @@ use crate::moves::sizes::{Moves, Resize};
 /// The first rule that some sizes break, with the numbers; `None` if they hold all of them.
 pub(crate) fn broken(sets: &[Counted], aim: &Aim, moves: &Moves) -> Option<String> {
     let is_rolling = aim.because == Because::RollingOut && aim.manner == Manner::Rolling;
-    // No server stores a negative number.
+    // No server stores a negative number, or a limit below 0, which would put the floor above R.
     let is_stored =
         aim.total >= 0 && aim.cap >= aim.total && sets.iter().all(|set| set.size >= 0 && set.available >= 0);
     if !is_rolling || !is_stored || !moves.shares.is_empty() {

@@ -1,7 +1,7 @@
 //! Which revision runs when it is not the declared one, and how the status reports it (FP-8, FP-11, FP-12;
 //! rollwright.dev only).
 //!
-//! `aim` in `lib.rs` decides it. Nothing here does: this is what people and tools read.
+//! `course.rs` decides it. Nothing here does: this is what people and tools read.
 
 use jiff::{SignedDuration, Timestamp};
 
