@@ -1,7 +1,6 @@
-//! What a rollout is doing: which ReplicaSet runs, how far it grows, what the rollout waits for at a step, and what
-//! holds everything up.
+//! What a rollout is doing: which ReplicaSet runs, how far it grows, and what the rollout waits for at a step.
 //!
-//! [`course`] is the only place that decides this. All later stages match on its value.
+//! [`course`] is the only place that decides this. No later stage asks again.
 
 pub(crate) mod advance;
 pub(crate) mod criteria;
@@ -30,13 +29,13 @@ use crate::model::status::{BakeRecord, FallbackRecord};
 #[derive(Clone, Debug)]
 pub(crate) struct Course {
     pub(crate) situation: Situation,
-    /// What holds everything up, if anything does.
+    /// What comes before the rollout, if anything does. A pause is none of it: the ladder knows that.
     pub(crate) hold: Option<Hold>,
     /// Index of the set that a revert runs: the newest good one that is not declared (FP-6).
     pub(crate) fallback: Option<usize>,
     /// Indices of sets that get no more pods (FP-7, FP-10).
     pub(crate) bad: Vec<usize>,
-    /// How the declared revision failed, if it did.
+    /// How the declared revision failed, by the verdict that is stored.
     pub(crate) failure: Failure,
     /// What is to be written to sets that are there.
     pub(crate) notes: Vec<Note>,
@@ -52,7 +51,7 @@ pub(crate) struct Course {
     pub(crate) due: Option<Timestamp>,
 }
 
-/// What holds everything up.
+/// What comes before the rollout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Hold {
     /// A newer operator decided what runs, so sizes follow `spec.replicas`, and nothing else changes. The sentence says
@@ -71,24 +70,28 @@ pub(crate) fn course(view: View<'_>) -> Course {
         Some(_) => Advanced::remembered(view, &judgment, &situation),
         None => advance(view, &judgment, &situation),
     };
-    let notes = notes(view, &judgment, &advanced);
+    let bad = bad(view, &judgment, &situation);
+    let Judgment { inferred, fallback, ruling, .. } = judgment;
+    let Advanced { fresh, stage, memory, due } = advanced;
+    // What the steps add to a verdict on the declared set is one write with it.
+    let declared = memory.or(ruling.memory.map(|memory| (memory, Vec::new())));
+    let declared =
+        view.sets.declared.zip(declared).map(|(set, (memory, events))| Note { set, memory, events });
+    let notes: Vec<Note> = inferred.into_iter().chain(declared).collect();
     let is_verdict_due = notes.iter().any(|note| note.memory.shown == Proof::Failed)
         && view.workload().pin_in_force().is_none();
-    let hold = newer.map(Hold::NewerSpec).or(is_verdict_due.then_some(Hold::Verdict));
-    let bad = bad(view, &judgment, &situation);
-    let Judgment { fallback, ruling, .. } = judgment;
     Course {
-        situation: situation.at(advanced.stage),
-        hold,
+        situation: situation.at(stage),
+        hold: newer.map(Hold::NewerSpec).or(is_verdict_due.then_some(Hold::Verdict)),
         fallback,
         bad,
         failure: ruling.failure,
         notes,
-        fresh: advanced.fresh,
+        fresh,
         needs_evidence: ruling.needs_evidence,
         retried: ruling.retried,
         bake: ruling.bake,
-        due: ruling.due.into_iter().chain(advanced.due).min(),
+        due: ruling.due.into_iter().chain(due).min(),
     }
 }
 
@@ -130,26 +133,7 @@ fn bad(view: View<'_>, judgment: &Judgment, situation: &Situation) -> Vec<usize>
     }
 }
 
-/// What is to be written to sets. The declared one gets what its steps add to a verdict in one write with it.
-fn notes(view: View<'_>, judgment: &Judgment, advanced: &Advanced) -> Vec<Note> {
-    let ruling = &judgment.ruling;
-    // A revision that is retried begins again among its steps (SP-9).
-    let begun = |memory: Memory| Memory { walk: advanced.fresh.walk.clone(), ..memory };
-    let ruled = ruling.memory.clone().map(|memory| if ruling.is_retried { begun(memory) } else { memory });
-    let (memory, events) = match &advanced.memory {
-        Some((memory, events)) => (Some(memory.clone()), events.clone()),
-        None => (ruled, Vec::new()),
-    };
-    let declared = view.sets.declared.zip(memory).map(|(set, memory)| Note { set, memory, events });
-    judgment.inferred.clone().into_iter().chain(declared).collect()
-}
-
 impl Course {
-    /// Whether the declared template is rolled out.
-    pub(crate) fn rolls_out(&self) -> bool {
-        matches!(self.situation, Situation::Declared(_))
-    }
-
     /// The memory of a set once this reconcile is done.
     pub(crate) fn memory(&self, index: usize, set: &ReplicaSet) -> Memory {
         let noted = self.notes.iter().find(|note| note.set == index).map(|note| note.memory.clone());

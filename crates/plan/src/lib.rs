@@ -54,6 +54,7 @@ pub use report::rollout::{Transition, transitions};
 use jiff::Timestamp;
 
 use course::course;
+use course::situation::Situation;
 use course::view::View;
 use decide::creation::{self, creation};
 use decide::decisions::Decisions;
@@ -92,7 +93,8 @@ impl Observed {
         }
         // A template about which the server has to be asked is new, as far as is known.
         let Ok(sets) = identify(self) else { return true };
-        course(View { observed: self, sets: &sets, now }).rolls_out()
+        let course = course(View { observed: self, sets: &sets, now });
+        matches!(course.situation, Situation::Declared(_))
     }
 }
 

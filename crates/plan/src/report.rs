@@ -89,17 +89,15 @@ pub(crate) fn report(decisions: &Decisions<'_>, opening: Opening<'_>) -> Report 
         }
         Because::RollingBack(_) => rolled_back(decisions, told(decisions, opening)),
         Because::Deleting => counted(decisions, told(decisions, opening), Why::Deleting, None),
-        Because::NewerSpec => {
-            let words = decisions.newer().unwrap_or_default().to_owned();
-            counted(decisions, told(decisions, opening), Why::Blocked(words), None)
+        Because::NewerSpec(words) => {
+            counted(decisions, told(decisions, opening), Why::Blocked(words.clone()), None)
         }
         Because::PinTargetMissing => {
             let why = target::words(decisions).map_or_else(Why::default, Why::Blocked);
             let progressing = target::progressing(decisions, &opening.status);
             counted(decisions, told(decisions, opening), why, progressing)
         }
-        Because::Failed => {
-            let reason = decisions.failed().unwrap_or_default();
+        Because::Failed { reason } => {
             let words = explain::failed(decisions, reason);
             let progressing = explain::stands_still(decisions, reason, words.clone());
             counted(decisions, told(decisions, opening), Why::Blocked(words), progressing)
@@ -234,10 +232,12 @@ fn rolling_out(decisions: &Decisions<'_>, told: Told<'_>) -> Report {
         Some(set) => format!("ReplicaSet \"{set}\""),
         None => format!("Deployment \"{}\"", workload.name),
     };
-    let progressing = match decisions.course.situation.is_declared() {
-        true if decisions.resting().is_some() => resting::progressing(decisions, &computed),
-        true => progress::estimated(workload, &told.status, &computed, subject, now),
-        false => target::progressing(decisions, &computed),
+    let progressing = if !decisions.course.situation.is_declared() {
+        target::progressing(decisions, &computed)
+    } else if decisions.resting().is_some() {
+        resting::progressing(decisions, &computed)
+    } else {
+        progress::estimated(workload, &told.status, &computed, subject, now)
     };
     fold(&mut computed, progressing);
     fold(&mut computed, [counters::replica_failure(decisions.view.sets)]);
@@ -314,8 +314,8 @@ fn written(
     let has_extras = decisions.view.observed.flavour.has_status_extras();
     let standing = has_extras.then(|| match &decisions.aim.because {
         Because::SelectsAll => Standing::selecting_all(why),
-        Because::NewerSpec => Standing::newer_spec(why),
-        Because::Failed => Standing::failed(decisions.failed().unwrap_or_default(), why),
+        Because::NewerSpec(_) => Standing::newer_spec(why),
+        Because::Failed { reason } => Standing::failed(reason, why),
         _ if decisions.resting().is_some() && !Standing::is_blocked(&status) => Standing::resting(why),
         _ => Standing::diverged(&decisions.course.situation, workload.paused, why)
             .unwrap_or_else(|| Standing::of(&status, workload, decisions.has_declared(), why)),
@@ -342,11 +342,10 @@ fn written(
         news.extend(blocked::event(before, after));
         news.extend(target::event(decisions, after).or_else(|| explain::event(before, after)));
     }
-    if let Because::NewerSpec = decisions.aim.because
-        && let Some(newer) = decisions.newer()
+    if let Because::NewerSpec(newer) = &decisions.aim.because
         && !says(&workload.status.conditions, condition::STALLED, "True", reason::NEWER_SPEC)
     {
-        news.push(Event::warning(reason::NEWER_SPEC, newer.to_owned()));
+        news.push(Event::warning(reason::NEWER_SPEC, newer.clone()));
     }
     (Some(Box::new(write)), news)
 }

@@ -126,8 +126,11 @@ fn arrows_up(sources: &Sources) -> Vec<String> {
     let of = |(file, text): (&String, &String)| {
         let own = floor(file.split('/').next().unwrap()).unwrap();
         let code = code(text);
-        let rooms = code.split("crate::").skip(1).map(|path| path.split(|c: char| !c.is_alphabetic()).next());
-        let up = rooms.flatten().filter(|room| floor(room).is_some_and(|floor| floor > own));
+        let name = |path: &str| path.split(|c: char| !c.is_alphabetic()).next().unwrap().to_owned();
+        let rooms = code.split("crate::").skip(1).map(name);
+        // Rooms in braces, and those by way of `super`, would not be seen.
+        let hidden = code.contains("super::super").then(String::new);
+        let up = rooms.chain(hidden).filter(|room| room.is_empty() || floor(room).is_some_and(|it| it > own));
         up.map(|room| format!("{file} → {room}")).collect::<Vec<_>>()
     };
     sources.iter().flat_map(of).collect()
@@ -143,12 +146,17 @@ fn a_planted_arrow_is_found() {
     let mut planted = sources();
     planted.get_mut("model/sets").unwrap().push_str("\nuse crate::decide::ladder::aim;\n");
     assert_eq!(arrows_up(&planted), ["model/sets → decide"]);
+    planted.get_mut("model/sets").unwrap().push_str("\nuse crate::{decide, report};\n");
+    assert_eq!(arrows_up(&planted), ["model/sets → decide", "model/sets → "]);
 }
 
-/// Parameters that pack several values into a tuple; those of a closure may take one apart.
+/// Parameters that pack several values into a tuple. A closure may take one.
 fn tuples(text: &str) -> Vec<String> {
     let code = code(text);
-    let packs = |line: &&str| line.contains("): (") && !line.contains('|');
+    let packs = |line: &&str| {
+        let is_parameter = line.contains("fn ") || line.trim_end().ends_with("),");
+        is_parameter && line.contains(": (") && !line.contains(['|', '"', '.'])
+    };
     code.lines().filter(packs).map(|line| line.trim().to_owned()).collect()
 }
 
@@ -158,6 +166,7 @@ fn no_parameter_is_a_tuple() {
         assert_eq!(tuples(&text), [""; 0], "{name}.rs");
     }
     assert_eq!(tuples("fn planted(\n    (a, b): (bool, i64),\n) {}"), ["(a, b): (bool, i64),"]);
+    assert_eq!(tuples("fn planted(pair: (bool, i64)) {}"), ["fn planted(pair: (bool, i64)) {}"]);
 }
 
 /// The items that other crates may name, as rustdoc lists them.

@@ -45,7 +45,10 @@ pub(crate) fn advance(view: View<'_>, judgment: &Judgment, situation: &Situation
         let fresh = if is_proven && skips_proven { Fresh::default() } else { rollout.begin(next) };
         let position = fresh.walk.as_ref().and_then(Walk::position).filter(|_| runs);
         let stage = position.and_then(|position| rollout.stage(position));
-        return Advanced { fresh, stage, ..Advanced::default() };
+        // A revision that is retried begins again among its steps, in the write of the retry (SP-9).
+        let retried = judgment.ruling.memory.clone().filter(|_| judgment.ruling.is_retried);
+        let memory = retried.map(|memory| (Memory { walk: fresh.walk.clone(), ..memory }, Vec::new()));
+        return Advanced { fresh, stage, memory, due: None };
     }
     let Some(set) = sets.declared().filter(|_| runs) else { return Advanced::default() };
     let ruled = judgment.ruling.memory.clone();
@@ -66,20 +69,22 @@ impl Advanced {
 }
 
 impl<'a> Rollout<'a> {
-    /// The rollout as far as it may go.
+    /// The rollout as far as it may go. While a failure is not stored yet, that is nowhere (FP-2).
     fn gone_on(self, position: Position, stored: &Memory, is_held: bool) -> Advanced {
-        let mut pace = Pace { rollout: self, position, memory: stored.clone(), events: Vec::new() };
-        let mut news = None;
-        let is_verdict_new =
-            self.judgment.ruling.memory.as_ref().is_some_and(|memory| memory.shown == Proof::Failed);
-        if !is_verdict_new {
-            pace.go_on(is_held);
-            let memory = Memory { walk: Some(Walk::At(pace.position.clone())), ..pace.memory };
-            news = (memory != *stored).then_some((memory, pace.events));
+        if self.judgment.ruling.is_failure() {
+            return self.at_stage(&position, None);
         }
-        let stage = self.stage(&pace.position);
+        let mut pace = Pace { rollout: self, position, memory: stored.clone(), events: Vec::new() };
+        pace.go_on(is_held);
+        let Pace { position, memory, events, .. } = pace;
+        let memory = Memory { walk: Some(Walk::At(position.clone())), ..memory };
+        self.at_stage(&position, (memory != *stored).then_some((memory, events)))
+    }
+
+    fn at_stage(self, position: &Position, memory: Option<(Memory, Vec<Event>)>) -> Advanced {
+        let stage = self.stage(position);
         let due = stage.as_ref().and_then(|stage| stage.wait.as_ref()?.time());
-        Advanced { fresh: Fresh::default(), stage, memory: news, due }
+        Advanced { fresh: Fresh::default(), stage, memory, due }
     }
 
     fn remembered(self) -> Option<Stage> {

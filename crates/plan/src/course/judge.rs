@@ -1,5 +1,5 @@
-//! What each ReplicaSet has shown (FP-1 to FP-5). Without a failure policy, and without a request to abort, none is
-//! judged: each is unproven.
+//! What each ReplicaSet has shown (FP-1 to FP-5). Without a failure policy, steps, or a request to abort, none is judged:
+//! each is unproven.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -12,7 +12,7 @@ use crate::model::intstr::IntOrPercent;
 use crate::model::keys::{ABORT, RETRY};
 use crate::model::observed::{FailureAction, FailurePolicy, ReplicaSet, Workload};
 use crate::model::position::Fresh;
-use crate::model::revision::{self, Revision};
+use crate::model::revision;
 use crate::model::sets::{Counted, Sets, total};
 use crate::model::status::BakeRecord;
 
@@ -67,6 +67,13 @@ pub(crate) struct Failure {
     pub(crate) cause: Option<String>,
 }
 
+impl Ruling {
+    /// Whether a failure is to be written.
+    pub(crate) fn is_failure(&self) -> bool {
+        self.memory.as_ref().is_some_and(|memory| memory.shown == Proof::Failed)
+    }
+}
+
 impl Judgment {
     /// What a set has shown.
     pub(crate) fn of(&self, set: usize) -> Proof {
@@ -74,7 +81,7 @@ impl Judgment {
     }
 }
 
-/// What each of the owned sets has shown. A newer operator's verdicts are not read: the caller knows that there are none.
+/// What each of the owned sets has shown. The caller asks only where no newer operator was.
 pub(crate) fn judge(view: View<'_>) -> Judgment {
     let (workload, sets) = (view.workload(), view.sets);
     let has_rules = workload.failure_policy.is_some() || !workload.steps.is_empty();
@@ -89,23 +96,17 @@ pub(crate) fn judge(view: View<'_>) -> Judgment {
         !is_renumbered || Some(index) != sets.declared || memory.shown == Proof::Good
     };
     let memory = |(index, set): (usize, &&ReplicaSet)| Memory::valid(set).filter(|it| survives(index, it));
-    let memories: Vec<Option<Memory>> = sets.all.iter().enumerate().map(memory).collect();
+    let mut memories: Vec<Option<Memory>> = sets.all.iter().enumerate().map(memory).collect();
     let shown = |memory: &Option<Memory>| memory.as_ref().map_or(Proof::Unproven, |memory| memory.shown);
-    let stored: Vec<Proof> = memories.iter().map(shown).collect();
-    let is_any_known = stored.iter().any(|proof| *proof != Proof::Unproven);
-    let inferred = if is_any_known { None } else { inferred(sets) };
-    let is_inferred = |index: usize| inferred.as_ref().is_some_and(|note| note.set == index);
-    let proof = |(index, proof)| if is_inferred(index) { Proof::Good } else { proof };
-    let proofs: Vec<Proof> = stored.into_iter().enumerate().map(proof).collect();
+    let mut proofs: Vec<Proof> = memories.iter().map(shown).collect();
+    let inferred = if proofs.iter().all(|proof| *proof == Proof::Unproven) { infer(sets) } else { None };
+    if let Some(proof) = inferred.as_ref().and_then(|note| proofs.get_mut(note.set)) {
+        *proof = Proof::Good;
+    }
     let fallback = newest_good(sets, &proofs);
-    let ruling = match (sets.declared, sets.declared()) {
-        (Some(index), Some(set)) if !is_renumbered => {
-            let memory = memories.into_iter().nth(index).flatten();
-            let declared = Declared { index, set, fallback };
-            declared.ruling(view, memory)
-        }
-        _ => Ruling::default(),
-    };
+    let declared = sets.declared.filter(|_| !is_renumbered);
+    let memory = declared.and_then(|declared| memories.get_mut(declared)?.take());
+    let ruling = declared.and_then(|declared| ruling(view, declared, fallback, memory)).unwrap_or_default();
     Judgment { proofs, inferred, fallback, ruling }
 }
 
@@ -117,7 +118,7 @@ fn newest_good(sets: &Sets<'_>, proofs: &[Proof]) -> Option<usize> {
 }
 
 /// FP-1, where no set has memory: the policy is new, or the annotations are lost.
-fn inferred(sets: &Sets<'_>) -> Option<Note> {
+fn infer(sets: &Sets<'_>) -> Option<Note> {
     let counted = |index: usize| sets.counted.get(index).copied().unwrap_or_default();
     let active: Vec<usize> = (0..sets.counted.len()).filter(|index| counted(*index).size > 0).collect();
     let is_whole = |index: &usize| counted(*index).available >= counted(*index).size;
@@ -135,56 +136,52 @@ fn inferred(sets: &Sets<'_>) -> Option<Note> {
     Some(Note { set, memory, events: Vec::new() })
 }
 
-/// The declared set before its judge.
-struct Declared<'a> {
-    index: usize,
-    set: &'a ReplicaSet,
-    /// Index of the set that a revert would run.
+/// The verdict on the declared set; `None` if its revision is no number. A verdict is written first, and acted on once it
+/// is stored. `fallback` is the index of the set that a revert would run.
+fn ruling(
+    view: View<'_>,
+    declared: usize,
     fallback: Option<usize>,
-}
-
-impl Declared<'_> {
-    /// A verdict is written first, and acted on once it is stored.
-    fn ruling(&self, view: View<'_>, memory: Option<Memory>) -> Ruling {
-        let workload = view.workload();
-        let Revision::Number(revision) = revision::of(self.set) else { return Ruling::default() };
-        let known = memory.unwrap_or(Memory { revision, ..Memory::default() });
-        let asked = |key: &str| asked(workload, key, revision);
-        let abort = asked(ABORT).filter(|text| known.abort.as_ref() != Some(text));
-        let is_retried = asked(RETRY).is_some_and(|text| known.retry.as_ref() != Some(&text));
-        let retry = asked(RETRY).or(known.retry.clone());
-        // What follows in this reconcile has the reason that is stored, even if somebody aborts it only now.
-        let failure = match known.shown {
-            Proof::Failed => Failure { is_aborted: known.is_aborted, cause: known.cause.clone() },
-            Proof::Good | Proof::Unproven => Failure::default(),
-        };
-        if let Some(abort) = abort {
-            let (shown, abort) = (Proof::Failed, Some(abort));
-            let memory = Memory { shown, cause: None, is_aborted: true, abort, retry, ..known };
-            return Ruling { failure, memory: Some(memory), ..Ruling::default() };
-        }
-        let ruling = Ruling { failure, retried: known.retried, ..Ruling::default() };
-        // SP-10: steps alone find out what is good.
-        let has_steps = !workload.steps.is_empty();
-        let policy = workload.failure_policy.as_ref().or(has_steps.then_some(&NO_POLICY));
-        match (known.shown, policy) {
-            (Proof::Failed, _) if is_retried => {
-                let (abort, promote, retried) = (known.abort, known.promote, Some(whole_seconds(view.now)));
-                let fresh = Memory::fresh(workload, revision, &Fresh::default(), view.now);
-                let memory = Some(Memory { abort, retry, promote, retried, ..fresh });
-                Ruling { is_retried, memory, ..ruling }
-            }
-            (Proof::Unproven, Some(policy)) => {
-                let memory = Memory { retry, ..known.clone() }.dated(workload, view.now);
-                let counted = |index: usize| view.sets.counted.get(index).copied().unwrap_or_default();
-                let fallback = self.fallback.and_then(|it| Some((view.sets.get(it)?, counted(it))));
-                let (set, counted, memory, now) = (self.set, counted(self.index), &memory, view.now);
-                let case = Case { observed: view.observed, policy, set, counted, memory, fallback, now };
-                decided(&case, view.sets, &known, ruling)
-            }
-            (Proof::Failed | Proof::Good | Proof::Unproven, _) => ruling,
-        }
+    memory: Option<Memory>,
+) -> Option<Ruling> {
+    let (workload, set) = (view.workload(), view.sets.get(declared)?);
+    let revision = revision::of(set).number()?;
+    let known = memory.unwrap_or(Memory { revision, ..Memory::default() });
+    let asked = |key: &str| asked(workload, key, revision);
+    let abort = asked(ABORT).filter(|text| known.abort.as_ref() != Some(text));
+    let is_retried = asked(RETRY).is_some_and(|text| known.retry.as_ref() != Some(&text));
+    let retry = asked(RETRY).or(known.retry.clone());
+    // What follows in this reconcile has the reason that is stored, even if somebody aborts it only now.
+    let failure = match known.shown {
+        Proof::Failed => Failure { is_aborted: known.is_aborted, cause: known.cause.clone() },
+        Proof::Good | Proof::Unproven => Failure::default(),
+    };
+    if let Some(abort) = abort {
+        let (shown, abort) = (Proof::Failed, Some(abort));
+        let memory = Memory { shown, cause: None, is_aborted: true, abort, retry, ..known };
+        return Some(Ruling { failure, memory: Some(memory), ..Ruling::default() });
     }
+    let ruling = Ruling { failure, retried: known.retried, ..Ruling::default() };
+    // SP-10: steps alone find out what is good.
+    let has_steps = !workload.steps.is_empty();
+    let policy = workload.failure_policy.as_ref().or(has_steps.then_some(&NO_POLICY));
+    Some(match (known.shown, policy) {
+        (Proof::Failed, _) if is_retried => {
+            let (abort, promote, retried) = (known.abort, known.promote, Some(whole_seconds(view.now)));
+            let fresh = Memory::fresh(workload, revision, &Fresh::default(), view.now);
+            let memory = Some(Memory { abort, retry, promote, retried, ..fresh });
+            Ruling { is_retried, memory, ..ruling }
+        }
+        (Proof::Unproven, Some(policy)) => {
+            let memory = Memory { retry, ..known.clone() }.dated(workload, view.now);
+            let counted = |index: usize| view.sets.counted.get(index).copied().unwrap_or_default();
+            let fallback = fallback.and_then(|it| Some((view.sets.get(it)?, counted(it))));
+            let (counted, memory, now) = (counted(declared), &memory, view.now);
+            let case = Case { observed: view.observed, policy, set, counted, memory, fallback, now };
+            decided(&case, view.sets, &known, ruling)
+        }
+        (Proof::Failed | Proof::Good | Proof::Unproven, _) => ruling,
+    })
 }
 
 /// Failed, good, or neither yet.

@@ -1,4 +1,5 @@
-//! Where a rollout is among its steps, as a value (SP-3, SP-5). `advance.rs` decides it.
+//! Where a rollout is among its steps, and what it waits for there (SP-3, SP-5, SP-7). `advance.rs` decides how far it
+//! goes on.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -34,7 +35,7 @@ pub(crate) struct Stage {
 pub(crate) struct Wait {
     /// Since when; `None` if the step was not reached before.
     pub(crate) since: Option<Timestamp>,
-    /// What has to come, all of it; a promotion ends the wait whatever else is missing.
+    /// All of this has to come. A promotion takes the rollout to another step, so it ends the wait in any case.
     pub(crate) until: Vec<Until>,
 }
 
@@ -65,6 +66,7 @@ impl Wait {
 #[derive(Clone, Copy)]
 pub(crate) struct Rollout<'a> {
     pub(crate) view: View<'a>,
+    /// That of the view.
     pub(crate) workload: &'a Workload,
     pub(crate) steps: Steps<'a>,
     pub(crate) judgment: &'a Judgment,
@@ -153,7 +155,7 @@ impl<'a> Rollout<'a> {
     }
 
     /// SP-7. Each set is compared with the R that it was last scaled for: a reconcile may have ended between two.
-    pub(crate) fn is_at_rest(&self, step: usize, keep: usize) -> bool {
+    fn is_at_rest(&self, step: usize, keep: usize) -> bool {
         let (kept, run) = (self.counted(keep), self.run());
         let replicas = |set: Counted| set.desired.unwrap_or(self.workload.replicas);
         let left = |replicas: i64| replicas - self.steps.ceiling(step, replicas);

@@ -1,8 +1,7 @@
 //! Everything that a reconcile does, before it is reported and put in order.
 
-use crate::course::situation::Situation;
+use crate::course::Course;
 use crate::course::view::View;
-use crate::course::{Course, Hold};
 use crate::decide::creation::{self, Creation};
 use crate::decide::history::History;
 use crate::decide::rollback::Rollback;
@@ -67,23 +66,7 @@ impl Decisions<'_> {
 
     /// Whether the declared revision failed, and somebody has to act (FP-6).
     pub(crate) fn is_held(&self) -> bool {
-        matches!(self.aim.because, Because::Failed)
-    }
-
-    /// The reason for that.
-    pub(crate) fn failed(&self) -> Option<&'static str> {
-        match self.course.situation {
-            Situation::Failed { reason, .. } => Some(reason),
-            _ => None,
-        }
-    }
-
-    /// What a newer operator left, and the fix, in a sentence.
-    pub(crate) fn newer(&self) -> Option<&str> {
-        match &self.course.hold {
-            Some(Hold::NewerSpec(words)) => Some(words),
-            Some(Hold::Verdict) | None => None,
-        }
+        matches!(self.aim.because, Because::Failed { .. })
     }
 
     /// The revision of the declared set, there or to be created.

@@ -29,8 +29,8 @@ pub(crate) fn aim(view: View<'_>, course: &Course, request: &Request) -> Result<
         return Ok(aim.shut(Because::Deleting));
     }
     // A newer operator decided what runs. This one changes sizes only when R does.
-    if let Some(Hold::NewerSpec(_)) = course.hold {
-        return Ok(aim.frozen_if(is_stale, Because::NewerSpec, workload));
+    if let Some(Hold::NewerSpec(words)) = &course.hold {
+        return Ok(aim.frozen_if(is_stale, Because::NewerSpec(words.clone()), workload));
     }
     if course.situation == Situation::PinTargetMissing {
         // Nothing is started in the place of a set that is gone.
@@ -48,8 +48,8 @@ pub(crate) fn aim(view: View<'_>, course: &Course, request: &Request) -> Result<
     if course.hold == Some(Hold::Verdict) {
         return Ok(aim.shut(Because::Judged));
     }
-    if let Situation::Failed { .. } = course.situation {
-        return Ok(aim.frozen(Because::Failed, workload));
+    if let Situation::Failed { reason, .. } = course.situation {
+        return Ok(aim.frozen(Because::Failed { reason }, workload));
     }
     // S3.9, S3.12: a new template waits until the old sets follow R.
     let scaling = scale::event(&sets.counted, &aim);

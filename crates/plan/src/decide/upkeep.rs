@@ -62,7 +62,7 @@ fn instead(view: View<'_>, course: &Course, aim: &Aim) -> Option<(usize, (i64, i
 }
 
 fn of_declared(view: View<'_>, course: &Course, aim: &Aim) -> Upkeep {
-    let Some(set) = view.sets.declared().filter(|_| !matches!(aim.because, Because::NewerSpec)) else {
+    let Some(set) = view.sets.declared().filter(|_| !matches!(aim.because, Because::NewerSpec(_))) else {
         return Upkeep::default();
     };
     let wanted = view.workload().min_ready_seconds;

@@ -76,8 +76,8 @@ pub(crate) enum Because {
     SelectsAll,
     /// The Deployment is being deleted (S3.5).
     Deleting,
-    /// A newer operator left what this one does not know (our kind).
-    NewerSpec,
+    /// A newer operator left what this one does not know; the sentence says what (our kind).
+    NewerSpec(String),
     /// The set that is pinned is gone (FP-11, our kind).
     PinTargetMissing,
     /// It is paused (S3.7).
@@ -95,7 +95,10 @@ pub(crate) enum Because {
     /// A verdict is written before anything moves (FP-2).
     Judged,
     /// The declared revision failed, and somebody has to act (FP-6).
-    Failed,
+    Failed {
+        /// One of [`HELD`](crate::model::keys::reason::HELD).
+        reason: &'static str,
+    },
     /// The template is rolled out (S3.10).
     RollingOut,
 }
@@ -175,14 +178,14 @@ impl Aim {
             Because::LacksSelector(_)
                 | Because::SelectsAll
                 | Because::Deleting
-                | Because::NewerSpec
+                | Because::NewerSpec(_)
                 | Because::Paused
         )
     }
 
     /// Whether the Deployment stays, and this operator knows all that is said of it.
     pub(crate) fn is_known(&self) -> bool {
-        !matches!(self.because, Because::Deleting | Because::NewerSpec)
+        !matches!(self.because, Because::Deleting | Because::NewerSpec(_))
     }
 
     pub(crate) fn shut(self, because: Because) -> Self {

@@ -9,8 +9,10 @@ use crate::moves::sizes::{Moves, Resize};
 pub(crate) fn broken(sets: &[Counted], aim: &Aim, moves: &Moves) -> Option<String> {
     let is_rolling = aim.because == Because::RollingOut && aim.manner == Manner::Rolling;
     // No server stores a negative number, or a limit below 0, which would put the floor above R.
-    let is_stored =
-        aim.total >= 0 && aim.cap >= aim.total && sets.iter().all(|set| set.size >= 0 && set.available >= 0);
+    let is_stored = aim.total >= 0
+        && aim.cap >= aim.total
+        && aim.floor <= aim.total
+        && sets.iter().all(|set| set.size >= 0 && set.available >= 0);
     if !is_rolling || !is_stored || !moves.shares.is_empty() {
         return None;
     }
@@ -73,5 +75,7 @@ mod tests {
         let at_a_step = Aim { ceiling: 2, cap: 20, ..aim() };
         let above = super::broken(&sets(&[8, 2]), &at_a_step, &up(3));
         assert!(above.is_some_and(|rule| rule.starts_with("SP-1")));
+        let absurd = Aim { floor: 11, ..aim() };
+        assert_eq!(super::broken(&sets(&[8, 2]), &absurd, &cut(7)), None, "more than R have to be available");
     }
 }

@@ -148,7 +148,7 @@ fn actions(decisions: &mut Decisions<'_>, report: &mut Report) -> Vec<Planned> {
     if let Some(creation) = decisions.creation.take() {
         let set = creation.set;
         let event = (set.size > 0).then(|| scaled(&set.name, 0, set.size));
-        let row = if !decisions.course.situation.is_declared() { Row::CreationBeside } else { Row::Creation };
+        let row = if decisions.course.situation.is_declared() { Row::Creation } else { Row::CreationBeside };
         table.put(row, Action::CreateReplicaSet(Box::new(set)), event.into_iter().collect());
     }
     if let Some(rollback) = decisions.rollback.take() {

@@ -12,7 +12,7 @@ use crate::moves::aim::Because;
 pub(crate) fn waits_for_pods(decisions: &Decisions<'_>, why: &Why) -> bool {
     matches!(
         decisions.aim.because,
-        Because::RollingOut | Because::OldPodsRun | Because::Judged | Because::Failed
+        Because::RollingOut | Because::OldPodsRun | Because::Judged | Because::Failed { .. }
     ) && matches!(
         why.itself(),
         Why::WaitingForAvailable { .. } | Why::WaitingForTermination | Why::Blocked(_)

@@ -44,7 +44,7 @@ pub(crate) fn opening<'a>(
         | Because::SelectsAll
         | Because::Deleting
         | Because::PinTargetMissing
-        | Because::NewerSpec => None,
+        | Because::NewerSpec(_) => None,
         _ => pause::noted(&observed.workload, now),
     };
     // S4.5: elsewhere upstream's reconcile conflicts with itself over a set that is out of step, and the next
@@ -60,7 +60,7 @@ pub(crate) fn opening<'a>(
             events.push(event);
         }
     }
-    let declared = sets.declared().filter(|_| aim.because != Because::NewerSpec);
+    let declared = sets.declared().filter(|_| !matches!(aim.because, Because::NewerSpec(_)));
     let found = declared.map(|set| announce::found(view, &status, aim, upkeep, set));
     let Announcement { revision, edit, is_early } = found.unwrap_or_default();
     fold(&mut status, edit);
