@@ -111,7 +111,7 @@ bench-flames: ## Draw where the API server and the operator spend their time int
 bench-check: ## Compare what no machine's speed changes (writes, requests, bytes, instructions) with what it was
 	@tests/needs rust cc valgrind
 	@$(CARGO) run --quiet --release --package figures -- --instructions
-	@$(CARGO) test --quiet --package rollwright --bins whole::figures -- --nocapture
+	@$(CARGO) test --quiet --package rollwright --test whole figures -- --nocapture
 
 .PHONY: bench-plan
 bench-plan: ## Measure how many plans one core makes a second, with 2, 3, 10 and 100 ReplicaSets

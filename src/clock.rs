@@ -1,9 +1,13 @@
 //! The one clock of the shell: the runtime's, which a test can stop, and the wall's for what goes
 //! into objects.
 
+use std::sync::OnceLock;
 use std::time::Instant;
 
 use jiff::Timestamp;
+
+/// Another clock on the wall, for tests.
+static WALL: OnceLock<fn() -> Timestamp> = OnceLock::new();
 
 /// What time it is, for everything that [`engine`] decides.
 pub(crate) fn now() -> Instant {
@@ -11,36 +15,11 @@ pub(crate) fn now() -> Instant {
 }
 
 /// What time it is, for objects and for the planner.
-#[cfg(not(test))]
 pub(crate) fn timestamp() -> Timestamp {
-    Timestamp::now()
+    WALL.get().map_or_else(Timestamp::now, |wall| wall())
 }
 
-/// The same by the runtime's clock, so that hours which a test lets pass are hours for the planner
-/// too. It starts with the test's first look at it.
-#[cfg(test)]
-pub(crate) fn timestamp() -> Timestamp {
-    steady() + JUMPED.get()
+/// From now on, the process reads this clock. The first one stays.
+pub fn set_wall(wall: fn() -> Timestamp) {
+    WALL.get_or_init(|| wall);
 }
-
-#[cfg(test)]
-thread_local! {
-    static ORIGIN: Instant = now();
-    static JUMPED: std::cell::Cell<std::time::Duration> = const { std::cell::Cell::new(std::time::Duration::ZERO) };
-}
-
-/// The time of the tests, without the jumps of this machine's clock.
-#[cfg(test)]
-pub(crate) fn steady() -> Timestamp {
-    ORIGIN_TIME + ORIGIN.with(|origin| now().duration_since(*origin))
-}
-
-/// The clock of this machine jumps forward.
-#[cfg(test)]
-pub(crate) fn jump(by: std::time::Duration) {
-    JUMPED.set(JUMPED.get() + by);
-}
-
-/// When the tests' time begins.
-#[cfg(test)]
-pub(crate) const ORIGIN_TIME: Timestamp = Timestamp::constant(1_767_225_600, 0);

@@ -1,29 +1,6 @@
-//! The Rollwright operator.
-
-#![allow(clippy::cognitive_complexity, reason = "each line of tracing's macros counts as several branches")]
-
-mod args;
-mod client;
-mod clock;
-mod commands;
-mod leadership;
-mod reconcile;
-mod serve;
-mod shard;
-mod watch;
-#[cfg(test)]
-mod whole;
-mod write;
+//! The program `rollwright`; all of it is in the library.
 
 use std::process::ExitCode;
-
-use clap::Parser as _;
-
-use args::{Arguments, Command};
-use commands::print::print;
-use commands::{crd, lint, probe, run, sandbox, shadow};
-pub(crate) use engine::index;
-use serve::logging;
 
 /// Gives memory back that is free: lists and bursts come and go, and what a pod may use is limited.
 /// Musl's own allocator, which the image would have, is slow besides. Without huge pages (`no_thp`),
@@ -31,59 +8,6 @@ use serve::logging;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Why the program ends with a failure.
-#[derive(Debug, thiserror::Error)]
-enum Failure {
-    #[error(transparent)]
-    Run(#[from] run::RunError),
-    #[error(transparent)]
-    Sandbox(#[from] sandbox::SandboxError),
-    #[error(transparent)]
-    Shadow(#[from] shadow::ShadowError),
-    #[error(transparent)]
-    Probe(#[from] probe::ProbeError),
-    #[error(transparent)]
-    Lint(#[from] lint::LintError),
-    #[error(transparent)]
-    Schema(#[from] crd::SchemaError),
-    #[error(transparent)]
-    Logging(#[from] logging::LoggingError),
-    #[error("{0}")]
-    Io(#[from] std::io::Error),
-}
-
 fn main() -> ExitCode {
-    match carry_out(&Arguments::parse()) {
-        Ok(code) => code,
-        Err(failure) => {
-            eprintln!("error: {}", cli::visible(&failure.to_string()));
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn carry_out(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    logging::init(&arguments.log, matches!(arguments.command, Command::Sandbox(_)))?;
-    std::panic::set_hook(Box::new(|panic| tracing::error!(%panic, "a bug in rollwright")));
-    let runtime = tokio::runtime::Runtime::new()?;
-    let result = runtime.block_on(async {
-        match &arguments.command {
-            Command::Run(arguments) => run::run(arguments, client::config(&arguments.client)).await?,
-            Command::Sandbox(arguments) => return Ok(sandbox::run(arguments).await?),
-            Command::Shadow(arguments) => shadow::run(arguments).await?,
-            Command::Crd(arguments) => print(&crd::print(arguments).await?)?,
-            Command::Lint(arguments) => {
-                let verdict = lint::run(arguments)?;
-                print(&verdict.out)?;
-                eprint!("{}", cli::visible(&verdict.err));
-                return Ok(ExitCode::from(verdict.code));
-            }
-            Command::Probe(arguments) => print(&probe::run(arguments).await?)?,
-            Command::Version => print(concat!("rollwright ", env!("CARGO_PKG_VERSION"), "\n"))?,
-        }
-        Ok(ExitCode::SUCCESS)
-    });
-    // Nothing that is still under way is worth waiting for.
-    runtime.shutdown_background();
-    result
+    rollwright::main()
 }

@@ -23,8 +23,6 @@ const SHIPPED: [&str; 8] = [
     "crates/plan/src",
     "crates/shadow/src",
 ];
-/// Only tests are in there.
-const TESTS: &str = "src/whole";
 /// Fields of every kind that has pods.
 const SHARED: [&str; 4] = ["conditions", "replicas", "selector", "template"];
 /// Where a name is somebody else's.
@@ -98,8 +96,7 @@ fn sources(root: &Path) -> Vec<PathBuf> {
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
-            let is_test = path.ends_with("tests") || path.ends_with("tests.rs") || path.ends_with(TESTS);
-            if is_test {
+            if path.ends_with("tests") || path.ends_with("tests.rs") {
                 continue;
             }
             if path.is_dir() {

@@ -256,7 +256,7 @@ fn from_disk(path: &str) -> Option<String> {
 fn roots() -> Vec<String> {
     let folders = std::fs::read_dir(root().join("crates")).unwrap();
     let crates = folders.map(|folder| folder.unwrap().file_name().into_string().unwrap());
-    crates.map(|name| format!("crates/{name}/src/lib.rs")).chain(["src/main.rs".to_owned()]).collect()
+    crates.map(|name| format!("crates/{name}/src/lib.rs")).chain(["src/lib.rs".to_owned()]).collect()
 }
 
 #[test]

@@ -17,8 +17,8 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tower::{BoxError, Service};
 
+use super::clock;
 use super::law::Law;
-use crate::clock;
 use answers::{broken, refused};
 mod answers;
 

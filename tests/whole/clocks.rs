@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::*;
-use crate::clock;
 
 const DEADLINE: u64 = 600;
 

@@ -6,15 +6,15 @@ use std::time::Duration;
 use engine::index::Key;
 use plan::Flavour;
 use plan::keys::MANAGED_VALUE;
+use rollwright::Operator;
 use serde_json::json;
 use tokio::time::Instant;
 
 use world::UNREADY_AFTER_MS;
 
 use super::faults::{Fault, Faulty, On};
-use super::rig::{Operator, Rig};
+use super::rig::Rig;
 use super::{AN_HOUR, BOTH, SOON};
-use crate::commands::run;
 
 /// After the leader is gone without a word, until the other one writes.
 const TAKEOVER: Duration = Duration::from_secs(20);
@@ -42,7 +42,7 @@ impl Member {
     }
 
     fn leads(&self) -> bool {
-        self.operator.controllers[0].leadership.term().is_some()
+        self.operator.leads()
     }
 
     /// Waits until it leads.
@@ -261,7 +261,6 @@ async fn a_leader_that_cannot_renew() {
 async fn lists_that_fail_while_taking_over() {
     for (flavour, kind) in [(Flavour::Rollwright, "replicasets"), (Flavour::AppsV1, "deployments")] {
         let (rig, leader, other) = two(flavour, 10).await;
-        let health = run::health(&other.operator.controllers, Duration::from_secs(180));
         rig.set_image("web", "app:v2").await;
         rig.half_way("web").await;
         for fault in [Fault::Refuse(500), Fault::Hang] {
@@ -272,7 +271,7 @@ async fn lists_that_fail_while_taking_over() {
         other.wins().await;
         while other.faults.met() < 6 {
             assert_eq!(other.faults.take_first_write(), None, "{kind}");
-            assert_eq!(health.complaints(), "");
+            assert_eq!(other.operator.complaints(Duration::from_secs(180)), "");
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
         assert!(other.leads());
@@ -296,7 +295,7 @@ async fn a_standby_whose_watch_is_in_its_backoff() {
         leader.operator.end().await;
         // It may have nothing to write before it is shown something.
         tokio::time::sleep(HANDOVER).await;
-        assert!(other.operator.controllers[0].term().is_some());
+        assert!(other.operator.works());
         other.faults.heal();
         rig.settle("web", SOON).await;
     }
@@ -350,7 +349,7 @@ async fn sets_that_leave_the_watch_of_a_standby() {
     tokio::time::sleep(SETTLED).await;
     assert_eq!(rig.sizes("web"), [10]);
     let key = Key { namespace: "default".to_owned(), name: "web".to_owned() };
-    assert_eq!(other.operator.controllers[0].index().strays(&key), []);
+    assert_eq!(other.operator.strays(&key), []);
     leader.kill();
     rig.label_sets("web", None).await;
     other.wins().await;

@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use plan::Flavour;
+use rollwright::Operator;
 use serde_json::json;
 use tokio::time::Instant;
 
 use super::faults::{Fault, Faulty, On};
-use super::rig::{Operator, Rig};
+use super::rig::Rig;
 use super::{AN_HOUR, BOTH, SOON};
-use crate::commands::run;
 
 /// The namespace that all happens in, as the rig has it.
 const PLACE: &str = "default";
@@ -241,8 +241,8 @@ async fn namespaces_that_cannot_be_listed() {
     rig.create("web", 2, "app:v1").await;
     tokio::time::sleep(AN_HOUR).await;
     assert_eq!(faults.take_first_write(), None);
-    let health = run::health(&operator.controllers, Duration::from_secs(180));
-    assert_eq!(health.complaints(), "", "it is tried again and again: no restart would help");
+    let complaints = operator.complaints(Duration::from_secs(180));
+    assert_eq!(complaints, "", "it is tried again and again: no restart would help");
     faults.heal();
     rig.settle("web", SETTLED + SOON).await;
 }

@@ -9,7 +9,7 @@ use plan::Flavour;
 use serde_json::Value;
 use world::{Cluster, Object, Resource};
 
-use crate::clock;
+use super::clock;
 
 /// Watches every write.
 pub(super) struct Law {

@@ -1,13 +1,14 @@
-//! The whole operator over an in-memory cluster, in virtual time. `commands/run.rs` starts the same
-//! watches, client, workers, and events. A layer between them and the server injects faults. What takes
-//! hours on a real cluster takes milliseconds here.
+//! The whole operator over an in-memory cluster, in virtual time: the watches, client, workers, and events that
+//! `rollwright run` starts. A layer between them and the server injects faults. What takes hours on a real
+//! cluster takes milliseconds here.
 //!
 //! The clock is tokio's, paused: it moves when every task waits. So a wait that nothing ends is an hour
 //! that passes at once, and a test detects what takes too long, however fast the machine is.
 
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
 
 mod blocked;
+mod clock;
 mod clocks;
 mod counted;
 mod faults;

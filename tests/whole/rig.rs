@@ -1,33 +1,24 @@
-//! An in-memory cluster with the operator on it, wired as in `commands/run.rs`, under a clock that moves
-//! only when every task waits.
+//! An in-memory cluster with the operator on it, as `src/operator.rs` starts it, under a clock that moves only
+//! when every task waits.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use apiserver::{ApiServer, Shared};
-use clap::Parser as _;
 use kube::Api;
 use kube::api::{
     ApiResource, DeleteParams, DynamicObject, GroupVersionKind, ListParams, Patch, PatchParams, PostParams,
 };
-use kube::client::ClientBuilder;
 use plan::Flavour;
 use plan::keys::MANAGED_LABEL;
+use rollwright::Operator;
 use serde_json::{Value, json};
-use tokio::sync::watch;
-use tokio::task::JoinSet;
 use tokio::time::Instant;
 use world::{Cluster, Conventions, Resource};
 
+use super::clock;
 use super::faults::Faulty;
 use super::law::Law;
-use crate::args::{Arguments, Command};
-use crate::client::lifeline::Lifeline;
-use crate::clock;
-use crate::commands::run;
-use crate::leadership::Leadership;
-use crate::reconcile::controller::Controller;
-use crate::serve::metrics::Metrics;
 
 /// How often the rig looks.
 const LOOK: Duration = Duration::from_millis(50);
@@ -50,51 +41,18 @@ pub(super) struct Rig {
     operator: Option<Operator>,
 }
 
-/// An operator, and what it needs to end as its process would.
-pub(super) struct Operator {
-    pub(super) controllers: Vec<Arc<Controller>>,
-    workers: Vec<JoinSet<()>>,
-    tasks: JoinSet<()>,
-    candidacy: Option<run::Candidacy>,
-}
-
-/// Starts an operator as `run::run` does.
+/// Starts an operator as `rollwright run` does.
 fn start(flavour: Flavour, faults: &Faulty, is_elected: bool) -> Operator {
     start_with(flavour, faults, &[&format!("--leader-elect={is_elected}")])
 }
 
 fn start_with(flavour: Flavour, faults: &Faulty, flags: &[&str]) -> Operator {
     let line = ["rollwright", "run", "--bind-address=0", "--workers=4", "--api", flavour.api_version()];
-    let line = line.iter().chain(flags);
-    let Command::Run(arguments) = Arguments::parse_from(line).command else { panic!("it is to run") };
-    let dial =
-        |lifeline: &Lifeline| Ok(ClientBuilder::new(faults.clone(), "default").with_layer(lifeline).build());
-    let (metrics, mut tasks) = (Metrics::new().unwrap(), JoinSet::new());
-    let (leadership, candidacy) = match arguments.election.timings().unwrap() {
-        Some(timings) => {
-            let seat = run::seat(&arguments, "default");
-            faults.is_of(&seat.identity);
-            let (leadership, candidacy) =
-                run::run_for_leader(seat, timings, &dial, &metrics, &mut tasks).unwrap();
-            (leadership, Some(candidacy))
-        }
-        None => (Leadership::unneeded(), None),
-    };
-    let controllers = run::controllers(&arguments, &dial, &metrics, &leadership, &mut tasks).unwrap();
-    let (ready, _) = watch::channel(false);
-    let workers = run::start(&controllers, &arguments, ready, &mut tasks);
-    Operator { controllers, workers, tasks, candidacy }
-}
-
-impl Operator {
-    /// It ends as it does when its process is told to.
-    pub(super) async fn end(mut self) {
-        let is_drained = run::stop(&self.controllers, self.workers).await;
-        if let Some(candidacy) = self.candidacy {
-            candidacy.end(is_drained).await;
-        }
-        self.tasks.shutdown().await;
+    let operator = Operator::over(faults, &[&line, flags].concat()).unwrap();
+    if let Some(identity) = operator.identity() {
+        faults.is_of(identity);
     }
+    operator
 }
 
 impl Rig {
@@ -122,6 +80,7 @@ impl Rig {
         ready_after: Duration,
         terminate_after: Duration,
     ) -> Self {
+        rollwright::set_wall(clock::timestamp);
         let policy = Conventions { ready_after, terminate_after, ..Conventions::default() };
         let cluster =
             apiserver::embed_at(clock::timestamp(), api::crd::crd(None).unwrap(), Box::new(policy)).unwrap();
@@ -223,17 +182,14 @@ impl Rig {
 
     /// What the operator has at `/metrics`.
     pub(super) fn metrics(&self) -> String {
-        let controller = &self.operator.as_ref().unwrap().controllers[0];
-        String::from_utf8(controller.metrics.render().unwrap()).unwrap()
+        self.operator.as_ref().unwrap().metrics()
     }
 
     /// How many reconciles there have been, of any outcome.
     pub(super) fn reconciles(&self) -> u64 {
-        let controller = &self.operator.as_ref().unwrap().controllers[0];
-        let count = |result: &str| {
-            controller.metrics.reconciles.with_label_values(&[self.flavour.api_version(), result]).get()
-        };
-        ["ok", "parked", "yielded", "given_up", "conflict", "error"].map(count).iter().sum()
+        let text = self.metrics();
+        let series = text.lines().filter(|line| line.starts_with("rollwright_passes_total{"));
+        series.filter_map(|line| line.rsplit_once(' ')?.1.parse::<u64>().ok()).sum()
     }
 
     /// What is missing until a Deployment is as asked: status, ReplicaSets and pods.
