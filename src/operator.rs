@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use clap::Parser as _;
 use diagnosis::Words;
-use engine::index::{Key, Stray};
-use engine::{Looking, Settings};
+use engine::index::{Extent, Index, Key, Sight, Stray};
+use engine::{Engine, Looking, Settings};
 use http::{Request, Response};
 use http_body::Body as HttpBody;
 use hyper::body::Bytes;
 use kube::client::{Body, ClientBuilder};
 use lease::Timings;
+use plan::Flavour;
 use plan::durations::SLOTS_LOOK;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
@@ -30,12 +31,16 @@ use crate::commands::crd;
 use crate::leadership::Leadership;
 use crate::leadership::election::{self, Election, Seat};
 use crate::leadership::terms;
-use crate::reconcile::controller::Controller;
+use crate::reconcile::queue::Queue;
+use crate::reconcile::reconciler::Reconciler;
 use crate::reconcile::{rollouts, worker};
 use crate::serve::health::{Dispatcher, Health, WatchPulse};
-use crate::serve::metrics::{Metrics, queue};
+use crate::serve::metrics::Metrics;
+use crate::serve::queue;
 use crate::shard::Shard;
 use crate::watch::caches;
+use crate::watch::pods::PodWatches;
+use crate::write::Writer;
 use crate::write::events::Events;
 
 /// Reconciles that run when we are told to stop get this long to end.
@@ -47,10 +52,10 @@ const RESYNC_INTERVAL: Duration = Duration::from_secs(60);
 /// How often the time of blocked rollouts is counted.
 const BLOCKED_TICK: Duration = Duration::from_secs(1);
 
-/// The operator of this process: a controller for each API, and its part in the election.
+/// The operator of this process: a reconciler for each API, and its part in the election.
 pub struct Operator {
     pub(crate) metrics: Metrics,
-    pub(crate) controllers: Vec<Arc<Controller>>,
+    pub(crate) reconcilers: Vec<Arc<Reconciler>>,
     pub(crate) tasks: JoinSet<()>,
     /// Whether all caches are filled.
     pub(crate) ready: watch::Sender<bool>,
@@ -77,15 +82,25 @@ impl Operator {
         let mut tasks = JoinSet::new();
         let (leadership, candidacy) = match timings {
             Some(timings) => {
-                let seat = seat(arguments, default_namespace);
-                let (leadership, candidacy) = run_for_leader(seat, timings, dial, &metrics, &mut tasks)?;
-                (leadership, Some(candidacy))
+                let election = &arguments.election;
+                let namespace =
+                    election.leader_elect_resource_namespace.as_deref().unwrap_or(default_namespace);
+                let lease = election.lease_name(arguments.selector.as_ref());
+                let seat = Seat::new(namespace.to_owned(), lease);
+                let identity = seat.identity.clone();
+                let (announcer, leadership) = Leadership::elected();
+                // A client of its own: what else is under way never holds up a renewal.
+                let election = Election::new(seat, timings, client::client(dial)?, &metrics, announcer);
+                tasks.spawn(election.listen(WatchClient::new(dial)?));
+                let (stop, is_stopped) = watch::channel(election::Stop::No);
+                let task = tokio::spawn(election.run(is_stopped));
+                (leadership, Some(Candidacy { identity, stop, task }))
             }
             None => (Leadership::unneeded(), None),
         };
-        let controllers = controllers(arguments, dial, &metrics, &leadership, &mut tasks)?;
+        let reconcilers = reconcilers(arguments, dial, &metrics, &leadership, &mut tasks)?;
         let (ready, workers) = (watch::channel(false).0, Vec::new());
-        Ok(Self { metrics, controllers, tasks, ready, workers, candidacy })
+        Ok(Self { metrics, reconcilers, tasks, ready, workers, candidacy })
     }
 
     /// Starts the operator of a command line over this service, which stands for the connection to the server.
@@ -117,33 +132,33 @@ impl Operator {
     pub(crate) fn start(&mut self, arguments: &RunArguments) {
         let (mut all_caches, mut members) = (Vec::new(), Vec::new());
         let tasks = &mut self.tasks;
-        for controller in &self.controllers {
-            let caches = caches::start(controller, tasks);
+        for reconciler in &self.reconcilers {
+            let caches = caches::start(reconciler, tasks);
             all_caches.extend(caches.iter().cloned());
-            members.push((controller.clone(), caches.clone()));
-            tasks.spawn(resync(controller.clone()));
-            tasks.spawn(grant_slots(controller.clone()));
-            tasks.spawn(count_blocked(controller.clone()));
-            controller.stand_by();
-            tasks.spawn(terms::lead_and_stand_by(controller.clone(), caches.clone()));
-            let (controller, count) = (controller.clone(), arguments.workers);
+            members.push((reconciler.clone(), caches.clone()));
+            tasks.spawn(resync(reconciler.clone()));
+            tasks.spawn(grant_slots(reconciler.clone()));
+            tasks.spawn(count_blocked(reconciler.clone()));
+            reconciler.stand_by();
+            tasks.spawn(terms::lead_and_stand_by(reconciler.clone(), caches.clone()));
+            let (reconciler, count) = (reconciler.clone(), arguments.workers);
             // The definition and the API's document are nobody's namespace.
             let may_see_the_kind = arguments.watch_namespace.is_empty();
-            controller.meters.has_workers(count);
+            reconciler.meters.has_workers(count);
             let mut of_this = JoinSet::new();
             for _ in 0..count {
-                of_this.spawn(worker::work(controller.clone()));
+                of_this.spawn(worker::work(reconciler.clone()));
             }
             self.workers.push(of_this);
             tokio::spawn(async move {
                 caches::all_filled(&caches).await;
-                info!(api = controller.flavour.api_version(), "ready");
-                if controller.flavour.is_custom_resource() && may_see_the_kind {
-                    crd::report_lag(controller.server.clone(), controller.metrics.clone()).await;
+                info!(api = reconciler.flavour.api_version(), "ready");
+                if reconciler.flavour.is_custom_resource() && may_see_the_kind {
+                    crd::report_lag(reconciler.writer.server.clone(), reconciler.metrics.clone()).await;
                 }
             });
         }
-        if let Some(shard) = self.controllers.first().and_then(|controller| controller.shard.as_ref()) {
+        if let Some(shard) = self.reconcilers.first().and_then(|reconciler| reconciler.shard()) {
             shard.start(members, tasks);
         }
         let ready = self.ready.clone();
@@ -181,8 +196,8 @@ impl Operator {
     /// No new reconciles; those that run end, unless they take too long. Returns whether all have.
     async fn drain(&mut self) -> bool {
         info!("stopping");
-        for controller in &self.controllers {
-            controller.queue.close();
+        for reconciler in &self.reconcilers {
+            reconciler.queue.close();
         }
         let drained = async {
             for workers in std::mem::take(&mut self.workers) {
@@ -194,32 +209,32 @@ impl Operator {
             error!("some passes did not end in time and are cut off");
         }
         // All share one.
-        if let Some(controller) = self.controllers.first() {
-            controller.events.finish().await;
+        if let Some(reconciler) = self.reconcilers.first() {
+            reconciler.writer.events.finish().await;
         }
         is_drained
     }
 
     /// All that must move, of all APIs.
     pub(crate) fn health(&self, stalled_after: Duration) -> Health {
-        let watches = self.controllers.iter().flat_map(|controller| {
-            let api = controller.flavour.api_version();
-            controller.watches.pairs.iter().flat_map(move |pair| {
+        let watches = self.reconcilers.iter().flat_map(|reconciler| {
+            let api = reconciler.flavour.api_version();
+            reconciler.watches.pairs.iter().flat_map(move |pair| {
                 [("deployments", &pair.workloads), ("replicasets", &pair.sets)].map(|(kind, watch)| {
                     let (namespace, pulse) = (pair.namespace.clone(), watch.pulse.clone());
                     WatchPulse { api, kind, namespace, pulse }
                 })
             })
         });
-        let shard = self.controllers.first().and_then(|controller| controller.shard.as_ref());
+        let shard = self.reconcilers.first().and_then(|reconciler| reconciler.shard());
         let watches = watches.chain(shard.map(|shard| {
             let pulse = shard.watch.pulse.clone();
             WatchPulse { api: "v1", kind: "namespaces", namespace: None, pulse }
         }));
-        let dispatchers = self.controllers.iter().map(|controller| {
-            let (of_queue, progress) = (controller.clone(), controller.progress.clone());
+        let dispatchers = self.reconcilers.iter().map(|reconciler| {
+            let (of_queue, progress) = (reconciler.clone(), reconciler.progress.clone());
             let overdue = Box::new(move || of_queue.queue.overdue());
-            Dispatcher { api: controller.flavour.api_version(), progress, overdue }
+            Dispatcher { api: reconciler.flavour.api_version(), progress, overdue }
         });
         Health { stalled_after, watches: watches.collect(), dispatchers: dispatchers.collect() }
     }
@@ -235,12 +250,12 @@ impl Operator {
 
     /// Whether it may write.
     pub fn leads(&self) -> bool {
-        self.controllers.iter().all(|controller| controller.leadership.term().is_some())
+        self.reconcilers.iter().all(|reconciler| reconciler.leadership().term().is_some())
     }
 
     /// Whether its workers work, under the lease.
     pub fn works(&self) -> bool {
-        self.controllers.iter().all(|controller| controller.term().is_some())
+        self.reconcilers.iter().all(|reconciler| reconciler.term().is_some())
     }
 
     /// What `/metrics` shows.
@@ -255,43 +270,18 @@ impl Operator {
 
     /// The ReplicaSets of a Deployment that left the watch.
     pub fn strays(&self, key: &Key) -> Vec<Stray> {
-        self.controllers.iter().flat_map(|controller| controller.index().strays(key)).collect()
+        self.reconcilers.iter().flat_map(|reconciler| reconciler.index().strays(key)).collect()
     }
 }
 
-/// The Lease that we run for, and under which name.
-fn seat(arguments: &RunArguments, default_namespace: &str) -> Seat {
-    let election = &arguments.election;
-    let namespace = election.leader_elect_resource_namespace.as_deref().unwrap_or(default_namespace);
-    Seat::new(namespace.to_owned(), election.lease_name(arguments.selector.as_ref()))
-}
-
-/// Runs for the lease from now on.
-fn run_for_leader(
-    seat: Seat,
-    timings: Timings,
-    dial: Dial<'_>,
-    metrics: &Metrics,
-    tasks: &mut JoinSet<()>,
-) -> Result<(Leadership, Candidacy), ClientError> {
-    let (announcer, leadership) = Leadership::elected();
-    let identity = seat.identity.clone();
-    // A client of its own: what else is under way never holds up a renewal.
-    let election = Election::new(seat, timings, client::client(dial)?, metrics, announcer);
-    tasks.spawn(election.listen(WatchClient::new(dial)?));
-    let (stop, is_stopped) = watch::channel(election::Stop::No);
-    let task = tokio::spawn(election.run(is_stopped));
-    Ok((leadership, Candidacy { identity, stop, task }))
-}
-
-/// One controller for each API, and the task that writes their events.
-fn controllers(
+/// One reconciler for each API, and the task that writes their events.
+fn reconcilers(
     arguments: &RunArguments,
     dial: Dial<'_>,
     metrics: &Metrics,
     leadership: &Leadership,
     tasks: &mut JoinSet<()>,
-) -> Result<Vec<Arc<Controller>>, ClientError> {
+) -> Result<Vec<Arc<Reconciler>>, ClientError> {
     let limit = arguments.namespace_metrics_limit;
     metrics.rollouts.label_namespaces(arguments.namespace_metrics.then_some(limit));
     let guarded = || {
@@ -309,22 +299,36 @@ fn controllers(
     let mut namespaces = arguments.watch_namespace.clone();
     namespaces.sort_unstable();
     namespaces.dedup();
-    let controllers = flavours.iter().map(|flavour| {
-        let (server, watches) = (server.clone(), WatchClients::new(dial, &namespaces)?);
-        let (events, metrics) = (events.clone(), metrics.clone());
+    let reconcilers = flavours.iter().map(|flavour| {
+        let watches = Arc::new(WatchClients::new(dial, &namespaces)?);
         let settings = Settings {
             adoption: arguments.adopt.into(),
             force: arguments.force,
             looking: looking(arguments, flavours.len()),
             ..Settings::default()
         };
-        Ok(Arc::new(Controller::new(*flavour, settings, server, watches, events, metrics)))
+        let index = index(*flavour, &server, &watches);
+        let queue = Arc::new(Queue::new(Arc::new(Engine::new(*flavour, settings, index, clock::now()))));
+        let pods = Box::new(PodWatches::new(watches.clone(), queue.clone(), metrics.clone()));
+        let writer = Writer { flavour: *flavour, server: server.clone(), events: events.clone(), pods };
+        Ok(Arc::new(Reconciler::new(queue, writer, watches, metrics.clone())))
     });
-    let controllers: Vec<_> = controllers.collect::<Result<_, _>>()?;
-    for controller in &controllers {
-        queue::watch(metrics, Arc::downgrade(controller));
+    let reconcilers: Vec<_> = reconcilers.collect::<Result<_, _>>()?;
+    for reconciler in &reconcilers {
+        queue::watch(metrics, Arc::downgrade(reconciler));
     }
-    Ok(controllers)
+    Ok(reconcilers)
+}
+
+/// An empty cache, for what these watches will show of an API.
+fn index(flavour: Flavour, server: &Server, watches: &WatchClients) -> Index {
+    let is_split = watches.pairs.iter().any(|pair| pair.namespace.is_some());
+    let extent = if is_split { Extent::Namespace } else { Extent::Cluster };
+    let sight = if flavour.set_labels().is_some() { Sight::ByLabel } else { Sight::Whole };
+    match server.shard() {
+        Some(_) => Index::of_shard(sight),
+        None => Index::watched(sight, extent),
+    }
 }
 
 /// How rollouts that do not move are looked at: all APIs share the requests.
@@ -335,33 +339,33 @@ fn looking(arguments: &RunArguments, apis: usize) -> Option<Looking> {
 }
 
 /// The safety net (S2.8).
-async fn resync(controller: Arc<Controller>) {
+async fn resync(reconciler: Arc<Reconciler>) {
     let mut group = 0;
     loop {
         tokio::time::sleep(RESYNC_INTERVAL).await;
-        let keys: Vec<Key> = controller.index().keys().filter(|key| group_of(key) == group).collect();
-        controller.queue.requeue(keys);
+        let keys: Vec<Key> = reconciler.index().keys().filter(|key| group_of(key) == group).collect();
+        reconciler.queue.requeue(keys);
         group = (group + 1) % RESYNC_GROUPS;
     }
 }
 
 /// Rollouts that wait begin when those under way wait for their pods.
-async fn grant_slots(controller: Arc<Controller>) {
+async fn grant_slots(reconciler: Arc<Reconciler>) {
     loop {
         tokio::time::sleep(SLOTS_LOOK).await;
-        if controller.engine.grant_slots(clock::now()) {
-            controller.queue.nudge();
+        if reconciler.engine.grant_slots(clock::now()) {
+            reconciler.queue.nudge();
         }
     }
 }
 
 /// Counts the time of rollouts that are blocked.
-async fn count_blocked(controller: Arc<Controller>) {
+async fn count_blocked(reconciler: Arc<Reconciler>) {
     let mut last = clock::now();
     loop {
         tokio::time::sleep(BLOCKED_TICK).await;
         let now = clock::now();
-        rollouts::blocked(&controller, now.saturating_duration_since(last));
+        rollouts::blocked(&reconciler, now.saturating_duration_since(last));
         last = now;
     }
 }

@@ -3,6 +3,7 @@
 mod election;
 mod run;
 mod sandbox;
+mod selector;
 mod shadow;
 mod values;
 
@@ -15,6 +16,7 @@ pub(crate) use election::ElectionArguments;
 pub(crate) use run::{Adoption, BLOCKED_AFTER, NAMESPACE_METRICS_LIMIT, OBJECT_METRICS_LIMIT, STALLED_AFTER};
 pub(crate) use run::{MetricsAuth, RunArguments};
 pub(crate) use sandbox::SandboxArguments;
+pub(crate) use selector::Selector;
 pub(crate) use shadow::{Report, ShadowArguments};
 pub(crate) use values::{Bind, Interval};
 use values::{interval, page};

@@ -8,8 +8,7 @@ use clap::{Args, ValueEnum};
 use plan::Flavour;
 
 use super::values::{Interval, bind_address, flavour, interval, namespace};
-use super::{Bind, ClientArguments, ElectionArguments};
-use crate::shard::Selector;
+use super::{Bind, ClientArguments, ElectionArguments, Selector};
 
 /// Seconds without a sign of life after which /livez fails.
 pub(crate) const STALLED_AFTER: u16 = 180;

@@ -17,7 +17,7 @@ use crate::serve::admin::state::State;
 use crate::serve::admin::tls::{Tls, TlsError};
 use crate::serve::admin::{self, Pages};
 use crate::serve::metrics::Metrics;
-use crate::serve::metrics::objects::Objects;
+use crate::serve::objects::Objects;
 
 /// Why the operator ended, other than by being told to.
 #[derive(Debug, thiserror::Error)]
@@ -88,9 +88,9 @@ async fn open_port(
     };
     let listener = admin::listen(address).await.map_err(|source| RunError::Bind { address, source })?;
     let health = Arc::new(operator.health(Duration::from_secs(arguments.stalled_after.into())));
-    let controllers = &operator.controllers;
-    let objects = arguments.object_metrics.then(|| Objects::of(controllers, arguments.object_metrics_limit));
-    let more = arguments.debug_state.then(|| State::of(controllers, &health).page());
+    let reconcilers = &operator.reconcilers;
+    let objects = arguments.object_metrics.then(|| Objects::of(reconcilers, arguments.object_metrics_limit));
+    let more = arguments.debug_state.then(|| State::of(reconcilers, &health).page());
     if let Some(tls) = &tls {
         operator.tasks.spawn(tls.clone().keep_fresh());
     }

@@ -12,36 +12,36 @@ use std::sync::Arc;
 use tokio::time::Instant;
 use tracing::info;
 
-use crate::reconcile::controller::Controller;
+use crate::reconcile::reconciler::Reconciler;
 use crate::watch::caches::{self, Cache};
 
 /// Leads and stands by in alternation with the other replicas, until the task is dropped.
-pub(crate) async fn lead_and_stand_by(controller: Arc<Controller>, caches: Vec<Cache>) {
+pub(crate) async fn lead_and_stand_by(reconciler: Arc<Reconciler>, caches: Vec<Cache>) {
     loop {
-        let term = controller.leadership.won().await;
+        let term = reconciler.leadership().won().await;
         let work = async {
-            controller.begin(term);
+            reconciler.begin(term);
             caches::all_filled(&caches).await;
-            if controller.leadership.is_elected() && !caches::began_in(&caches, term) {
-                renew(&controller, &caches).await;
+            if reconciler.leadership().is_elected() && !caches::began_in(&caches, term) {
+                renew(&reconciler, &caches).await;
             }
-            controller.take_over();
+            reconciler.take_over();
             std::future::pending::<()>().await;
         };
         tokio::select! {
             biased;
-            () = controller.leadership.lost(term) => {}
+            () = reconciler.leadership().lost(term) => {}
             () = work => {}
         }
-        controller.stand_by();
+        reconciler.stand_by();
     }
 }
 
 /// Sees to it that the caches show all that anybody wrote under the lease before us.
-async fn renew(controller: &Controller, caches: &[Cache]) {
+async fn renew(reconciler: &Reconciler, caches: &[Cache]) {
     let begin = Instant::now();
-    controller.start_over();
+    reconciler.start_over();
     caches::renew(caches).await;
     let took = begin.elapsed();
-    info!(api = controller.flavour.api_version(), ?took, "everything has been listed anew; taking over");
+    info!(api = reconciler.flavour.api_version(), ?took, "everything has been listed anew; taking over");
 }

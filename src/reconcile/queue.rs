@@ -14,7 +14,7 @@ use crate::clock;
 
 /// The way to the engine's queue, for the watches that feed it and the workers that it feeds.
 pub(crate) struct Queue {
-    engine: Arc<Engine>,
+    pub(super) engine: Arc<Engine>,
     changed: Notify,
     is_paused: AtomicBool,
 }

@@ -16,7 +16,7 @@ use plan::keys::{REVISION_HISTORY, condition, reason};
 use plan::{Action, OwnerChange, ReplicaSet, Transition, Workload, transitions};
 
 use crate::index::Key;
-use crate::reconcile::controller::Controller;
+use crate::reconcile::reconciler::Reconciler;
 
 /// What this process saw of rollouts, by Deployment.
 #[derive(Debug, Default)]
@@ -80,8 +80,8 @@ fn late_since(workload: &Workload) -> Option<Timestamp> {
 }
 
 /// An action succeeded.
-pub(crate) fn acted(controller: &Controller, key: &Key, workload: &Workload, action: &Action) {
-    let (flavour, metrics) = (controller.flavour, &controller.metrics);
+pub(crate) fn acted(reconciler: &Reconciler, key: &Key, workload: &Workload, action: &Action) {
+    let (flavour, metrics) = (reconciler.flavour, &reconciler.metrics);
     if let Some(kind) = kind_of(action) {
         metrics.set_writes.with_label_values(&[flavour.api_version(), kind]).inc();
     }
@@ -95,15 +95,15 @@ pub(crate) fn acted(controller: &Controller, key: &Key, workload: &Workload, act
     }
     let transitions = transitions(workload, action);
     if !transitions.is_empty() {
-        transitioned(controller, key, workload, &transitions);
+        transitioned(reconciler, key, workload, &transitions);
     }
 }
 
 /// Transitions happened. Where there are no records, a rollout ends by them, and its trigger is not known.
-fn transitioned(controller: &Controller, key: &Key, workload: &Workload, transitions: &[Transition]) {
-    let (flavour, metrics, now) = (controller.flavour, &controller.metrics.rollouts, controller.timestamp());
+fn transitioned(reconciler: &Reconciler, key: &Key, workload: &Workload, transitions: &[Transition]) {
+    let (flavour, metrics, now) = (reconciler.flavour, &reconciler.metrics.rollouts, reconciler.timestamp());
     let seconds = |since: Timestamp| now.duration_since(since).as_secs_f64().max(0.0);
-    let (begun, failing) = controller.rollouts.transitioned(key, workload, transitions, now);
+    let (begun, failing) = reconciler.rollouts.transitioned(key, workload, transitions, now);
     for _ in transitions.iter().filter(|transition| transition.is_failure()) {
         metrics.failed(flavour, &key.namespace);
     }
@@ -118,33 +118,33 @@ fn transitioned(controller: &Controller, key: &Key, workload: &Workload, transit
     {
         // The template is already the next one when another rollout takes the place of this one.
         let is_current = matches!(transition, Transition::Completed | Transition::DeadlineExceeded);
-        let begun = begun.or_else(|| age_of_set(controller, key, workload).filter(|_| is_current));
+        let begun = begun.or_else(|| age_of_set(reconciler, key, workload).filter(|_| is_current));
         metrics.ended(flavour, &key.namespace, (outcome, None), begun.map(seconds));
     }
 }
 
 /// Adds time to the causes that block rollouts. Two containers with the same cause are one cause.
-pub(crate) fn blocked(controller: &Controller, time: Duration) {
-    if !controller.progress.is_running() {
+pub(crate) fn blocked(reconciler: &Reconciler, time: Duration) {
+    if !reconciler.progress.is_running() {
         return;
     }
     let mut all = Vec::new();
-    for (key, blockers) in controller.engine.state().blocked() {
+    for (key, blockers) in reconciler.engine.state().blocked() {
         let causes: BTreeSet<&str> = blockers.iter().map(|blocker| blocker.cause.as_str()).collect();
         all.extend(causes.into_iter().map(|cause| (key.namespace.clone(), cause.to_owned())));
     }
     for (namespace, cause) in all {
-        controller.metrics.rollouts.blocked(controller.flavour, &namespace, &cause, time);
+        reconciler.metrics.rollouts.blocked(reconciler.flavour, &namespace, &cause, time);
     }
 }
 
 /// A ReplicaSet was adopted or released.
-pub(crate) fn owner_changed(controller: &Controller, change: &OwnerChange) {
+pub(crate) fn owner_changed(reconciler: &Reconciler, change: &OwnerChange) {
     let kind = match change {
         OwnerChange::Adopt(_) => "adopt",
         OwnerChange::Release(_) => "release",
     };
-    controller.metrics.set_writes.with_label_values(&[controller.flavour.api_version(), kind]).inc();
+    reconciler.metrics.set_writes.with_label_values(&[reconciler.flavour.api_version(), kind]).inc();
 }
 
 /// What is done to a ReplicaSet.
@@ -160,8 +160,8 @@ fn kind_of(action: &Action) -> Option<&'static str> {
 }
 
 /// When the new set was made, if it was made for this rollout.
-fn age_of_set(controller: &Controller, key: &Key, workload: &Workload) -> Option<Timestamp> {
-    let snapshot = controller.index().snapshot(key)?;
+fn age_of_set(reconciler: &Reconciler, key: &Key, workload: &Workload) -> Option<Timestamp> {
+    let snapshot = reconciler.index().snapshot(key)?;
     let fingerprint = &workload.template.fingerprint;
     let mut sets = snapshot.sets.iter().filter(|set| set.carries(fingerprint));
     sets.next().filter(|set| is_first_time(set)).map(|set| set.created)

@@ -10,47 +10,47 @@ use futures::FutureExt as _;
 use tokio::time::Instant;
 use tracing::{debug, error, info, warn};
 
-use crate::reconcile::controller::Controller;
+use crate::reconcile::port::Attempt;
+use crate::reconcile::reconciler::Reconciler;
 use crate::serve::metrics::standard::Reconciled;
-use crate::write::live::Live;
 
 /// From this many failures in a row on, a failure is worth a warning.
 const FAILURES_NOTABLE: u32 = 3;
 
 /// Works until the queue is closed.
-pub(crate) async fn work(controller: Arc<Controller>) {
-    while let Some((key, waited)) = controller.queue.pop().await {
-        let Some(term) = controller.term() else {
+pub(crate) async fn work(reconciler: Arc<Reconciler>) {
+    while let Some((key, waited)) = reconciler.queue.pop().await {
+        let Some(term) = reconciler.term() else {
             // We have just lost it, and the queue is about to be paused.
-            controller.queue.put_back(&key);
+            reconciler.queue.put_back(&key);
             continue;
         };
-        controller.meters.took(waited);
+        reconciler.meters.took(waited);
         let started = Instant::now();
-        controller.progress.took();
-        let stay = controller.stay(&key.namespace);
-        let port = Live { controller: &controller, key: &key, term, stay };
-        let attempt = controller.engine.attempt(&port, &key);
+        reconciler.progress.took();
+        let stay = reconciler.stay(&key.namespace);
+        let port = Attempt { reconciler: &reconciler, key: &key, term, stay };
+        let attempt = reconciler.engine.attempt(&port, &key);
         let next = match AssertUnwindSafe(attempt).catch_unwind().await {
             Ok(next) => next,
             Err(payload) => {
-                controller.meters.panicked();
+                reconciler.meters.panicked();
                 let message = format!("panicked: {}", panic_text(payload.as_ref()));
                 error!(%key, message, "a reconcile panicked; this Deployment is tried again later");
                 Next::Failed(ReconcileError { message, retry: true, conflict: false })
             }
         };
-        controller.meters.finished(started.elapsed());
+        reconciler.meters.finished(started.elapsed());
         let is_in_charge =
-            controller.leadership.term() == Some(term) && controller.stay(&key.namespace) == stay;
+            reconciler.leadership().term() == Some(term) && reconciler.stay(&key.namespace) == stay;
         if matches!(next, Next::Failed(_)) && !is_in_charge {
             // No fault of this Deployment.
             debug!(%key, "a reconcile ended early: this replica no longer leads, or the namespace belongs to another shard");
-            controller.queue.put_back(&key);
+            reconciler.queue.put_back(&key);
         } else {
-            schedule(&controller, &key, &next);
+            schedule(&reconciler, &key, &next);
         }
-        controller.progress.finished();
+        reconciler.progress.finished();
     }
 }
 
@@ -59,8 +59,8 @@ fn panic_text(payload: &(dyn std::any::Any + Send)) -> &str {
     payload.downcast_ref::<&str>().copied().or_else(owned).unwrap_or("(no message)")
 }
 
-fn schedule(controller: &Controller, key: &Key, next: &Next) {
-    let scheduled = controller.queue.schedule(key, next);
+fn schedule(reconciler: &Reconciler, key: &Key, next: &Next) {
+    let scheduled = reconciler.queue.schedule(key, next);
     let error = match next {
         Next::Failed(error) => error.message.as_str(),
         _ => "",
@@ -73,11 +73,11 @@ fn schedule(controller: &Controller, key: &Key, next: &Next) {
         Scheduled::Yielded => ("yielded", Reconciled::RequeueAfter),
         Scheduled::GivenUp => {
             info!(%key, error, "given up until something changes");
-            controller.meters.gave_up();
+            reconciler.meters.gave_up();
             ("given_up", Reconciled::Error)
         }
         Scheduled::Retry(delay, count) => {
-            controller.meters.retries();
+            reconciler.meters.retries();
             if is_conflict || count < FAILURES_NOTABLE {
                 debug!(%key, error, count, ?delay, "failed, to be tried again");
             } else {
@@ -86,6 +86,6 @@ fn schedule(controller: &Controller, key: &Key, next: &Next) {
             if is_conflict { ("conflict", Reconciled::Requeue) } else { ("error", Reconciled::Error) }
         }
     };
-    controller.meters.reconciled(reconciled);
-    controller.metrics.reconciles.with_label_values(&[controller.flavour.api_version(), result]).inc();
+    reconciler.meters.reconciled(reconciled);
+    reconciler.metrics.reconciles.with_label_values(&[reconciler.flavour.api_version(), result]).inc();
 }

@@ -29,7 +29,7 @@ use crate::serve::admin::documents::Documents;
 use crate::serve::admin::tls::Tls;
 use crate::serve::health::Health;
 use crate::serve::metrics::Metrics;
-use crate::serve::metrics::objects::Objects;
+use crate::serve::objects::Objects;
 
 /// All that a connection may take, from TLS to the last byte that the client reads: the time that Prometheus waits for
 /// a scrape.

@@ -4,8 +4,6 @@
 //! Metrics that every controller has use the common names ([`standard`]); the others begin with
 //! `rollwright_`. docs/reference/metrics.md lists all of them.
 
-pub(crate) mod objects;
-pub(crate) mod queue;
 pub(crate) mod rollouts;
 pub(crate) mod standard;
 pub(crate) mod traffic;

@@ -4,3 +4,5 @@ pub(crate) mod admin;
 pub(crate) mod health;
 pub(crate) mod logging;
 pub(crate) mod metrics;
+pub(crate) mod objects;
+pub(crate) mod queue;

@@ -16,7 +16,7 @@ use tracing::{debug, info, warn};
 
 use super::Shard;
 use crate::client::object::{Kind, Object};
-use crate::reconcile::controller::Controller;
+use crate::reconcile::reconciler::Reconciler;
 use crate::watch::caches::{self, Cache};
 
 /// As of the watches.
@@ -27,21 +27,21 @@ const BACKOFF_BASE: Duration = Duration::from_millis(200);
 const BACKOFF_MAX: Duration = Duration::from_secs(30);
 
 /// Lists what has to be listed, until the task is dropped.
-pub(super) async fn take_in(shard: Arc<Shard>, controller: Arc<Controller>, caches: Vec<Cache>) {
+pub(super) async fn take_in(shard: Arc<Shard>, reconciler: Arc<Reconciler>, caches: Vec<Cache>) {
     // What is there from the start is in the first lists of the cluster.
     caches::all_filled(&caches).await;
     let mut lists = shard.lists.subscribe();
     let mut failures = 0;
     loop {
         lists.mark_unchanged();
-        let tickets = controller.index().unlisted();
+        let tickets = reconciler.index().unlisted();
         if tickets.is_empty() {
             if lists.changed().await.is_err() {
                 return;
             }
             continue;
         }
-        let all = futures::stream::iter(tickets).map(|ticket| list(&controller, &caches, ticket));
+        let all = futures::stream::iter(tickets).map(|ticket| list(&reconciler, &caches, ticket));
         let failed = all.buffer_unordered(AT_A_TIME).filter(|filled| std::future::ready(!filled));
         if failed.count().await == 0 {
             failures = 0;
@@ -54,15 +54,15 @@ pub(super) async fn take_in(shard: Arc<Shard>, controller: Arc<Controller>, cach
 }
 
 /// Lists one namespace. False if that failed.
-async fn list(controller: &Arc<Controller>, caches: &[Cache], ticket: Ticket) -> bool {
-    let (api, namespace) = (controller.flavour.api_version(), ticket.namespace.as_str());
+async fn list(reconciler: &Arc<Reconciler>, caches: &[Cache], ticket: Ticket) -> bool {
+    let (api, namespace) = (reconciler.flavour.api_version(), ticket.namespace.as_str());
     let lists =
-        futures::try_join!(workloads(controller, caches, namespace), sets(controller, caches, namespace));
+        futures::try_join!(workloads(reconciler, caches, namespace), sets(reconciler, caches, namespace));
     match lists {
         Ok((workloads, sets)) => {
             let (deployments, replicasets) = (workloads.items.len(), sets.items.len());
             // Before reconciles get to see them: the index holds them only once this is done.
-            let is_of_use = controller.queue.feed(|engine, now| engine.filled(&ticket, workloads, sets, now));
+            let is_of_use = reconciler.queue.feed(|engine, now| engine.filled(&ticket, workloads, sets, now));
             if is_of_use {
                 info!(api, namespace, deployments, replicasets, "namespace is listed");
             } else {
@@ -78,13 +78,13 @@ async fn list(controller: &Arc<Controller>, caches: &[Cache], ticket: Ticket) ->
 }
 
 async fn workloads(
-    controller: &Controller,
+    reconciler: &Reconciler,
     caches: &[Cache],
     namespace: &str,
 ) -> Result<Listed<Packed<Workload>>, Refusal> {
-    let flavour = controller.flavour;
-    let api = controller.server.objects(Kind::Deployment(flavour), namespace);
-    pages(controller, &api, "deployments", ListParams::default(), |mut object| {
+    let flavour = reconciler.flavour;
+    let api = reconciler.writer.server.objects(Kind::Deployment(flavour), namespace);
+    pages(reconciler, &api, "deployments", ListParams::default(), |mut object| {
         decode::slim(&mut object.body);
         let decoded = decode::workload(flavour, object.parts(), Defaults::of(flavour));
         judge(caches, "deployments", &object, decoded.as_ref().err());
@@ -94,17 +94,17 @@ async fn workloads(
 }
 
 async fn sets(
-    controller: &Controller,
+    reconciler: &Reconciler,
     caches: &[Cache],
     namespace: &str,
 ) -> Result<Listed<Packed<Placed>>, Refusal> {
-    let api = controller.server.objects(Kind::ReplicaSet, namespace);
-    let params = match controller.flavour.set_labels() {
+    let api = reconciler.writer.server.objects(Kind::ReplicaSet, namespace);
+    let params = match reconciler.flavour.set_labels() {
         Some((label, value)) => ListParams::default().labels(&format!("{label}={value}")),
         None => ListParams::default(),
     };
-    pages(controller, &api, "replicasets", params, |object| {
-        let decoded = decode::replica_set(controller.flavour, object.parts());
+    pages(reconciler, &api, "replicasets", params, |object| {
+        let decoded = decode::replica_set(reconciler.flavour, object.parts());
         judge(caches, "replicasets", &object, decoded.as_ref().err());
         Some(Placed { namespace: object.namespace().to_owned(), set: Arc::new(decoded.ok()?) }.into())
     })
@@ -120,7 +120,7 @@ fn judge(caches: &[Cache], kind: &str, object: &Object, problem: Option<&decode:
 
 /// All pages of a list, which are of one version.
 async fn pages<T>(
-    controller: &Controller,
+    reconciler: &Reconciler,
     api: &Api<Object>,
     kind: &'static str,
     params: ListParams,
@@ -129,7 +129,7 @@ async fn pages<T>(
     let mut params = params.limit(PAGE_SIZE);
     let mut listed = Listed { items: Vec::new(), version: 0 };
     loop {
-        let page = controller.server.send("list", kind, api.list(&params)).await?;
+        let page = reconciler.writer.server.send("list", kind, api.list(&params)).await?;
         let version = page.metadata.resource_version.and_then(|version| version.parse().ok());
         listed.version = version.unwrap_or(listed.version);
         listed.items.extend(page.items.into_iter().filter_map(&read));

@@ -1,4 +1,4 @@
-//! Takes namespaces in as the watch shows them, and lets go of those that leave, for the controllers of all
+//! Takes namespaces in as the watch shows them, and lets go of those that leave, for the reconcilers of all
 //! APIs.
 
 use std::sync::Arc;
@@ -15,21 +15,21 @@ use tracing::{error, info};
 use super::{Shard, intake};
 use crate::client::object::{Kind, Object};
 use crate::clock;
-use crate::reconcile::controller::Controller;
+use crate::reconcile::reconciler::Reconciler;
 use crate::watch::caches::Cache;
 use crate::watch::renewal::Orders;
 use crate::watch::{self, Sink};
 
-/// An API's controller, and its caches.
-pub(crate) type Member = (Arc<Controller>, Vec<Cache>);
+/// An API's reconciler, and its caches.
+pub(crate) type Member = (Arc<Reconciler>, Vec<Cache>);
 
 impl Shard {
     /// Starts to watch namespaces, and takes them in as they come.
     pub(crate) fn start(self: &Arc<Self>, members: Vec<Member>, tasks: &mut JoinSet<()>) {
         info!(selector = %self.selector, "managing Deployments of namespaces with these labels only");
-        for (controller, caches) in &members {
-            let (shard, controller, caches) = (self.clone(), controller.clone(), caches.clone());
-            tasks.spawn(intake::take_in(shard, controller, caches));
+        for (reconciler, caches) in &members {
+            let (shard, reconciler, caches) = (self.clone(), reconciler.clone(), caches.clone());
+            tasks.spawn(intake::take_in(shard, reconciler, caches));
         }
         let members = Arc::new(members);
         let api = Api::<PartialObjectMeta<Object>>::all_with(self.watch.client.clone(), &Kind::Namespace);
@@ -63,7 +63,7 @@ impl Shard {
         let settled = namespaces.settle(now);
         for namespace in &settled {
             info!(namespace, "this namespace is ours now");
-            members.iter().for_each(|(controller, _)| controller.index().take_in(namespace));
+            members.iter().for_each(|(reconciler, _)| reconciler.index().take_in(namespace));
         }
         self.show(&namespaces);
         let opens = self.listed.borrow().map(|listed| listed + HANDOVER);
@@ -103,8 +103,8 @@ impl Listener {
         for namespace in &left {
             info!(namespace, "this namespace is ours no more");
             self.shard.looks().remove(namespace);
-            for (controller, caches) in self.members.iter() {
-                controller.queue.feed(|engine, now| engine.let_go(namespace, now));
+            for (reconciler, caches) in self.members.iter() {
+                reconciler.queue.feed(|engine, now| engine.let_go(namespace, now));
                 caches.iter().for_each(|cache| cache.quarantine.let_go(namespace));
             }
         }

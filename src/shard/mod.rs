@@ -10,7 +10,6 @@
 
 mod intake;
 mod members;
-mod selector;
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,13 +25,12 @@ use plan::Map;
 use plan::durations::HANDOVER;
 use tokio::sync::{Notify, watch as signal};
 
+use crate::args::Selector;
 use crate::client::object::{Kind, Object};
 use crate::client::requests::Server;
 use crate::client::{ClientError, Dial, WatchClient, client};
 use crate::clock;
 use crate::serve::metrics::Metrics;
-
-pub(crate) use selector::Selector;
 
 /// Writes leave for so long after the request was sent that has shown the namespace to be ours.
 const LOOK_HOLDS: Duration = Duration::from_secs(5);

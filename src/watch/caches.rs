@@ -20,7 +20,7 @@ use crate::client::unread::Unread;
 use crate::client::{WatchClient, WatchPair};
 use crate::clock;
 use crate::index::{Key, Placed};
-use crate::reconcile::controller::Controller;
+use crate::reconcile::reconciler::Reconciler;
 use crate::shard::Shard;
 use crate::watch::quarantine::Quarantine;
 use crate::watch::renewal::{Orders, Renewer, renewal};
@@ -45,20 +45,20 @@ pub(crate) struct Cache {
 }
 
 /// Starts the watches of a flavour.
-pub(crate) fn start(controller: &Arc<Controller>, tasks: &mut JoinSet<()>) -> Vec<Cache> {
-    let (flavour, shard) = (controller.flavour, controller.shard.as_ref());
+pub(crate) fn start(reconciler: &Arc<Reconciler>, tasks: &mut JoinSet<()>) -> Vec<Cache> {
+    let (flavour, shard) = (reconciler.flavour, reconciler.shard());
     let labels = flavour.set_labels().map(|(key, value)| format!("{key}={value}"));
     let mut caches = Vec::new();
-    for pair in &controller.watches.pairs {
+    for pair in &reconciler.watches.pairs {
         let mut common = |kind| {
             let (filled, is_filled) = signal::channel(false);
             let (renewer, orders) = renewal();
-            let quarantine = Arc::new(Quarantine::new(controller, kind));
+            let quarantine = Arc::new(Quarantine::new(reconciler, kind));
             let began_in = Arc::<OnceLock<u64>>::default();
-            let began = Began { controller: controller.clone(), term: began_in.clone() };
+            let began = Began { reconciler: reconciler.clone(), term: began_in.clone() };
             caches.push(Cache { kind, quarantine: quarantine.clone(), is_filled, began_in, renewer });
-            let (controller, namespace) = (controller.clone(), pair.namespace.clone());
-            (Common { controller, kind, namespace, filled, quarantine }, orders, began)
+            let (reconciler, namespace) = (reconciler.clone(), pair.namespace.clone());
+            (Common { reconciler, kind, namespace, filled, quarantine }, orders, began)
         };
         let (workloads, orders, began) = common("deployments");
         let listed = workloads.filled.subscribe();
@@ -75,7 +75,7 @@ pub(crate) fn start(controller: &Arc<Controller>, tasks: &mut JoinSet<()>) -> Ve
 
 /// Where it is noted in which term a first list began.
 struct Began {
-    controller: Arc<Controller>,
+    reconciler: Arc<Reconciler>,
     term: Arc<OnceLock<u64>>,
 }
 
@@ -103,7 +103,7 @@ async fn once_open(
     while tokio::time::timeout(BEAT, &mut open).await.is_err() {
         pulse.beat();
     }
-    let leadership = &began.controller.leadership;
+    let leadership = began.reconciler.leadership();
     _ = tokio::time::timeout(HEAD_START, leadership.won()).await;
     if let Some(term) = leadership.term() {
         _ = began.term.set(term);
@@ -147,7 +147,7 @@ pub(crate) async fn renew(caches: &[Cache]) {
 }
 
 struct Common {
-    controller: Arc<Controller>,
+    reconciler: Arc<Reconciler>,
     kind: &'static str,
     /// The part of the cluster that is watched; `None` for all.
     namespace: Option<String>,
@@ -158,39 +158,39 @@ struct Common {
 impl Common {
     /// Whether an object is kept, if it can be understood.
     fn admits(&self, object: &Object) -> bool {
-        self.controller.index().admits(object.namespace())
+        self.reconciler.index().admits(object.namespace())
     }
 
     /// All objects are about to be listed.
     fn begin(&self, kind: territory::Kind) {
-        self.controller.index().begin(kind);
+        self.reconciler.index().begin(kind);
         self.quarantine.start_over();
     }
 
     fn newest(&self, kind: territory::Kind) -> Option<u64> {
-        self.controller.index().newest(kind, self.namespace.as_deref())
+        self.reconciler.index().newest(kind, self.namespace.as_deref())
     }
 
     fn restored(&self, kind: territory::Kind, version: u64) {
         let namespace = self.namespace.as_deref();
-        self.controller.queue.feed(|engine, _| engine.restored(kind, namespace, version));
+        self.reconciler.queue.feed(|engine, _| engine.restored(kind, namespace, version));
     }
 
     fn note_filled(&self) {
         if !self.filled.send_replace(true) {
-            let (api, namespace) = (self.controller.flavour.api_version(), self.namespace.as_deref());
+            let (api, namespace) = (self.reconciler.flavour.api_version(), self.namespace.as_deref());
             info!(api, kind = self.kind, namespace, "cache is filled");
         }
         self.note_sizes();
-        if let Some(shard) = &self.controller.shard {
+        if let Some(shard) = self.reconciler.shard() {
             shard.lists_came();
         }
     }
 
     fn note_sizes(&self) {
-        let (workloads, sets) = self.controller.index().sizes();
-        let cached = &self.controller.metrics.cached;
-        let api = self.controller.flavour.api_version();
+        let (workloads, sets) = self.reconciler.index().sizes();
+        let cached = &self.reconciler.metrics.cached;
+        let api = self.reconciler.flavour.api_version();
         let gauge = |kind: &str, size: usize| {
             cached.with_label_values(&[api, kind]).set(i64::try_from(size).unwrap_or(i64::MAX));
         };
@@ -214,15 +214,15 @@ impl Sink<Unread> for Workloads {
         if !self.0.admits(unread.metadata()) {
             return None;
         }
-        let flavour = self.0.controller.flavour;
+        let flavour = self.0.reconciler.flavour;
         let (mut object, whole) = unread.read();
         let key = Key { namespace: object.namespace().to_owned(), name: object.name().to_owned() };
         decode::slim(&mut object.body);
         let decoded = whole.and_then(|()| decode::workload(flavour, object.parts(), Defaults::of(flavour)));
         if let Ok(workload) = &decoded {
             let sighting = Sighting::new(workload, object.status_writer.take());
-            self.0.controller.engine.saw_status(&key, sighting, clock::now());
-            self.0.controller.engine.saw_template(&key, workload, object.parts().template);
+            self.0.reconciler.engine.saw_status(&key, sighting, clock::now());
+            self.0.reconciler.engine.saw_template(&key, workload, object.parts().template);
         }
         self.0.quarantine.judge(&object, decoded.as_ref().err());
         Some(match decoded {
@@ -249,12 +249,12 @@ impl Sink<Unread> for Workloads {
             Read::Unreadable(..) => None,
         });
         let namespace = self.0.namespace.as_deref();
-        self.0.controller.queue.feed(|engine, now| engine.workloads_listed(namespace, readable, now));
+        self.0.reconciler.queue.feed(|engine, now| engine.workloads_listed(namespace, readable, now));
         self.0.note_filled();
     }
 
     fn apply(&self, item: Read) {
-        self.0.controller.queue.feed(|engine, now| match item {
+        self.0.reconciler.queue.feed(|engine, now| match item {
             Read::Workload(workload) => engine.workload_came(workload, now),
             Read::Unreadable(key, version) => engine.workload_gone(key, &version, now),
         });
@@ -265,15 +265,15 @@ impl Sink<Unread> for Workloads {
         let object = object.metadata();
         self.0.quarantine.judge(object, None);
         let key = Key { namespace: object.namespace().to_owned(), name: object.name().to_owned() };
-        self.0.controller.engine.state().rivalry.forget(&key);
+        self.0.reconciler.engine.state().rivalry.forget(&key);
         let version = object.resource_version();
-        self.0.controller.queue.feed(|engine, now| engine.workload_gone(key, version, now));
+        self.0.reconciler.queue.feed(|engine, now| engine.workload_gone(key, version, now));
         self.0.note_sizes();
     }
 
     fn failed(&self, error: &watcher::Error, failures: u32) {
-        let controller = &self.0.controller;
-        if watch::is_missing(error) && controller.flavour.is_custom_resource() {
+        let reconciler = &self.0.reconciler;
+        if watch::is_missing(error) && reconciler.flavour.is_custom_resource() {
             if failures % 15 == 1 {
                 error!(
                     crd = api::crd::CRD_NAME,
@@ -282,7 +282,7 @@ impl Sink<Unread> for Workloads {
                 );
             }
         } else {
-            watch::log_failure(&controller.metrics, self.0.kind, error, failures);
+            watch::log_failure(&reconciler.metrics, self.0.kind, error, failures);
         }
     }
 }
@@ -297,7 +297,7 @@ impl Sink<Unread> for Sets {
             return None;
         }
         let (object, whole) = unread.read();
-        let decoded = whole.and_then(|()| decode::replica_set(self.0.controller.flavour, object.parts()));
+        let decoded = whole.and_then(|()| decode::replica_set(self.0.reconciler.flavour, object.parts()));
         self.0.quarantine.judge(&object, decoded.as_ref().err());
         let placed = Placed { namespace: object.namespace().to_owned(), set: Arc::new(decoded.ok()?) };
         Some(placed.into())
@@ -317,12 +317,12 @@ impl Sink<Unread> for Sets {
 
     fn reset(&self, items: Vec<Packed<Placed>>) {
         let namespace = self.0.namespace.as_deref();
-        self.0.controller.queue.feed(|engine, now| engine.sets_listed(namespace, items, now));
+        self.0.reconciler.queue.feed(|engine, now| engine.sets_listed(namespace, items, now));
         self.0.note_filled();
     }
 
     fn apply(&self, item: Packed<Placed>) {
-        self.0.controller.queue.feed(|engine, now| engine.set_came(item, now));
+        self.0.reconciler.queue.feed(|engine, now| engine.set_came(item, now));
         self.0.note_sizes();
     }
 
@@ -330,11 +330,11 @@ impl Sink<Unread> for Sets {
         let object = object.metadata();
         self.0.quarantine.judge(object, None);
         let (namespace, version) = (object.namespace(), object.resource_version());
-        self.0.controller.queue.feed(|engine, now| engine.set_gone(namespace, object.uid(), version, now));
+        self.0.reconciler.queue.feed(|engine, now| engine.set_gone(namespace, object.uid(), version, now));
         self.0.note_sizes();
     }
 
     fn failed(&self, error: &watcher::Error, failures: u32) {
-        watch::log_failure(&self.0.controller.metrics, self.0.kind, error, failures);
+        watch::log_failure(&self.0.reconciler.metrics, self.0.kind, error, failures);
     }
 }

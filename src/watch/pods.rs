@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use api::decode;
 use engine::reconcile::Refusal;
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use kube::Api;
 use kube::runtime::watcher;
 use plan::Pod;
@@ -13,19 +15,25 @@ use tokio::sync::watch as signal;
 use tokio::task::AbortHandle;
 use tracing::debug;
 
-use crate::client::WatchClient;
 use crate::client::object::{Kind, Object};
+use crate::client::{WatchClient, WatchClients};
 use crate::index::Key;
-use crate::reconcile::controller::Controller;
+use crate::reconcile::queue::Queue;
+use crate::serve::metrics::Metrics;
 use crate::watch::renewal::Orders;
 use crate::watch::{self, Sink};
+use crate::write;
 
 /// How long a reconcile waits for the first list.
 const FIRST_LIST: Duration = Duration::from_secs(5);
 
 /// The watches that run now.
-#[derive(Default)]
-pub(crate) struct PodWatches(Mutex<HashMap<Key, PodWatch>>);
+pub(crate) struct PodWatches {
+    clients: Arc<WatchClients>,
+    queue: Arc<Queue>,
+    metrics: Metrics,
+    all: Mutex<HashMap<Key, PodWatch>>,
+}
 
 struct PodWatch {
     uid: String,
@@ -42,19 +50,16 @@ impl Drop for PodWatch {
 }
 
 impl PodWatches {
-    /// The pods that a Deployment selects; watches them from now on.
-    pub(crate) async fn of(
-        &self,
-        controller: &Arc<Controller>,
-        key: &Key,
-        uid: &str,
-        selector: String,
-    ) -> Result<Vec<Pod>, Refusal> {
+    pub(crate) fn new(clients: Arc<WatchClients>, queue: Arc<Queue>, metrics: Metrics) -> Self {
+        Self { clients, queue, metrics, all: Mutex::default() }
+    }
+
+    async fn listed(&self, key: &Key, uid: &str, selector: String) -> Result<Vec<Pod>, Refusal> {
         let (pods, mut synced) = {
-            let mut watches = self.lock();
+            let mut watches = lock(&self.all);
             let known = watches.get(key);
             if known.is_none_or(|known| known.uid != uid || known.selector != selector) {
-                watches.insert(key.clone(), start(controller, key, uid, selector));
+                watches.insert(key.clone(), self.start(key, uid, selector));
             }
             match watches.get(key) {
                 Some(watch) => (watch.pods.clone(), watch.synced.clone()),
@@ -67,20 +72,37 @@ impl PodWatches {
         }
     }
 
-    /// Nobody waits for these pods any more.
-    pub(crate) fn stop(&self, key: &Key) {
-        if self.lock().remove(key).is_some() {
+    fn start(&self, key: &Key, uid: &str, selector: String) -> PodWatch {
+        debug!(%key, selector, "pods are watched");
+        let pods = Arc::new(Mutex::new(HashMap::new()));
+        let (sender, synced) = signal::channel(false);
+        let WatchClient { client, pulse } = &self.clients.pods;
+        let api = Api::namespaced_with(client.clone(), &key.namespace, &Kind::Pod);
+        let (queue, metrics) = (self.queue.clone(), self.metrics.clone());
+        let sink = Pods { queue, metrics, key: key.clone(), pods: pods.clone(), synced: sender };
+        let watch = watch::watch(api, watch::config(Some(&selector)), pulse.clone(), Orders::none(), sink);
+        PodWatch { uid: uid.to_owned(), selector, pods, synced, task: tokio::spawn(watch).abort_handle() }
+    }
+}
+
+impl write::Pods for PodWatches {
+    fn of<'a>(
+        &'a self,
+        key: &'a Key,
+        uid: &'a str,
+        selector: String,
+    ) -> BoxFuture<'a, Result<Vec<Pod>, Refusal>> {
+        self.listed(key, uid, selector).boxed()
+    }
+
+    fn stop(&self, key: &Key) {
+        if lock(&self.all).remove(key).is_some() {
             debug!(%key, "pods are not watched any more");
         }
     }
 
-    /// Nobody waits for any.
-    pub(crate) fn stop_all(&self) {
-        self.lock().clear();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<Key, PodWatch>> {
-        lock(&self.0)
+    fn stop_all(&self) {
+        lock(&self.all).clear();
     }
 }
 
@@ -93,21 +115,9 @@ fn unlisted(key: &Key) -> Refusal {
     Refusal::new(0, "", message)
 }
 
-fn start(controller: &Arc<Controller>, key: &Key, uid: &str, selector: String) -> PodWatch {
-    debug!(%key, selector, "pods are watched");
-    let pods = Arc::new(Mutex::new(HashMap::new()));
-    let (sender, synced) = signal::channel(false);
-    let WatchClient { client, pulse } = &controller.watches.pods;
-    let api = Api::namespaced_with(client.clone(), &key.namespace, &Kind::Pod);
-    let sink = Pods { controller: controller.clone(), key: key.clone(), pods: pods.clone(), synced: sender };
-    let task =
-        tokio::spawn(watch::watch(api, watch::config(Some(&selector)), pulse.clone(), Orders::none(), sink))
-            .abort_handle();
-    PodWatch { uid: uid.to_owned(), selector, pods, synced, task }
-}
-
 struct Pods {
-    controller: Arc<Controller>,
+    queue: Arc<Queue>,
+    metrics: Metrics,
     key: Key,
     pods: Arc<Mutex<HashMap<String, Pod>>>,
     synced: signal::Sender<bool>,
@@ -115,7 +125,7 @@ struct Pods {
 
 impl Pods {
     fn requeue(&self) {
-        self.controller.queue.requeue([self.key.clone()]);
+        self.queue.requeue([self.key.clone()]);
     }
 }
 
@@ -149,6 +159,6 @@ impl Sink for Pods {
     }
 
     fn failed(&self, error: &watcher::Error, failures: u32) {
-        watch::log_failure(&self.controller.metrics, "pods", error, failures);
+        watch::log_failure(&self.metrics, "pods", error, failures);
     }
 }

@@ -9,7 +9,7 @@ use prometheus::IntGauge;
 use tracing::{error, info};
 
 use crate::client::object::Object;
-use crate::reconcile::controller::Controller;
+use crate::reconcile::reconciler::Reconciler;
 use crate::write::events::About;
 
 /// Reason of the event on a Deployment of ours.
@@ -17,7 +17,7 @@ const UNREADABLE: &str = "Unreadable";
 
 /// The objects of one watch that are set aside.
 pub(crate) struct Quarantine {
-    controller: Arc<Controller>,
+    reconciler: Arc<Reconciler>,
     kind: &'static str,
     gauge: IntGauge,
     uids: Mutex<Uids>,
@@ -32,10 +32,10 @@ struct Uids {
 }
 
 impl Quarantine {
-    pub(crate) fn new(controller: &Arc<Controller>, kind: &'static str) -> Self {
-        let labels = [controller.flavour.api_version(), kind];
-        let gauge = controller.metrics.quarantined.with_label_values(&labels);
-        Self { controller: controller.clone(), kind, gauge, uids: Mutex::default() }
+    pub(crate) fn new(reconciler: &Arc<Reconciler>, kind: &'static str) -> Self {
+        let labels = [reconciler.flavour.api_version(), kind];
+        let gauge = reconciler.metrics.quarantined.with_label_values(&labels);
+        Self { reconciler: reconciler.clone(), kind, gauge, uids: Mutex::default() }
     }
 
     /// All objects are about to be judged anew.
@@ -89,11 +89,11 @@ impl Quarantine {
     fn tell(&self, object: &Object, problem: &Rejected) {
         let (namespace, name) = (object.namespace(), object.name());
         error!(namespace, name, kind = self.kind, %problem, "set aside: it cannot be understood");
-        let flavour = self.controller.flavour;
+        let flavour = self.reconciler.flavour;
         if flavour.has_status_extras() && self.kind == "deployments" {
             let message = format!("Nothing is done about this Deployment: {problem}");
             let about = About::object(flavour, object);
-            self.controller.events.record(about, Event::warning(UNREADABLE, message));
+            self.reconciler.writer.events.record(about, Event::warning(UNREADABLE, message));
         }
     }
 }

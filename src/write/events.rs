@@ -83,21 +83,21 @@ struct Inner {
     server: Server,
     queue: Mutex<VecDeque<Recorded>>,
     arrived: Notify,
-    writer: tokio::sync::Mutex<Writer>,
+    recorder: tokio::sync::Mutex<Recorder>,
     dropped: prometheus::IntCounterVec,
 }
 
 /// What is known to whoever writes.
 #[derive(Default)]
-struct Writer {
+struct Recorder {
     steps: Steps,
     correlator: Correlator,
 }
 
 impl Events {
     pub(crate) fn new(server: Server, dropped: prometheus::IntCounterVec) -> Self {
-        let (queue, writer) = (Mutex::default(), tokio::sync::Mutex::default());
-        Self(Arc::new(Inner { server, queue, arrived: Notify::new(), writer, dropped }))
+        let (queue, recorder) = (Mutex::default(), tokio::sync::Mutex::default());
+        Self(Arc::new(Inner { server, queue, arrived: Notify::new(), recorder, dropped }))
     }
 
     /// Takes an event on.
@@ -117,11 +117,11 @@ impl Events {
     pub(crate) async fn write_all(self) {
         loop {
             self.write_queued().await;
-            let mut writer = self.0.writer.lock().await;
-            let due = writer.steps.due(clock::now());
-            self.write_each(&mut writer, due).await;
-            let is_idle = writer.steps.is_empty();
-            drop(writer);
+            let mut recorder = self.0.recorder.lock().await;
+            let due = recorder.steps.due(clock::now());
+            self.write_each(&mut recorder, due).await;
+            let is_idle = recorder.steps.is_empty();
+            drop(recorder);
             if is_idle {
                 self.0.arrived.notified().await;
             } else {
@@ -134,9 +134,9 @@ impl Events {
     pub(crate) async fn finish(&self) {
         let rest = async {
             self.write_queued().await;
-            let mut writer = self.0.writer.lock().await;
-            let held = writer.steps.all();
-            self.write_each(&mut writer, held).await;
+            let mut recorder = self.0.recorder.lock().await;
+            let held = recorder.steps.all();
+            self.write_each(&mut recorder, held).await;
         };
         let _in_time = tokio::time::timeout(FAREWELL, rest).await;
     }
@@ -144,17 +144,17 @@ impl Events {
     async fn write_queued(&self) {
         loop {
             // Taken first, so that two who write keep the order.
-            let mut writer = self.0.writer.lock().await;
+            let mut recorder = self.0.recorder.lock().await;
             let next = self.0.queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
             let Some(recorded) = next else { return };
-            let told = writer.steps.take(recorded, clock::now());
-            self.write_each(&mut writer, told).await;
+            let told = recorder.steps.take(recorded, clock::now());
+            self.write_each(&mut recorder, told).await;
         }
     }
 
-    async fn write_each(&self, writer: &mut Writer, events: Vec<Recorded>) {
+    async fn write_each(&self, recorder: &mut Recorder, events: Vec<Recorded>) {
         for recorded in events {
-            self.write(&mut writer.correlator, &recorded).await;
+            self.write(&mut recorder.correlator, &recorded).await;
         }
     }
 

@@ -1,44 +1,33 @@
-//! The API server as the engine's port: each request goes out as it is, and what happened is logged,
-//! counted, and recorded as events.
+//! The engine's requests: each goes out to the API server as it is, and what happened is logged.
 
 use std::borrow::Cow;
-use std::sync::Arc;
-use std::time::Instant;
 
 use api::decode::Parts;
 use api::encode::raw;
 use engine::index::Key;
-use engine::port::{self, Cause, Labels, Note, Port, Reply, Request};
+use engine::port::{self, Labels, Note, Reply, Request};
 use engine::reconcile::{Outcome, Refusal};
 use http::HeaderValue;
 use http::header::CONTENT_TYPE;
-use jiff::Timestamp;
 use kube::api::{DeleteParams, GetParams, ListParams, Patch, Preconditions};
 use kube::core::request::Error as Malformed;
 use plan::keys::{MANAGED_LABEL, MANAGED_VALUE, reason};
 use plan::selector::LabelSelector;
-use plan::{Action, Blocker, OwnerChange, Workload};
+use plan::{Action, Blocker, OwnerChange};
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tracing::{debug, info, warn};
 
 use crate::client::object::{Kind, Object};
 use crate::client::requests::{Authority, Server};
-use crate::clock;
-use crate::reconcile::controller::Controller;
-use crate::reconcile::rollouts;
-use crate::write::events::About;
+use crate::write::Writer;
 use crate::write::manager::{patch_params, post_params};
 use crate::write::pages::{BYTES_MAX, Page, Place, Pod};
 
-/// The API server, for one attempt at one Deployment.
+/// The API server, for requests under one authority.
 pub(crate) struct Live<'a> {
-    pub(crate) controller: &'a Arc<Controller>,
-    pub(crate) key: &'a Key,
-    /// The term of leadership that the attempt was begun in.
-    pub(crate) term: u64,
-    /// The number of the time that the namespace is ours for, if it is.
-    pub(crate) stay: Option<u64>,
+    pub(crate) writer: &'a Writer,
+    pub(crate) authority: Authority<'a>,
 }
 
 impl port::Object for Object {
@@ -54,20 +43,52 @@ impl port::Object for Object {
 type Sent = Result<http::Request<Vec<u8>>, Malformed>;
 
 impl Live<'_> {
-    fn server(&self) -> &Server {
-        &self.controller.server
+    /// Sends one request, and awaits its answer.
+    pub(crate) async fn send(&self, request: Request) -> Result<Reply<Object>, Refusal> {
+        match request {
+            Request::Get { kind, namespace, name } => {
+                let (kind, in_metrics) = self.kind(kind);
+                let request = Server::requests(kind, &namespace).get(&name, &GetParams::default());
+                self.read("get", in_metrics, request).await
+            }
+            Request::ListReplicaSets { namespace, labels, selector, from } => {
+                self.list(&namespace, labels, selector.as_ref(), from).await
+            }
+            Request::ListPods { key, uid, selector } => {
+                self.writer.pods.of(&key, &uid, selector).await.map(Reply::Pods)
+            }
+            Request::PagePods { namespace, selector, from } => {
+                let params = ListParams::default().labels(&selector);
+                let (pods, next) = self.page::<Pod>(Kind::Pod, &namespace, params, from).await?;
+                Ok(Reply::Values(pods.into_iter().map(Pod::into_value).collect(), next))
+            }
+            Request::ListWarnings { namespace, uid } => {
+                let fields = format!("involvedObject.uid={uid},type=Warning");
+                let params = ListParams::default().fields(&fields);
+                let (events, next) = self.page::<Object>(Kind::Event, &namespace, params, None).await?;
+                Ok(Reply::Values(events.into_iter().map(|object| object.body).collect(), next))
+            }
+            Request::Create { namespace, object, is_dry_run } => {
+                self.create(&namespace, object, is_dry_run).await
+            }
+            Request::Patch { kind, namespace, name, patch, of_status, wants_object } => {
+                let (namespace, name) = (namespace.as_str(), name.as_str());
+                self.patch(Patched { kind, namespace, name, patch, of_status, wants_object }).await
+            }
+            Request::Delete { namespace, name, uid, version } => {
+                self.delete(&namespace, &name, uid, version).await
+            }
+        }
     }
 
-    fn authority(&self) -> Authority<'_> {
-        let place = self.stay.map(|stay| (self.key.namespace.as_str(), stay));
-        let limit = self.controller.engine.state().patience.limit(self.key);
-        Authority { term: Some(self.term), place, limit }
+    fn server(&self) -> &Server {
+        &self.writer.server
     }
 
     /// What kind it is, and its name in metrics.
     fn kind(&self, kind: port::Kind) -> (Kind, &'static str) {
         match kind {
-            port::Kind::Deployment => (Kind::Deployment(self.controller.flavour), "deployments"),
+            port::Kind::Deployment => (Kind::Deployment(self.writer.flavour), "deployments"),
             port::Kind::ReplicaSet => (Kind::ReplicaSet, "replicasets"),
         }
     }
@@ -78,7 +99,7 @@ impl Live<'_> {
         kind: &'static str,
         request: Sent,
     ) -> Result<Reply<Object>, Refusal> {
-        self.server().exchange(verb, kind, request, self.authority()).await.map(Reply::Object)
+        self.server().exchange(verb, kind, request, self.authority).await.map(Reply::Object)
     }
 
     async fn write(
@@ -87,7 +108,7 @@ impl Live<'_> {
         kind: &'static str,
         request: Sent,
     ) -> Result<Reply<Object>, Refusal> {
-        let written = self.server().write(verb, kind, request, self.authority()).await?;
+        let written = self.server().write(verb, kind, request, self.authority).await?;
         Ok(Reply::Version(written.resource_version().to_owned()))
     }
 
@@ -126,24 +147,13 @@ impl Live<'_> {
         let place = Place::from(from.as_deref());
         let params = ListParams { limit: Some(place.limit), continue_token: place.token(), ..params };
         let request = Server::requests(kind, namespace).list(&params);
-        let read =
-            self.server().read_within(BYTES_MAX, "list", in_metrics, request, self.authority()).await?;
+        let read = self.server().read_within(BYTES_MAX, "list", in_metrics, request, self.authority).await?;
         let Some((mut page, bytes)): Option<(Page<T>, usize)> = read else {
             let smaller = place.smaller().ok_or_else(|| too_large(in_metrics))?;
             return Ok((Vec::new(), Some(smaller.to_string())));
         };
         let next = page.next(place, bytes);
         Ok((page.items, next))
-    }
-
-    /// Causes, each once.
-    fn blocked(&self, blockers: &[Blocker]) {
-        if blockers.is_empty() {
-            info!(key = %self.key, "the rollout is blocked no more");
-        }
-        for Blocker { cause, container, reason, pods, of, message, .. } in blockers {
-            warn!(key = %self.key, cause, container, reason, pods, of, message, "the rollout is blocked");
-        }
     }
 
     async fn create(
@@ -194,52 +204,6 @@ impl Live<'_> {
         let request = Server::requests(Kind::ReplicaSet, namespace).delete(name, &params);
         self.write("delete", "replicasets", request).await
     }
-
-    /// One line per action that was carried out.
-    fn say(&self, action: &Action) {
-        let key = self.key;
-        match action {
-            Action::SetSelector(selector) => info!(%key, %selector, "selector taken from the template"),
-            Action::CreateReplicaSet(set) => {
-                info!(%key, set = set.name, size = set.size, "create ReplicaSet");
-            }
-            Action::UpdateReplicaSet(update) if update.size_from == update.size_to => {
-                info!(%key, set = update.target.name, "update ReplicaSet");
-            }
-            Action::UpdateReplicaSet(update) => {
-                info!(%key, set = update.target.name, from = update.size_from, to = update.size_to, "scale ReplicaSet");
-            }
-            Action::DeleteReplicaSet(target) => info!(%key, set = target.name, "delete ReplicaSet"),
-            Action::WriteStatus(_) => debug!(%key, "write status"),
-            Action::RollBack(write) if write.template.is_some() => info!(%key, "roll back"),
-            Action::RollBack(_) => info!(%key, "clear rollback request"),
-        }
-    }
-
-    fn acted(&self, workload: &Workload, action: &Action, result: Result<(), &Refusal>) {
-        match result {
-            Ok(()) => {
-                self.say(action);
-                rollouts::acted(self.controller, self.key, workload, action);
-            }
-            Err(refusal) => {
-                debug!(key = %self.key, code = refusal.code, message = refusal.message, "refused");
-            }
-        }
-    }
-
-    fn owner_changed(&self, change: &OwnerChange) {
-        match change {
-            OwnerChange::Adopt(target) => info!(key = %self.key, set = target.name, "adopt ReplicaSet"),
-            OwnerChange::Release(target) => info!(key = %self.key, set = target.name, "release ReplicaSet"),
-        }
-        rollouts::owner_changed(self.controller, change);
-    }
-
-    fn ended(&self, outcome: &Outcome) {
-        let Outcome { writes, requeue, deviations, .. } = outcome;
-        debug!(key = %self.key, writes, wake = ?requeue, ?deviations, "pass");
-    }
 }
 
 /// The server stores no object that large.
@@ -267,112 +231,72 @@ fn body_of(patch: port::Patch) -> (Patch<Box<RawValue>>, HeaderValue) {
     (Patch::Merge(body), HeaderValue::from_static(media_type))
 }
 
-impl Port for Live<'_> {
-    type Object = Object;
-
-    fn now(&self) -> Instant {
-        clock::now()
-    }
-
-    fn timestamp(&self) -> Timestamp {
-        self.controller.timestamp()
-    }
-
-    fn is_ours(&self) -> bool {
-        self.stay.is_some()
-    }
-
-    fn is_watch_broken(&self) -> bool {
-        self.controller.watches.are_broken()
-    }
-
-    async fn send(&self, request: Request, _: Cause<'_>) -> Result<Reply<Object>, Refusal> {
-        match request {
-            Request::Get { kind, namespace, name } => {
-                let (kind, in_metrics) = self.kind(kind);
-                let request = Server::requests(kind, &namespace).get(&name, &GetParams::default());
-                self.read("get", in_metrics, request).await
-            }
-            Request::ListReplicaSets { namespace, labels, selector, from } => {
-                self.list(&namespace, labels, selector.as_ref(), from).await
-            }
-            Request::ListPods { key, uid, selector } => {
-                self.controller.pods.of(self.controller, &key, &uid, selector).await.map(Reply::Pods)
-            }
-            Request::PagePods { namespace, selector, from } => {
-                let params = ListParams::default().labels(&selector);
-                let (pods, next) = self.page::<Pod>(Kind::Pod, &namespace, params, from).await?;
-                Ok(Reply::Values(pods.into_iter().map(Pod::into_value).collect(), next))
-            }
-            Request::ListWarnings { namespace, uid } => {
-                let fields = format!("involvedObject.uid={uid},type=Warning");
-                let params = ListParams::default().fields(&fields);
-                let (events, next) = self.page::<Object>(Kind::Event, &namespace, params, None).await?;
-                Ok(Reply::Values(events.into_iter().map(|object| object.body).collect(), next))
-            }
-            Request::Create { namespace, object, is_dry_run } => {
-                self.create(&namespace, object, is_dry_run).await
-            }
-            Request::Patch { kind, namespace, name, patch, of_status, wants_object } => {
-                let (namespace, name) = (namespace.as_str(), name.as_str());
-                self.patch(Patched { kind, namespace, name, patch, of_status, wants_object }).await
-            }
-            Request::Delete { namespace, name, uid, version } => {
-                self.delete(&namespace, &name, uid, version).await
-            }
+/// Logs what happened in an attempt at this Deployment.
+pub(crate) fn log(key: &Key, note: &Note<'_>) {
+    match note {
+        Note::ReadsEarly => {
+            debug!(%key, "edited, and the cache may not show everything yet; reading live");
         }
-    }
-
-    fn note(&self, note: Note<'_>) {
-        let (controller, key) = (self.controller, self.key);
-        let metrics = &controller.metrics;
-        match note {
-            Note::CacheBehind => metrics.ledger_waits.inc(),
-            Note::ReadsEarly => {
-                debug!(%key, "edited, and the cache may not show everything yet; reading live");
-            }
-            Note::ReadsLive => {
-                metrics.ledger_overdue.inc();
-                warn!(%key, "the cache does not show our last write; reading live");
-            }
-            Note::Acted(workload, action, result) => self.acted(workload, action, result),
-            Note::OwnerChanged(change) => self.owner_changed(change),
-            Note::Event(workload, event) => {
-                if event.reason == reason::NEWER_SPEC {
-                    metrics.newer_specs.with_label_values(&[controller.flavour.api_version()]).inc();
-                    warn!(%key, message = event.message, "left as it is: this operator is too old");
-                }
-                controller.events.record(About::workload(controller.flavour, workload), event.clone());
-            }
-            Note::LabelRestored(set) => {
-                metrics.relabelled.inc();
-                warn!(%key, set, "a ReplicaSet of ours had lost its label {MANAGED_LABEL}; it was put back");
-            }
-            Note::LeftAlone(set) => {
-                info!(%key, set, "a ReplicaSet lost our label and its owner: left alone");
-            }
-            Note::LabelsOrphan(set) => info!(%key, set, "label orphan, to be adopted"),
-            Note::Orphan(set, command) => {
-                metrics.orphans_reported.inc();
-                warn!(%key, set, command, "an orphaned ReplicaSet matches and lacks our label");
-            }
-            Note::GivesWay(rival, message) => {
-                warn!(%key, manager = rival.manager, message, "gives way to another controller");
-                metrics.rivalries.with_label_values(&[controller.flavour.api_version()]).inc();
-            }
-            Note::DryRunRefused(refusal) => {
-                debug!(%key, code = refusal.code, message = refusal.message, "dry run refused");
-            }
-            Note::Why(why) => info!(%key, why, "rollout"),
-            Note::Blocked(blockers) => self.blocked(blockers),
-            Note::PodsNoMore => controller.pods.stop(key),
-            Note::Ended(outcome) => self.ended(outcome),
-            Note::Forgotten => {
-                controller.rollouts.forget(key);
-                controller.pods.stop(key);
-            }
-            Note::Requeued => controller.queue.nudge(),
-            Note::Begins(..) | Note::Owner(..) | Note::DryRun(_) | Note::Found(_) => {}
+        Note::ReadsLive => warn!(%key, "the cache does not show our last write; reading live"),
+        Note::Acted(_, action, Ok(())) => acted(key, action),
+        Note::Acted(_, _, Err(refusal)) => {
+            debug!(%key, code = refusal.code, message = refusal.message, "refused");
         }
+        Note::OwnerChanged(OwnerChange::Adopt(target)) => info!(%key, set = target.name, "adopt ReplicaSet"),
+        Note::OwnerChanged(OwnerChange::Release(target)) => {
+            info!(%key, set = target.name, "release ReplicaSet");
+        }
+        Note::Event(_, event) if event.reason == reason::NEWER_SPEC => {
+            warn!(%key, message = event.message, "left as it is: this operator is too old");
+        }
+        Note::LabelRestored(set) => {
+            warn!(%key, set, "a ReplicaSet of ours had lost its label {MANAGED_LABEL}; it was put back");
+        }
+        Note::LeftAlone(set) => info!(%key, set, "a ReplicaSet lost our label and its owner: left alone"),
+        Note::LabelsOrphan(set) => info!(%key, set, "label orphan, to be adopted"),
+        Note::Orphan(set, command) => {
+            warn!(%key, set, command, "an orphaned ReplicaSet matches and lacks our label");
+        }
+        Note::GivesWay(rival, message) => {
+            warn!(%key, manager = rival.manager, message, "gives way to another controller");
+        }
+        Note::DryRunRefused(refusal) => {
+            debug!(%key, code = refusal.code, message = refusal.message, "dry run refused");
+        }
+        Note::Why(why) => info!(%key, why, "rollout"),
+        Note::Blocked(blockers) => blocked(key, blockers),
+        Note::Ended(Outcome { writes, requeue, deviations, .. }) => {
+            debug!(%key, writes, wake = ?requeue, ?deviations, "pass");
+        }
+        Note::CacheBehind | Note::Begins(..) | Note::Owner(..) | Note::DryRun(_) | Note::Found(_) => {}
+        Note::Event(..) | Note::PodsNoMore | Note::Forgotten | Note::Requeued => {}
+    }
+}
+
+/// One line per action that was carried out.
+fn acted(key: &Key, action: &Action) {
+    match action {
+        Action::SetSelector(selector) => info!(%key, %selector, "selector taken from the template"),
+        Action::CreateReplicaSet(set) => info!(%key, set = set.name, size = set.size, "create ReplicaSet"),
+        Action::UpdateReplicaSet(update) if update.size_from == update.size_to => {
+            info!(%key, set = update.target.name, "update ReplicaSet");
+        }
+        Action::UpdateReplicaSet(update) => {
+            info!(%key, set = update.target.name, from = update.size_from, to = update.size_to, "scale ReplicaSet");
+        }
+        Action::DeleteReplicaSet(target) => info!(%key, set = target.name, "delete ReplicaSet"),
+        Action::WriteStatus(_) => debug!(%key, "write status"),
+        Action::RollBack(write) if write.template.is_some() => info!(%key, "roll back"),
+        Action::RollBack(_) => info!(%key, "clear rollback request"),
+    }
+}
+
+/// Causes, each once.
+fn blocked(key: &Key, blockers: &[Blocker]) {
+    if blockers.is_empty() {
+        info!(%key, "the rollout is blocked no more");
+    }
+    for Blocker { cause, container, reason, pods, of, message, .. } in blockers {
+        warn!(%key, cause, container, reason, pods, of, message, "the rollout is blocked");
     }
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use serde_json::{Value, json};
 
 use crate::clock;
-use crate::reconcile::controller::Controller;
+use crate::reconcile::reconciler::Reconciler;
 use crate::serve::admin::More;
 use crate::serve::health::Health;
 
@@ -17,13 +17,13 @@ const LISTED_MAX: usize = 100;
 /// What can be told.
 #[derive(Clone)]
 pub(crate) struct State {
-    controllers: Vec<Weak<Controller>>,
+    reconcilers: Vec<Weak<Reconciler>>,
     health: Arc<Health>,
 }
 
 impl State {
-    pub(crate) fn of(controllers: &[Arc<Controller>], health: &Arc<Health>) -> Self {
-        Self { controllers: controllers.iter().map(Arc::downgrade).collect(), health: health.clone() }
+    pub(crate) fn of(reconcilers: &[Arc<Reconciler>], health: &Arc<Health>) -> Self {
+        Self { reconcilers: reconcilers.iter().map(Arc::downgrade).collect(), health: health.clone() }
     }
 
     /// The page.
@@ -44,35 +44,35 @@ impl State {
         });
         let complaints = self.health.complaints();
         let complaints: Vec<&str> = complaints.lines().collect();
-        let controllers = self.controllers.iter().filter_map(Weak::upgrade);
+        let reconcilers = self.reconcilers.iter().filter_map(Weak::upgrade);
         json!({
             "version": env!("CARGO_PKG_VERSION"),
             "time": jiff::Timestamp::now().to_string(),
             "stalled": complaints,
             "watches": watches.collect::<Vec<_>>(),
-            "controllers": controllers.map(|controller| of_controller(&controller)).collect::<Vec<_>>(),
+            "controllers": reconcilers.map(|reconciler| of_reconciler(&reconciler)).collect::<Vec<_>>(),
         })
     }
 }
 
-fn of_controller(controller: &Controller) -> Value {
+fn of_reconciler(reconciler: &Reconciler) -> Value {
     let now = clock::now();
-    let (deployments, replica_sets) = controller.index().sizes();
+    let (deployments, replica_sets) = reconciler.index().sizes();
     json!({
-        "api": controller.flavour.api_version(),
-        "atWork": controller.progress.is_running(),
-        "awaitsLists": controller.engine.awaits_lists(),
+        "api": reconciler.flavour.api_version(),
+        "atWork": reconciler.progress.is_running(),
+        "awaitsLists": reconciler.engine.awaits_lists(),
         // Without an election everybody leads; with one, a term has a number.
-        "leads": controller.leadership.term().is_some(),
-        "term": controller.leadership.term().filter(|_| controller.leadership.is_elected()),
+        "leads": reconciler.leadership().term().is_some(),
+        "term": reconciler.leadership().term().filter(|_| reconciler.leadership().is_elected()),
         "cached": {"deployments": deployments, "replicaSets": replica_sets},
-        "queue": controller.queue.document(now),
-        "ledger": ledger(controller, now),
+        "queue": reconciler.queue.document(now),
+        "ledger": ledger(reconciler, now),
     })
 }
 
-fn ledger(controller: &Controller, now: Instant) -> Value {
-    let state = controller.engine.state();
+fn ledger(reconciler: &Reconciler, now: Instant) -> Value {
+    let state = reconciler.engine.state();
     let waits = state.ledger.waits();
     let listed = waits.iter().take(LISTED_MAX).map(|(key, (since, what))| {
         let seconds = now.saturating_duration_since(*since).as_secs_f64();

@@ -135,7 +135,7 @@ impl Rollouts {
 
     /// Metrics are about to be read, and these namespaces have Deployments. A namespace that has none for the
     /// second time loses its series: its last figures have been read by then.
-    pub(super) fn observe(&self, flavour: Flavour, namespaces: &BTreeSet<String>) {
+    pub(crate) fn observe(&self, flavour: Flavour, namespaces: &BTreeSet<String>) {
         if self.places().limit.is_none() {
             return;
         }

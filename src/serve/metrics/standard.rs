@@ -229,13 +229,13 @@ impl Reconciled {
 /// The standard metrics of one controller.
 pub(crate) struct Meters {
     controller: String,
-    pub(super) depth: IntGauge,
-    pub(super) adds: IntCounter,
+    pub(crate) depth: IntGauge,
+    pub(crate) adds: IntCounter,
     retries: IntCounter,
     waited_seconds: Histogram,
     worked_seconds: Histogram,
-    pub(super) unfinished_seconds: Gauge,
-    pub(super) longest_seconds: Gauge,
+    pub(crate) unfinished_seconds: Gauge,
+    pub(crate) longest_seconds: Gauge,
     reconciles: IntCounterVec,
     errors: IntCounter,
     terminal_errors: IntCounter,

@@ -1,14 +1,13 @@
-//! Everything that belongs to one API flavour: cache, queue, ledger and the way to the server.
+//! What works, for one API: the engine, its queue, and what workers need to see whether they may work.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use engine::index::{Extent, Index, Sight};
-use engine::{Engine, Settings};
+use engine::Engine;
+use engine::index::Index;
 use jiff::Timestamp;
 use plan::Flavour;
 
 use crate::client::WatchClients;
-use crate::client::requests::Server;
 use crate::clock;
 use crate::leadership::Leadership;
 use crate::reconcile::queue::Queue;
@@ -16,66 +15,57 @@ use crate::reconcile::rollouts::Rollouts;
 use crate::serve::health::Progress;
 use crate::serve::metrics::{Metrics, standard::Meters};
 use crate::shard::Shard;
-use crate::watch::pods::PodWatches;
-use crate::write::events::Events;
+use crate::write::Writer;
 
-/// One flavour's controller.
-pub(crate) struct Controller {
+/// What reconciles the Deployments of one API.
+pub(crate) struct Reconciler {
     pub(crate) flavour: Flavour,
-    pub(crate) server: Server,
-    /// Whether we may write.
-    pub(crate) leadership: Leadership,
-    /// The namespaces that are ours; `None` for all that are watched.
-    pub(crate) shard: Option<Arc<Shard>>,
-    pub(crate) watches: WatchClients,
     /// What decides, and all that it knows.
     pub(crate) engine: Arc<Engine>,
-    pub(crate) queue: Queue,
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) writer: Writer,
+    /// What their connections show: how the watches are, and what time it is by the server.
+    pub(crate) watches: Arc<WatchClients>,
     /// How the workers get on.
     pub(crate) progress: Arc<Progress>,
-    pub(crate) events: Events,
     pub(crate) metrics: Metrics,
     /// Those of them that every controller has.
     pub(crate) meters: Meters,
-    pub(crate) rollouts: Rollouts,
-    pub(crate) pods: PodWatches,
+    pub(super) rollouts: Rollouts,
     working_term: Mutex<Option<u64>>,
 }
 
-impl Controller {
+impl Reconciler {
     pub(crate) fn new(
-        flavour: Flavour,
-        settings: Settings,
-        server: Server,
-        watches: WatchClients,
-        events: Events,
+        queue: Arc<Queue>,
+        writer: Writer,
+        watches: Arc<WatchClients>,
         metrics: Metrics,
     ) -> Self {
+        let flavour = writer.flavour;
         metrics.begin(flavour);
-        let is_split = watches.pairs.iter().any(|pair| pair.namespace.is_some());
-        let extent = if is_split { Extent::Namespace } else { Extent::Cluster };
-        let sight = if flavour.set_labels().is_some() { Sight::ByLabel } else { Sight::Whole };
-        let index = match server.shard() {
-            Some(_) => Index::of_shard(sight),
-            None => Index::watched(sight, extent),
-        };
-        let engine = Arc::new(Engine::new(flavour, settings, index, clock::now()));
         Self {
             flavour,
-            leadership: server.leadership().clone(),
-            shard: server.shard().cloned(),
-            server,
+            engine: queue.engine.clone(),
+            queue,
+            writer,
             watches,
-            queue: Queue::new(engine.clone()),
-            engine,
             progress: Arc::new(Progress::new()),
-            events,
             meters: metrics.standard.of(flavour.controller_name()),
             metrics,
             rollouts: Rollouts::default(),
-            pods: PodWatches::default(),
             working_term: Mutex::new(None),
         }
+    }
+
+    /// Whether we may write.
+    pub(crate) fn leadership(&self) -> &Leadership {
+        self.writer.server.leadership()
+    }
+
+    /// The namespaces that are ours; `None` for all that are watched.
+    pub(crate) fn shard(&self) -> Option<&Arc<Shard>> {
+        self.writer.server.shard()
     }
 
     /// Nothing is worked on any more; what happens is noted.
@@ -83,7 +73,7 @@ impl Controller {
         self.queue.pause();
         self.progress.stand_by();
         *self.working_term() = None;
-        self.pods.stop_all();
+        self.writer.pods.stop_all();
         self.rollouts.forget_all();
         self.index().ignore_strays();
     }
@@ -92,7 +82,7 @@ impl Controller {
     /// is waited for no more. Others have written since we looked at anything else, or may have.
     pub(crate) fn start_over(&self) {
         self.engine.start_over();
-        self.pods.stop_all();
+        self.writer.pods.stop_all();
         self.watches.measure_again();
     }
 
@@ -114,7 +104,7 @@ impl Controller {
     /// The term that a reconcile may be begun in now: the one that we lead in.
     pub(crate) fn term(&self) -> Option<u64> {
         let working = *self.working_term();
-        self.leadership.term().filter(|term| working == Some(*term))
+        self.leadership().term().filter(|term| working == Some(*term))
     }
 
     /// What time it is for decisions, and for what they write. On apps/v1 the clock of this machine tells, as upstream's
@@ -126,7 +116,7 @@ impl Controller {
 
     /// The number of the time that a namespace is ours for, if it is; see [`Shard::stay`].
     pub(crate) fn stay(&self, namespace: &str) -> Option<u64> {
-        self.shard.as_ref().map_or(Some(0), |shard| shard.stay(namespace))
+        self.shard().map_or(Some(0), |shard| shard.stay(namespace))
     }
 
     fn working_term(&self) -> MutexGuard<'_, Option<u64>> {

@@ -13,7 +13,7 @@ use engine::packed::Packed;
 use plan::keys::condition;
 use plan::{Blocker, Strategy, Workload};
 
-use crate::reconcile::controller::Controller;
+use crate::reconcile::reconciler::Reconciler;
 
 /// Types of conditions that are shown. Anybody may put others on a Deployment, in any number.
 const CONDITIONS: [&str; 9] = [
@@ -87,10 +87,10 @@ fn is_rolling(workload: &Workload) -> bool {
     matches!(workload.strategy, Strategy::RollingUpdate { .. })
 }
 
-/// Shows the Deployments of some controllers.
+/// Shows the Deployments of some reconcilers.
 #[derive(Clone)]
 pub(crate) struct Objects {
-    controllers: Vec<Weak<Controller>>,
+    reconcilers: Vec<Weak<Reconciler>>,
     /// So many Deployments of each API at most.
     limit: usize,
 }
@@ -105,37 +105,37 @@ struct Shown {
 }
 
 impl Objects {
-    /// Of these controllers, so many Deployments of each at most, the first by namespace and name.
-    pub(crate) fn of(controllers: &[Arc<Controller>], limit: usize) -> Self {
-        Self { controllers: controllers.iter().map(Arc::downgrade).collect(), limit }
+    /// Of these reconcilers, so many Deployments of each at most, the first by namespace and name.
+    pub(crate) fn of(reconcilers: &[Arc<Reconciler>], limit: usize) -> Self {
+        Self { reconcilers: reconcilers.iter().map(Arc::downgrade).collect(), limit }
     }
 
     /// Appends the text that Prometheus reads.
     pub(crate) fn render(&self, text: &mut Vec<u8>) {
         let shown: Vec<Shown> = self
-            .controllers
+            .reconcilers
             .iter()
             .filter_map(Weak::upgrade)
-            .filter_map(|c| self.of_controller(&c))
+            .filter_map(|c| self.of_reconciler(&c))
             .collect();
         render(&shown, text);
     }
 
     /// Nothing of one that stands by: who is at work shows the same, and all would be there twice.
-    fn of_controller(&self, controller: &Controller) -> Option<Shown> {
-        if !controller.progress.is_running() {
+    fn of_reconciler(&self, reconciler: &Reconciler) -> Option<Shown> {
+        if !reconciler.progress.is_running() {
             return None;
         }
-        let blocked = if controller.flavour.has_status_extras() {
+        let blocked = if reconciler.flavour.has_status_extras() {
             BTreeMap::new()
         } else {
-            let state = controller.engine.state();
+            let state = reconciler.engine.state();
             state.blocked().map(|(key, blockers)| (key.clone(), blockers.to_vec())).collect()
         };
-        let index = controller.index();
+        let index = reconciler.index();
         let workloads: Vec<_> = index.workloads().take(self.limit).cloned().collect();
         let omitted = index.sizes().0.saturating_sub(workloads.len());
-        Some(Shown { api: controller.flavour.api_version(), workloads, blocked, omitted })
+        Some(Shown { api: reconciler.flavour.api_version(), workloads, blocked, omitted })
     }
 }
 
