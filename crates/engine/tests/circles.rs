@@ -1,4 +1,5 @@
-//! The files of a crate that ships form no large circles: a reader of one file need not read the whole crate.
+//! The files of a crate that ships form no large circles, and where it has rooms, none needs one of a room above
+//! its own: a reader of one file need not read the whole crate.
 //!
 //! A file needs another one if it names something in it: in a `use`, or by a path in its code. What a
 //! module only hands on (`pub use`) it does not need; such a name counts for the file that defines it. Tests do
@@ -13,6 +14,27 @@ use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
 /// The most files that may need each other.
 const CIRCLE_MAX: usize = 3;
+
+/// The rooms of a crate, from the floor up. To a room belong the files whose paths begin so; of several such beginnings,
+/// the longest counts.
+type Rooms = &'static [&'static [&'static str]];
+const OF_PLANNER: Rooms =
+    &[&["model"], &["course"], &["moves"], &["decide"], &["report"], &["refused"], &["lib"]];
+const OF_OPERATOR: Rooms = &[
+    &["clock"],
+    &["args"],
+    &["serve/metrics"],
+    // Lease and shard permit a request; both are renewed by requests.
+    &["client", "leadership/mod", "shard/mod"],
+    &["write"],
+    &["serve/health"],
+    &["reconcile"],
+    &["watch"],
+    &["leadership", "shard"],
+    &["serve"],
+    &["operator", "commands"],
+    &["lib"],
+];
 
 /// Segments of a path, such as `crate`, `keys`, `label`.
 type Segments = Vec<String>;
@@ -233,6 +255,21 @@ impl Modules {
         });
         circles.filter(|circle: &BTreeSet<_>| circle.len() > CIRCLE_MAX).collect()
     }
+
+    /// The files that need one of a room above their own, each with that one.
+    fn arrows_up(&self, rooms: Rooms) -> BTreeSet<(&str, &str)> {
+        let (folder, _) = self.0[0].file.split_at(self.0[0].file.rfind('/').unwrap() + 1);
+        let floor = |file: &str| {
+            let name = file.strip_prefix(folder).unwrap();
+            let starts =
+                rooms.iter().enumerate().flat_map(|(floor, room)| room.iter().map(move |it| (it, floor)));
+            let of_room = starts.filter(|(start, _)| name.starts_with(**start));
+            of_room.max_by_key(|(start, _)| start.len()).unwrap().1
+        };
+        let file = |at: usize| self.0[at].file.as_str();
+        let arrows = (0..self.0.len()).flat_map(|at| self.needs(at).into_iter().map(move |to| (at, to)));
+        arrows.map(|(at, to)| (file(at), file(to))).filter(|(at, to)| floor(to) > floor(at)).collect()
+    }
 }
 
 /// All that can be reached from a file.
@@ -296,5 +333,27 @@ fn a_planted_circle_is_found() {
     let circle = BTreeSet::from(["a/b.rs", "a/c.rs", "a/d/e.rs", "a/keys.rs"]);
     for text in ["use crate::Handed;", "fn f() { super::Kept::new() }", "use crate::b::{Kept as B};"] {
         assert_eq!(with(text).circles(), BTreeSet::from([circle.clone()]), "{text}");
+    }
+}
+
+#[test]
+fn arrows_between_rooms_point_down() {
+    for (root, rooms) in [("crates/plan/src/lib.rs", OF_PLANNER), ("src/lib.rs", OF_OPERATOR)] {
+        assert_eq!(Modules::read(root, from_disk).arrows_up(rooms), BTreeSet::new());
+    }
+}
+
+#[test]
+fn a_planted_arrow_is_found() {
+    let with = |text: &'static str| {
+        let root = ("a/lib.rs", "mod low; mod high;");
+        let high = ("a/high/mod.rs", "use crate::low::Y; struct X;");
+        Modules::read("a/lib.rs", planted([root, high, ("a/low.rs", text)]))
+    };
+    let rooms: Rooms = &[&["low"], &["high"], &["lib"]];
+    assert_eq!(with("struct Y;").arrows_up(rooms), BTreeSet::new());
+    for text in ["use crate::high::X;", "use crate::{high, low};\nfn f(_: high::X) {}", "use super::high::X;"]
+    {
+        assert_eq!(with(text).arrows_up(rooms), BTreeSet::from([("a/low.rs", "a/high/mod.rs")]), "{text}");
     }
 }

@@ -10,8 +10,6 @@ const FILE_LINES_MAX: usize = 400;
 const FUNCTION_LINES_MAX: usize = 50;
 /// The most items that other crates may name; constants, methods, fields and variants do not count.
 const INTERFACE_MAX: usize = 100;
-/// The rooms, from the floor up: a file names rooms below its own, and its own.
-const ROOMS: [&str; 7] = ["model", "course", "moves", "decide", "report", "refused", "lib"];
 const TESTS: [&str; 3] = ["moves/tests", "moves/enumeration", "moves/model"];
 /// What reads a clock, draws lots, or acts.
 const FORBIDDEN: [&str; 12] = [
@@ -36,7 +34,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
 
-/// The sources of all rooms, tests aside.
+/// All sources, tests aside.
 fn sources() -> Sources {
     let mut sources = Sources::new();
     let mut folders = vec![folder()];
@@ -118,36 +116,6 @@ fn a_planted_long_function_is_found() {
     let body = |lines: usize| format!("    fn planted() {{\n{}    }}\n", "        call();\n".repeat(lines));
     assert!(long_functions(&body(FUNCTION_LINES_MAX - 2)).is_empty());
     assert_eq!(long_functions(&body(FUNCTION_LINES_MAX - 1)).len(), 1);
-}
-
-/// The arrows between rooms that point up, as `file → room`.
-fn arrows_up(sources: &Sources) -> Vec<String> {
-    let floor = |room: &str| ROOMS.iter().position(|other| *other == room);
-    let of = |(file, text): (&String, &String)| {
-        let own = floor(file.split('/').next().unwrap()).unwrap();
-        let code = code(text);
-        let name = |path: &str| path.split(|c: char| !c.is_alphabetic()).next().unwrap().to_owned();
-        let rooms = code.split("crate::").skip(1).map(name);
-        // Rooms in braces, and those by way of `super`, would not be seen.
-        let hidden = code.contains("super::super").then(String::new);
-        let up = rooms.chain(hidden).filter(|room| room.is_empty() || floor(room).is_some_and(|it| it > own));
-        up.map(|room| format!("{file} → {room}")).collect::<Vec<_>>()
-    };
-    sources.iter().flat_map(of).collect()
-}
-
-#[test]
-fn arrows_between_rooms_point_down() {
-    assert_eq!(arrows_up(&sources()), [""; 0]);
-}
-
-#[test]
-fn a_planted_arrow_is_found() {
-    let mut planted = sources();
-    planted.get_mut("model/sets").unwrap().push_str("\nuse crate::decide::ladder::aim;\n");
-    assert_eq!(arrows_up(&planted), ["model/sets → decide"]);
-    planted.get_mut("model/sets").unwrap().push_str("\nuse crate::{decide, report};\n");
-    assert_eq!(arrows_up(&planted), ["model/sets → decide", "model/sets → "]);
 }
 
 /// Parameters that pack several values into a tuple. A closure may take one.
