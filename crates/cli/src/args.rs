@@ -7,25 +7,25 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::code::Code;
 use crate::state::States;
 
-mod connection;
-mod output;
-mod own;
-mod pin;
-mod pod;
-mod promote;
-mod set;
-mod target;
-mod time;
+pub(crate) mod connection;
+pub(crate) mod output;
+pub(crate) mod own;
+pub(crate) mod pin;
+pub(crate) mod pod;
+pub(crate) mod promote;
+pub(crate) mod set;
+pub(crate) mod target;
+pub(crate) mod time;
 
-pub(crate) use connection::Connection;
-pub(crate) use output::{Format, Output};
-pub(crate) use own::{Completing, OwnVerb};
-pub(crate) use pin::PinArguments;
-pub(crate) use pod::{ExecArguments, LogsArguments, PodVerb, PortForwardArguments};
-pub(crate) use promote::PromoteArguments;
-pub(crate) use set::{SetEnvArguments, SetField, SetImageArguments, SetResourcesArguments};
-pub(crate) use target::Target;
-pub(crate) use time::{limit, time};
+use connection::Connection;
+use output::Output;
+use own::OwnVerb;
+use pin::PinArguments;
+use pod::PodVerb;
+use promote::PromoteArguments;
+use set::SetField;
+use target::Target;
+use time::time;
 
 /// Manage rollouts of Deployments, of rollwright.dev/v1 and apps/v1.
 #[derive(Debug, Parser)]

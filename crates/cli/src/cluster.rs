@@ -12,7 +12,7 @@ use kube::{Client, Config};
 use plan::Flavour;
 use serde_json::Value;
 
-use crate::args::Connection;
+use crate::args::connection::Connection;
 pub(crate) use crate::deployment::{Deployment, kind_and_group};
 use crate::failure::{Failure, explain};
 use crate::name::Named;

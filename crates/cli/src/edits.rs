@@ -6,7 +6,7 @@ use plan::keys::{CHANGE_CAUSE, HASH_LABEL, RESTARTED_AT, ROLLBACK_TO, is_never_c
 use plan::{Flavour, equality};
 use serde_json::{Map, Value, json};
 
-use crate::args::PinArguments;
+use crate::args::pin::PinArguments;
 use crate::cluster::Deployment;
 use crate::failure::Failure;
 use crate::history::Revision;

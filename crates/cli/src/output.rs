@@ -6,7 +6,7 @@ use std::io::{IsTerminal as _, Write as _};
 
 use serde_json::Value;
 
-use crate::args::Format;
+use crate::args::output::Format;
 use crate::failure::Failure;
 
 /// Prints text for people.

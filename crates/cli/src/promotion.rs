@@ -7,7 +7,7 @@ use plan::Workload;
 use plan::keys::PROMOTE;
 use serde_json::Value;
 
-use crate::args::PromoteArguments;
+use crate::args::promote::PromoteArguments;
 use crate::at_step::AtStep;
 use crate::cluster::Deployment;
 use crate::edits;

@@ -3,7 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::args::{Output, limit};
+use crate::args::output::Output;
+use crate::args::time::limit;
 use crate::failure::Failure;
 use crate::output::{print, tell};
 

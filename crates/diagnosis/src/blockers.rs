@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
+use crate::cause::Cause;
 use crate::pod::obstacle;
 use crate::read::text;
-use crate::{Cause, Words};
+use crate::words::Words;
 
 /// The most blockers that are reported.
 pub const MOST: usize = 5;

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::Words;
 use crate::read::text;
+use crate::words::Words;
 
 /// The latest event about a pod with one of these reasons.
 pub(crate) fn latest<'a>(pod: &Value, events: &'a [Value], reasons: &[&str]) -> Option<&'a Value> {

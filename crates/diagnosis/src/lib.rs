@@ -11,20 +11,10 @@ mod cause;
 mod event;
 mod pod;
 mod read;
+mod words;
 
 pub use blockers::{Blocker, MOST, blockers};
 pub use cause::Cause;
 pub use pod::{brief, is_ready, is_unclear, like, overdue};
 pub use read::{controller_of, list, text};
-
-/// How much a text may repeat of a container's own output.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Words {
-    /// Nothing.
-    #[default]
-    Withheld,
-    /// What its probes report.
-    OfProbes,
-    /// That, and the first 200 characters of its termination message.
-    All,
-}
+pub use words::Words;

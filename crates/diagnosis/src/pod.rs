@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
+use crate::cause::Cause;
 use crate::event::{latest, of_probe};
 use crate::read::{list, text};
-use crate::{Cause, Words};
+use crate::words::Words;
 
 /// The most that is repeated of a termination message, in characters.
 const LAST_WORDS: usize = 200;

@@ -16,27 +16,19 @@ use crate::uid::Uid;
 pub use heads::Placed;
 pub use key::Key;
 use namespace::Namespace;
+pub use namespace::Stray;
 pub use newest::{Extent, Newest};
 pub use shard::Listed;
 pub(crate) use snapshot::PackedSnapshot;
 pub use snapshot::Snapshot;
 
 mod arrival;
-mod heads;
-mod key;
+pub(crate) mod heads;
+pub(crate) mod key;
 mod namespace;
 mod newest;
 mod shard;
 mod snapshot;
-
-/// A set that left our sight without us knowing why: deleted, or its label was removed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stray {
-    /// `metadata.name`.
-    pub name: String,
-    /// `metadata.uid`.
-    pub uid: String,
-}
 
 /// Whether sets are watched by label, so that leaving the watch need not mean deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

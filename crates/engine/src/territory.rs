@@ -10,7 +10,8 @@ use std::time::Instant;
 
 use plan::Workload;
 
-use crate::index::{Key, Placed};
+use crate::index::heads::Placed;
+use crate::index::key::Key;
 use crate::packed::Packed;
 
 /// What a watch says, or a list stands for.

@@ -1,14 +1,9 @@
 //! What processes a write before it is stored: defaults, webhooks, quota, validation.
 
-mod defaults;
-mod pod_rules;
-mod quota;
-mod webhook;
-
-pub use defaults::Defaults;
-pub use pod_rules::{PodRules, REFUSED};
-pub use quota::Quota;
-pub use webhook::{Behaviour, Webhook};
+pub(crate) mod defaults;
+pub(crate) mod pod_rules;
+pub(crate) mod quota;
+pub(crate) mod webhook;
 
 use crate::object::Object;
 use crate::refusal::Refused;

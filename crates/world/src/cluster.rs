@@ -14,7 +14,8 @@ use crate::kubelet::{Conventions, Kubelets, Policy, homeless};
 use crate::log::Expired;
 use crate::replica_set_controller::ReplicaSetController;
 use crate::resource::Resource;
-use crate::store::{Key, Store};
+use crate::store::Store;
+use crate::store::key::Key;
 
 /// The name of the only node, as in the tests' cluster.
 pub const NODE_NAME: &str = "fake-node";

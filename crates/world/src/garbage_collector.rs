@@ -13,7 +13,8 @@ use crate::object::Object;
 use crate::patch::Patch;
 use crate::refusal::Refused;
 use crate::resource::Resource;
-use crate::store::{FOREGROUND, Key, ORPHAN, Store};
+use crate::store::key::Key;
+use crate::store::{FOREGROUND, ORPHAN, Store};
 use crate::write::{Deletion, Mode, Preconditions, Propagation, Subresource};
 
 /// The garbage collector and the namespace controller.

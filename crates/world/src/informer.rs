@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use crate::log::{Change, ChangeKind, Expired};
 use crate::object::Object;
 use crate::resource::Resource;
-use crate::store::{Key, Store};
+use crate::store::Store;
+use crate::store::key::Key;
 
 /// The objects of a kind as a watch has shown them, and by the uid of their controller.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ mod annotations;
 mod course;
 mod event;
 mod nodes;
-mod status;
+pub(crate) mod status;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,11 +20,10 @@ use crate::object::Object;
 use crate::refusal::Refused;
 use crate::resource::Resource;
 use crate::status::Status;
-use crate::store::{Key, Store};
+use crate::store::Store;
+use crate::store::key::Key;
 use crate::write::{Deletion, Mode, Preconditions, Subresource};
-use status::{Parts, Shape, Shown, Transitions, node_in};
-
-pub(crate) use status::Report;
+use status::{Parts, Report, Shape, Shown, Transitions, node_in};
 
 pub use annotations::{LAST_WORDS, NEVER_READY, READY_AFTER_MS, TERMINATE_AFTER_MS, UNREADY_AFTER_MS, WAITS};
 pub use course::{Conventions, Course, Fate, Policy};

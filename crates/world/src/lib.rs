@@ -28,7 +28,11 @@ mod store;
 mod strategic;
 mod write;
 
-pub use admission::{Admission, Behaviour, Defaults, Operation, PodRules, Quota, REFUSED, Request, Webhook};
+pub use admission::defaults::Defaults;
+pub use admission::pod_rules::{PodRules, REFUSED};
+pub use admission::quota::Quota;
+pub use admission::webhook::{Behaviour, Webhook};
+pub use admission::{Admission, Operation, Request};
 pub use chance::{Chance, First};
 pub use cluster::{Cluster, Controllers, NODE_NAME};
 pub use garbage_collector::GarbageCollector;
@@ -45,7 +49,8 @@ pub use refusal::Refused;
 pub use replica_set_controller::{ReplicaSetController, SetStep};
 pub use resource::Resource;
 pub use status::{Phase, PodState, Status};
-pub use store::{Key, Store};
+pub use store::Store;
+pub use store::key::Key;
 pub use write::{Deletion, Mode, Preconditions, Propagation, Subresource};
 
 /// The release of Kubernetes that the cluster behaves as, and states.

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::Value;
 
 use crate::resource::Resource;
-use crate::store::Key;
+use crate::store::key::Key;
 
 /// The metadata of one version of an object: JSON, and beside it what is read again and again.
 pub struct Metadata {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::metadata::Metadata;
 use crate::resource::Resource;
 use crate::status::Status;
-use crate::store::Key;
+use crate::store::key::Key;
 
 /// The member of `metadata` that every write changes.
 const VERSION: &str = "resourceVersion";

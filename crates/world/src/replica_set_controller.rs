@@ -21,7 +21,8 @@ use crate::log::{Change, Expired};
 use crate::object::Object;
 use crate::refusal::Refused;
 use crate::resource::Resource;
-use crate::store::{Key, Store};
+use crate::store::Store;
+use crate::store::key::Key;
 use crate::write::{Deletion, Mode, Subresource};
 use pods::Blueprint;
 

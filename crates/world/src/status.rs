@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use crate::kubelet::Report;
+use crate::kubelet::status::Report;
 use crate::stamp::stamp;
 
 /// The status of a pod that nobody has looked at yet.

@@ -2,7 +2,7 @@
 
 mod born;
 mod deletion;
-mod key;
+pub(crate) mod key;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::status::Status;
 use crate::write::{self, Bindings, Mode, Preconditions, Subresource};
 
 use born::Born;
-pub use key::Key;
+use key::Key;
 
 /// The finalizer of a foreground deletion.
 pub(crate) const FOREGROUND: &str = "foregroundDeletion";

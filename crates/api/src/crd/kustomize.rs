@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use kube_core::crd::CustomResourceExt as _;
 use serde_json::{Map, Value, json};
 
-use super::{GROUP, KIND, ROOT, SchemaError, VERSION};
+use super::template::SchemaError;
+use super::{GROUP, KIND, ROOT, VERSION};
 use crate::Deployment;
 
 const APPS_SPEC: &str = "io.k8s.api.apps.v1.DeploymentSpec";

@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-use super::{VERSION, template_schema};
+use super::VERSION;
+use super::template::template_schema;
 
 /// Pod fields that the cluster's OpenAPI document has and the installed CRD lacks, as paths below
 /// `spec.template`. The API server drops such fields from our objects, so somebody who uses them

@@ -21,7 +21,7 @@ use finish::Nulls;
 
 pub use kustomize::{kustomize_openapi, kustomize_text};
 pub use missing::{missing_pod_fields, missing_template_fields};
-pub use template::template_schema;
+pub use template::{SchemaError, template_schema};
 pub use yaml::to_yaml;
 
 /// API group of the resource.
@@ -52,26 +52,6 @@ const ROOT: &str = "/spec/versions/0/schema/openAPIV3Schema";
 
 /// The pod template of the Kubernetes release we build for, as [`template_schema`] made it.
 const EMBEDDED_TEMPLATE: &str = include_str!("pod-template.schema.json");
-
-/// Why a schema could not be built.
-#[derive(Debug, thiserror::Error)]
-pub enum SchemaError {
-    /// The document has no schemas where an OpenAPI document keeps them.
-    #[error("not an OpenAPI document: it has no schemas")]
-    NotOpenApi,
-    /// A definition is referred to and absent.
-    #[error("the OpenAPI document has no definition {0}")]
-    Missing(String),
-    /// A node has neither a type nor a form that we know.
-    #[error("no structural form for {0}: it has no type")]
-    Untyped(String),
-    /// A definition leads back to itself.
-    #[error("{0} is nested too deep for a structural schema")]
-    TooDeep(String),
-    /// The schema built into this program cannot be read.
-    #[error("the built-in schema is damaged: {0}")]
-    Embedded(#[from] serde_json::Error),
-}
 
 /// Builds the `CustomResourceDefinition`, with the pod template of `openapi` (the document at
 /// [`OPENAPI_PATH`]) or, without one, the template schema built into this program.

@@ -7,8 +7,6 @@
 
 use serde_json::{Map, Value, json};
 
-use super::SchemaError;
-
 /// The definition that the template of a Deployment refers to.
 const POD_TEMPLATE: &str = "io.k8s.api.core.v1.PodTemplateSpec";
 
@@ -48,6 +46,26 @@ const PORT_KEYS: [&str; 2] = ["containerPort", "protocol"];
 /// A number with an optional suffix, as the API server's quantity parser reads it: blanks around
 /// it are ignored, and missing digits are zero.
 const QUANTITY: &str = r"^ *[+-]?[0-9]*\.?[0-9]*([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)? *$";
+
+/// Why a schema could not be built.
+#[derive(Debug, thiserror::Error)]
+pub enum SchemaError {
+    /// The document has no schemas where an OpenAPI document keeps them.
+    #[error("not an OpenAPI document: it has no schemas")]
+    NotOpenApi,
+    /// A definition is referred to and absent.
+    #[error("the OpenAPI document has no definition {0}")]
+    Missing(String),
+    /// A node has neither a type nor a form that we know.
+    #[error("no structural form for {0}: it has no type")]
+    Untyped(String),
+    /// A definition leads back to itself.
+    #[error("{0} is nested too deep for a structural schema")]
+    TooDeep(String),
+    /// The schema built into this program cannot be read.
+    #[error("the built-in schema is damaged: {0}")]
+    Embedded(#[from] serde_json::Error),
+}
 
 /// Builds the schema of `spec.template` from the document at `/openapi/v3/apis/apps/v1`.
 ///

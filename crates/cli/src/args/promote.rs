@@ -2,7 +2,8 @@
 
 use clap::Args;
 
-use super::{Output, Target};
+use super::output::Output;
+use super::target::Target;
 
 /// `promote`.
 #[derive(Debug, Args)]

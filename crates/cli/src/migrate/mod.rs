@@ -22,7 +22,10 @@ use kube::api::{DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use plan::Flavour;
 use serde_json::{Value, json};
 
-use crate::args::{Connection, Output, Target, limit, time};
+use crate::args::connection::Connection;
+use crate::args::output::Output;
+use crate::args::target::Target;
+use crate::args::time::{limit, time};
 use crate::cluster::{Cluster, FIELD_MANAGER, body, kind_and_group, orphaning, resource};
 use crate::code::Code;
 use crate::failure::Failure;

@@ -15,7 +15,9 @@ use clap::Args;
 use kube::api::{DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use serde_json::Value;
 
-use crate::args::{Connection, Output, time};
+use crate::args::connection::Connection;
+use crate::args::output::Output;
+use crate::args::time::time;
 use crate::cluster::{Cluster, FIELD_MANAGER, body, orphaning};
 use crate::code::Code;
 use crate::failure::Failure;

@@ -3,7 +3,9 @@
 use kube::api::Patch;
 use serde_json::{Value, json};
 
-use crate::args::{EditArguments, Output, PromoteArguments, ScaleArguments};
+use crate::args::output::Output;
+use crate::args::promote::PromoteArguments;
+use crate::args::{EditArguments, ScaleArguments};
 use crate::cluster::Deployment;
 use crate::code::Code;
 use crate::failure::Failure;

@@ -3,7 +3,8 @@
 use plan::Flavour;
 use serde_json::{Value, json};
 
-use crate::args::{Connection, ListArguments};
+use crate::args::ListArguments;
+use crate::args::connection::Connection;
 use crate::at_step::AtStep;
 use crate::cluster::{Cluster, Deployment};
 use crate::code::Code;

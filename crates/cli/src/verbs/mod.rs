@@ -14,7 +14,8 @@ mod subject;
 mod undo;
 mod why;
 
-use crate::args::{Arguments, Connection, MoveVerb, RevisionVerb, RolloutVerb, SpecVerb, Verb};
+use crate::args::connection::Connection;
+use crate::args::{Arguments, MoveVerb, RevisionVerb, RolloutVerb, SpecVerb, Verb};
 use crate::code::Code;
 use crate::failure::Failure;
 use crate::{migrate, rolling_update};

@@ -6,7 +6,9 @@ use clap::{CommandFactory as _, Parser as _};
 use clap_complete::Shell;
 use serde_json::json;
 
-use crate::args::{Arguments, Completing, Output, OwnVerb};
+use crate::args::Arguments;
+use crate::args::output::Output;
+use crate::args::own::{Completing, OwnVerb};
 use crate::cluster::Cluster;
 use crate::code::Code;
 use crate::completion::{Next, next};

@@ -5,7 +5,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::apply::applied;
-use crate::args::{Connection, PlanArguments};
+use crate::args::PlanArguments;
+use crate::args::connection::Connection;
 use crate::cluster::{Cluster, Deployment};
 use crate::code::Code;
 use crate::failure::Failure;

@@ -3,7 +3,9 @@
 use std::process::Command;
 
 use super::subject::{Subject, open};
-use crate::args::{Connection, ExecArguments, LogsArguments, PodVerb, PortForwardArguments, Target};
+use crate::args::connection::Connection;
+use crate::args::pod::{ExecArguments, LogsArguments, PodVerb, PortForwardArguments};
+use crate::args::target::Target;
 use crate::code::Code;
 use crate::failure::Failure;
 use crate::history::{self, Revision};

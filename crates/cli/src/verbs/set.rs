@@ -4,7 +4,9 @@ use serde_json::Value;
 
 use super::edit;
 use super::subject::open;
-use crate::args::{Connection, SetEnvArguments, SetField, SetImageArguments, SetResourcesArguments, Target};
+use crate::args::connection::Connection;
+use crate::args::set::{SetEnvArguments, SetField, SetImageArguments, SetResourcesArguments};
+use crate::args::target::Target;
 use crate::cluster::body;
 use crate::code::Code;
 use crate::failure::Failure;

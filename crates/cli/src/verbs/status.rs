@@ -10,7 +10,9 @@ use kube::runtime::{WatchStreamExt as _, watcher as watch};
 use plan::keys::condition;
 use serde_json::{Value, json};
 
-use crate::args::{Format, Goal, StatusArguments, limit};
+use crate::args::output::Format;
+use crate::args::time::limit;
+use crate::args::{Goal, StatusArguments};
 use crate::at_step::{self, AtStep, Rest};
 use crate::bar::bar;
 use crate::cluster::{Cluster, Deployment, body};

@@ -1,6 +1,7 @@
 //! The Deployment that a verb is about.
 
-use crate::args::{Connection, Target};
+use crate::args::connection::Connection;
+use crate::args::target::Target;
 use crate::cluster::{Cluster, Deployment};
 use crate::failure::Failure;
 use crate::name;

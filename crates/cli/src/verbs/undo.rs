@@ -5,7 +5,9 @@ use kube::api::Patch;
 use plan::Flavour;
 use serde_json::Value;
 
-use crate::args::{DryRun, Goal, PinArguments, UndoArguments, limit};
+use crate::args::pin::PinArguments;
+use crate::args::time::limit;
+use crate::args::{DryRun, Goal, UndoArguments};
 use crate::cluster::Deployment;
 use crate::code::Code;
 use crate::edits::{self, Undo};

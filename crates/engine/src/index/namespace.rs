@@ -9,10 +9,18 @@ use std::time::Instant;
 
 use plan::{ReplicaSet, SetStatus, Workload};
 
-use super::heads::{SetHead, is_newer};
-use super::{Placed, Stray};
+use super::heads::{Placed, SetHead, is_newer};
 use crate::packed::Packed;
 use crate::uid::Uid;
+
+/// A set that left our sight without us knowing why: deleted, or its label was removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stray {
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.uid`.
+    pub uid: String,
+}
 
 /// Deployments by name, ReplicaSets by uid and owner.
 #[derive(Default)]

@@ -5,8 +5,11 @@ use std::time::Instant;
 
 use plan::Workload;
 
+use super::heads::Placed;
+use super::key::Key;
 use super::namespace::Namespace;
-use super::{Extent, Index, Key, Placed, Sight};
+use super::newest::Extent;
+use super::{Index, Sight};
 use crate::packed::Packed;
 use crate::territory::{Change, Kind, Meaning, Territory, Ticket};
 use crate::uid::Uid;

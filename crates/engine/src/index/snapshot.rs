@@ -4,8 +4,9 @@ use std::time::Instant;
 
 use plan::{ReplicaSet, Workload};
 
-use super::heads::wants;
-use super::{Index, Key, Placed};
+use super::Index;
+use super::heads::{Placed, wants};
+use super::key::Key;
 use crate::packed::Packed;
 
 /// What a reconcile starts from.

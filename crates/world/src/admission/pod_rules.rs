@@ -3,11 +3,13 @@
 
 use serde_json::Value;
 
-use crate::admission::{Admission, Operation, Quota, Request};
+use crate::admission::quota::Quota;
+use crate::admission::{Admission, Operation, Request};
 use crate::object::Object;
 use crate::refusal::Refused;
 use crate::resource::Resource;
-use crate::store::{Key, Store};
+use crate::store::Store;
+use crate::store::key::Key;
 
 /// Annotation of a pod: the server refuses to create it, with this message.
 pub const REFUSED: &str = "fake.rollwright.dev/refused";

@@ -9,7 +9,8 @@ use crate::object::Object;
 use crate::refusal::Refused;
 use crate::resource::Resource;
 use crate::stamp::stamp;
-use crate::store::{Key, Store};
+use crate::store::Store;
+use crate::store::key::Key;
 use crate::write::{Deletion, Mode, Subresource};
 
 impl Kubelets {

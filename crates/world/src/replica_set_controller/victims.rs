@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::chance::Chance;
-use crate::kubelet::Report;
+use crate::kubelet::status::Report;
 use crate::object::Object;
 use crate::replica_set_controller::pods;
 use crate::status::{Phase, PodState};

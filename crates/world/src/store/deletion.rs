@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{FOREGROUND, Key, ORPHAN, Store};
+use super::key::Key;
+use super::{FOREGROUND, ORPHAN, Store};
 use crate::admission::Operation;
 use crate::log::ChangeKind;
 use crate::object::Object;
