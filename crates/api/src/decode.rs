@@ -15,7 +15,7 @@ use plan::selector::{LabelSelector, Requirement};
 use plan::template::Json;
 use plan::{
     Authors, FailureAction, FailurePolicy, Flavour, Map, Pin, Pod, ReplicaSet, SetFailure, SetStatus,
-    Strategy, TemplateSummary, UpdateStep, Workload,
+    Strategy, TemplateSummary, Until, UpdateStep, Workload,
 };
 use serde::de::value::MapDeserializer;
 use serde::{Deserialize, Deserializer};
@@ -269,15 +269,20 @@ fn strategy(strategy: Option<crate::Strategy>, defaults: Defaults) -> Strategy {
     }
 }
 
-/// The steps of rollouts. Where a word is newer, the rollout waits.
+/// What ends a pause. Where a word is newer, the rollout waits for somebody.
+#[must_use]
+pub fn until(pause: &crate::Pause) -> Until {
+    pause.seconds.map_or(Until::Promoted, |seconds| Until::Seconds(seconds.into()))
+}
+
+/// The steps of rollouts.
 fn steps(limits: &crate::RollingUpdate) -> Vec<UpdateStep> {
     let step = |step: &crate::UpdateStep| UpdateStep {
         updated: match &step.updated {
             IntOrString::Int(number) => IntOrPercent::Int((*number).into()),
             IntOrString::String(text) => IntOrPercent::Text(text.clone()),
         },
-        until_promoted: step.pause.as_ref().is_some_and(|pause| pause.seconds.is_none()),
-        seconds: step.pause.as_ref().and_then(|pause| pause.seconds).map(i64::from),
+        until: step.pause.as_ref().map(until).into_iter().collect(),
     };
     limits.steps.iter().flatten().map(step).collect()
 }

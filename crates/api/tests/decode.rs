@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
-use plan::Flavour;
 use plan::intstr::IntOrPercent;
+use plan::{Flavour, Until};
 use rollwright_api::decode::{self, Defaults};
 use serde_json::{Value, json};
 
@@ -104,8 +104,8 @@ fn steps_are_read_as_they_are_written() {
         {"updated": "60%", "pause": {"until": "Dawn"}},
     ]});
     let (steps, skips_proven) = ours(written.clone()).unwrap();
-    let pauses: Vec<_> = steps.iter().map(|step| (step.until_promoted, step.seconds)).collect();
-    assert_eq!(pauses, [(true, None), (false, Some(600)), (false, None), (true, None)]);
+    let pauses: Vec<_> = steps.iter().map(|step| &*step.until).collect();
+    assert_eq!(pauses, [&[Until::Promoted][..], &[Until::Seconds(600)], &[], &[Until::Promoted]]);
     let updated: Vec<_> = steps.iter().map(|step| step.updated.to_string()).collect();
     assert_eq!((updated.join(" ").as_str(), skips_proven), ("1 25% 50% 60%", true));
     for (word, skips) in [("Proven", true), ("None", false), ("Some", false)] {

@@ -1,7 +1,9 @@
 //! The step at which a rollout is, as the operator reports it (SP-8; rollwright.dev only).
 
+use api::decode;
 use api::{DeploymentSpec, DeploymentStatus};
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
+use plan::Until;
 use plan::keys::{condition, reason};
 use serde_json::{Value, json};
 
@@ -27,8 +29,7 @@ pub(crate) struct Rest {
     /// In the operator's words, without the end of the sentence.
     pub(crate) words: String,
     since: Option<Timestamp>,
-    /// When the rollout goes on by itself; `None` if somebody has to act.
-    until: Option<Timestamp>,
+    until: Vec<Until>,
 }
 
 impl AtStep {
@@ -37,10 +38,7 @@ impl AtStep {
         let rollout = status.rollout.as_ref()?;
         let (step, of) = rollout.step.zip(rollout.of)?;
         let since = rollout.resting_since.as_ref().map(|since| since.0);
-        // Without replicas, the clock stands still.
-        let seconds = seconds(spec, step).filter(|_| spec.replicas != Some(0));
-        let until = since.zip(seconds).and_then(|(since, seconds)| end(since, seconds));
-        let rest = words(status).map(|words| Rest { words, since, until });
+        let rest = words(status).map(|words| Rest { words, since, until: until(spec, step) });
         Some(Self { step, of, want: rollout.want.unwrap_or(0), rest })
     }
 
@@ -53,15 +51,20 @@ impl AtStep {
     pub(crate) fn document(&self) -> Value {
         let time =
             |of: fn(&Rest) -> Option<Timestamp>| self.rest.as_ref().and_then(of).map(|it| it.to_string());
-        let (since, until) = (time(|rest| rest.since), time(|rest| rest.until));
+        let (since, until) = (time(|rest| rest.since), time(Rest::end));
         json!({"step": self.step, "of": self.of, "want": self.want, "since": since, "until": until})
     }
 }
 
 impl Rest {
+    /// When the rollout goes on by itself; `None` if somebody has to act.
+    fn end(&self) -> Option<Timestamp> {
+        Until::end(&self.until, self.since)
+    }
+
     /// Whether it ends by itself.
     pub(crate) fn ends(&self) -> bool {
-        self.until.is_some()
+        self.end().is_some()
     }
 
     /// How a command ends that reports it.
@@ -71,7 +74,7 @@ impl Rest {
 
     /// How much of it is left, in parentheses after a blank; empty if nobody knows.
     pub(crate) fn left(&self, now: Timestamp) -> String {
-        let until = self.until.filter(|until| *until > now);
+        let until = self.end().filter(|until| *until > now);
         until.map_or_else(String::new, |until| format!(" ({} left)", age(&now.to_string(), until)))
     }
 }
@@ -86,16 +89,15 @@ fn words(status: &DeploymentStatus) -> Option<String> {
     Some(clean(found.message.as_deref()?.trim_end_matches('.')))
 }
 
-/// How many seconds the pause at a step takes; `None` if it ends by a promotion.
-fn seconds(spec: &DeploymentSpec, step: i64) -> Option<i64> {
-    let steps = spec.strategy.as_ref()?.rolling_update.as_ref()?.steps.as_ref()?;
-    let pause = steps.get(usize::try_from(step).ok()?.checked_sub(1)?)?.pause.as_ref()?;
-    pause.seconds.map(i64::from)
-}
-
-/// When a pause of some seconds is over: times are stored without their fractions (SP-5).
-pub(crate) fn end(since: Timestamp, seconds: i64) -> Option<Timestamp> {
-    since.checked_add(SignedDuration::from_secs(seconds.checked_add(1)?)).ok()
+/// What ends the wait at a step.
+fn until(spec: &DeploymentSpec, step: i64) -> Vec<Until> {
+    if spec.replicas == Some(0) {
+        return vec![Until::Replicas];
+    }
+    let limits = spec.strategy.as_ref().and_then(|strategy| strategy.rolling_update.as_ref());
+    let mut steps = limits.and_then(|limits| limits.steps.as_deref()).unwrap_or_default().iter();
+    let listed = usize::try_from(step.saturating_sub(1)).ok().and_then(|index| steps.nth(index));
+    listed.and_then(|listed| listed.pause.as_ref()).map(decode::until).into_iter().collect()
 }
 
 /// How many pods are to be updated at each step before the end of the rollout, for the marks of a bar.

@@ -37,7 +37,7 @@ pub use model::record::{
     Author, Authors, End, HistoryHead, ID_MAX, LastScale, Outcome, Promotion, RECORD_BYTES_MAX, RECORDS_MAX,
     Record, Scaler,
 };
-pub use model::sets::{replica_count, scaled_under};
+pub use model::sets::replica_count;
 pub use model::status::{
     BakeRecord, CollisionRecord, FallbackRecord, Marks, Ours, RecentRollback, RollbackRecord, Status,
     TargetRecord,
@@ -45,6 +45,7 @@ pub use model::status::{
 pub use model::steps::UpdateStep;
 pub use model::summary::TemplateSummary;
 pub use model::trigger::{Outline, Trigger};
+pub use model::until::Until;
 pub use model::why::Why;
 pub use moves::grown;
 pub use moves::scale::{fraction, proportion};

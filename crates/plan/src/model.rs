@@ -26,5 +26,6 @@ pub(crate) mod steps;
 pub(crate) mod summary;
 pub mod template;
 pub(crate) mod trigger;
+pub(crate) mod until;
 pub(crate) mod why;
 pub(crate) mod written;

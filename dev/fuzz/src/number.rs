@@ -1,7 +1,7 @@
 //! Counts, percentages, and what is computed from them (S6.1–S6.4, S8).
 
 use plan::intstr::{IntOrPercent, Round, signed_decimal};
-use plan::{Strategy, fraction, grown, proportion, replica_count, scaled_under};
+use plan::{Status, Strategy, fraction, grown, proportion, replica_count};
 use serde_json::Value;
 
 use crate::input;
@@ -21,7 +21,7 @@ pub(crate) fn run(data: &[u8]) {
     }
     let [surge, unavailable] = &limits;
     together(surge, unavailable, [count(0), count(1), count(2)]);
-    let base = scaled_under(Some(count(3)), count(1));
+    let base = Status { replicas: count(1), ..Status::default() }.scaled_under(Some(count(3)));
     let fraction = fraction(count(2), base, count(0), count(4));
     assert!((count(2) + fraction).abs() <= MAX || count(0) == 0, "{counts:?}: {fraction}");
     let share = proportion(fraction, count(5), count(6));

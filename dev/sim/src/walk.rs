@@ -4,22 +4,19 @@
 use jiff::Timestamp;
 use plan::intstr::IntOrPercent;
 use plan::keys::{HASH_LABEL, PROMOTE};
-use plan::{Pin, ReplicaSet, Strategy, UpdateStep, Workload};
+use plan::{Pin, ReplicaSet, Strategy, Until, UpdateStep, Workload};
 use serde_json::Value;
 
 use crate::shown::after;
 use crate::verdict::{memory, pin, revision, says};
 
-/// What ends a pause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pause {
-    Promoted,
-    Seconds(i64),
-}
-
-/// The pause of a step.
-pub(crate) fn pause(step: &UpdateStep) -> Option<Pause> {
-    if step.until_promoted { Some(Pause::Promoted) } else { step.seconds.map(Pause::Seconds) }
+/// How long the pause of a step takes, if time alone ends it.
+pub(crate) fn seconds(step: &UpdateStep) -> Option<i64> {
+    let seconds = |until: &Until| match until {
+        Until::Seconds(seconds) => Some(*seconds),
+        Until::Promoted | Until::Replicas => None,
+    };
+    step.until.iter().map(seconds).collect::<Option<Vec<_>>>()?.into_iter().max()
 }
 
 /// The steps of a Deployment, if it has any.
@@ -319,14 +316,14 @@ impl Bound {
             return false;
         }
         let reached = *self.reached.get_or_insert(now);
-        self.rested = Some(self.step).filter(|_| pause(step).is_some());
-        let is_over = match pause(step) {
-            None => true,
-            Some(Pause::Promoted) => false,
-            Some(Pause::Seconds(_)) if is_untimed || ceiling == 0 => true,
-            Some(Pause::Seconds(seconds)) => {
+        self.rested = Some(self.step).filter(|_| !step.until.is_empty());
+        let is_over = match seconds(step) {
+            None => step.until.is_empty(),
+            Some(_) if is_untimed || ceiling == 0 => true,
+            Some(seconds) => {
                 // Those that ask for no more pods are passed at once.
-                let has_none = |at: usize| at < end(steps) && steps.get(at).and_then(pause).is_none();
+                let has_none =
+                    |at: usize| at < end(steps) && steps.get(at).is_none_or(|step| step.until.is_empty());
                 let is_passed = |at: &usize| has_none(*at) && is_reached(workload, (steps, *at), sets, set);
                 let next = (self.step + 1..).find(|at| !is_passed(at)).unwrap_or(self.step + 1);
                 let is_there = next < end(steps) && is_reached(workload, (steps, next), sets, set);
@@ -365,7 +362,7 @@ fn is_reached(
     declared: &ReplicaSet,
 ) -> bool {
     let ceiling = ceiling(steps, step, workload.replicas);
-    let has_pause = steps.get(step).and_then(pause).is_some();
+    let has_pause = steps.get(step).is_some_and(|step| !step.until.is_empty());
     let others = || sets.iter().filter(|set| set.uid != declared.uid && set.size > 0);
     let (left, size) = (workload.replicas - ceiling, others().map(|set| set.size).sum::<i64>());
     workload.replicas > 0

@@ -2,12 +2,13 @@
 
 use std::fmt;
 
+use plan::Until;
 use plan::keys::PROMOTE;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::Row;
 use super::world::World;
-use crate::{at_step, goal};
+use crate::goal;
 
 /// A step that is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,38 +16,30 @@ pub(crate) struct Stop {
     /// Counted from 1.
     step: i64,
     of: i64,
-    pause: Pause,
-}
-
-/// What the rollout waits for at a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pause {
-    /// Nothing.
-    None,
-    Promoted,
-    Seconds(i64),
+    until: Vec<Until>,
 }
 
 impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "step {} of {}", self.step, self.of)?;
-        match self.pause {
-            Pause::Promoted => f.write_str(", until promoted"),
-            Pause::Seconds(seconds) => write!(f, ", for {seconds} s"),
-            Pause::None => Ok(()),
-        }
+        self.until.iter().try_for_each(|until| match until {
+            Until::Promoted => f.write_str(", until promoted"),
+            Until::Seconds(seconds) => write!(f, ", for {seconds} s"),
+            Until::Replicas => Ok(()),
+        })
     }
 }
 
 impl Stop {
     /// For programs.
     pub(crate) fn document(&self) -> Value {
-        let pause = match self.pause {
-            Pause::Promoted => json!({"until": "Promoted"}),
-            Pause::Seconds(seconds) => json!({"seconds": seconds}),
-            Pause::None => Value::Null,
+        let member = |until: &Until| match until {
+            Until::Promoted => Some(("until".to_owned(), "Promoted".into())),
+            Until::Seconds(seconds) => Some(("seconds".to_owned(), (*seconds).into())),
+            Until::Replicas => None,
         };
-        json!({"step": self.step, "of": self.of, "pause": pause})
+        let pause: Map<String, Value> = self.until.iter().filter_map(member).collect();
+        json!({"step": self.step, "of": self.of, "pause": (!pause.is_empty()).then_some(pause)})
     }
 }
 
@@ -73,7 +66,7 @@ impl Passed {
         }
         let (Some((at, of)), Some(row)) = (record.step.zip(record.of), rows.last_mut()) else { return };
         let left = (self.step + 1)..at;
-        row.stops.extend(left.map(|step| Stop { step, of, pause: Pause::None }));
+        row.stops.extend(left.map(|step| Stop { step, of, until: Vec::new() }));
         self.step = self.step.max(at - 1);
     }
 
@@ -93,16 +86,12 @@ fn rest(world: &mut World<'_>) -> Option<Stop> {
     let record = workload.status.ours.rollout.as_ref()?;
     let (revision, step, of, since) = (record.revision, record.step?, record.of?, record.resting_since?);
     let index = usize::try_from(step - 1).ok()?;
-    let pause = match workload.steps.get(index)?.seconds {
-        None => {
-            let next = goal::next(workload, index).name;
-            workload.annotations.insert(PROMOTE.to_owned(), format!("{revision}/{next}"));
-            Pause::Promoted
-        }
-        Some(seconds) => {
-            world.now = world.now.max(at_step::end(since, seconds).unwrap_or(since));
-            Pause::Seconds(seconds)
-        }
-    };
-    Some(Stop { step, of, pause })
+    let until = workload.steps.get(index)?.until.clone();
+    if let Some(end) = Until::end(&until, Some(since)) {
+        world.now = world.now.max(end);
+    } else {
+        let next = goal::next(workload, index).name;
+        workload.annotations.insert(PROMOTE.to_owned(), format!("{revision}/{next}"));
+    }
+    Some(Stop { step, of, until })
 }

@@ -8,7 +8,7 @@ use plan::{
     Author, Authors, BakeRecord, Blocker, CollisionRecord, Condition, End, FailureAction, FailurePolicy,
     FallbackRecord, HistoryHead, Marks, Ours, Outcome, Outline, Pin, Promotion, RecentRollback, Record,
     ReplicaSet, RollbackRecord, Scaler, SetFailure, SetStatus, Status, Strategy, TargetRecord,
-    TemplateSummary, Trigger, UpdateStep, Workload,
+    TemplateSummary, Trigger, Until, UpdateStep, Workload,
 };
 
 use super::codec::{Pack, Reader};
@@ -58,7 +58,7 @@ packed!(Workload {
     template,
 });
 
-packed!(UpdateStep { updated, until_promoted, seconds });
+packed!(UpdateStep { updated, until });
 
 packed!(TemplateSummary { fingerprint, outline, labels, containers, images });
 
@@ -233,6 +233,27 @@ impl Pack for IntOrPercent {
         match from.byte() {
             0 => Self::Int(i64::unpack(from)),
             _ => Self::Text(String::unpack(from)),
+        }
+    }
+}
+
+impl Pack for Until {
+    fn pack(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Promoted => out.push(0),
+            Self::Replicas => out.push(1),
+            Self::Seconds(seconds) => {
+                out.push(2);
+                seconds.pack(out);
+            }
+        }
+    }
+
+    fn unpack(from: &mut Reader<'_>) -> Self {
+        match from.byte() {
+            0 => Self::Promoted,
+            1 => Self::Replicas,
+            _ => Self::Seconds(i64::unpack(from)),
         }
     }
 }

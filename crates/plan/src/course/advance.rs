@@ -10,7 +10,7 @@ use crate::course::judge::Judgment;
 use crate::course::memory::{Memory, Proof};
 use crate::course::requests::asked;
 use crate::course::situation::Situation;
-use crate::course::stage::{Rollout, Stage};
+use crate::course::stage::{Rollout, Stage, Wait};
 use crate::course::view::View;
 use crate::model::action::Event;
 use crate::model::conditions::whole_seconds;
@@ -83,7 +83,7 @@ impl<'a> Rollout<'a> {
 
     fn at_stage(self, position: &Position, memory: Option<(Memory, Vec<Event>)>) -> Advanced {
         let stage = self.stage(position);
-        let due = stage.as_ref().and_then(|stage| stage.wait.as_ref()?.time());
+        let due = stage.as_ref().and_then(|stage| stage.wait.as_ref()?.end());
         Advanced { fresh: Fresh::default(), stage, memory, due }
     }
 
@@ -267,7 +267,7 @@ impl Pace<'_> {
     fn advance(&mut self, now: Timestamp) -> bool {
         let rollout = self.rollout;
         let step = rollout.step(&self.position);
-        let (Some(of), Some(keep)) = (rollout.steps.get(step), rollout.kept(&self.position)) else {
+        let Some(keep) = rollout.kept(&self.position).filter(|_| step < rollout.steps.end()) else {
             return false;
         };
         let (ceiling, available) = (rollout.ceiling(step), rollout.run().available);
@@ -282,17 +282,16 @@ impl Pace<'_> {
         let is_first = self.position.rest.is_none();
         self.position.rest = rest;
         let Some(rest) = rest else { return false };
+        let wait = rollout.wait(step, rest);
+        let end = wait.as_ref().and_then(Wait::end);
         // Without a pod, time shows nothing.
-        let is_void = is_first && ceiling == 0 && of.seconds.is_some() && !of.until_promoted;
+        let is_void = is_first && ceiling == 0 && end.is_some();
         if is_first {
             self.reached(step, is_void);
         }
-        let is_over = || match rollout.wait(step, rest) {
-            None => true,
-            Some(wait) => is_void || wait.time().is_some_and(|until| until <= now),
-        };
+        let is_over = wait.is_none() || is_void || end.is_some_and(|end| end <= now);
         // The kept set may have been cut already, by a reconcile that ended before this set grew.
-        if available.min(rollout.run().size) < ceiling || !is_over() {
+        if available.min(rollout.run().size) < ceiling || !is_over {
             return false;
         }
         self.move_to(step + 1);

@@ -1,7 +1,7 @@
 //! Where a rollout is among its steps, and what it waits for there (SP-3, SP-5, SP-7). `advance.rs` decides how far it
 //! goes on.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use crate::course::judge::Judgment;
 use crate::course::memory::Proof;
@@ -9,7 +9,8 @@ use crate::course::view::View;
 use crate::model::observed::{Strategy, Workload};
 use crate::model::position::{Position, Rest};
 use crate::model::sets::Counted;
-use crate::model::steps::{Steps, UpdateStep};
+use crate::model::steps::Steps;
+use crate::model::until::Until;
 
 /// A rollout at a step, or on its way there.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,30 +36,14 @@ pub(crate) struct Stage {
 pub(crate) struct Wait {
     /// Since when; `None` if the step was not reached before.
     pub(crate) since: Option<Timestamp>,
-    /// All of this has to come. A promotion takes the rollout to another step, so it ends the wait in any case.
+    /// All of this has to come.
     pub(crate) until: Vec<Until>,
 }
 
-/// What a step waits for.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Until {
-    /// Somebody promotes the revision.
-    Promoted,
-    /// This time.
-    Time(Timestamp),
-    /// There are replicas again.
-    Replicas,
-}
-
 impl Wait {
-    /// When it ends by itself; `None` if something else than time has to pass.
-    pub(crate) fn time(&self) -> Option<Timestamp> {
-        let time = |until: &Until| match until {
-            Until::Time(time) => Some(*time),
-            Until::Promoted | Until::Replicas => None,
-        };
-        let times: Option<Vec<Timestamp>> = self.until.iter().map(time).collect();
-        times?.into_iter().max()
+    /// When it ends by itself.
+    pub(crate) fn end(&self) -> Option<Timestamp> {
+        Until::end(&self.until, self.since)
     }
 }
 
@@ -131,8 +116,8 @@ impl<'a> Rollout<'a> {
 
     /// The wait at a step that was reached; `None` where the step waits for nothing.
     pub(crate) fn wait(&self, step: usize, Rest { since, .. }: Rest) -> Option<Wait> {
-        let until = self.steps.get(step)?.waits_for(since);
-        (!until.is_empty()).then_some(Wait { since: Some(since), until })
+        let until = self.steps.get(step).map(|of| of.until.clone()).filter(|until| !until.is_empty())?;
+        Some(Wait { since: Some(since), until })
     }
 
     /// SP-5: the sizes are those of the step, their pods are there, and the statuses show it.
@@ -141,7 +126,7 @@ impl<'a> Rollout<'a> {
         let left = self.workload.replicas - ceiling;
         // Without a pause, the kept set may have been cut for the next step already, by a reconcile that ended before
         // this set grew.
-        let has_pause = self.steps.get(step).is_some_and(|of| of.until_promoted || of.seconds.is_some());
+        let has_pause = self.steps.get(step).is_some_and(|of| !of.until.is_empty());
         let is_cut = kept < left && !has_pause;
         let mut others = self.view.sets.olds().filter(|(index, _)| *index != keep);
         let mut sets = self.view.sets.all.iter().enumerate();
@@ -165,18 +150,5 @@ impl<'a> Rollout<'a> {
         run.size == self.steps.ceiling(step, replicas(last))
             && (kept.size == 0 || kept.size == left(replicas(kept)))
             && others.all(|(_, set)| set.size == 0)
-    }
-}
-
-impl UpdateStep {
-    /// What this step waits for, once it is reached.
-    fn waits_for(&self, since: Timestamp) -> Vec<Until> {
-        // `since` lacks the fraction of its second.
-        let time = |seconds: i64| {
-            let length = SignedDuration::from_secs(seconds.saturating_add(1));
-            Until::Time(since.checked_add(length).unwrap_or(Timestamp::MAX))
-        };
-        let promoted = self.until_promoted.then_some(Until::Promoted);
-        promoted.or(self.seconds.map(time)).into_iter().collect()
     }
 }

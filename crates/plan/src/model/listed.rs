@@ -3,6 +3,7 @@
 
 use crate::model::observed::Workload;
 use crate::model::steps::Steps;
+use crate::model::until::Until;
 
 impl Workload {
     /// How many pods are to be updated at each step, the end with them; empty without steps (SP-1).
@@ -25,6 +26,6 @@ impl Workload {
         let rollout = self.status.ours.rollout.as_ref().filter(|record| record.resting_since.is_some());
         let step = rollout.and_then(|record| usize::try_from(record.step?.checked_sub(1)?).ok());
         let listed = step.and_then(|step| Steps(&self.steps).get(step));
-        self.replicas > 0 && listed.is_some_and(|step| step.until_promoted)
+        self.replicas > 0 && listed.is_some_and(|step| step.until.contains(&Until::Promoted))
     }
 }

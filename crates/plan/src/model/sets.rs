@@ -3,6 +3,7 @@
 use crate::model::intstr::signed_decimal;
 use crate::model::keys::{DESIRED_REPLICAS, HASH_LABEL, MAX_REPLICAS};
 use crate::model::observed::{ReplicaSet, Workload};
+use crate::model::status::Status;
 
 /// The owned sets. One that is being deleted is still among them (S4.16).
 #[derive(Debug)]
@@ -39,7 +40,7 @@ impl<'a> Sets<'a> {
         // Few reconciles scale (S8); the others do without reading one more annotation of each set.
         if workload.paused || counted.iter().any(|set| set.is_stale(workload.replicas)) {
             for (counted, set) in counted.iter_mut().zip(&all) {
-                counted.base = scaled_under(annotated(set, MAX_REPLICAS), workload.status.replicas);
+                counted.base = workload.status.scaled_under(annotated(set, MAX_REPLICAS));
             }
         }
         Self { all, declared, counted }
@@ -109,11 +110,13 @@ pub(crate) fn total(sets: &[Counted]) -> i64 {
     sets.iter().map(|set| set.size).sum()
 }
 
-/// How many pods there could be when a set was last scaled: as its annotation says, or else as many as
-/// the status reports (S8.7).
-#[must_use]
-pub fn scaled_under(annotated_max: Option<i64>, reported: i64) -> i64 {
-    annotated_max.filter(|max| *max != 0).unwrap_or(reported)
+impl Status {
+    /// How many pods there could be when a set was last scaled: as its annotation says, or else as many as
+    /// the status reports (S8.7).
+    #[must_use]
+    pub fn scaled_under(&self, annotated_max: Option<i64>) -> i64 {
+        annotated_max.filter(|max| *max != 0).unwrap_or(self.replicas)
+    }
 }
 
 /// An unsigned decimal up to the largest replica count (S8.2).

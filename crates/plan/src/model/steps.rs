@@ -6,16 +6,15 @@ use std::hash::Hasher;
 use fnv::FnvHasher;
 
 use crate::model::intstr::{IntOrPercent, Round};
+use crate::model::until::Until;
 
 /// One step of `spec.strategy.rollingUpdate.steps`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpdateStep {
     /// How many pods are to be updated: a number, or a percentage of `replicas`, rounded up.
     pub updated: IntOrPercent,
-    /// Whether it then waits until somebody promotes the revision.
-    pub until_promoted: bool,
-    /// For how many seconds it waits then; `None`: for none.
-    pub seconds: Option<i64>,
+    /// What it then waits for.
+    pub until: Vec<Until>,
 }
 
 /// The steps of a rollout, as the spec lists them. A last one of 100 % is implied.
@@ -58,7 +57,7 @@ impl<'a> Steps<'a> {
         let updated = number().unwrap_or_else(|| IntOrPercent::Text(name.to_owned()));
         let pods = updated.of(replicas, Round::Up).ok().filter(|pods| *pods >= 0)?;
         let listed = self.0.iter().position(|step| step.updated == updated);
-        let step = UpdateStep { updated, until_promoted: false, seconds: None };
+        let step = UpdateStep { updated, until: Vec::new() };
         let other = || if step.is_all() { self.end() } else { self.first_with(pods.min(replicas), replicas) };
         Some(listed.unwrap_or_else(other).min(self.end()))
     }
@@ -93,7 +92,7 @@ mod tests {
 
     fn steps(updated: &[&str]) -> Vec<UpdateStep> {
         let value = |text: &str| text.parse().map_or(IntOrPercent::Text(text.to_owned()), IntOrPercent::Int);
-        let step = |text: &&str| UpdateStep { updated: value(text), until_promoted: false, seconds: None };
+        let step = |text: &&str| UpdateStep { updated: value(text), until: Vec::new() };
         updated.iter().map(step).collect()
     }
 
@@ -145,7 +144,7 @@ mod tests {
     fn a_list_is_known_by_what_is_updated_and_not_by_its_pauses() {
         let digest = |list: &[UpdateStep]| Steps(list).digest();
         let paused = |mut steps: Vec<UpdateStep>| {
-            steps.iter_mut().for_each(|step| step.until_promoted = true);
+            steps.iter_mut().for_each(|step| step.until = vec![Until::Promoted]);
             steps
         };
         assert_eq!(digest(&steps(&["1", "30%"])), digest(&paused(steps(&["1", "30%"]))));

@@ -3,12 +3,13 @@
 
 use jiff::Timestamp;
 
-use crate::course::stage::{Stage, Until, Wait};
+use crate::course::stage::{Stage, Wait};
 use crate::decide::decisions::Decisions;
 use crate::model::conditions::{Condition, Edit, says};
 use crate::model::keys::{condition, reason};
 use crate::model::record::Record;
 use crate::model::status::{InHand, Status};
+use crate::model::until::Until;
 
 impl Decisions<'_> {
     /// Where the rollout is among its steps, if it has any.
@@ -77,12 +78,14 @@ impl Until {
         match self {
             Self::Promoted => "until somebody promotes it".to_owned(),
             Self::Replicas => "while there are no replicas".to_owned(),
-            Self::Time(until) => {
-                let (since, until) = (since.map(|since| since.to_string()), until.to_string());
-                let (day, time) = until.split_once('T').unwrap_or_default();
-                let is_same_day = since.is_some_and(|since| since.starts_with(day));
-                format!("until {}", if is_same_day { time } else { &until })
-            }
+            Self::Seconds(seconds) => match since.zip(self.time(since)) {
+                Some((since, until)) => {
+                    let (since, until) = (since.to_string(), until.to_string());
+                    let (day, time) = until.split_once('T').unwrap_or_default();
+                    format!("until {}", if since.starts_with(day) { time } else { &until })
+                }
+                None => format!("for {seconds} s"),
+            },
         }
     }
 }

@@ -3,7 +3,7 @@
 use plan::intstr::IntOrPercent;
 use plan::keys::{PROMOTE, REVISION};
 use plan::revision::Revision;
-use plan::{Action, Flavour, Plan, UpdateStep, Workload};
+use plan::{Action, Flavour, Plan, Until, UpdateStep, Workload};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -23,10 +23,9 @@ fn steps() -> impl Strategy<Value = (Vec<UpdateStep>, bool)> {
         1 => any::<i64>().prop_map(IntOrPercent::Int),
     ];
     let seconds = prop::option::of(prop::sample::select(vec![0, 1, 600, i64::MAX]));
-    let step = (updated, any::<bool>(), seconds).prop_map(|(updated, until_promoted, seconds)| UpdateStep {
-        updated,
-        until_promoted,
-        seconds,
+    let step = (updated, any::<bool>(), seconds).prop_map(|(updated, is_promoted, seconds)| {
+        let promoted = is_promoted.then_some(Until::Promoted);
+        UpdateStep { updated, until: promoted.into_iter().chain(seconds.map(Until::Seconds)).collect() }
     });
     (prop::collection::vec(step, 1..6), any::<bool>())
 }

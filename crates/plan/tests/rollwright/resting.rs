@@ -2,10 +2,10 @@
 
 use jiff::SignedDuration;
 use plan::intstr::IntOrPercent;
-use plan::{Action, Failure, Pin, Planned, Strategy, Verdict};
+use plan::{Action, Failure, Pin, Planned, Strategy, Until, Verdict};
 
 use crate::failing::{come_up, named};
-use crate::stepping::{play, sizes, step, stepped};
+use crate::stepping::{play, promote, sizes, step, stepped};
 use crate::world::{World, template};
 
 /// Revision 3 of ten pods on its way through these steps, without surge.
@@ -29,6 +29,18 @@ fn a_pause_is_not_shorter_than_its_seconds() {
     assert!(world.plan().actions.is_empty(), "a tenth of a second is over");
     world.now = reached + SignedDuration::from_millis(1_100);
     assert!(!world.plan().actions.is_empty(), "the second is over");
+}
+
+/// The API allows one condition; the planner, several.
+#[test]
+fn a_step_with_two_conditions_waits_for_both() {
+    let mut world = without_surge(&["3/60"]);
+    world.observed.workload.steps[0].until.push(Until::Promoted);
+    assert_eq!(play(&mut world, 300, &[]).path.last().unwrap(), "7+3");
+    let words = world.plan().why.to_string();
+    assert!(words.ends_with("Z and until somebody promotes it"), "{words}");
+    promote(&mut world, "3/all");
+    assert_eq!(play(&mut world, 60, &[]).path.last().unwrap(), "0+10");
 }
 
 /// The reconcile that ends a rest cuts the kept set before the other one grows, and remembers the step with that.

@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 use plan::intstr::IntOrPercent;
 use plan::keys::{PROMOTE, condition};
-use plan::{Action, Event, Record, Requeue, Strategy, UpdateStep};
+use plan::{Action, Event, Record, Requeue, Strategy, Until, UpdateStep};
 use serde_json::{Value, json};
 
 use crate::failing::{come_up, memory, named};
@@ -14,10 +14,10 @@ use crate::world::{Kstatus, World, ours, set, template};
 pub(crate) fn steps(list: &[&str]) -> Vec<UpdateStep> {
     let step = |text: &&str| {
         let (updated, pause) = text.split_once('/').unwrap_or((text, ""));
+        let promoted = (pause == "promoted").then_some(Until::Promoted);
         UpdateStep {
             updated: updated.parse().map_or(IntOrPercent::Text(updated.to_owned()), IntOrPercent::Int),
-            until_promoted: pause == "promoted",
-            seconds: pause.parse().ok(),
+            until: promoted.or(pause.parse().ok().map(Until::Seconds)).into_iter().collect(),
         }
     };
     list.iter().map(step).collect()

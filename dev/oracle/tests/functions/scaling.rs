@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use plan::keys::{DESIRED_REPLICAS, MAX_REPLICAS};
-use plan::{replica_count, scaled_under};
+use plan::replica_count;
 use serde_json::{Map, Value, json};
 
 use crate::Answer;
@@ -16,10 +16,10 @@ fn share(input: &Value) -> (i64, BTreeSet<&'static str>) {
     let size = input["rsReplicas"].as_i64().unwrap();
     let annotated = input["maxReplicasAnnotation"].as_str().and_then(replica_count);
     let maximum = replicas + workload.strategy.max_surge(replicas);
-    let reported = snapshot::status(&json!({ "replicas": input["statusReplicas"] })).replicas;
+    let base = snapshot::status(&json!({ "replicas": input["statusReplicas"] })).scaled_under(annotated);
     let wraps = i32::try_from(size * maximum).is_err();
     let deviations = wraps.then_some("S8.7").into_iter().collect();
-    (plan::fraction(size, scaled_under(annotated, reported), replicas, maximum), deviations)
+    (plan::fraction(size, base, replicas, maximum), deviations)
 }
 
 pub(crate) fn fraction(input: &Value) -> Answer {

@@ -2,7 +2,7 @@
 //! nothing is written; and only a good set is kept while there is one.
 
 use plan::keys::{PROMOTE, REVISION, condition, reason};
-use plan::{Action, Purpose, ReplicaSet, UpdateReplicaSet, UpdateStep, Workload};
+use plan::{Action, Purpose, ReplicaSet, Until, UpdateReplicaSet, UpdateStep, Workload};
 
 use crate::checks::verdicts::Said;
 use crate::checks::{Accepted, Verdict};
@@ -10,9 +10,7 @@ use crate::shown::after;
 use crate::truth::Truth;
 use crate::verdict::{self, Running, inferred, revision, running};
 use crate::view::{SetView, View};
-use crate::walk::{
-    self, Pause, ceiling, end, first_with, is_first, is_skipped, remembered, step_of, steps, word,
-};
+use crate::walk::{self, ceiling, end, first_with, is_first, is_skipped, remembered, step_of, steps, word};
 
 /// Times are whole seconds, and of two clocks that are read one after the other.
 const SLACK: i64 = 2;
@@ -254,15 +252,15 @@ pub(super) fn rest_is_true(write: &Accepted<'_>) -> Option<Verdict> {
     let number = i64::try_from(step + 1).unwrap_or(0);
     let most = ceiling(steps, step, replicas);
     let known = view.find(&new.uid).map_or(0, |known| known.set.status.available);
-    let pause = steps.get(step).and_then(walk::pause);
+    let until = steps.get(step).map_or_else(Vec::new, |step| step.until.clone());
     let sizes: Vec<_> = view_sizes(view, new).collect();
     let text = format!("at rest at step {number} with {most} of {replicas} pods");
     Some(if record.is_some_and(|record| record.want != Some(most)) {
         Err(format!("{text}, and {:?} are wanted", record.and_then(|record| record.want)))
     } else if !has_sizes(sizes.iter().copied(), most, replicas) {
         Err(format!("{text}, and sizes are {sizes:?}"))
-    } else if replicas > 0 && (pause.is_none() || known < most) {
-        Err(format!("{text}, {known} of them available; pause {pause:?}"))
+    } else if replicas > 0 && (until.is_empty() || known < most) {
+        Err(format!("{text}, {known} of them available, until {until:?}"))
     } else {
         Ok(())
     })
@@ -278,8 +276,8 @@ pub(super) fn rest_is_silent(write: &Accepted<'_>) -> Option<Verdict> {
     }
     let record = status.ours.rollout.as_ref()?;
     let step = usize::try_from(record.step? - 1).ok()?;
-    let is_over = match (walk::pause(steps.get(step)?), record.resting_since) {
-        (Some(Pause::Seconds(seconds)), Some(since)) => after(since, seconds) <= after(write.now, SLACK),
+    let is_over = match (walk::seconds(steps.get(step)?), record.resting_since) {
+        (Some(seconds), Some(since)) => after(since, seconds) <= after(write.now, SLACK),
         _ => false,
     };
     let is_settled = after(write.truth.bounds.stirred, SETTLED) < write.now;
@@ -353,7 +351,7 @@ pub(super) fn rests(truth: &Truth, is_alone: bool) -> Option<Verdict> {
     let sets = truth.owned().map(|truth| &*truth.set);
     let runs = matches!(running(workload, sets, &new.set), Running::Set(set) if set.uid == new.set.uid);
     let step = step_of(&new.set, steps).filter(|_| runs && !is_skipped(workload, &new.set))?;
-    let pause = walk::pause(steps.get(step).filter(|_| step < end(steps))?);
+    let until = &steps.get(step).filter(|_| step < end(steps))?.until;
     let replicas = workload.replicas;
     let most = ceiling(steps, step, replicas);
     let sizes = || truth.owned().map(|set| (set.set.uid == new.set.uid, set.set.size));
@@ -365,8 +363,8 @@ pub(super) fn rests(truth: &Truth, is_alone: bool) -> Option<Verdict> {
         let is_ready = workload.status.condition("Ready").is_some_and(|known| known.status == "True");
         return Some(if is_ready { Err(format!("{text}, and is ready")) } else { Ok(()) });
     }
-    Some(if replicas > 0 && pause != Some(Pause::Promoted) {
-        Err(format!("{text}, and nothing holds it: {pause:?}"))
+    Some(if replicas > 0 && !until.contains(&Until::Promoted) {
+        Err(format!("{text}, and nothing holds it: {until:?}"))
     } else if !has_sizes(sizes(), most, replicas) {
         Err(format!("{text}, and sizes are {:?}", sizes().collect::<Vec<_>>()))
     } else if new.available != most {

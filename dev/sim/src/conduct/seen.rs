@@ -13,7 +13,7 @@ use crate::engine::{Engine, Event, MILLISECOND, Time, nanoseconds};
 use crate::fleet::Fleet;
 use crate::link::{Decided, Decision, Ended, Reply, Request, Sent};
 use crate::subject::Which;
-use crate::walk::{self, Pause};
+use crate::walk;
 
 /// Something that an attempt told.
 #[derive(Clone, Debug)]
@@ -50,8 +50,8 @@ fn is_at_rest(workload: &Workload) -> bool {
 fn awaits_time(workload: &Workload) -> bool {
     let rollout = workload.status.ours.rollout.as_ref().filter(|rollout| rollout.resting_since.is_some());
     let step = rollout.and_then(|rollout| usize::try_from(rollout.step? - 1).ok());
-    let pause = step.and_then(|step| walk::pause(walk::steps(workload)?.get(step)?));
-    workload.replicas > 0 && !workload.paused && matches!(pause, Some(Pause::Seconds(_)))
+    let seconds = step.and_then(|step| walk::seconds(walk::steps(workload)?.get(step)?));
+    workload.replicas > 0 && !workload.paused && seconds.is_some()
 }
 
 impl Engine<'_> {
