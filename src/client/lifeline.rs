@@ -11,12 +11,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use engine::durations::RETRY_AFTER_MAX;
 use http::header::RETRY_AFTER;
 use http::{HeaderMap, Request, Response};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use hyper::body::Bytes;
 use kube::client::Body;
-use plan::durations::RETRY_AFTER_MAX;
 use tokio::time::{Instant, Sleep};
 use tower::{BoxError, Layer, Service};
 

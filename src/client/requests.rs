@@ -4,6 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use engine::durations::ANSWER_LIMIT;
 use engine::reconcile::Refusal;
 use http::{HeaderValue, header};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
@@ -11,7 +12,6 @@ use kube::client::Body;
 use kube::core::request::Error as Malformed;
 use kube::core::{PartialObjectMeta, Request};
 use kube::{Api, Client, Resource as _};
-use plan::durations::ANSWER_LIMIT;
 use serde::de::DeserializeOwned;
 
 use crate::client::lifeline::asked_wait;

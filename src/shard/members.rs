@@ -4,11 +4,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use engine::durations::HANDOVER;
 use engine::namespaces::{Namespaces, Sighting};
 use kube::core::PartialObjectMeta;
 use kube::runtime::watcher;
 use kube::{Api, ResourceExt as _};
-use plan::durations::HANDOVER;
 use tokio::task::JoinSet;
 use tracing::{error, info};
 

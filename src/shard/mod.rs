@@ -15,6 +15,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use engine::durations::HANDOVER;
 use engine::namespaces::Namespaces;
 use engine::reconcile::Refusal;
 use futures::FutureExt as _;
@@ -22,7 +23,6 @@ use futures::future::BoxFuture;
 use kube::ResourceExt as _;
 use kube::core::PartialObjectMeta;
 use plan::Map;
-use plan::durations::HANDOVER;
 use tokio::sync::{Notify, watch as signal};
 
 use crate::args::Selector;

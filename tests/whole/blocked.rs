@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use plan::durations::{EVENTS_AGAIN, LOOK_AGAIN, LOOK_INTERVAL};
+use engine::durations::{EVENTS_AGAIN, LOOK_AGAIN, LOOK_INTERVAL};
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! A server that takes longer to refuse a huge object than answers are waited for otherwise.
 
-use plan::durations::ANSWER_LIMIT;
+use engine::durations::ANSWER_LIMIT;
 use serde_json::Value;
 
 use super::*;

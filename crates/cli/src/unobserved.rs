@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use engine::durations::STUCK_AFTER;
 use jiff::Timestamp;
 use plan::Flavour;
-use plan::durations::{STATUS_GATHERS_FIRST, STUCK_AFTER};
+use plan::durations::STATUS_GATHERS_FIRST;
 
 /// A controller with rollouts in its queue starts one every ten seconds at least, however slow the others are.
 /// The first status of a change waits twenty seconds at most. If the controller writes no status for longer than

@@ -14,8 +14,8 @@ mod strays;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::durations::{ASK_AGAIN, CACHE_PATIENCE, CACHE_PATIENCE_WITHOUT_WATCH, EARLY_AGAIN};
 use jiff::Timestamp;
-use plan::durations::{ASK_AGAIN, CACHE_PATIENCE, CACHE_PATIENCE_WITHOUT_WATCH, EARLY_AGAIN};
 use plan::{Action, Answers, Observed, Options, Pace, ReplicaSet, Requeue, StatusWrite, Why, Workload};
 
 use crate::index::{Key, PackedSnapshot, Snapshot};

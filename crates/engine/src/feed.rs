@@ -106,7 +106,7 @@ impl Engine {
     }
 
     /// Rollouts that wait begin when those under way wait for their pods; to be called every
-    /// [`SLOTS_LOOK`](plan::durations::SLOTS_LOOK). Says whether any does.
+    /// [`SLOTS_LOOK`](crate::durations::SLOTS_LOOK). Says whether any does.
     pub fn grant_slots(&self, now: Instant) -> bool {
         let mut state = self.state();
         let granted = state.starts.grant(now);

@@ -6,6 +6,7 @@
 //! lead to the same requests.
 
 mod attempt;
+pub mod durations;
 mod early;
 mod feed;
 pub mod index;

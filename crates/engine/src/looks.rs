@@ -14,9 +14,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::durations::{EVENTS_AGAIN, LOOK_AGAIN, LOOK_INTERVAL, UNKNOWN_AFTER};
 use diagnosis::Words;
 use jiff::Timestamp;
-use plan::durations::{EVENTS_AGAIN, LOOK_AGAIN, LOOK_INTERVAL, UNKNOWN_AFTER};
 use plan::{Awaited, Blocker, Evidence, Findings};
 use serde_json::Value;
 

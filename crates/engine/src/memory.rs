@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
+use crate::durations::{DRY_RUN_PATIENCE, DRY_RUN_SERIES};
 use crate::reconcile::{Outcome, Refusal};
 use jiff::Timestamp;
-use plan::durations::{DRY_RUN_PATIENCE, DRY_RUN_SERIES};
 use plan::template::{Digest, Fingerprint};
 use plan::{DryRun, Workload};
 

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use plan::durations::HANDOVER;
+use crate::durations::HANDOVER;
 
 /// A namespace as a list or a watch shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]

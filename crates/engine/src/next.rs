@@ -3,10 +3,10 @@
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
+use crate::durations::DEADLINE_AGAIN;
 use crate::reconcile::{Outcome, ReconcileError};
 use jiff::Timestamp;
 use plan::Requeue;
-use plan::durations::DEADLINE_AGAIN;
 
 use crate::queue::Queue;
 use crate::waits::{Reason, Wait};

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::mem::Discriminant;
 use std::time::{Duration, Instant};
 
-use plan::durations::{ANSWER_LIMIT, ANSWER_LIMIT_MAX, SLOW_AGAIN};
+use crate::durations::{ANSWER_LIMIT, ANSWER_LIMIT_MAX, SLOW_AGAIN};
 
 use crate::index::Key;
 use crate::port::Request;

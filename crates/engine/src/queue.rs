@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet, VecDeque};
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
-use plan::durations::{
+use crate::durations::{
     BACKOFF_BASE, BACKOFF_MAX, BUCKET_DEBT_MAX, BUCKET_INTERVAL, COALESCE, COOLDOWN, COOLDOWN_FOR_OTHERS,
     COOLDOWN_MAX, GATHER_MAX, HEED_AFTER,
 };

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use plan::durations::{QUEUED_TELLING_INTERVAL, QUEUED_TOLD_AFTER};
+use crate::durations::{QUEUED_TELLING_INTERVAL, QUEUED_TOLD_AFTER};
 
 use crate::index::Key;
 

@@ -10,7 +10,7 @@ mod writer;
 use std::collections::HashMap;
 use std::time::Instant;
 
-use plan::durations::{RIVAL_SILENCE, RIVAL_WINDOW};
+use crate::durations::{RIVAL_SILENCE, RIVAL_WINDOW};
 use plan::{Status, Workload};
 
 use crate::index::Key;

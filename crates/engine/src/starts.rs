@@ -13,8 +13,8 @@ mod limit;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use crate::durations::{STILL_AFTER, STUCK_AFTER};
 use jiff::Timestamp;
-use plan::durations::{STILL_AFTER, STUCK_AFTER};
 use plan::{Observed, ReplicaSet};
 
 use crate::index::Key;
@@ -88,7 +88,7 @@ impl Starts {
     }
 
     /// A rollout is about to begin. If it has to wait for a slot, it gets one by [`Grant::others`] of
-    /// another call, or comes when it asks again after [`ASK_AGAIN`](plan::durations::ASK_AGAIN).
+    /// another call, or comes when it asks again after [`ASK_AGAIN`](crate::durations::ASK_AGAIN).
     pub fn ask(&mut self, key: &Key, now: Instant) -> Grant {
         if !self.is_under_way(key, now) {
             self.waiting.enter(key);

@@ -10,8 +10,8 @@ mod seen;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use ::engine::durations::{STILL_AFTER, STUCK_AFTER};
 use ::engine::waits::Reason;
-use plan::durations::{STILL_AFTER, STUCK_AFTER};
 use plan::{ReplicaSet, Workload};
 
 use crate::engine::{Time, nanoseconds};

@@ -5,8 +5,8 @@ use std::mem::Discriminant;
 use std::sync::Arc;
 use std::time::Instant;
 
+use crate::durations::ANSWER_LIMIT;
 use api::decode;
-use plan::durations::ANSWER_LIMIT;
 use plan::keys::LAST_APPLIED;
 use plan::selector::LabelSelector;
 use plan::{Flavour, ReplicaSet, Workload};

@@ -1,8 +1,8 @@
 //! Carries out the questions and actions of a plan as requests: each action is one, with its preconditions.
 //! Each answer is noted where the next reconcile needs it.
 
+use crate::durations::RIVAL_SILENCE;
 use api::{encode, history};
-use plan::durations::RIVAL_SILENCE;
 use plan::template::Template;
 use plan::{
     Action, Ask, DryRun, Event, NewReplicaSet, OwnerChange, ReplicaSet, StatusWrite, Target, Workload,

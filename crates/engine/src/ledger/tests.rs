@@ -1,4 +1,4 @@
-use plan::durations::{CACHE_PATIENCE, CACHE_PATIENCE_WITHOUT_WATCH};
+use crate::durations::{CACHE_PATIENCE, CACHE_PATIENCE_WITHOUT_WATCH};
 
 use super::*;
 use crate::index::Sight;

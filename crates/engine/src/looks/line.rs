@@ -96,7 +96,7 @@ impl Line {
 
 #[cfg(test)]
 mod tests {
-    use plan::durations::LOOK_INTERVAL;
+    use crate::durations::LOOK_INTERVAL;
 
     use super::*;
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use crate::durations::EVENTS_AGAIN;
 use diagnosis::{Words, blockers, brief, controller_of, is_ready, is_unclear, like, list, overdue, text};
 use jiff::Timestamp;
-use plan::durations::EVENTS_AGAIN;
 use plan::{Awaited, Evidence, Restarts};
 use serde_json::Value;
 

@@ -7,7 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use plan::durations::{SLOTS_BREATH, SLOTS_REMEMBERED, SLOTS_TOLERANCE};
+use crate::durations::{SLOTS_BREATH, SLOTS_REMEMBERED, SLOTS_TOLERANCE};
 
 /// Enough that a server of two cores never waits, so the first pods of a rollout come sooner than with 16,
 /// for a tenth more writes.

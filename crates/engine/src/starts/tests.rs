@@ -1,7 +1,7 @@
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
-use plan::durations::{ASK_AGAIN, SLOTS_LOOK};
+use crate::durations::{ASK_AGAIN, SLOTS_LOOK};
 use plan::intstr::IntOrPercent;
 use plan::keys::{HASH_LABEL, REVISION, ROLLOUT};
 use plan::{Answers, FailureAction, FailurePolicy, Flavour, Options, Pace, Pin, SetFailure, Workload};

@@ -8,7 +8,7 @@ use crate::subject::Which;
 /// So much later than it was granted a slot may be taken: events that arrive together, a cooldown, a worker.
 const JITTER: Time = 400 * MILLISECOND;
 
-/// Slots are about to be granted again, [`SLOTS_LOOK`](plan::durations::SLOTS_LOOK) after the last time. Returns who
+/// Slots are about to be granted again, [`SLOTS_LOOK`](engine::durations::SLOTS_LOOK) after the last time. Returns who
 /// should not wait any more, and whether slots that should have been given back keep them waiting.
 pub(crate) fn kept_waiting(conduct: &Conduct, limit: usize, now: Time) -> Option<(&'static str, String)> {
     if conduct.able.is_none_or(|since| since > conduct.told) || conduct.holders(now) >= limit {

@@ -1,11 +1,11 @@
 //! KF-1, WT-1, RI-1, RS-1, LD-1: no key is forgotten, each wait ends with its reason, a rival is forgiven,
 //! a rest is as short as it says, and what is in doubt is looked at.
 
-use ::engine::waits::Reason;
-use plan::durations::{
-    BACKOFF_MAX, BUCKET_DEBT_MAX, COOLDOWN, COOLDOWN_MAX, EARLY_AGAIN, GATHER_MAX, HEED_AFTER, NAMES_HELD,
-    RIVAL_SILENCE, STATUS_GATHERS_FIRST,
+use ::engine::durations::{
+    BACKOFF_MAX, BUCKET_DEBT_MAX, COOLDOWN, COOLDOWN_MAX, EARLY_AGAIN, GATHER_MAX, HEED_AFTER, RIVAL_SILENCE,
 };
+use ::engine::waits::Reason;
+use plan::durations::{NAMES_HELD, STATUS_GATHERS_FIRST};
 
 use crate::checks::Verdict;
 use crate::conduct::{Conduct, Known, Waiting};

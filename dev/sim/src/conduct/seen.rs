@@ -1,8 +1,8 @@
 //! How what operators do is seen, and which check looks at it.
 
+use ::engine::durations::SLOTS_LOOK;
 use ::engine::next::{Next, Scheduled};
 use ::engine::waits::Reason;
-use plan::durations::SLOTS_LOOK;
 use plan::keys::reason;
 use plan::{Why, Workload};
 use world::Resource;

@@ -1,6 +1,6 @@
-//! Every duration of planner and engine stands in one file, and in docs/reference/durations.md.
+//! Every duration of planner and engine stands in the `durations.rs` of its crate, and in docs/reference/durations.md.
 //!
-//! `UPDATE=1 cargo test -p plan --test durations` writes the page anew.
+//! `UPDATE=1 cargo test -p engine --test durations` writes the page anew.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
@@ -8,11 +8,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use plan::durations::ALL;
-
 const HEAD: &str = "# Durations
 
-<!-- Made from crates/plan/src/model/durations.rs: UPDATE=1 cargo test -p plan --test durations -->
+<!-- Made from crates/plan/src/model/durations.rs and crates/engine/src/durations.rs: UPDATE=1 cargo test -p engine --test durations -->
 
 How long the operator waits, and for what. You cannot change these values. The metric `rollwright_waiting` shows which of
 them [a Deployment waits for](metrics.md#why-a-deployment-waits) at the moment.
@@ -23,6 +21,11 @@ them [a Deployment waits for](metrics.md#why-a-deployment-waits) at the moment.
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Those of the planner first.
+fn all() -> impl Iterator<Item = &'static (&'static str, Duration, &'static str)> {
+    plan::durations::ALL.iter().chain(engine::durations::ALL)
 }
 
 /// In the largest unit that needs no fraction.
@@ -37,7 +40,7 @@ fn shown(value: Duration) -> String {
 #[test]
 fn the_page_has_them_all() {
     let mut page = HEAD.to_owned();
-    for (name, value, sentence) in ALL {
+    for (name, value, sentence) in all() {
         writeln!(page, "| `{name}` | {} | {} |", shown(*value), sentence.trim()).unwrap();
     }
     let path = root().join("docs/reference/durations.md");
@@ -47,13 +50,13 @@ fn the_page_has_them_all() {
     let stored = std::fs::read_to_string(&path).unwrap();
     assert_eq!(
         stored, page,
-        "docs/reference/durations.md is not up to date: UPDATE=1 cargo test -p plan --test durations"
+        "docs/reference/durations.md is not up to date: UPDATE=1 cargo test -p engine --test durations"
     );
 }
 
 #[test]
 fn each_has_a_sentence() {
-    for (name, value, sentence) in ALL {
+    for (name, value, sentence) in all() {
         assert!(*value > Duration::ZERO, "{name}");
         assert!(sentence.len() > 20 && sentence.ends_with('.'), "{name}: {sentence}");
     }
@@ -101,7 +104,7 @@ fn none_stands_elsewhere() {
         assert_eq!(
             durations(&text),
             [""; 0],
-            "{}: its place is crates/plan/src/model/durations.rs",
+            "{}: its place is the durations.rs of its crate",
             path.display()
         );
     }
