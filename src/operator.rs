@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::Parser as _;
 use diagnosis::Words;
+use engine::durations::SLOTS_LOOK;
 use engine::index::{Extent, Index, Key, Sight, Stray};
 use engine::{Engine, Looking, Settings};
 use http::{Request, Response};
@@ -16,7 +17,6 @@ use hyper::body::Bytes;
 use kube::client::{Body, ClientBuilder};
 use lease::Timings;
 use plan::Flavour;
-use plan::durations::SLOTS_LOOK;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 use tower::{BoxError, Service};

@@ -48,7 +48,7 @@ impl Port for Attempt<'_> {
 
     async fn send(&self, request: Request, _: Cause<'_>) -> Result<Reply<Object>, Refusal> {
         let place = self.stay.map(|stay| (self.key.namespace.as_str(), stay));
-        let limit = self.reconciler.engine.state().patience.limit(self.key);
+        let limit = self.reconciler.engine.state().answer_limit(self.key);
         let authority = Authority { term: Some(self.term), place, limit };
         Live { writer: &self.reconciler.writer, authority }.send(request).await
     }

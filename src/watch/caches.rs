@@ -265,7 +265,7 @@ impl Sink<Unread> for Workloads {
         let object = object.metadata();
         self.0.quarantine.judge(object, None);
         let key = Key { namespace: object.namespace().to_owned(), name: object.name().to_owned() };
-        self.0.reconciler.engine.state().rivalry.forget(&key);
+        self.0.reconciler.engine.state().forget_rival(&key);
         let version = object.resource_version();
         self.0.reconciler.queue.feed(|engine, now| engine.workload_gone(key, version, now));
         self.0.note_sizes();

@@ -20,8 +20,10 @@ use plan::{Action, Answers, Observed, Options, Pace, ReplicaSet, Requeue, Status
 
 use crate::index::{Key, PackedSnapshot, Snapshot};
 use crate::ledger::Readiness;
+use crate::looks::Look;
 use crate::next::Next;
 use crate::port::{Note, Port};
+use crate::queued::Telling;
 use crate::reconcile::{self, Cluster as _, Outcome, Refusal};
 use crate::starts;
 use crate::state::{Engine, State};
@@ -54,7 +56,7 @@ impl Engine {
     }
 }
 
-/// Ends what [`crate::patience::Patience::waits_until`] has let begin, even if the attempt panics.
+/// Ends what [`State::left_until`] has let begin, even if the attempt panics.
 struct Slow<'a> {
     engine: &'a Engine,
     key: &'a Key,
@@ -62,7 +64,7 @@ struct Slow<'a> {
 
 impl Drop for Slow<'_> {
     fn drop(&mut self) {
-        self.engine.state().patience.ended(self.key);
+        self.engine.state().slow.remove(self.key);
     }
 }
 
@@ -129,8 +131,7 @@ impl<P: Port> Attempt<'_, P> {
             // The lists are awaited, and requeue it.
             return Some(Next::Nothing);
         }
-        let spared_until = state.patience.waits_until(self.key, now);
-        let rival_until = state.rivalry.yields_until(self.key, now);
+        let [spared_until, rival_until] = state.left_until(self.key, now);
         next(Facts { spared_until, rival_until, ..Facts::at(now) })
     }
 
@@ -139,7 +140,7 @@ impl<P: Port> Attempt<'_, P> {
         let is_broken = self.port.is_watch_broken();
         let patience = if is_broken { CACHE_PATIENCE_WITHOUT_WATCH } else { CACHE_PATIENCE };
         let mut state = self.engine.state();
-        let readiness = state.ledger.check(patience, self.key, &self.engine.cache(), now);
+        let readiness = state.entry(self.key).ledger.check(patience, self.key, &self.engine.cache(), now);
         if readiness == Readiness::Ready && !state.early.awaits_lists() {
             state.early.ended(self.key);
         }
@@ -172,7 +173,7 @@ impl<P: Port> Attempt<'_, P> {
         }
         // One that cools down may still be queued.
         if standing == Standing::Now {
-            state.queued.ended(key);
+            state.entry(key).queued = None;
         }
         let requeued = state.requeue(granted, now);
         drop(state);
@@ -186,7 +187,7 @@ impl<P: Port> Attempt<'_, P> {
         if wait.reason != Reason::Queued || !flavour.has_status_extras() {
             return Ok(Next::Wait(wait));
         }
-        let Some(time) = self.engine.state().queued.waits(self.key, now) else {
+        let Some(time) = self.engine.state().reports_queued(self.key, now) else {
             return Ok(Next::Wait(wait));
         };
         if time > now {
@@ -195,7 +196,7 @@ impl<P: Port> Attempt<'_, P> {
         if let Some(write) = StatusWrite::queued(flavour, workload, self.port.timestamp()) {
             self.act(workload, &Action::WriteStatus(Box::new(write))).await?;
         }
-        self.engine.state().queued.told(self.key);
+        self.engine.state().entry(self.key).queued = Some(Telling::Told);
         Ok(Next::Wait(wait))
     }
 
@@ -215,7 +216,7 @@ impl<P: Port> Attempt<'_, P> {
         if let Some(next) = rival {
             return next;
         }
-        let look = self.look(&uid, &outcome).await;
+        let look = self.look(&outcome).await;
         let next = Next::after(outcome, begun, since);
         match look {
             Some(wait) => next.or(wait),
@@ -230,9 +231,9 @@ impl<P: Port> Attempt<'_, P> {
         }
         let (key, now) = (self.key, self.port.now());
         let mut state = self.engine.state();
-        state.memory.note_status(key, uid, outcome, begun);
+        state.entry(key).of(uid).memory.note_status(outcome, begun);
         let requeued = state.reconciled(key, outcome, now);
-        let rival_until = state.rivalry.yields_until(key, now);
+        let rival_until = state.entry(key).rivalry.yields_until(now);
         drop(state);
         self.tell_if(requeued);
         self.port.note(Note::Ended(outcome));
@@ -244,15 +245,19 @@ impl<P: Port> Attempt<'_, P> {
         let (flavour, key, uid) = (self.engine.flavour, self.key, &workload.uid);
         let mut state = self.engine.state();
         // One that was labelled meanwhile is no orphan any more.
-        let mut orphans = state.memory.orphans(key, uid);
+        let is_hurried = state.queue.is_hurried(key);
+        let entry = state.entry(key).of(uid);
+        let mut orphans = entry.memory.orphans();
         orphans.retain(|name| sets.iter().all(|set| set.name != *name));
-        let (findings, evidence) = (state.looks.findings(key, uid), state.looks.evidence(key, uid));
+        let look = entry.look.as_deref();
+        let findings = look.and_then(Look::findings);
+        let evidence = look.map(Look::evidence).unwrap_or_default();
         let answers = Answers { orphans, findings, evidence, ..Answers::default() };
-        let pace = if state.queue.is_hurried(key) {
+        let pace = if is_hurried {
             Pace::EachReconcile
         } else {
-            let held = state.memory.status_held(key, uid).unwrap_or(now);
-            Pace::Paced { flavour, written: state.memory.status_written(key, uid), held: Some(held) }
+            let held = entry.memory.status_held.unwrap_or(now);
+            Pace::Paced { flavour, written: entry.memory.status_written, held: Some(held) }
         };
         let options = Options::new(true, pace);
         Observed { flavour, workload, sets, answers, options }
@@ -262,7 +267,8 @@ impl<P: Port> Attempt<'_, P> {
     fn note_why(&self, uid: &str, why: Option<&Why>) {
         let Some(why) = why else { return };
         // What blocks it is noted by itself; its words change more often.
-        let is_news = self.engine.state().memory.note_why(self.key, uid, &why.unblocked().to_string());
+        let is_news =
+            self.engine.state().entry(self.key).of(uid).memory.note_why(&why.unblocked().to_string());
         if is_news {
             self.port.note(Note::Why(&why.to_string()));
         }
@@ -274,7 +280,7 @@ impl<P: Port> Attempt<'_, P> {
         let now = self.port.now();
         let mut state = self.engine.state();
         if let Some(asked) = self.asked() {
-            state.patience.wait(self.key, now + asked);
+            state.entry(self.key).patience.wait(now + asked);
             return;
         }
         let granted = state.starts.failed(self.key, now);
@@ -285,7 +291,7 @@ impl<P: Port> Attempt<'_, P> {
 
     /// It is gone, or ours no more.
     fn forget(&self) {
-        let requeued = self.engine.forget(self.key, self.port.now());
+        let requeued = self.engine.state().forget(self.key, self.port.now());
         self.port.note(Note::Forgotten);
         self.tell_if(requeued);
     }

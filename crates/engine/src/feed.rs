@@ -7,7 +7,7 @@ use plan::template::Json;
 
 use crate::index::{Key, Listed, Placed};
 use crate::packed::Packed;
-use crate::rivalry::Sighting;
+use crate::rivalry::{Rivalry, Sighting};
 use crate::state::Engine;
 use crate::territory::{Kind, Ticket};
 
@@ -31,7 +31,7 @@ impl Engine {
     /// The server's data was restored from a backup of this version: what refers to later ones is forgotten.
     pub fn restored(&self, kind: Kind, namespace: Option<&str>, version: u64) {
         self.cache().falls_to(kind, namespace, version);
-        self.state().rivalry.start_over();
+        self.state().entries.values_mut().for_each(|entry| entry.rivalry = Rivalry::default());
         self.start_over();
     }
 
@@ -81,7 +81,9 @@ impl Engine {
 
     /// A Deployment's status was seen, and who wrote it.
     pub fn saw_status(&self, key: &Key, sighting: Sighting, now: Instant) {
-        self.state().rivalry.saw(key, sighting, now);
+        if let Some(entry) = self.state().entries.get_mut(key) {
+            entry.saw(sighting, now);
+        }
     }
 
     /// The lists of one namespace have come that a ticket asked for. False if they are of no use any

@@ -6,19 +6,16 @@
 //! decision and of no precondition (SU-1). Versions are compared within one kind only, and only as numbers.
 //! The operator does not wait for what it cannot compare.
 
-use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::time::{Duration, Instant};
 
 use crate::index::{Index, Key};
 
-/// What one flavour's reconciles wrote and the cache may not show yet.
+/// What the reconciles of one Deployment wrote and the cache may not show yet.
 #[derive(Default)]
-pub struct Ledger {
-    entries: HashMap<Key, Entry>,
-}
+pub(crate) struct Ledger(Option<Box<Unseen>>);
 
-struct Entry {
+struct Unseen {
     since: Instant,
     workload: Option<u64>,
     set: Option<u64>,
@@ -40,93 +37,86 @@ pub enum Readiness {
 
 impl Ledger {
     /// The Deployment itself was written, and became this version.
-    pub fn wrote_workload(&mut self, key: &Key, version: &str, now: Instant) {
+    pub(crate) fn wrote_workload(&mut self, version: &str, now: Instant) {
         if let Ok(version) = version.parse() {
-            let entry = self.entry(key, now);
+            let entry = self.unseen(now);
             entry.workload = entry.workload.max(Some(version));
         }
     }
 
     /// A ReplicaSet was written, and became this version.
-    pub fn wrote_set(&mut self, key: &Key, version: &str, now: Instant) {
+    pub(crate) fn wrote_set(&mut self, version: &str, now: Instant) {
         if let Ok(version) = version.parse() {
-            let entry = self.entry(key, now);
+            let entry = self.unseen(now);
             entry.set = entry.set.max(Some(version));
         }
     }
 
     /// A ReplicaSet was deleted.
-    pub fn deleted_set(&mut self, key: &Key, uid: &str, now: Instant) {
-        self.entry(key, now).gone.push(uid.to_owned());
+    pub(crate) fn deleted_set(&mut self, uid: &str, now: Instant) {
+        self.unseen(now).gone.push(uid.to_owned());
     }
 
     /// Nobody knows what came of a write to this ReplicaSet, or the cache is behind it. Who plans from such a cache
     /// would count sizes wrong, so it is looked at before the next reconcile.
-    pub fn doubts(&mut self, key: &Key, set: &str, now: Instant) {
-        let doubtful = &mut self.entry(key, now).doubtful;
+    pub(crate) fn doubts(&mut self, set: &str, now: Instant) {
+        let doubtful = &mut self.unseen(now).doubtful;
         if !doubtful.iter().any(|known| known == set) {
             doubtful.push(set.to_owned());
         }
     }
 
     /// The name of the ReplicaSet to look at next.
-    #[must_use]
-    pub fn in_doubt(&self, key: &Key) -> Option<&str> {
-        self.entries.get(key)?.doubtful.first().map(String::as_str)
+    pub(crate) fn in_doubt(&self) -> Option<&str> {
+        self.0.as_ref()?.doubtful.first().map(String::as_str)
     }
 
     /// This one was looked at, and has this version if it is there: as if the answer had come now.
-    pub fn settled(&mut self, key: &Key, set: &str, version: Option<&str>, now: Instant) {
-        if let Some(entry) = self.entries.get_mut(key) {
+    pub(crate) fn settled(&mut self, set: &str, version: Option<&str>, now: Instant) {
+        if let Some(entry) = &mut self.0 {
             entry.doubtful.retain(|known| known != set);
         }
         if let Some(version) = version {
-            self.wrote_set(key, version, now);
+            self.wrote_set(version, now);
         }
     }
 
-    fn entry(&mut self, key: &Key, now: Instant) -> &mut Entry {
-        let entry =
-            || Entry { since: now, workload: None, set: None, gone: Vec::new(), doubtful: Vec::new() };
-        let entry = self.entries.entry(key.clone()).or_insert_with(entry);
-        entry.since = now;
-        entry
+    fn unseen(&mut self, now: Instant) -> &mut Unseen {
+        let (gone, doubtful) = (Vec::new(), Vec::new());
+        let unseen = Unseen { since: now, workload: None, set: None, gone, doubtful };
+        let unseen = self.0.get_or_insert_with(|| Box::new(unseen));
+        unseen.since = now;
+        unseen
     }
 
     /// Whether the cache shows what was written for this Deployment; it is given so much time (S14.4).
-    pub fn check(&mut self, patience: Duration, key: &Key, index: &Index, now: Instant) -> Readiness {
-        let Some(entry) = self.entries.get(key) else { return Readiness::Ready };
+    pub(crate) fn check(&mut self, patience: Duration, key: &Key, index: &Index, now: Instant) -> Readiness {
+        let Some(entry) = &self.0 else { return Readiness::Ready };
         if entry.is_shown_by(&key.namespace, index) {
-            self.entries.remove(key);
+            self.0 = None;
             return Readiness::Ready;
         }
         let deadline = entry.since + patience;
         if now < deadline { Readiness::Wait(deadline) } else { Readiness::Overdue }
     }
 
-    /// What is waited for, by Deployment, and since when.
-    #[must_use]
-    pub fn waits(&self) -> BTreeMap<&Key, (Instant, String)> {
-        self.entries.iter().map(|(key, entry)| (key, (entry.since, entry.to_string()))).collect()
+    /// Since when something is waited for, and what it is.
+    pub(crate) fn waits(&self) -> Option<(Instant, String)> {
+        self.0.as_ref().map(|entry| (entry.since, entry.to_string()))
     }
 
     /// Everything is about to be listed anew: what has been written before, those lists show. Only
     /// what is in doubt may yet come.
-    pub fn start_over(&mut self) {
-        self.entries.retain(|_, entry| {
+    pub(crate) fn start_over(&mut self) {
+        self.0.take_if(|entry| {
             (entry.workload, entry.set) = (None, None);
             entry.gone.clear();
-            !entry.doubtful.is_empty()
+            entry.doubtful.is_empty()
         });
-    }
-
-    /// The Deployment is gone: nothing is waited for.
-    pub fn clear(&mut self, key: &Key) {
-        self.entries.remove(key);
     }
 }
 
-impl fmt::Display for Entry {
+impl fmt::Display for Unseen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
         parts.extend(self.workload.map(|version| format!("Deployment at version {version}")));
@@ -137,7 +127,7 @@ impl fmt::Display for Entry {
     }
 }
 
-impl Entry {
+impl Unseen {
     fn is_shown_by(&self, namespace: &str, index: &Index) -> bool {
         self.workload.is_none_or(|version| index.newest_workload.has_reached(namespace, version))
             && self.set.is_none_or(|version| index.newest_set.has_reached(namespace, version))

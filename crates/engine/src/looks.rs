@@ -10,7 +10,6 @@ mod findings;
 mod line;
 mod pods;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -22,7 +21,7 @@ use serde_json::Value;
 
 use crate::index::Key;
 use crate::reconcile::Refusal;
-use line::Line;
+pub(crate) use line::Line;
 use pods::{Pods, Read};
 
 /// How blocked rollouts are looked at.
@@ -71,15 +70,8 @@ pub(crate) struct Course {
     is_in_line: bool,
 }
 
-/// The rollouts that wait for pods, or are judged by them.
-#[derive(Default)]
-pub(crate) struct Looks {
-    entries: HashMap<Key, Entry>,
-    line: Line,
-}
-
-struct Entry {
-    uid: String,
+/// A rollout that waits for pods, or is judged by them.
+pub(crate) struct Look {
     awaited: Awaited,
     /// The most that was seen of it: ready pods that come and go are no progress.
     best: [i64; 4],
@@ -93,142 +85,43 @@ struct Entry {
     looked: Option<Instant>,
 }
 
-impl Looks {
+/// A Deployment, and the line that it may wait in.
+pub(crate) struct Looks<'a> {
+    pub(crate) looking: Looking,
+    pub(crate) key: &'a Key,
+    pub(crate) look: &'a mut Option<Box<Look>>,
+    pub(crate) line: &'a mut Line,
+}
+
+impl Looks<'_> {
     /// A reconcile is over, and the rollout waits for this, or is judged by it.
-    pub(crate) fn stands(
-        &mut self,
-        looking: Looking,
-        key: &Key,
-        uid: &str,
-        awaited: Option<&Awaited>,
-        now: Instant,
-    ) -> Course {
+    pub(crate) fn stands(&mut self, awaited: Option<&Awaited>, now: Instant) -> Course {
         let course = match awaited {
-            Some(awaited) => self.waits(looking, key, uid, awaited, now),
-            None => self.moves(key, now),
+            Some(awaited) => {
+                let look = self.look.get_or_insert_with(|| Box::new(Look::new(awaited, now)));
+                look.waits(self.looking, (self.key, self.line), awaited, now)
+            }
+            None => {
+                self.look.take_if(|look| !look.is_kept(now));
+                Course::default()
+            }
         };
         if course.question.is_some() || !course.is_in_line {
-            self.line.leave(key);
+            self.line.leave(self.key);
         }
         course
     }
 
-    fn waits(&mut self, looking: Looking, key: &Key, uid: &str, awaited: &Awaited, now: Instant) -> Course {
-        let entry = self.entries.entry(key.clone()).or_insert_with(|| Entry::new(uid, awaited, now));
-        if entry.uid != uid {
-            *entry = Entry::new(uid, awaited, now);
-        }
-        let mut is_news = entry.compare(awaited, now);
-        let late = entry.still_since + looking.after;
-        let is_late = entry.is_late(looking, now);
-        if !is_late && !entry.awaited.is_judged {
-            return Course { is_news, again: Some(late), ..Course::default() };
-        }
-        if !findings::has_pods(&entry.awaited) && !entry.awaited.is_judged {
-            entry.pods = Pods::default();
-            is_news |= entry.conclude(looking, now);
-            return Course { is_news, ..Course::default() };
-        }
-        let is_known = entry.awaited.refusal.is_some() || entry.has_looked_since();
-        if is_late && entry.found.is_none() && is_known {
-            // That much is known without a look.
-            is_news |= entry.conclude(looking, now);
-        }
-        let due = entry.looked.filter(|_| entry.pods.is_idle()).map(|looked| looked + LOOK_AGAIN);
-        if let Some(due) = due.filter(|due| *due > now) {
-            let late = Some(late).filter(|late| entry.awaited.is_still && *late > now);
-            return Course {
-                is_news,
-                again: Some(late.map_or(due, |late| late.min(due))),
-                ..Course::default()
-            };
-        }
-        let interval = LOOK_INTERVAL * looking.engines.max(1);
-        let time = self.line.ask(key, entry.awaited.is_judged, interval, now);
-        if time > now {
-            return Course { is_news, again: Some(time), is_in_line: true, ..Course::default() };
-        }
-        Course { is_news, question: Some(entry.ask(now)), ..Course::default() }
-    }
-
-    /// The rollout waits for no pods.
-    fn moves(&mut self, key: &Key, now: Instant) -> Course {
-        let Some(entry) = self.entries.get_mut(key) else { return Course::default() };
-        let is_recent = |time: Option<Instant>| time.is_some_and(|time| time + EVENTS_AGAIN > now);
-        if is_recent(entry.looked) {
-            // It counts for the next look, should the rollout stop again.
-            (entry.found, entry.evidence) = (None, Arc::default());
-            entry.awaited = Awaited::default();
-            entry.pods.start_over();
-        } else {
-            self.entries.remove(key);
-        }
-        Course::default()
-    }
-
     /// The answer to a question. Says what follows.
-    pub(crate) fn answered(
-        &mut self,
-        looking: Looking,
-        key: &Key,
-        answer: Result<Page, Refusal>,
-        (now, time): (Instant, Timestamp),
-    ) -> Course {
-        let Some(entry) = self.entries.get_mut(key) else { return Course::default() };
-        let is_late = entry.is_late(looking, now);
-        let read = entry.pods.take(answer, (&entry.awaited, is_late), now, time);
-        if read == Read::More {
-            return Course { again: Some(now), ..Course::default() };
-        }
-        let (is_whole, is_judged) = (read == Read::Whole, entry.awaited.is_judged);
-        let is_news = is_whole && is_late && entry.conclude(looking, now);
-        if is_whole && is_judged {
-            let took = entry.looked.map_or(Duration::ZERO, |looked| now.saturating_duration_since(looked));
-            let began = time.checked_sub(took).unwrap_or(time);
-            entry.evidence = entry.pods.evidence(&entry.awaited, began).into();
-        }
-        let is_evidence = is_whole && is_judged && !entry.evidence.is_empty();
-        let again = Some(entry.looked.unwrap_or(now) + LOOK_AGAIN);
-        Course { is_news, is_evidence, again, ..Course::default() }
-    }
-
-    /// What the pods of a revision that is judged showed last, and those of its fallback.
-    pub(crate) fn evidence(&self, key: &Key, uid: &str) -> Arc<[Evidence]> {
-        let entry = self.entries.get(key).filter(|entry| entry.uid == uid && entry.awaited.is_judged);
-        entry.map_or_else(Arc::default, |entry| Arc::clone(&entry.evidence))
-    }
-
-    /// What is known to block this rollout.
-    pub(crate) fn findings(&self, key: &Key, uid: &str) -> Option<Findings> {
-        let entry = self.entries.get(key).filter(|entry| entry.uid == uid)?;
-        let blockers = entry.found.clone()?;
-        Some(Findings { set: entry.awaited.set.clone(), blockers })
-    }
-
-    /// All rollouts that are known to be blocked.
-    pub(crate) fn blocked(&self) -> impl Iterator<Item = (&Key, &[Blocker])> {
-        let found = |entry: &'_ Entry| entry.found.as_ref().is_some_and(|found| !found.is_empty());
-        let blocked = self.entries.iter().filter(move |(_, entry)| found(entry));
-        blocked.map(|(key, entry)| (key, entry.found.as_deref().unwrap_or_default()))
-    }
-
-    /// Others may have acted since: all that was seen is out of date.
-    pub(crate) fn start_over(&mut self) {
-        self.entries.clear();
-        self.line = Line::default();
-    }
-
-    /// The Deployment is gone, or ours no more.
-    pub(crate) fn forget(&mut self, key: &Key) {
-        self.entries.remove(key);
-        self.line.leave(key);
+    pub(crate) fn answered(&mut self, answer: Result<Page, Refusal>, times: (Instant, Timestamp)) -> Course {
+        let look = self.look.as_mut();
+        look.map(|look| look.answered(self.looking, answer, times)).unwrap_or_default()
     }
 }
 
-impl Entry {
-    fn new(uid: &str, awaited: &Awaited, now: Instant) -> Self {
+impl Look {
+    fn new(awaited: &Awaited, now: Instant) -> Self {
         Self {
-            uid: uid.to_owned(),
             awaited: awaited.clone(),
             best: progress(awaited),
             still_since: now,
@@ -237,6 +130,93 @@ impl Entry {
             evidence: Arc::default(),
             looked: None,
         }
+    }
+
+    fn waits(
+        &mut self,
+        looking: Looking,
+        (key, line): (&Key, &mut Line),
+        awaited: &Awaited,
+        now: Instant,
+    ) -> Course {
+        let mut is_news = self.compare(awaited, now);
+        let late = self.still_since + looking.after;
+        let is_late = self.is_late(looking, now);
+        if !is_late && !self.awaited.is_judged {
+            return Course { is_news, again: Some(late), ..Course::default() };
+        }
+        if !findings::has_pods(&self.awaited) && !self.awaited.is_judged {
+            self.pods = Pods::default();
+            is_news |= self.conclude(looking, now);
+            return Course { is_news, ..Course::default() };
+        }
+        let is_known = self.awaited.refusal.is_some() || self.has_looked_since();
+        if is_late && self.found.is_none() && is_known {
+            // That much is known without a look.
+            is_news |= self.conclude(looking, now);
+        }
+        let due = self.looked.filter(|_| self.pods.is_idle()).map(|looked| looked + LOOK_AGAIN);
+        if let Some(due) = due.filter(|due| *due > now) {
+            let late = Some(late).filter(|late| self.awaited.is_still && *late > now);
+            return Course {
+                is_news,
+                again: Some(late.map_or(due, |late| late.min(due))),
+                ..Course::default()
+            };
+        }
+        let interval = LOOK_INTERVAL * looking.engines.max(1);
+        let time = line.ask(key, self.awaited.is_judged, interval, now);
+        if time > now {
+            return Course { is_news, again: Some(time), is_in_line: true, ..Course::default() };
+        }
+        Course { is_news, question: Some(self.ask(now)), ..Course::default() }
+    }
+
+    /// The rollout waits for no pods. Says whether somebody looked a moment ago: that counts for the next look, should
+    /// the rollout stop again.
+    fn is_kept(&mut self, now: Instant) -> bool {
+        (self.found, self.evidence) = (None, Arc::default());
+        self.awaited = Awaited::default();
+        self.pods.start_over();
+        self.looked.is_some_and(|looked| looked + EVENTS_AGAIN > now)
+    }
+
+    fn answered(
+        &mut self,
+        looking: Looking,
+        answer: Result<Page, Refusal>,
+        (now, time): (Instant, Timestamp),
+    ) -> Course {
+        let is_late = self.is_late(looking, now);
+        let read = self.pods.take(answer, (&self.awaited, is_late), now, time);
+        if read == Read::More {
+            return Course { again: Some(now), ..Course::default() };
+        }
+        let (is_whole, is_judged) = (read == Read::Whole, self.awaited.is_judged);
+        let is_news = is_whole && is_late && self.conclude(looking, now);
+        if is_whole && is_judged {
+            let took = self.looked.map_or(Duration::ZERO, |looked| now.saturating_duration_since(looked));
+            let began = time.checked_sub(took).unwrap_or(time);
+            self.evidence = self.pods.evidence(&self.awaited, began).into();
+        }
+        let is_evidence = is_whole && is_judged && !self.evidence.is_empty();
+        let again = Some(self.looked.unwrap_or(now) + LOOK_AGAIN);
+        Course { is_news, is_evidence, again, ..Course::default() }
+    }
+
+    /// What the pods of a revision that is judged showed last, and those of its fallback.
+    pub(crate) fn evidence(&self) -> Arc<[Evidence]> {
+        if self.awaited.is_judged { Arc::clone(&self.evidence) } else { Arc::default() }
+    }
+
+    /// What is known to block this rollout.
+    pub(crate) fn findings(&self) -> Option<Findings> {
+        Some(Findings { set: self.awaited.set.clone(), blockers: self.found.clone()? })
+    }
+
+    /// The causes that are known to block it, if any are.
+    pub(crate) fn blocked(&self) -> Option<&[Blocker]> {
+        self.found.as_deref().filter(|found| !found.is_empty())
     }
 
     /// Whether the rollout has not moved for a while.

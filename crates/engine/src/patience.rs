@@ -4,7 +4,7 @@
 //! object can take the server longer to refuse than the operator waits for other answers: the next request of its
 //! Deployment waits longer, so that the status can show the server's words.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::mem::Discriminant;
 use std::time::{Duration, Instant};
 
@@ -20,75 +20,54 @@ const SLOW_MAX: usize = 4;
 /// What a request does: creates, patches, or deletes.
 type Kind = Discriminant<Request>;
 
-/// Until when each Deployment is left alone, and how long its answers are waited for.
+/// Until when a Deployment is left alone, and how long its answers are waited for.
 #[derive(Debug, Default)]
-pub struct Patience {
-    until: HashMap<Key, Instant>,
+pub(crate) struct Patience {
+    until: Option<Instant>,
     /// How long the next answer is waited for, where that is longer than for others, since one to such a request did
     /// not come.
-    limits: HashMap<Key, (Duration, Kind)>,
-    /// Those of them that are being worked on.
-    slow: HashSet<Key>,
+    limit: Option<Box<(Duration, Kind)>>,
 }
 
 impl Patience {
     /// Not before this time.
-    pub fn wait(&mut self, key: &Key, until: Instant) {
-        self.until.insert(key.clone(), until);
+    pub(crate) fn wait(&mut self, until: Instant) {
+        self.until = Some(until);
     }
 
-    /// When the Deployment may be worked on, if that is not now. If it is, the attempt that begins has to
-    /// [end](Self::ended).
-    pub fn waits_until(&mut self, key: &Key, now: Instant) -> Option<Instant> {
-        if let Some(until) = self.until.get(key).copied() {
-            if until > now {
-                return Some(until);
-            }
-            self.until.remove(key);
+    /// When the Deployment may be worked on, if that is not now. If it is, it may be among the `slow` ones, until the
+    /// attempt that begins is over.
+    pub(crate) fn until(&mut self, key: &Key, slow: &mut HashSet<Key>, now: Instant) -> Option<Instant> {
+        self.until = self.until.filter(|until| *until > now);
+        if self.until.is_some() || self.limit.is_none() {
+            return self.until;
         }
-        if !self.limits.contains_key(key) {
-            return None;
-        }
-        if self.slow.len() >= SLOW_MAX {
+        if slow.len() >= SLOW_MAX {
             return Some(now + SLOW_AGAIN);
         }
-        self.slow.insert(key.clone());
+        slow.insert(key.clone());
         None
     }
 
-    /// An attempt is over.
-    pub(crate) fn ended(&mut self, key: &Key) {
-        self.slow.remove(key);
-    }
-
     /// How long an answer to a request of this Deployment is waited for.
-    #[must_use]
-    pub fn limit(&self, key: &Key) -> Duration {
-        self.limits.get(key).map_or(ANSWER_LIMIT, |(limit, _)| *limit)
+    pub(crate) fn limit(&self) -> Duration {
+        self.limit.as_ref().map_or(ANSWER_LIMIT, |slow| slow.0)
     }
 
     /// A write was not answered within the limit. The next one comes after a pause that is half as long as this one
     /// waited, and waits longer. Returns how long.
-    pub(crate) fn unanswered(&mut self, key: &Key, kind: Kind, now: Instant) -> Duration {
-        let limit = self.limit(key);
+    pub(crate) fn unanswered(&mut self, kind: Kind, now: Instant) -> Duration {
+        let limit = self.limit();
         let next = (limit * 2).min(ANSWER_LIMIT_MAX);
-        self.limits.insert(key.clone(), (next, kind));
-        self.wait(key, now + limit / 2);
+        self.limit = Some(Box::new((next, kind)));
+        self.wait(now + limit / 2);
         next
     }
 
     /// A write was answered after this time. If it is of the kind that was not, and was as quick as others are, no
     /// answer needs a longer limit.
-    pub(crate) fn answered(&mut self, key: &Key, kind: Kind, took: Duration) {
-        if took < ANSWER_LIMIT && self.limits.get(key).is_some_and(|(_, slow)| *slow == kind) {
-            self.limits.remove(key);
-        }
-    }
-
-    /// The Deployment is gone, or ours no more.
-    pub(crate) fn forget(&mut self, key: &Key) {
-        self.until.remove(key);
-        self.limits.remove(key);
+    pub(crate) fn answered(&mut self, kind: Kind, took: Duration) {
+        self.limit.take_if(|slow| took < ANSWER_LIMIT && slow.1 == kind);
     }
 }
 
@@ -110,14 +89,13 @@ mod tests {
     }
 
     #[test]
-    fn each_waits_for_itself_and_once() {
-        let (mut patience, now) = (Patience::default(), Instant::now());
+    fn one_waits_as_it_was_asked_to_and_once() {
+        let (mut patience, mut slow, now) = (Patience::default(), HashSet::new(), Instant::now());
         let until = now + Duration::from_secs(3);
-        patience.wait(&key("asked"), until);
-        assert_eq!(patience.waits_until(&key("other"), now), None);
-        assert_eq!(patience.waits_until(&key("asked"), now), Some(until));
-        assert_eq!(patience.waits_until(&key("asked"), until), None);
-        assert!(patience.until.is_empty());
+        patience.wait(until);
+        assert_eq!(patience.until(&key("asked"), &mut slow, now), Some(until));
+        assert_eq!(patience.until(&key("asked"), &mut slow, until), None);
+        assert!(patience.until.is_none() && slow.is_empty());
     }
 
     #[test]
@@ -126,35 +104,33 @@ mod tests {
         let [create, delete] = kinds();
         let mut now = start;
         for (limit, pause) in [(10, 5), (20, 10), (40, 20), (60, 30), (60, 30)].map(seconds) {
-            assert_eq!(patience.waits_until(&key("huge"), now), None);
-            assert_eq!(patience.limit(&key("huge")), limit);
+            let mut slow = HashSet::new();
+            assert_eq!(patience.until(&key("huge"), &mut slow, now), None);
+            assert_eq!(patience.limit(), limit);
             now += limit;
-            patience.unanswered(&key("huge"), create, now);
-            patience.ended(&key("huge"));
-            assert_eq!(patience.waits_until(&key("huge"), now), Some(now + pause));
+            patience.unanswered(create, now);
+            assert_eq!(patience.until(&key("huge"), &mut slow, now), Some(now + pause));
             now += pause;
         }
-        assert_eq!(patience.limit(&key("other")), ANSWER_LIMIT);
         // It took long, so the next one may.
-        patience.answered(&key("huge"), create, ANSWER_LIMIT);
-        patience.answered(&key("huge"), delete, Duration::from_secs(1));
-        assert_eq!(patience.limit(&key("huge")), ANSWER_LIMIT_MAX);
-        patience.answered(&key("huge"), create, Duration::from_secs(1));
-        assert_eq!(patience.limit(&key("huge")), ANSWER_LIMIT);
+        patience.answered(create, ANSWER_LIMIT);
+        patience.answered(delete, Duration::from_secs(1));
+        assert_eq!(patience.limit(), ANSWER_LIMIT_MAX);
+        patience.answered(create, Duration::from_secs(1));
+        assert_eq!(patience.limit(), ANSWER_LIMIT);
     }
 
     #[test]
     fn slow_ones_leave_workers_to_others() {
-        let (mut patience, now) = (Patience::default(), Instant::now());
-        let slow: Vec<Key> = (0..=SLOW_MAX).map(|number| key(&number.to_string())).collect();
-        slow.iter().for_each(|key| _ = patience.unanswered(key, kinds()[0], now));
+        let (mut slow, now) = (HashSet::new(), Instant::now());
         let later = now + ANSWER_LIMIT;
-        let waits: Vec<_> = slow.iter().map(|key| patience.waits_until(key, later)).collect();
-        let (last, first) = waits.split_last().expect("some");
-        assert!(first.iter().all(Option::is_none) && *last == Some(later + SLOW_AGAIN));
-        assert_eq!(patience.waits_until(&key("other"), later), None);
-        patience.ended(&slow[0]);
-        assert_eq!(patience.waits_until(&slow[SLOW_MAX], later), None);
+        let mut patience = Patience::default();
+        patience.unanswered(kinds()[0], now);
+        let waits = ["a", "b", "c", "d", "e"].map(|name| patience.until(&key(name), &mut slow, later));
+        assert_eq!((slow.len(), waits), (SLOW_MAX, [None, None, None, None, Some(later + SLOW_AGAIN)]));
+        assert_eq!(Patience::default().until(&key("other"), &mut slow, later), None);
+        slow.remove(&key("a"));
+        assert_eq!(patience.until(&key("e"), &mut slow, later), None);
     }
 
     fn seconds((limit, pause): (u64, u64)) -> (Duration, Duration) {

@@ -36,8 +36,8 @@ pub struct Queue<K> {
     ready: VecDeque<K>,
     /// What is to be worked on, and since when.
     dirty: HashMap<K, Instant>,
-    /// What is in work, and since when.
-    processing: HashMap<K, Instant>,
+    /// What is in work.
+    processing: HashMap<K, InWork>,
     /// How many keys have come to be worked on so far.
     added: u64,
     /// Until when each delayed key waits, and why. Entries of `timers` that disagree are out of date.
@@ -53,11 +53,16 @@ pub struct Queue<K> {
     cooldowns: HashMap<K, Cooldown>,
     /// Bad news that is to be told.
     urgent: HashSet<K>,
-    /// What is in work for bad news.
-    hurried: HashSet<K>,
     /// When the bucket is empty no more: the "theoretical arrival time" of a leaky bucket.
     bucket: Instant,
     is_closed: bool,
+}
+
+/// One key in work.
+struct InWork {
+    since: Instant,
+    /// For bad news.
+    is_hurried: bool,
 }
 
 /// Events of one key.
@@ -98,7 +103,6 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
             lively_many: KEYS_MANY,
             cooldowns: HashMap::new(),
             urgent: HashSet::new(),
-            hurried: HashSet::new(),
             bucket: now,
             is_closed: false,
         }
@@ -165,7 +169,6 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     /// The worker is through with this key. True if it is to be worked on again at once.
     pub fn done(&mut self, key: &K) -> bool {
         self.processing.remove(key);
-        self.hurried.remove(key);
         let again = self.dirty.contains_key(key);
         if again {
             self.ready.push_back(key.clone());
@@ -211,7 +214,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     /// Since when each key in work has been so.
     #[must_use]
     pub fn in_work(&self) -> BTreeMap<&K, Instant> {
-        self.processing.iter().map(|(key, since)| (key, *since)).collect()
+        self.processing.iter().map(|(key, work)| (key, work.since)).collect()
     }
 
     /// What each key waits for that waits for a time.
@@ -299,10 +302,8 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         if self.cooldown_until(&key, now).is_none() {
             self.cooldowns.remove(&key);
         }
-        if self.urgent.remove(&key) {
-            self.hurried.insert(key.clone());
-        }
-        self.processing.insert(key.clone(), now);
+        let is_hurried = self.urgent.remove(&key);
+        self.processing.insert(key.clone(), InWork { since: now, is_hurried });
         Some((key, now.saturating_duration_since(since)))
     }
 

@@ -1,25 +1,22 @@
 //! Selects the rollouts that have waited long enough for a slot to report it in their status, a few at a
 //! time.
 
-use std::collections::HashMap;
 use std::time::Instant;
 
 use crate::durations::{QUEUED_TELLING_INTERVAL, QUEUED_TOLD_AFTER};
 
-use crate::index::Key;
-
-/// Whose status is to say that it waits, and when.
+/// When the next status is to say that its rollout waits.
 #[derive(Default)]
 pub(crate) struct Queued {
-    entries: HashMap<Key, Telling>,
     /// When the next one that comes to be told may be.
     next: Option<Instant>,
     /// When the last one was.
     last: Option<Instant>,
 }
 
+/// How far the status of one that waits is.
 #[derive(Clone, Copy, Debug)]
-enum Telling {
+pub(crate) enum Telling {
     /// It has not waited long enough before then.
     Early(Instant),
     /// It has; this is its place among those that are told one by one.
@@ -31,8 +28,8 @@ enum Telling {
 impl Queued {
     /// The rollout waits. Says when its status may be written, which may be now: then it counts as written,
     /// whatever comes of it. `None` if that has been done.
-    pub(crate) fn waits(&mut self, key: &Key, now: Instant) -> Option<Instant> {
-        let telling = self.entries.entry(key.clone()).or_insert(Telling::Early(now + QUEUED_TOLD_AFTER));
+    pub(crate) fn waits(&mut self, telling: &mut Option<Telling>, now: Instant) -> Option<Instant> {
+        let telling = telling.get_or_insert(Telling::Early(now + QUEUED_TOLD_AFTER));
         if let Telling::Early(time) = *telling
             && time <= now
         {
@@ -52,18 +49,6 @@ impl Queued {
             *telling = Telling::Early(now);
         }
         Some(time)
-    }
-
-    /// Its status says that it waits.
-    pub(crate) fn told(&mut self, key: &Key) {
-        if let Some(telling) = self.entries.get_mut(key) {
-            *telling = Telling::Told;
-        }
-    }
-
-    /// It waits no more.
-    pub(crate) fn ended(&mut self, key: &Key) {
-        self.entries.remove(key);
     }
 }
 

@@ -7,13 +7,11 @@
 
 mod writer;
 
-use std::collections::HashMap;
 use std::time::Instant;
 
 use crate::durations::{RIVAL_SILENCE, RIVAL_WINDOW};
 use plan::{Status, Workload};
 
-use crate::index::Key;
 pub use writer::{FIELD_MANAGER, ManagedFields, Writer};
 
 /// How many of our writes one manager may undo within [`RIVAL_WINDOW`] until it counts as a rival.
@@ -62,17 +60,6 @@ impl Sighting {
     }
 }
 
-/// What is known of one Deployment since our first write of its status.
-struct Entry {
-    uid: String,
-    /// Version that our last write came to, and what it said; `None` once it counts as undone.
-    written: Option<(u64, Counters)>,
-    seen: Option<Sighting>,
-    /// Who undid a write of ours, and when.
-    undone: Vec<(String, Instant)>,
-    rival: Option<Rival>,
-}
-
 /// The manager that a Deployment is left to, and when it was last heard of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rival {
@@ -81,52 +68,38 @@ pub struct Rival {
     heard: Instant,
 }
 
-/// The Deployments whose status we have written.
+/// One Deployment, once we have written its status.
 #[derive(Default)]
-pub struct Rivalry {
-    entries: HashMap<Key, Entry>,
-    /// `--force`: nobody is given way to.
-    force: bool,
+pub(crate) struct Rivalry(pub(crate) Option<Box<Known>>);
+
+/// What is known since our first write.
+#[derive(Default)]
+pub(crate) struct Known {
+    /// Version that our last write came to, and what it said; `None` once it counts as undone.
+    written: Option<(u64, Counters)>,
+    seen: Option<Sighting>,
+    /// Who undid a write of ours, and when.
+    undone: Vec<(String, Instant)>,
+    rival: Option<Rival>,
 }
 
 impl Rivalry {
-    /// With `force`, nobody is given way to.
-    #[must_use]
-    pub fn new(force: bool) -> Self {
-        Self { entries: HashMap::new(), force }
-    }
-
-    /// The versions of the past say nothing anymore.
-    pub(crate) fn start_over(&mut self) {
-        self.entries.clear();
-    }
-
     /// Our status was accepted, and became this version.
-    pub(crate) fn wrote(&mut self, key: &Key, uid: &str, version: u64, counters: Counters) {
-        if self.force {
-            return;
-        }
-        let entry = self.entries.entry(key.clone()).or_insert_with(|| Entry::new(uid));
-        if entry.uid != uid {
-            *entry = Entry::new(uid);
-        }
-        entry.written = Some((version, counters));
+    pub(crate) fn wrote(&mut self, version: u64, counters: Counters) {
+        self.0.get_or_insert_default().written = Some((version, counters));
     }
 
     /// The watch shows this.
-    pub fn saw(&mut self, key: &Key, sighting: Sighting, now: Instant) {
-        let Some(entry) = self.entries.get_mut(key) else { return };
-        if entry.uid == sighting.uid {
+    pub(crate) fn saw(&mut self, sighting: Sighting, now: Instant) {
+        if let Some(entry) = &mut self.0 {
             entry.saw(sighting, now);
-        } else {
-            self.entries.remove(key);
         }
     }
 
     /// Counters are about to be written. If that would be one repair too many, says who is given
     /// way to from now on.
-    pub(crate) fn objection(&mut self, key: &Key, counters: &Counters, now: Instant) -> Option<Rival> {
-        let entry = self.entries.get_mut(key)?;
+    pub(crate) fn objection(&mut self, counters: &Counters, now: Instant) -> Option<Rival> {
+        let entry = self.0.as_mut()?;
         let manager = entry.undone_by(counters)?;
         entry.written = None;
         entry.undone.push((manager.clone(), now));
@@ -141,8 +114,8 @@ impl Rivalry {
 
     /// Until when the Deployment is left to a rival, if it is. When that has been silent for long
     /// enough we try again; undone once more within a minute, we give way at once.
-    pub fn yields_until(&mut self, key: &Key, now: Instant) -> Option<Instant> {
-        let entry = self.entries.get_mut(key)?;
+    pub(crate) fn yields_until(&mut self, now: Instant) -> Option<Instant> {
+        let entry = self.0.as_mut()?;
         let rival = entry.rival.take()?;
         let until = rival.heard + RIVAL_SILENCE;
         if now < until {
@@ -152,18 +125,9 @@ impl Rivalry {
         entry.undone = vec![(rival.manager, now); UNDONE_MAX - 1];
         None
     }
-
-    /// The Deployment is gone.
-    pub fn forget(&mut self, key: &Key) {
-        self.entries.remove(key);
-    }
 }
 
-impl Entry {
-    fn new(uid: &str) -> Self {
-        Self { uid: uid.to_owned(), written: None, seen: None, undone: Vec::new(), rival: None }
-    }
-
+impl Known {
     fn saw(&mut self, sighting: Sighting, now: Instant) {
         let is_news = self.seen.as_ref().is_none_or(|seen| {
             seen.version < sighting.version
@@ -188,4 +152,4 @@ impl Entry {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,19 +1,18 @@
 //! Everything that an operator process knows about one API, behind two locks: the cache, and the rest.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use plan::{Blocker, Flavour};
 
 use crate::attempt::Listings;
+use crate::durations::ANSWER_LIMIT;
 use crate::early::Early;
+use crate::entry::Entry;
 use crate::index::{Index, Key};
-use crate::ledger::Ledger;
-use crate::looks::{Looking, Looks};
-use crate::memory::Memory;
+use crate::looks::{Line, Looking, Looks};
 use crate::next::{Next, Scheduled};
-use crate::patience::Patience;
 use crate::queue::Queue;
 use crate::queued::Queued;
 use crate::rivalry::Rivalry;
@@ -54,28 +53,23 @@ impl Default for Settings {
     }
 }
 
-/// What is known beside the cache.
+/// What is known beside the cache: an entry for each Deployment, and who comes when.
 pub struct State {
     /// Which Deployments are to be looked at, and when.
     pub queue: Queue<Key>,
-    /// What was written and the cache may not show yet.
-    pub ledger: Ledger,
-    /// What is remembered from one reconcile to the next.
-    pub memory: Memory,
+    pub(crate) entries: HashMap<Key, Entry>,
     /// Templates that are about to be needed.
-    pub templates: Templates,
+    pub(crate) templates: Templates,
     /// Who may begin a rollout.
     pub starts: Starts,
-    /// Deployments that wait for a rollout slot, for the status to report it.
+    /// When statuses may report that their rollouts wait for a slot.
     pub(crate) queued: Queued,
-    /// What blocks the rollouts that do not move.
-    pub(crate) looks: Looks,
-    /// Who else writes our statuses.
-    pub rivalry: Rivalry,
-    /// Whom the server has asked to come later.
-    pub patience: Patience,
+    /// Whose pods are read when.
+    pub(crate) line: Line,
     /// What is looked at before lists have come.
     pub(crate) early: Early,
+    /// What is worked on with an answer waited for longer than usual.
+    pub(crate) slow: HashSet<Key>,
 }
 
 /// One API's engine. It waits for nothing by itself: the caller supplies the time, and the world as a
@@ -94,15 +88,13 @@ impl Engine {
     pub fn new(flavour: Flavour, settings: Settings, cache: Index, now: Instant) -> Self {
         let state = State {
             queue: Queue::new(now),
-            ledger: Ledger::default(),
-            memory: Memory::default(),
+            entries: HashMap::new(),
             templates: Templates::default(),
             starts: Starts::new(settings.slots.map_or_else(Limit::default, Limit::fixed)),
             queued: Queued::default(),
-            looks: Looks::default(),
-            rivalry: Rivalry::new(settings.force),
-            patience: Patience::default(),
+            line: Line::default(),
             early: Early::default(),
+            slow: HashSet::new(),
         };
         Self {
             flavour,
@@ -164,7 +156,7 @@ impl Engine {
         let mut state = self.state();
         state.early.end();
         // A ReplicaSet may have lost its label since a look at unlabelled ones, and before the list of labelled ones.
-        state.memory.forget_scouting();
+        state.entries.values_mut().for_each(|entry| entry.memory.forget_scouting());
         self.listings.forget_all();
         self.requeue_all(&mut state, now);
     }
@@ -178,31 +170,66 @@ impl Engine {
     /// have written since anything else was looked at, or may have.
     pub fn start_over(&self) {
         let mut state = self.state();
-        state.ledger.start_over();
-        state.memory.start_over();
-        state.looks.start_over();
+        state.entries.values_mut().for_each(Entry::start_over);
+        state.line = Line::default();
         drop(state);
         self.listings.forget_all();
-    }
-
-    /// Nothing is remembered of a Deployment that is gone, or ours no more. Says whether others may
-    /// begin by that.
-    pub(crate) fn forget(&self, key: &Key, now: Instant) -> bool {
-        let mut state = self.state();
-        state.memory.forget(key);
-        state.templates.forget(key);
-        state.rivalry.forget(key);
-        state.ledger.clear(key);
-        state.queued.ended(key);
-        state.looks.forget(key);
-        state.early.ended(key);
-        state.patience.forget(key);
-        let granted = state.starts.ended(key, now);
-        state.requeue(granted, now)
     }
 }
 
 impl State {
+    /// What is known of this Deployment.
+    pub(crate) fn entry(&mut self, key: &Key) -> &mut Entry {
+        self.entries.entry(key.clone()).or_default()
+    }
+
+    /// Nothing is remembered of a Deployment that is gone, or ours no more. Says whether others may
+    /// begin by that.
+    pub(crate) fn forget(&mut self, key: &Key, now: Instant) -> bool {
+        self.entries.remove(key);
+        self.templates.forget(key);
+        self.line.leave(key);
+        self.early.ended(key);
+        let granted = self.starts.ended(key, now);
+        self.requeue(granted, now)
+    }
+
+    /// Until when this Deployment is left alone: as the server has asked, and for another controller.
+    pub(crate) fn left_until(&mut self, key: &Key, now: Instant) -> [Option<Instant>; 2] {
+        let entry = self.entries.entry(key.clone()).or_default();
+        [entry.patience.until(key, &mut self.slow, now), entry.rivalry.yields_until(now)]
+    }
+
+    /// When the status of a rollout that waits for a slot is to say so.
+    pub(crate) fn reports_queued(&mut self, key: &Key, now: Instant) -> Option<Instant> {
+        self.queued.waits(&mut self.entries.entry(key.clone()).or_default().queued, now)
+    }
+
+    /// To read the pods of this Deployment.
+    pub(crate) fn looks<'a>(&'a mut self, looking: Looking, key: &'a Key) -> Looks<'a> {
+        let look = &mut self.entries.entry(key.clone()).or_default().look;
+        Looks { looking, key, look, line: &mut self.line }
+    }
+
+    /// How long an answer to a request of this Deployment is waited for.
+    #[must_use]
+    pub fn answer_limit(&self, key: &Key) -> Duration {
+        self.entries.get(key).map_or(ANSWER_LIMIT, |entry| entry.patience.limit())
+    }
+
+    /// What the cache has yet to show, by Deployment, and since when.
+    #[must_use]
+    pub fn unseen(&self) -> BTreeMap<&Key, (Instant, String)> {
+        self.entries.iter().filter_map(|(key, entry)| Some((key, entry.ledger.waits()?))).collect()
+    }
+
+    /// The Deployment was deleted: it is left to nobody.
+    pub fn forget_rival(&mut self, key: &Key) {
+        if let Some(entry) = self.entries.get_mut(key) {
+            entry.rivalry = Rivalry::default();
+        }
+    }
+
     /// What each key waits for that waits now.
     #[must_use]
     pub fn waits(&self, now: Instant) -> BTreeMap<&Key, Wait> {
@@ -216,7 +243,7 @@ impl State {
 
     /// The rollouts that are known to be blocked, and by what.
     pub fn blocked(&self) -> impl Iterator<Item = (&Key, &[Blocker])> {
-        self.looks.blocked()
+        self.entries.iter().filter_map(|(key, entry)| Some((key, entry.look.as_ref()?.blocked()?)))
     }
 
     /// Requeues keys; says whether there were any.

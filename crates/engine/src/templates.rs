@@ -17,7 +17,7 @@ const BYTES_MAX: usize = 4 << 20;
 
 /// By Deployment.
 #[derive(Default)]
-pub struct Templates {
+pub(crate) struct Templates {
     kept: HashMap<Key, Kept>,
     bytes: usize,
 }
@@ -30,7 +30,7 @@ struct Kept {
 
 impl Templates {
     /// A Deployment was seen, with this template. It is needed until its generation is reported.
-    pub fn saw(&mut self, key: &Key, workload: &Workload, template: Json<'_>) {
+    pub(crate) fn saw(&mut self, key: &Key, workload: &Workload, template: Json<'_>) {
         self.forget(key);
         let is_needed = workload.status.observed_generation < workload.generation && !workload.deleting;
         let Some(template) =
@@ -48,15 +48,14 @@ impl Templates {
     }
 
     /// The template of this very object in this very generation.
-    #[must_use]
-    pub fn of(&self, key: &Key, workload: &Workload) -> Option<Template> {
+    pub(crate) fn of(&self, key: &Key, workload: &Workload) -> Option<Template> {
         let kept = self.kept.get(key)?;
         let is_it = kept.uid == workload.uid && kept.generation == workload.generation;
         is_it.then(|| kept.template.clone())
     }
 
     /// It is needed no more.
-    pub fn forget(&mut self, key: &Key) {
+    pub(crate) fn forget(&mut self, key: &Key) {
         if let Some(kept) = self.kept.remove(key) {
             self.bytes -= kept.template.text().len();
         }

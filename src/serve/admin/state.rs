@@ -73,7 +73,7 @@ fn of_reconciler(reconciler: &Reconciler) -> Value {
 
 fn ledger(reconciler: &Reconciler, now: Instant) -> Value {
     let state = reconciler.engine.state();
-    let waits = state.ledger.waits();
+    let waits = state.unseen();
     let listed = waits.iter().take(LISTED_MAX).map(|(key, (since, what))| {
         let seconds = now.saturating_duration_since(*since).as_secs_f64();
         json!({"deployment": key.to_string(), "forSeconds": seconds, "waitsFor": what})

@@ -66,18 +66,19 @@ impl<P: Port> Attempt<'_, P> {
 
     /// How long the server took for a write of this kind, or a dry run of one, that was sent then.
     fn note_pace(&self, refusal: Option<&mut Refusal>, (kind, sent): (Discriminant<Request>, Instant)) {
-        let (now, patience) = (self.port.now(), &mut self.engine.state().patience);
+        let (now, mut state) = (self.port.now(), self.engine.state());
+        let patience = &mut state.entry(self.key).patience;
         let took = now.saturating_duration_since(sent);
         // The server has a limit, too.
         let is_given_up = |refusal: &Refusal| refusal.code == 504 && took >= ANSWER_LIMIT;
         match refusal {
             Some(refusal) if refusal.is_unanswered() || is_given_up(refusal) => {
-                let next = patience.unanswered(self.key, kind, now).as_secs();
+                let next = patience.unanswered(kind, now).as_secs();
                 refusal.message.push_str(&format!("; the next try waits for up to {next} s"));
             }
             // Nobody knows how long it would have taken.
             Some(refusal) if refusal.code == 0 => {}
-            _ => patience.answered(self.key, kind, took),
+            _ => patience.answered(kind, took),
         }
     }
 
@@ -165,13 +166,14 @@ impl<P: Port> Attempt<'_, P> {
         while let Some(name) = self.in_doubt() {
             let live = self.get_set(&name).await?;
             let version = live.as_ref().map(Object::version);
-            self.engine.state().ledger.settled(self.key, &name, version.as_deref(), self.port.now());
+            let now = self.port.now();
+            self.engine.state().entry(self.key).ledger.settled(&name, version.as_deref(), now);
         }
         Ok(())
     }
 
     fn in_doubt(&self) -> Option<String> {
-        self.engine.state().ledger.in_doubt(self.key).map(str::to_owned)
+        self.engine.state().entry(self.key).ledger.in_doubt().map(str::to_owned)
     }
 
     /// Takes a set over that a live read or a write returned, ahead of the watch.

@@ -1,7 +1,7 @@
 //! One request at the end of an attempt, to find out what blocks the rollout, or what its pods show.
 
 use super::Attempt;
-use crate::looks::{Course, Page, Question};
+use crate::looks::{Course, Look, Page, Question};
 use crate::port::{Cause, Note, Port, Reply, Request};
 use crate::reconcile::{Outcome, Refusal};
 use crate::waits::{Reason, Wait};
@@ -9,22 +9,22 @@ use crate::waits::{Reason, Wait};
 impl<P: Port> Attempt<'_, P> {
     /// Looks what blocks the rollout, if it is late, or what its pods show, if it is judged by them, and a look is due.
     /// Says when to come again for that.
-    pub(super) async fn look(&self, uid: &str, outcome: &Outcome) -> Option<Wait> {
+    pub(super) async fn look(&self, outcome: &Outcome) -> Option<Wait> {
         let looking = self.engine.settings.looking.filter(|_| outcome.error.is_none())?;
         let (key, now) = (self.key, self.port.now());
         let awaited = outcome.awaited.as_deref();
         let Course { mut is_news, mut is_evidence, question, mut again, .. } =
-            self.engine.state().looks.stands(looking, key, uid, awaited, now);
+            self.engine.state().looks(looking, key).stands(awaited, now);
         if let Some(question) = question {
             let answer = self.read(question).await;
             let times = (self.port.now(), self.port.timestamp());
-            let course = self.engine.state().looks.answered(looking, key, answer, times);
+            let course = self.engine.state().looks(looking, key).answered(answer, times);
             is_news |= course.is_news;
             is_evidence |= course.is_evidence;
             again = course.again;
         }
         if is_news {
-            self.report_blockers(uid);
+            self.report_blockers();
         }
         if is_news || is_evidence {
             // The next reconcile puts it into the status, or judges by it.
@@ -45,8 +45,8 @@ impl<P: Port> Attempt<'_, P> {
         }
     }
 
-    fn report_blockers(&self, uid: &str) {
-        let findings = self.engine.state().looks.findings(self.key, uid);
+    fn report_blockers(&self) {
+        let findings = self.engine.state().entry(self.key).look.as_deref().and_then(Look::findings);
         self.port.note(Note::Blocked(&findings.unwrap_or_default().blockers));
     }
 }

@@ -39,7 +39,7 @@ impl<P: Port> Attempt<'_, P> {
             }
         };
         let names = orphans.iter().map(|set| set.name.clone()).collect();
-        self.engine.state().memory.note_scouted(self.key, &workload.uid, names);
+        self.engine.state().entry(self.key).of(&workload.uid).memory.note_scouted(names);
         self.report(&workload, selector, &orphans);
         Ok(())
     }
@@ -49,7 +49,7 @@ impl<P: Port> Attempt<'_, P> {
         let engine = self.engine;
         engine.flavour.set_labels()?;
         let uid = engine.cache().uid_of(self.key)?;
-        if engine.state().memory.has_scouted(self.key, &uid) {
+        if engine.state().entry(self.key).of(&uid).memory.has_scouted() {
             return None;
         }
         let known = engine.cache().first_seen(self.key)?;

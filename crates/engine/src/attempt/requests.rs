@@ -24,7 +24,7 @@ impl<P: Port> Attempt<'_, P> {
     /// A write to a ReplicaSet was answered: the version that it made, or a refusal.
     fn note_set(&self, sent: &Result<String, Refusal>, name: &str) {
         match sent {
-            Ok(version) => self.engine.state().ledger.wrote_set(self.key, version, self.port.now()),
+            Ok(version) => self.engine.state().entry(self.key).ledger.wrote_set(version, self.port.now()),
             Err(refusal) => self.note_refused(refusal, name),
         }
     }
@@ -32,7 +32,7 @@ impl<P: Port> Attempt<'_, P> {
     /// Nobody knows what came of a write to a ReplicaSet, or the cache is behind it (S14.5).
     fn note_refused(&self, refusal: &Refusal, name: &str) {
         if refusal.leaves_doubt() || refusal.is_conflict() || refusal.is_already_exists() {
-            self.engine.state().ledger.doubts(self.key, name, self.port.now());
+            self.engine.state().entry(self.key).ledger.doubts(name, self.port.now());
         }
     }
 
@@ -51,7 +51,7 @@ impl<P: Port> Attempt<'_, P> {
     ) -> Result<String, Refusal> {
         let request = self.patch(Kind::Deployment, &self.key.name, patch, of_status);
         let version = self.send_for_version(request, cause).await?;
-        self.engine.state().ledger.wrote_workload(self.key, &version, self.port.now());
+        self.engine.state().entry(self.key).ledger.wrote_workload(&version, self.port.now());
         Ok(version)
     }
 
@@ -62,7 +62,7 @@ impl<P: Port> Attempt<'_, P> {
         cause: Cause<'_>,
     ) -> Result<String, Refusal> {
         let counters = Counters::of(&write.status);
-        let rival = self.engine.state().rivalry.objection(self.key, &counters, self.port.now());
+        let rival = self.engine.state().entry(self.key).rivalry.objection(&counters, self.port.now());
         if let Some(rival) = rival {
             return Err(self.give_way(workload, &rival));
         }
@@ -72,8 +72,10 @@ impl<P: Port> Attempt<'_, P> {
             None => Patch::Merge(encode::status_patch(flavour, workload, write)),
         };
         let version = self.patch_workload(patch, true, cause).await?;
-        if let Ok(number) = version.parse() {
-            self.engine.state().rivalry.wrote(self.key, &workload.uid, number, counters);
+        if !self.engine.settings.force
+            && let Ok(number) = version.parse()
+        {
+            self.engine.state().entry(self.key).of(&workload.uid).rivalry.wrote(number, counters);
         }
         Ok(version)
     }
@@ -112,7 +114,7 @@ impl<P: Port> Attempt<'_, P> {
             self.note_refused(&refusal, &target.name);
             return Err(refusal);
         }
-        self.engine.state().ledger.deleted_set(self.key, &target.uid, self.port.now());
+        self.engine.state().entry(self.key).ledger.deleted_set(&target.uid, self.port.now());
         Ok(())
     }
 
@@ -149,7 +151,7 @@ impl<P: Port> Attempt<'_, P> {
     async fn dry_run(&self, workload: &Workload, set: &NewReplicaSet) -> Result<DryRun, Refusal> {
         let flavour = self.engine.flavour;
         let fingerprint = &workload.template.fingerprint;
-        let known = self.engine.state().memory.dry_run(self.key, &workload.uid, fingerprint);
+        let known = self.engine.state().entry(self.key).of(&workload.uid).memory.dry_run(fingerprint);
         if let Some(known) = known {
             return Ok(known);
         }
@@ -161,7 +163,7 @@ impl<P: Port> Attempt<'_, P> {
             self.port.note(Note::DryRunRefused(refusal));
         }
         let now = self.port.now();
-        self.engine.state().memory.settle_dry_run(self.key, workload, stored, now)
+        self.engine.state().entry(self.key).of(&workload.uid).memory.settle_dry_run(fingerprint, stored, now)
     }
 
     /// The one request that an action comes to.
@@ -248,7 +250,7 @@ impl<P: Port> Cluster for Attempt<'_, P> {
         // The cache is behind this one, if the watch shows it at all.
         let shown = set.as_ref().filter(|set| is_watched(self.engine.flavour, set));
         let version = shown.map(|set| set.resource_version.as_str());
-        self.engine.state().ledger.settled(self.key, name, version, self.port.now());
+        self.engine.state().entry(self.key).ledger.settled(name, version, self.port.now());
         let Some(set) = set else { return Ok(None) };
         self.port.note(Note::Found(&set));
         Ok(Some(set))

@@ -232,3 +232,13 @@ fn when_the_lists_have_come_everything_is_looked_at() {
     engine.attempt(&shelf, &web()).now_or_never().unwrap();
     assert_eq!(shelf.reads.lock().unwrap().len(), 0, "from the cache");
 }
+
+#[test]
+fn force_gives_way_to_nobody() {
+    for force in [false, true] {
+        let (shelf, mut engine) = starting(2);
+        engine.settings.force = force;
+        engine.attempt(&shelf, &web()).now_or_never().unwrap();
+        assert_eq!(engine.state().entry(&web()).rivalry.0.is_none(), force, "its status was written");
+    }
+}

@@ -20,10 +20,9 @@ fn a_write_is_waited_for_until_its_kind_shows_it() {
     let (mut index, mut ledger) = (index(), Ledger::default());
     let now = Instant::now();
     assert_eq!(ledger.check(CACHE_PATIENCE, &key("web"), &index, now), Readiness::Ready);
-    ledger.wrote_set(&key("web"), "20", now);
+    ledger.wrote_set("20", now);
     index.apply_workload(workload("web", "w", "web", 30), Instant::now());
     assert!(is_waiting(&mut ledger, &index, now), "versions of another kind say nothing");
-    assert_eq!(ledger.check(CACHE_PATIENCE, &key("api"), &index, now), Readiness::Ready);
     index.apply_set(set("other", None, "other", 21));
     assert_eq!(ledger.check(CACHE_PATIENCE, &key("web"), &index, now), Readiness::Ready);
 }
@@ -32,8 +31,8 @@ fn a_write_is_waited_for_until_its_kind_shows_it() {
 fn a_write_that_changed_nothing_is_not_waited_for() {
     let (index, mut ledger) = (index(), Ledger::default());
     let now = Instant::now();
-    ledger.wrote_workload(&key("web"), "10", now);
-    ledger.wrote_set(&key("web"), "11", now);
+    ledger.wrote_workload("10", now);
+    ledger.wrote_set("11", now);
     assert_eq!(ledger.check(CACHE_PATIENCE, &key("web"), &index, now), Readiness::Ready);
 }
 
@@ -41,7 +40,7 @@ fn a_write_that_changed_nothing_is_not_waited_for() {
 fn a_deletion_is_waited_for() {
     let (mut index, mut ledger) = (index(), Ledger::default());
     let now = Instant::now();
-    ledger.deleted_set(&key("web"), "uid-web-1", now);
+    ledger.deleted_set("uid-web-1", now);
     assert!(is_waiting(&mut ledger, &index, now));
     index.delete_set("ns", "uid-web-1", "22");
     assert_eq!(ledger.check(CACHE_PATIENCE, &key("web"), &index, now), Readiness::Ready);
@@ -51,18 +50,16 @@ fn a_deletion_is_waited_for() {
 fn patience_ends() {
     let (index, mut ledger) = (index(), Ledger::default());
     let now = Instant::now();
-    ledger.wrote_set(&key("web"), "20", now);
+    ledger.wrote_set("20", now);
     let now = now + CACHE_PATIENCE;
     assert_eq!(ledger.check(CACHE_PATIENCE, &key("web"), &index, now), Readiness::Overdue);
-    ledger.clear(&key("web"));
-    assert_eq!(ledger.check(CACHE_PATIENCE, &key("web"), &index, now), Readiness::Ready);
 }
 
 #[test]
 fn versions_that_are_no_numbers_are_not_waited_for() {
     let (index, mut ledger) = (index(), Ledger::default());
     let now = Instant::now();
-    ledger.wrote_set(&key("web"), "blue", now);
+    ledger.wrote_set("blue", now);
     assert_eq!(ledger.check(CACHE_PATIENCE, &key("web"), &index, now), Readiness::Ready);
 }
 
@@ -70,7 +67,7 @@ fn versions_that_are_no_numbers_are_not_waited_for() {
 fn patience_ends_sooner_when_a_watch_is_broken() {
     let (index, mut ledger) = (index(), Ledger::default());
     let start = Instant::now();
-    ledger.wrote_workload(&key("web"), "20", start);
+    ledger.wrote_workload("20", start);
     let check = |ledger: &mut Ledger, patience, now| ledger.check(patience, &key("web"), &index, now);
     let soon = start + CACHE_PATIENCE_WITHOUT_WATCH;
     assert_eq!(check(&mut ledger, CACHE_PATIENCE_WITHOUT_WATCH, start), Readiness::Wait(soon));
@@ -82,11 +79,11 @@ fn patience_ends_sooner_when_a_watch_is_broken() {
 fn a_write_of_which_nobody_knows_is_looked_at_and_then_waited_for() {
     let (mut index, mut ledger) = (index(), Ledger::default());
     let now = Instant::now();
-    assert_eq!(ledger.in_doubt(&key("web")), None);
-    ledger.doubts(&key("web"), "web-2", now);
-    assert_eq!(ledger.in_doubt(&key("web")), Some("web-2"));
-    ledger.settled(&key("web"), "web-2", Some("40"), now);
-    assert_eq!(ledger.in_doubt(&key("web")), None);
+    assert_eq!(ledger.in_doubt(), None);
+    ledger.doubts("web-2", now);
+    assert_eq!(ledger.in_doubt(), Some("web-2"));
+    ledger.settled("web-2", Some("40"), now);
+    assert_eq!(ledger.in_doubt(), None);
     assert!(is_waiting(&mut ledger, &index, now), "the cache lacks what was found");
     index.apply_set(set("web-2", Some("w"), "web", 40));
     assert_eq!(ledger.check(CACHE_PATIENCE, &key("web"), &index, now), Readiness::Ready);
@@ -98,13 +95,13 @@ fn all_writes_of_which_nobody_knows_are_looked_at() {
     let (index, mut ledger) = (index(), Ledger::default());
     let now = Instant::now();
     for set in ["web-1", "web-2", "web-1"] {
-        ledger.doubts(&key("web"), set, now);
+        ledger.doubts(set, now);
     }
-    assert_eq!(ledger.in_doubt(&key("web")), Some("web-1"));
-    ledger.settled(&key("web"), "web-1", Some("40"), now);
-    assert_eq!(ledger.in_doubt(&key("web")), Some("web-2"));
-    ledger.settled(&key("web"), "web-2", None, now);
-    assert_eq!(ledger.in_doubt(&key("web")), None);
+    assert_eq!(ledger.in_doubt(), Some("web-1"));
+    ledger.settled("web-1", Some("40"), now);
+    assert_eq!(ledger.in_doubt(), Some("web-2"));
+    ledger.settled("web-2", None, now);
+    assert_eq!(ledger.in_doubt(), None);
     assert!(is_waiting(&mut ledger, &index, now), "the cache lacks the first one");
 }
 
@@ -112,8 +109,8 @@ fn all_writes_of_which_nobody_knows_are_looked_at() {
 fn a_write_that_was_not_carried_out_is_not_waited_for() {
     let (index, mut ledger) = (index(), Ledger::default());
     let now = Instant::now();
-    ledger.doubts(&key("web"), "web-2", now);
-    ledger.settled(&key("web"), "web-2", None, now);
+    ledger.doubts("web-2", now);
+    ledger.settled("web-2", None, now);
     assert_eq!(ledger.check(CACHE_PATIENCE, &key("web"), &index, now), Readiness::Ready);
 }
 
@@ -122,16 +119,19 @@ fn a_write_that_was_not_carried_out_is_not_waited_for() {
 fn starting_over_leaves_only_what_is_in_doubt() {
     let (index, mut ledger) = (index(), Ledger::default());
     let now = Instant::now();
-    for name in ["web", "api"] {
-        ledger.wrote_workload(&key(name), "20", now);
-        ledger.wrote_set(&key(name), "21", now);
-        ledger.deleted_set(&key(name), "uid-web-1", now);
-    }
-    ledger.doubts(&key("web"), "web-2", now);
+    let write = |ledger: &mut Ledger| {
+        ledger.wrote_workload("20", now);
+        ledger.wrote_set("21", now);
+        ledger.deleted_set("uid-web-1", now);
+    };
+    write(&mut ledger);
+    ledger.start_over();
+    assert!(ledger.waits().is_none());
+    write(&mut ledger);
+    ledger.doubts("web-2", now);
     assert!(is_waiting(&mut ledger, &index, now));
     ledger.start_over();
-    assert_eq!(ledger.waits().len(), 1);
-    assert_eq!(ledger.in_doubt(&key("web")), Some("web-2"));
-    ledger.settled(&key("web"), "web-2", Some("22"), now);
+    assert_eq!(ledger.in_doubt(), Some("web-2"));
+    ledger.settled("web-2", Some("22"), now);
     assert!(is_waiting(&mut ledger, &index, now));
 }

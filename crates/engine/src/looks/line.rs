@@ -16,7 +16,7 @@ const INTERVALS_LATE: u32 = 5;
 
 /// Who waits, and when the last request was made.
 #[derive(Default)]
-pub(super) struct Line {
+pub(crate) struct Line {
     judged: Rotation,
     others: Rotation,
     /// How many requests in a row were for those that are judged.
@@ -49,7 +49,7 @@ impl Line {
     }
 
     /// It wants none any more.
-    pub(super) fn leave(&mut self, key: &Key) {
+    pub(crate) fn leave(&mut self, key: &Key) {
         if self.told.remove(key).is_some() {
             self.judged.leave(key);
             self.others.leave(key);

@@ -52,27 +52,34 @@ fn denied() -> Refusal {
     Refusal::new(403, "Forbidden", "pods is forbidden".to_owned())
 }
 
+fn looks<'a>(key: &'a Key, look: &'a mut Option<Box<Look>>, line: &'a mut Line) -> Looks<'a> {
+    Looks { looking: looking(), key, look, line }
+}
+
 /// A rollout, looked at by a test with a clock of its own.
 struct Bench {
-    looks: Looks,
+    look: Option<Box<Look>>,
+    line: Line,
+    key: Key,
     now: Instant,
     questions: Vec<Question>,
 }
 
 impl Bench {
     fn new() -> Self {
-        Self { looks: Looks::default(), now: Instant::now(), questions: Vec::new() }
+        let (line, now) = (Line::default(), Instant::now());
+        Self { look: None, line, key: key("web"), now, questions: Vec::new() }
     }
 
     fn stands(&mut self, awaited: &Awaited) -> Course {
-        let course = self.looks.stands(looking(), &key("web"), "uid", Some(awaited), self.now);
+        let course = looks(&self.key, &mut self.look, &mut self.line).stands(Some(awaited), self.now);
         self.questions.extend(course.question.clone());
         course
     }
 
     fn answered(&mut self, answer: Result<Page, Refusal>) -> Course {
         let time = "2026-04-01T12:00:00Z".parse().unwrap();
-        self.looks.answered(looking(), &key("web"), answer, (self.now, time))
+        looks(&self.key, &mut self.look, &mut self.line).answered(answer, (self.now, time))
     }
 
     /// Lets time pass until the next question, and answers it.
@@ -87,8 +94,16 @@ impl Bench {
         panic!("no question in a thousand attempts");
     }
 
+    fn findings(&self) -> Option<Findings> {
+        self.look.as_ref()?.findings()
+    }
+
+    fn evidence(&self) -> Arc<[Evidence]> {
+        self.look.as_deref().map_or_else(Arc::default, Look::evidence)
+    }
+
     fn found(&self) -> Vec<Blocker> {
-        self.looks.findings(&key("web"), "uid").unwrap_or_default().blockers
+        self.findings().unwrap_or_default().blockers
     }
 
     fn causes(&self) -> Vec<(String, i64, i64)> {
@@ -237,16 +252,15 @@ fn a_rollout_that_moves_is_blocked_no_more() {
     bench.ask(&awaited(), Ok((vec![pulling("a", "no")], None)));
     let better = Awaited { ready: 3, available: 3, ..awaited() };
     assert!(bench.stands(&better).is_news);
-    assert_eq!(bench.looks.findings(&key("web"), "uid").map(|found| found.blockers), Some(Vec::new()));
-    bench.looks.stands(looking(), &key("web"), "uid", None, bench.now);
-    assert_eq!(bench.looks.findings(&key("web"), "uid"), None);
+    assert_eq!(bench.findings().map(|found| found.blockers), Some(Vec::new()));
+    looks(&bench.key, &mut bench.look, &mut bench.line).stands(None, bench.now);
+    assert_eq!(bench.findings(), None);
     // Having looked a moment ago, nobody looks again so soon.
     bench.now += SECOND;
     let other = Awaited { uid: "other".to_owned(), ..awaited() };
     bench.stands(&other);
     bench.now += TEN;
     assert_eq!(bench.stands(&other).question, None);
-    assert_eq!(bench.looks.findings(&key("web"), "another uid"), None);
 }
 
 #[test]
@@ -263,22 +277,22 @@ fn old_pods_are_overdue_after_their_grace_period() {
 /// count, not Deployments.
 #[test]
 fn all_share_five_requests_a_second() {
-    let mut looks = Looks::default();
-    let start = Instant::now();
+    let (mut line, start) = (Line::default(), Instant::now());
+    let mut entries: Vec<Option<Box<Look>>> = (0..500).map(|_| None).collect();
     let keys: Vec<Key> = (0..500).map(|number| key(&format!("web-{number:03}"))).collect();
     let mut due: Vec<(Instant, usize)> = (0..keys.len()).map(|at| (start, at)).collect();
     let mut asked: Vec<(Instant, usize)> = Vec::new();
     let end = start + Duration::from_secs(300);
     while let Some((now, at)) = due.iter().min().copied().filter(|(now, _)| *now < end) {
         due.retain(|(_, other)| *other != at);
-        let mut course = looks.stands(looking(), &keys[at], "uid", Some(&awaited()), now);
+        let mut course = looks(&keys[at], &mut entries[at], &mut line).stands(Some(&awaited()), now);
         if course.question.is_some() {
             asked.push((now, at));
             let more =
                 (asked.iter().filter(|(_, other)| *other == at).count() % 2 == 1).then(|| "n".to_owned());
             let time = "2026-04-01T12:00:00Z".parse().unwrap();
             let answer = Ok((vec![pulling("a", "no"), pulling("b", "no")], more));
-            course = looks.answered(looking(), &keys[at], answer, (now, time));
+            course = looks(&keys[at], &mut entries[at], &mut line).answered(answer, (now, time));
         }
         due.push((course.again.expect("it stays blocked"), at));
     }
@@ -327,13 +341,12 @@ fn pods_of_a_revision_that_is_judged_are_read_while_it_moves() {
     ];
     let more = bench.answered(Ok((page, Some("next".to_owned()))));
     assert_eq!((more.is_evidence, more.again), (false, Some(bench.now)));
-    assert_eq!(*bench.looks.evidence(&key("web"), "uid"), [], "half a look is no evidence");
+    assert_eq!(*bench.evidence(), [], "half a look is no evidence");
     let mut stuck = pulling("e", "no such image");
     stuck["metadata"]["ownerReferences"][0]["uid"] = json!("fallback");
     let course = bench.ask(&judged(), Ok((vec![stuck], None)));
     assert_eq!((course.is_evidence, course.is_news), (true, false), "it is not late");
-    let [declared, fallback]: [Evidence; 2] =
-        bench.looks.evidence(&key("web"), "uid").to_vec().try_into().unwrap();
+    let [declared, fallback]: [Evidence; 2] = bench.evidence().to_vec().try_into().unwrap();
     let of = |evidence: &Evidence| evidence.restarts.iter().map(|pod| pod.count).collect::<Vec<_>>();
     assert_eq!((of(&declared), of(&fallback)), (vec![2], vec![5]));
     assert_eq!(fallback.stuck, [("ImagePull".to_owned(), 1)]);
@@ -342,10 +355,10 @@ fn pods_of_a_revision_that_is_judged_are_read_while_it_moves() {
     assert_eq!(bench.stands(&judged()).again, Some(looked + 15 * SECOND));
     // Of a revision that nobody judges, and of another ReplicaSet, nothing is known.
     bench.stands(&awaited());
-    assert_eq!(*bench.looks.evidence(&key("web"), "uid"), []);
+    assert_eq!(*bench.evidence(), []);
     bench.stands(&judged());
     bench.stands(&Awaited { uid: "other".to_owned(), ..judged() });
-    assert_eq!(*bench.looks.evidence(&key("web"), "uid"), []);
+    assert_eq!(*bench.evidence(), []);
 }
 
 #[test]
@@ -367,10 +380,10 @@ fn what_the_operator_may_not_read_is_no_evidence() {
     let mut bench = Bench::new();
     let course = bench.ask(&judged(), Err(denied()));
     assert!(!course.is_evidence, "there is nothing to judge by");
-    assert_eq!(*bench.looks.evidence(&key("web"), "uid"), []);
+    assert_eq!(*bench.evidence(), []);
     bench.now += 15 * SECOND;
     bench.ask(&judged(), Err(Refusal::new(500, "", "no".to_owned())));
-    assert_eq!(*bench.looks.evidence(&key("web"), "uid"), []);
+    assert_eq!(*bench.evidence(), []);
 }
 
 /// Two pages a look. The rollout moves in between, which is no reason to begin again; another fallback, or another list,
@@ -420,7 +433,7 @@ fn evidence_is_as_old_as_the_beginning_of_its_look() {
     bench.ask(&judged(), Ok((vec![restarted("a", "set", 2), going], Some("next".to_owned()))));
     bench.now += 5 * SECOND;
     bench.ask(&judged(), Ok((vec![], None)));
-    let evidence = bench.looks.evidence(&key("web"), "uid");
+    let evidence = bench.evidence();
     let first = evidence.first().unwrap();
     assert_eq!(first.read, "2026-04-01T11:59:55Z".parse().unwrap());
     assert_eq!(first.restarts.iter().map(|pod| pod.count).collect::<Vec<_>>(), [2]);

@@ -1,7 +1,6 @@
 use serde_json::json;
 
 use super::*;
-use crate::index::tests::{key, workload};
 
 fn refused(code: u16) -> Refusal {
     Refusal::new(code, "", String::new())
@@ -10,57 +9,42 @@ fn refused(code: u16) -> Refusal {
 #[test]
 fn a_reason_is_news_once() {
     let mut memory = Memory::default();
-    assert!(memory.note_why(&key("web"), "w", "paused"));
-    assert!(!memory.note_why(&key("web"), "w", "paused"));
-    assert!(memory.note_why(&key("web"), "w", "converged"));
-    assert!(memory.note_why(&key("web"), "created anew", "converged"));
+    assert!(memory.note_why("paused"));
+    assert!(!memory.note_why("paused"));
+    assert!(memory.note_why("converged"));
 }
 
-#[test]
-fn an_object_created_anew_is_scouted_for_anew() {
-    let mut memory = Memory::default();
-    memory.note_scouted(&key("web"), "w", vec!["orphan".to_owned()]);
-    assert_eq!(memory.orphans(&key("web"), "w"), ["orphan"]);
-    assert!(memory.has_scouted(&key("web"), "w"));
-    assert!(!memory.has_scouted(&key("web"), "other"));
-}
-
-/// A Deployment whose template is told apart by this image.
-fn templated(image: &str) -> plan::Workload {
-    let mut workload = workload("web", "w", "web", 1);
-    workload.template.fingerprint = Fingerprint::of(&json!({ "image": image }));
-    workload
+fn template(image: &str) -> Fingerprint {
+    Fingerprint::of(&json!({ "image": image }))
 }
 
 #[test]
 fn a_dry_run_is_remembered_for_its_template() {
     let (mut memory, now) = (Memory::default(), Instant::now());
-    let (one, two) = (templated("one"), templated("two"));
-    let answer = memory.settle_dry_run(&key("web"), &one, Err(refused(422)), now);
+    let (one, two) = (template("one"), template("two"));
+    let answer = memory.settle_dry_run(&one, Err(refused(422)), now);
     assert_eq!(answer, Ok(DryRun::Refused));
-    assert_eq!(memory.dry_run(&key("web"), "w", &one.template.fingerprint), Some(DryRun::Refused));
-    assert_eq!(memory.dry_run(&key("web"), "w", &two.template.fingerprint), None);
-    assert_eq!(memory.dry_run(&key("web"), "other", &one.template.fingerprint), None);
+    assert_eq!(memory.dry_run(&one), Some(DryRun::Refused));
+    assert_eq!(memory.dry_run(&two), None);
     let stored = [7; 32];
-    assert_eq!(memory.settle_dry_run(&key("web"), &two, Ok(stored), now), Ok(DryRun::Stored(stored)));
-    assert_eq!(memory.dry_run(&key("web"), "w", &two.template.fingerprint), Some(DryRun::Stored(stored)));
+    assert_eq!(memory.settle_dry_run(&two, Ok(stored), now), Ok(DryRun::Stored(stored)));
+    assert_eq!(memory.dry_run(&two), Some(DryRun::Stored(stored)));
 }
 
 #[test]
 fn a_quota_is_lifted_some_day() {
     let (mut memory, now) = (Memory::default(), Instant::now());
-    let workload = templated("one");
-    assert_eq!(memory.settle_dry_run(&key("web"), &workload, Err(refused(403)), now), Ok(DryRun::Refused));
-    assert_eq!(memory.dry_run(&key("web"), "w", &workload.template.fingerprint), None);
+    let of = template("one");
+    assert_eq!(memory.settle_dry_run(&of, Err(refused(403)), now), Ok(DryRun::Refused));
+    assert_eq!(memory.dry_run(&of), None);
 }
 
 #[test]
 fn a_server_that_is_unwell_is_given_time() {
     let (mut memory, start) = (Memory::default(), Instant::now());
-    let workload = templated("one");
-    let mut is_settled = |code: u16, now: Instant| {
-        memory.settle_dry_run(&key("web"), &workload, Err(refused(code)), now).is_ok()
-    };
+    let of = template("one");
+    let mut is_settled =
+        |code: u16, now: Instant| memory.settle_dry_run(&of, Err(refused(code)), now).is_ok();
     for code in [0, 429, 500, 503, 504] {
         assert!(!is_settled(code, start), "{code}");
     }
@@ -76,10 +60,10 @@ fn a_server_that_is_unwell_is_given_time() {
 #[test]
 fn hiccups_that_have_nothing_to_do_with_each_other_do_not_add_up() {
     let (mut memory, start) = (Memory::default(), Instant::now());
-    let (one, two) = (templated("one"), templated("two"));
+    let (one, two) = (template("one"), template("two"));
     let late = start + DRY_RUN_PATIENCE;
-    let is_settled = |memory: &mut Memory, workload: &plan::Workload, now: Instant| {
-        memory.settle_dry_run(&key("web"), workload, Err(refused(503)), now).is_ok()
+    let is_settled = |memory: &mut Memory, of: &Fingerprint, now: Instant| {
+        memory.settle_dry_run(of, Err(refused(503)), now).is_ok()
     };
     assert!(!is_settled(&mut memory, &one, start));
     assert!(!is_settled(&mut memory, &two, late), "of another template");

@@ -64,12 +64,12 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     /// Whether the key in work is there for bad news, which nothing may hold up.
     #[must_use]
     pub fn is_hurried(&self, key: &K) -> bool {
-        self.hurried.contains(key)
+        self.processing.get(key).is_some_and(|work| work.is_hurried)
     }
 
     /// The bad news was not told yet.
     pub(crate) fn hurry_again(&mut self, key: &K) {
-        if self.hurried.contains(key) {
+        if self.is_hurried(key) {
             self.urgent.insert(key.clone());
         }
     }

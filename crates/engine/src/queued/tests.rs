@@ -2,18 +2,14 @@ use std::time::Duration;
 
 use super::*;
 
-fn key(number: usize) -> Key {
-    Key { namespace: "ns".to_owned(), name: number.to_string() }
-}
-
 /// Lets these wait from the start, each looked at whenever it asks to be, and tells when each was written.
 fn written(queued: &mut Queued, many: usize, start: Instant) -> Vec<Duration> {
-    let mut times = Vec::new();
+    let (mut times, mut tellings) = (Vec::new(), vec![None; many]);
     for millis in (0..60_000).step_by(10) {
         let now = start + Duration::from_millis(millis);
-        for number in 0..many {
-            if queued.waits(&key(number), now).is_some_and(|time| time <= now) {
-                queued.told(&key(number));
+        for telling in &mut tellings {
+            if queued.waits(telling, now).is_some_and(|time| time <= now) {
+                *telling = Some(Telling::Told);
                 times.push(now - start);
             }
         }
@@ -37,39 +33,39 @@ fn five_a_second_are_told() {
 
 #[test]
 fn those_who_come_late_do_not_come_together() {
-    let (mut queued, start) = (Queued::default(), Instant::now());
-    let tells = |queued: &mut Queued, number: usize, now: Instant| {
-        queued.waits(&key(number), now).is_some_and(|time| time <= now)
+    let (mut queued, mut tellings, start) = (Queued::default(), [None; 3], Instant::now());
+    let tells = |queued: &mut Queued, telling: &mut Option<Telling>, now: Instant| {
+        queued.waits(telling, now).is_some_and(|time| time <= now)
     };
     let due = start + QUEUED_TOLD_AFTER;
-    for number in 0..3 {
-        queued.waits(&key(number), start);
-        queued.waits(&key(number), due - Duration::from_millis(1));
+    for telling in &mut tellings {
+        queued.waits(telling, start);
+        queued.waits(telling, due - Duration::from_millis(1));
     }
-    let places = [0, 1, 2].map(|number| queued.waits(&key(number), due));
+    let places = tellings.each_mut().map(|telling| queued.waits(telling, due));
     assert_eq!(places, [0, 1, 2].map(|number| Some(due + number * QUEUED_TELLING_INTERVAL)));
     let late = due + Duration::from_secs(5);
-    assert!(tells(&mut queued, 1, late));
-    assert!(!tells(&mut queued, 2, late));
-    assert!(tells(&mut queued, 2, late + QUEUED_TELLING_INTERVAL));
+    assert!(tells(&mut queued, &mut tellings[1], late));
+    assert!(!tells(&mut queued, &mut tellings[2], late));
+    assert!(tells(&mut queued, &mut tellings[2], late + QUEUED_TELLING_INTERVAL));
 }
 
 #[test]
 fn a_write_that_failed_gets_another_place() {
-    let (mut queued, start) = (Queued::default(), Instant::now());
-    queued.waits(&key(1), start);
+    let (mut queued, mut telling, start) = (Queued::default(), None, Instant::now());
+    queued.waits(&mut telling, start);
     let due = start + QUEUED_TOLD_AFTER;
-    assert_eq!(queued.waits(&key(1), due), Some(due));
-    assert_eq!(queued.waits(&key(1), due), Some(due + QUEUED_TELLING_INTERVAL));
-    queued.told(&key(1));
-    assert_eq!(queued.waits(&key(1), due), None);
+    assert_eq!(queued.waits(&mut telling, due), Some(due));
+    assert_eq!(queued.waits(&mut telling, due), Some(due + QUEUED_TELLING_INTERVAL));
+    telling = Some(Telling::Told);
+    assert_eq!(queued.waits(&mut telling, due), None);
 }
 
 #[test]
 fn who_waits_again_has_not_waited_yet() {
-    let (mut queued, start) = (Queued::default(), Instant::now());
-    queued.waits(&key(1), start);
-    queued.ended(&key(1));
+    let (mut queued, mut telling, start) = (Queued::default(), None, Instant::now());
+    queued.waits(&mut telling, start);
+    telling = None;
     let again = start + Duration::from_secs(9);
-    assert_eq!(queued.waits(&key(1), again), Some(again + QUEUED_TOLD_AFTER));
+    assert_eq!(queued.waits(&mut telling, again), Some(again + QUEUED_TOLD_AFTER));
 }

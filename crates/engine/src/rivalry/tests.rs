@@ -2,15 +2,11 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn key(name: &str) -> Key {
-    Key { namespace: "ns".to_owned(), name: name.to_owned() }
-}
-
 fn counters(replicas: i64) -> Counters {
     Counters::of(&Status { replicas, ..Status::default() })
 }
 
-fn sighting(version: u64, replicas: i64, manager: &str) -> Sighting {
+pub(crate) fn sighting(version: u64, replicas: i64, manager: &str) -> Sighting {
     let writer = Some(Writer { manager: manager.to_owned(), time: version.to_string() });
     Sighting { uid: "w".to_owned(), version, counters: counters(replicas), writer }
 }
@@ -24,7 +20,7 @@ struct Fight {
 
 impl Fight {
     fn new() -> Self {
-        Self { rivalry: Rivalry::new(false), version: 0, now: Instant::now() }
+        Self { rivalry: Rivalry::default(), version: 0, now: Instant::now() }
     }
 
     fn next(&mut self) -> u64 {
@@ -33,12 +29,12 @@ impl Fight {
     }
 
     fn saw(&mut self, sighting: Sighting) {
-        self.rivalry.saw(&key("web"), sighting, self.now);
+        self.rivalry.saw(sighting, self.now);
     }
 
     fn write(&mut self) {
         let version = self.next();
-        self.rivalry.wrote(&key("web"), "w", version, counters(3));
+        self.rivalry.wrote(version, counters(3));
         self.saw(sighting(version, 3, FIELD_MANAGER));
     }
 
@@ -55,11 +51,11 @@ impl Fight {
     }
 
     fn object(&mut self) -> Option<String> {
-        self.rivalry.objection(&key("web"), &counters(3), self.now).map(|rival| rival.manager)
+        self.rivalry.objection(&counters(3), self.now).map(|rival| rival.manager)
     }
 
     fn yields(&mut self) -> bool {
-        self.rivalry.yields_until(&key("web"), self.now).is_some()
+        self.rivalry.yields_until(self.now).is_some()
     }
 }
 
@@ -109,7 +105,7 @@ fn what_is_no_undoing_does_not_count() {
     for _ in 0..9 {
         fight.write();
         fight.foreign("other");
-        assert!(fight.rivalry.objection(&key("web"), &counters(4), fight.now).is_none());
+        assert!(fight.rivalry.objection(&counters(4), fight.now).is_none());
     }
     // What we wrote still stands, whoever wrote something else.
     for _ in 0..9 {
@@ -143,25 +139,6 @@ fn silence_ends_it_and_one_more_undoing_begins_it_anew() {
     assert!(!fight.yields());
     fight.now += RIVAL_WINDOW;
     assert_eq!(fight.round("other"), None, "all is forgiven");
-}
-
-#[test]
-fn another_object_of_that_name_starts_afresh() {
-    let mut fight = Fight::new();
-    while fight.round("other").is_none() {}
-    fight.saw(Sighting { uid: "v".to_owned(), ..sighting(99, 0, "other") });
-    assert!(!fight.yields());
-    while fight.round("other").is_none() {}
-    fight.rivalry.forget(&key("web"));
-    assert!(!fight.yields());
-}
-
-#[test]
-fn force_gives_way_to_nobody() {
-    let mut fight = Fight { rivalry: Rivalry::new(true), ..Fight::new() };
-    for _ in 0..9 {
-        assert_eq!(fight.round("other"), None);
-    }
 }
 
 #[test]
