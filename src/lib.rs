@@ -22,7 +22,6 @@ use clap::Parser as _;
 use args::{Arguments, Command};
 use commands::print::print;
 use commands::{crd, lint, probe, run, sandbox, shadow};
-pub(crate) use engine::index;
 use serve::logging;
 
 #[doc(hidden)]

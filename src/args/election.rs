@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use lease::{JITTER_FACTOR, Timings, TimingsError};
 
-use super::Selector;
+use super::selector::Selector;
 use super::values::{lease_name, namespace, period};
 
 /// Name of the lease, unless another is given.

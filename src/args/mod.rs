@@ -1,5 +1,6 @@
 //! The command line.
 
+mod client;
 mod election;
 mod run;
 mod sandbox;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub(crate) use client::ClientArguments;
 pub(crate) use election::ElectionArguments;
 #[cfg(feature = "sandbox")]
 pub(crate) use run::{Adoption, BLOCKED_AFTER, NAMESPACE_METRICS_LIMIT, OBJECT_METRICS_LIMIT, STALLED_AFTER};
@@ -68,17 +70,6 @@ pub(crate) enum LogFormat {
     Text,
     /// A JSON object per entry.
     Json,
-}
-
-/// How to reach the API server.
-#[derive(Debug, Args)]
-pub(crate) struct ClientArguments {
-    /// Path to a kubeconfig [default: $KUBECONFIG, ~/.kube/config, or the pod's service account].
-    #[arg(long, value_name = "FILE")]
-    pub(crate) kubeconfig: Option<PathBuf>,
-    /// Context of the kubeconfig [default: its current context].
-    #[arg(long, value_name = "NAME", env = "ROLLWRIGHT_CONTEXT")]
-    pub(crate) context: Option<String>,
 }
 
 /// `rollwright crd`.

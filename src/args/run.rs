@@ -7,8 +7,10 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use plan::Flavour;
 
-use super::values::{Interval, bind_address, flavour, interval, namespace};
-use super::{Bind, ClientArguments, ElectionArguments, Selector};
+use super::client::ClientArguments;
+use super::election::ElectionArguments;
+use super::selector::Selector;
+use super::values::{Bind, Interval, bind_address, flavour, interval, namespace};
 
 /// Seconds without a sign of life after which /livez fails.
 pub(crate) const STALLED_AFTER: u16 = 180;

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use plan::Flavour;
 
-use super::Bind;
-use super::values::{bind_address, flavour};
+use super::values::{Bind, bind_address, flavour};
 
 /// `rollwright sandbox`.
 #[derive(Debug, Args)]

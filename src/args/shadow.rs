@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use plan::Flavour;
 
-use super::values::{bind_address, flavour, interval};
-use super::{Bind, ClientArguments, Interval};
+use super::client::ClientArguments;
+use super::values::{Bind, Interval, bind_address, flavour, interval};
 
 /// `rollwright shadow`.
 #[derive(Debug, Args)]

@@ -15,8 +15,8 @@ use jiff::Timestamp;
 use plan::keys::{REVISION_HISTORY, condition, reason};
 use plan::{Action, OwnerChange, ReplicaSet, Transition, Workload, transitions};
 
-use crate::index::Key;
 use crate::reconcile::reconciler::Reconciler;
+use engine::index::Key;
 
 /// What this process saw of rollouts, by Deployment.
 #[derive(Debug, Default)]

@@ -19,12 +19,12 @@ use crate::client::pulse::Pulse;
 use crate::client::unread::Unread;
 use crate::client::{WatchClient, WatchPair};
 use crate::clock;
-use crate::index::{Key, Placed};
 use crate::reconcile::reconciler::Reconciler;
 use crate::shard::Shard;
 use crate::watch::quarantine::Quarantine;
 use crate::watch::renewal::{Orders, Renewer, renewal};
 use crate::watch::{self, Sink};
+use engine::index::{Key, Placed};
 
 /// How often a watch that has yet to begin gives a sign of life.
 const BEAT: Duration = Duration::from_secs(10);

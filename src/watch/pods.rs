@@ -17,12 +17,12 @@ use tracing::debug;
 
 use crate::client::object::{Kind, Object};
 use crate::client::{WatchClient, WatchClients};
-use crate::index::Key;
 use crate::reconcile::queue::Queue;
 use crate::serve::metrics::Metrics;
 use crate::watch::renewal::Orders;
 use crate::watch::{self, Sink};
 use crate::write;
+use engine::index::Key;
 
 /// How long a reconcile waits for the first list.
 const FIRST_LIST: Duration = Duration::from_secs(5);

@@ -13,8 +13,6 @@ use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
 /// The most files that may need each other.
 const CIRCLE_MAX: usize = 3;
-/// The same for the operator, as it is today.
-const OPERATOR_CIRCLE_MAX: usize = 17;
 
 /// The rooms of a crate, from the floor up. To a room belong the files whose paths begin so; of several such beginnings,
 /// the longest counts.
@@ -239,14 +237,14 @@ impl Modules {
     }
 
     /// All files that need each other, if they are more than `most`.
-    fn circles(&self, most: usize) -> BTreeSet<BTreeSet<&str>> {
+    fn circles(&self) -> BTreeSet<BTreeSet<&str>> {
         let needs: Vec<_> = (0..self.0.len()).map(|at| self.needs(at)).collect();
         let reached: Vec<_> = (0..self.0.len()).map(|at| reached(&needs, at)).collect();
         let circles = (0..self.0.len()).map(|at| {
             let circle = reached[at].iter().filter(|other| reached[**other].contains(&at));
             circle.map(|file| self.0[*file].file.as_str()).collect()
         });
-        circles.filter(|circle: &BTreeSet<_>| circle.len() > most).collect()
+        circles.filter(|circle: &BTreeSet<_>| circle.len() > CIRCLE_MAX).collect()
     }
 
     /// The files that need one of a room above their own, each with that one.
@@ -282,22 +280,20 @@ fn from_disk(path: &str) -> Option<String> {
     std::fs::read_to_string(root().join(path)).ok()
 }
 
-/// The roots of what ships, each with the most files that may need each other.
-fn roots() -> Vec<(String, usize)> {
+/// The roots of what ships.
+fn roots() -> Vec<String> {
     let folders = std::fs::read_dir(root().join("crates")).unwrap();
     let crates = folders.map(|folder| folder.unwrap().file_name().into_string().unwrap());
-    let crates = crates.map(|name| (format!("crates/{name}/src/lib.rs"), CIRCLE_MAX));
-    let operator = ["src/lib.rs", "src/main.rs"].into_iter().find(|root| from_disk(root).is_some());
-    crates.chain(operator.map(|root| (root.to_owned(), OPERATOR_CIRCLE_MAX))).collect()
+    crates.map(|name| format!("crates/{name}/src/lib.rs")).chain(["src/lib.rs".to_owned()]).collect()
 }
 
 #[test]
 fn no_circle_is_larger_than_three_files() {
     let roots = roots();
     assert!(roots.len() > 9, "{roots:?}");
-    let crates: Vec<_> = roots.iter().map(|(root, most)| (Modules::read(root, from_disk), *most)).collect();
-    assert!(crates.iter().map(|(modules, _)| modules.0.len()).sum::<usize>() > 300);
-    let circles: BTreeSet<_> = crates.iter().flat_map(|(modules, most)| modules.circles(*most)).collect();
+    let crates: Vec<_> = roots.iter().map(|root| Modules::read(root, from_disk)).collect();
+    assert!(crates.iter().map(|modules| modules.0.len()).sum::<usize>() > 300);
+    let circles: BTreeSet<_> = crates.iter().flat_map(Modules::circles).collect();
     assert_eq!(circles, BTreeSet::new());
 }
 
@@ -323,7 +319,7 @@ fn a_planted_circle_is_found() {
     };
     let harmless = ["// crate::Handed", "use b::Kept;", "#[cfg(test)] mod tests { use crate::Handed; }"];
     for text in harmless {
-        assert_eq!(with(text).circles(CIRCLE_MAX), BTreeSet::new(), "{text}");
+        assert_eq!(with(text).circles(), BTreeSet::new(), "{text}");
     }
     let circle = ["a/b.rs", "a/c.rs", "a/d/e.rs", "a/keys.rs"];
     let direct = BTreeSet::from(circle);
@@ -334,7 +330,7 @@ fn a_planted_circle_is_found() {
         ("use crate::Handed;", handed.clone()),
         ("fn f() { super::Kept::new() }", handed),
     ] {
-        assert_eq!(with(text).circles(CIRCLE_MAX), BTreeSet::from([circle]), "{text}");
+        assert_eq!(with(text).circles(), BTreeSet::from([circle]), "{text}");
     }
 }
 
@@ -370,5 +366,5 @@ fn a_circle_that_only_names_handed_on_close_is_found() {
         ("a/e.rs", "struct E;"),
     ]);
     let circle = BTreeSet::from(["a/b.rs", "a/c.rs", "a/d.rs", "a/lib.rs"]);
-    assert_eq!(Modules::read("a/lib.rs", files).circles(CIRCLE_MAX), BTreeSet::from([circle]));
+    assert_eq!(Modules::read("a/lib.rs", files).circles(), BTreeSet::from([circle]));
 }
