@@ -11,12 +11,12 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use engine::index::Key;
 use jiff::Timestamp;
 use plan::keys::{REVISION_HISTORY, condition, reason};
 use plan::{Action, OwnerChange, ReplicaSet, Transition, Workload, transitions};
 
 use crate::reconcile::reconciler::Reconciler;
-use engine::index::Key;
 
 /// What this process saw of rollouts, by Deployment.
 #[derive(Debug, Default)]

@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use api::decode::{self, Defaults};
+use engine::index::{Key, Placed};
 use engine::packed::Packed;
 use engine::rivalry::Sighting;
 use engine::territory;
@@ -24,7 +25,6 @@ use crate::shard::Shard;
 use crate::watch::quarantine::Quarantine;
 use crate::watch::renewal::{Orders, Renewer, renewal};
 use crate::watch::{self, Sink};
-use engine::index::{Key, Placed};
 
 /// How often a watch that has yet to begin gives a sign of life.
 const BEAT: Duration = Duration::from_secs(10);

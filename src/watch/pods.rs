@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use api::decode;
+use engine::index::Key;
 use engine::reconcile::Refusal;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -22,7 +23,6 @@ use crate::serve::metrics::Metrics;
 use crate::watch::renewal::Orders;
 use crate::watch::{self, Sink};
 use crate::write;
-use engine::index::Key;
 
 /// How long a reconcile waits for the first list.
 const FIRST_LIST: Duration = Duration::from_secs(5);

@@ -14,10 +14,10 @@ mod strays;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::durations::{ASK_AGAIN, CACHE_PATIENCE, CACHE_PATIENCE_WITHOUT_WATCH, EARLY_AGAIN};
 use jiff::Timestamp;
 use plan::{Action, Answers, Observed, Options, Pace, ReplicaSet, Requeue, StatusWrite, Why, Workload};
 
+use crate::durations::{ASK_AGAIN, CACHE_PATIENCE, CACHE_PATIENCE_WITHOUT_WATCH, EARLY_AGAIN};
 use crate::index::{Key, PackedSnapshot, Snapshot};
 use crate::ledger::Readiness;
 use crate::looks::Look;
@@ -140,7 +140,11 @@ impl<P: Port> Attempt<'_, P> {
         let is_broken = self.port.is_watch_broken();
         let patience = if is_broken { CACHE_PATIENCE_WITHOUT_WATCH } else { CACHE_PATIENCE };
         let mut state = self.engine.state();
-        let readiness = state.entry(self.key).ledger.check(patience, self.key, &self.engine.cache(), now);
+        let cache = self.engine.cache();
+        let known = state.known(self.key);
+        let readiness =
+            known.map_or(Readiness::Ready, |known| known.ledger.check(patience, self.key, &cache, now));
+        drop(cache);
         if readiness == Readiness::Ready && !state.early.awaits_lists() {
             state.early.ended(self.key);
         }
@@ -173,7 +177,7 @@ impl<P: Port> Attempt<'_, P> {
         }
         // One that cools down may still be queued.
         if standing == Standing::Now {
-            state.entry(key).queued = None;
+            state.known(key).into_iter().for_each(|known| known.queued = None);
         }
         let requeued = state.requeue(granted, now);
         drop(state);
@@ -233,7 +237,7 @@ impl<P: Port> Attempt<'_, P> {
         let mut state = self.engine.state();
         state.entry(key).of(uid).memory.note_status(outcome, begun);
         let requeued = state.reconciled(key, outcome, now);
-        let rival_until = state.entry(key).rivalry.yields_until(now);
+        let rival_until = state.known(key).and_then(|known| known.rivalry.yields_until(now));
         drop(state);
         self.tell_if(requeued);
         self.port.note(Note::Ended(outcome));

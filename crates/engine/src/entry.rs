@@ -1,4 +1,5 @@
-//! What the engine knows of one Deployment beside the cache. Losing it costs requests and time.
+//! What the engine knows of one Deployment beside the cache. Losing it costs requests and time. `State::forget` drops it
+//! once the Deployment is gone.
 
 use std::time::Instant;
 
@@ -10,7 +11,7 @@ use crate::queued::Telling;
 use crate::rivalry::{Rivalry, Sighting};
 use crate::uid::Uid;
 
-/// See the module. What most Deployments lack is boxed.
+/// One Deployment. What most Deployments lack is boxed.
 #[derive(Default)]
 pub(crate) struct Entry {
     /// Of the object that `memory`, `rivalry` and `look` are about.

@@ -81,7 +81,7 @@ impl Engine {
 
     /// A Deployment's status was seen, and who wrote it.
     pub fn saw_status(&self, key: &Key, sighting: Sighting, now: Instant) {
-        if let Some(entry) = self.state().entries.get_mut(key) {
+        if let Some(entry) = self.state().known(key) {
             entry.saw(sighting, now);
         }
     }

@@ -13,12 +13,12 @@ mod pods;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::durations::{EVENTS_AGAIN, LOOK_AGAIN, LOOK_INTERVAL, UNKNOWN_AFTER};
 use diagnosis::Words;
 use jiff::Timestamp;
 use plan::{Awaited, Blocker, Evidence, Findings};
 use serde_json::Value;
 
+use crate::durations::{EVENTS_AGAIN, LOOK_AGAIN, LOOK_INTERVAL, UNKNOWN_AFTER};
 use crate::index::Key;
 use crate::reconcile::Refusal;
 pub(crate) use line::Line;
@@ -99,7 +99,7 @@ impl Looks<'_> {
         let course = match awaited {
             Some(awaited) => {
                 let look = self.look.get_or_insert_with(|| Box::new(Look::new(awaited, now)));
-                look.waits(self.looking, (self.key, self.line), awaited, now)
+                look.waits(self.looking, self.key, self.line, awaited, now)
             }
             None => {
                 self.look.take_if(|look| !look.is_kept(now));
@@ -135,7 +135,8 @@ impl Look {
     fn waits(
         &mut self,
         looking: Looking,
-        (key, line): (&Key, &mut Line),
+        key: &Key,
+        line: &mut Line,
         awaited: &Awaited,
         now: Instant,
     ) -> Course {

@@ -9,8 +9,9 @@ mod writer;
 
 use std::time::Instant;
 
-use crate::durations::{RIVAL_SILENCE, RIVAL_WINDOW};
 use plan::{Status, Workload};
+
+use crate::durations::{RIVAL_SILENCE, RIVAL_WINDOW};
 
 pub use writer::{FIELD_MANAGER, ManagedFields, Writer};
 

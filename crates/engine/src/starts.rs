@@ -13,10 +13,10 @@ mod limit;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use crate::durations::{STILL_AFTER, STUCK_AFTER};
 use jiff::Timestamp;
 use plan::{Observed, ReplicaSet};
 
+use crate::durations::{STILL_AFTER, STUCK_AFTER};
 use crate::index::Key;
 use crate::rotation::Rotation;
 pub(crate) use limit::Limit;

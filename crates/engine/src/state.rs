@@ -178,9 +178,14 @@ impl Engine {
 }
 
 impl State {
-    /// What is known of this Deployment.
+    /// What is known of this Deployment, for something to be noted.
     pub(crate) fn entry(&mut self, key: &Key) -> &mut Entry {
         self.entries.entry(key.clone()).or_default()
+    }
+
+    /// What is known of this Deployment, if anything is.
+    pub(crate) fn known(&mut self, key: &Key) -> Option<&mut Entry> {
+        self.entries.get_mut(key)
     }
 
     /// Nothing is remembered of a Deployment that is gone, or ours no more. Says whether others may
@@ -196,7 +201,7 @@ impl State {
 
     /// Until when this Deployment is left alone: as the server has asked, and for another controller.
     pub(crate) fn left_until(&mut self, key: &Key, now: Instant) -> [Option<Instant>; 2] {
-        let entry = self.entries.entry(key.clone()).or_default();
+        let Some(entry) = self.entries.get_mut(key) else { return [None; 2] };
         [entry.patience.until(key, &mut self.slow, now), entry.rivalry.yields_until(now)]
     }
 
@@ -225,7 +230,7 @@ impl State {
 
     /// The Deployment was deleted: it is left to nobody.
     pub fn forget_rival(&mut self, key: &Key) {
-        if let Some(entry) = self.entries.get_mut(key) {
+        if let Some(entry) = self.known(key) {
             entry.rivalry = Rivalry::default();
         }
     }

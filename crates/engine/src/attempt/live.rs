@@ -5,7 +5,6 @@ use std::mem::Discriminant;
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::durations::ANSWER_LIMIT;
 use api::decode;
 use plan::keys::LAST_APPLIED;
 use plan::selector::LabelSelector;
@@ -13,6 +12,7 @@ use plan::{Flavour, ReplicaSet, Workload};
 
 use super::Attempt;
 use super::strays::is_watched;
+use crate::durations::ANSWER_LIMIT;
 use crate::index::Placed;
 use crate::port::{Cause, Kind, Labels, Note, Object, Port, Reply, Request};
 use crate::reconcile::Refusal;
@@ -173,7 +173,7 @@ impl<P: Port> Attempt<'_, P> {
     }
 
     fn in_doubt(&self) -> Option<String> {
-        self.engine.state().entry(self.key).ledger.in_doubt().map(str::to_owned)
+        self.engine.state().known(self.key)?.ledger.in_doubt().map(str::to_owned)
     }
 
     /// Takes a set over that a live read or a write returned, ahead of the watch.

@@ -1,6 +1,7 @@
 //! One request at the end of an attempt, to find out what blocks the rollout, or what its pods show.
 
 use super::Attempt;
+use crate::entry::Entry;
 use crate::looks::{Course, Look, Page, Question};
 use crate::port::{Cause, Note, Port, Reply, Request};
 use crate::reconcile::{Outcome, Refusal};
@@ -46,7 +47,8 @@ impl<P: Port> Attempt<'_, P> {
     }
 
     fn report_blockers(&self) {
-        let findings = self.engine.state().entry(self.key).look.as_deref().and_then(Look::findings);
+        let look = |known: &mut Entry| known.look.as_deref().and_then(Look::findings);
+        let findings = self.engine.state().known(self.key).and_then(look);
         self.port.note(Note::Blocked(&findings.unwrap_or_default().blockers));
     }
 }

@@ -1,7 +1,6 @@
 //! Carries out the questions and actions of a plan as requests: each action is one, with its preconditions.
 //! Each answer is noted where the next reconcile needs it.
 
-use crate::durations::RIVAL_SILENCE;
 use api::{encode, history};
 use plan::template::Template;
 use plan::{
@@ -11,6 +10,7 @@ use serde_json::value::RawValue;
 
 use super::strays::is_watched;
 use super::{Attempt, live};
+use crate::durations::RIVAL_SILENCE;
 use crate::port::{Cause, Kind, Note, Object, Patch, Port, Reply, Request};
 use crate::reconcile::{Answer, Cluster, Owner, Refusal};
 use crate::rivalry::{Counters, RIVAL_CONTROLLER, Rival};
@@ -62,7 +62,9 @@ impl<P: Port> Attempt<'_, P> {
         cause: Cause<'_>,
     ) -> Result<String, Refusal> {
         let counters = Counters::of(&write.status);
-        let rival = self.engine.state().entry(self.key).rivalry.objection(&counters, self.port.now());
+        let now = self.port.now();
+        let rival =
+            self.engine.state().known(self.key).and_then(|known| known.rivalry.objection(&counters, now));
         if let Some(rival) = rival {
             return Err(self.give_way(workload, &rival));
         }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-use crate::durations::EVENTS_AGAIN;
 use diagnosis::{Words, blockers, brief, controller_of, is_ready, is_unclear, like, list, overdue, text};
 use jiff::Timestamp;
 use plan::{Awaited, Evidence, Restarts};
@@ -11,6 +10,7 @@ use serde_json::Value;
 
 use super::findings::count;
 use super::{Page, Question};
+use crate::durations::EVENTS_AGAIN;
 use crate::reconcile::Refusal;
 
 /// The most pods that are kept of a look; more say the same.

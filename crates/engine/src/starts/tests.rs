@@ -1,13 +1,13 @@
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
-use crate::durations::{ASK_AGAIN, SLOTS_LOOK};
 use plan::intstr::IntOrPercent;
 use plan::keys::{HASH_LABEL, REVISION, ROLLOUT};
 use plan::{Answers, FailureAction, FailurePolicy, Flavour, Options, Pace, Pin, SetFailure, Workload};
 use serde_json::json;
 
 use super::*;
+use crate::durations::{ASK_AGAIN, SLOTS_LOOK};
 use crate::index::tests::{set, workload};
 
 fn key(text: &str) -> Key {

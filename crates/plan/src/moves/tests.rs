@@ -61,7 +61,7 @@ fn path(mut sets: Vec<Counted>, aim: &Aim) -> Vec<String> {
 #[test]
 fn sizes_go_step_by_step_to_where_the_aim_is() {
     let ceiling = Aim { ceiling: 3, keep: Some(0), ..aim() };
-    let table: [(&str, Aim, &[i64], &[&str]); 10] = [
+    let table: [(&str, Aim, &[i64], &[&str]); 11] = [
         ("a ceiling", ceiling.clone(), &[10, 0], &["10+0", "10+1", "9+1", "9+2", "8+2", "8+3", "7+3"]),
         (
             "a ceiling, and three may be missing",
@@ -70,6 +70,12 @@ fn sizes_go_step_by_step_to_where_the_aim_is() {
             &["10+0", "10+1", "7+1", "7+3"],
         ),
         ("above the ceiling", ceiling, &[7, 5], &["7+5", "7+3"]),
+        (
+            "no ceiling",
+            Aim { total: 3, ceiling: 3, cap: 4, floor: 3, ..aim() },
+            &[3, 0],
+            &["3+0", "3+1", "2+1", "2+2", "1+2", "1+3", "0+3"],
+        ),
         (
             "an older set runs, and the declared one has pods",
             Aim { run: Some(0), ..aim() },
