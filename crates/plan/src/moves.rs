@@ -54,11 +54,11 @@ fn created(sets: &[Counted], aim: &Aim) -> Option<i64> {
 /// An example: 8 replicas, surge 2, unavailable 2, so the cap is 10 pods, and the floor is 6 that are available. Below,
 /// `7+1 (6)` means 7 old pods, 1 new one, and 6 of all available.
 ///
-/// 1. From `8+0 (7)`: the cap has room for 2 new pods. These do not serve yet, so at most 10 − 6 − 2 = 2 old ones may
-///    go: the one that is not available, which costs nothing, and 7 − 6 = 1 of the others. Their room goes to the new
-///    ReplicaSet at once: `6+4 (6)`.
-/// 2. From `6+4 (6)`, while no new pod starts: 10 − 6 − 4 = 0, so nothing moves. A template that never starts leaves
-///    6 old pods.
+/// 1. From `8+0 (5)`: the cap has room for 2 new pods. These do not serve yet, so at most 10 − 6 − 2 = 2 old ones may
+///    go, and only of the 3 that are not available, because 5 is below the floor. Their room goes to the new ReplicaSet
+///    at once: `6+4 (5)`.
+/// 2. From `6+4 (5)`, while no new pod starts: 10 − 6 − 4 = 0, so nothing moves, and the old pod that is not available
+///    stays. A template that never starts leaves 6 old pods.
 /// 3. From `6+4 (9)`, once 3 of the 4 are available: 10 − 6 − 1 = 3 old ones go, and 3 new ones come: `3+7 (6)`.
 /// 4. From `3+7 (10)`: 10 − 6 = 4 might go, so all 3 do. The last new one comes, and the sizes are final: `0+8 (7)`.
 fn roll(sets: &[Counted], aim: &Aim) -> Moves {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::index::{Index, Placed, Sight};
 use crate::port::{Cause, Object, Reply, Request};
+use crate::rivalry::tests::lost;
 use crate::state::Settings;
 
 const BEGUN: &str = "2026-01-01T01:00:00Z";
@@ -241,4 +242,16 @@ fn force_gives_way_to_nobody() {
         engine.attempt(&shelf, &web()).now_or_never().unwrap();
         assert_eq!(engine.state().entry(&web()).rivalry.0.is_none(), force, "its status was written");
     }
+}
+
+#[test]
+fn a_deployment_is_left_to_its_rival_until_it_is_gone() {
+    let (_, engine) = starting(2);
+    let (mut state, now) = (engine.state(), Instant::now());
+    assert_eq!(state.left_until(&web(), now), [None; 2]);
+    state.entry(&web()).of("w").rivalry = lost(now);
+    state.entry(&web()).ledger.wrote_workload("20", now);
+    assert!(state.left_until(&web(), now)[1].is_some());
+    state.forget(&web(), now);
+    assert_eq!((state.left_until(&web(), now), state.unseen().len()), ([None; 2], 0));
 }

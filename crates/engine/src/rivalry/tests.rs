@@ -18,6 +18,13 @@ struct Fight {
     now: Instant,
 }
 
+/// One Deployment that is left to a rival from then on.
+pub(crate) fn lost(now: Instant) -> Rivalry {
+    let mut fight = Fight { now, ..Fight::new() };
+    assert!((0..UNDONE_MAX).any(|_| fight.round("other").is_some()));
+    fight.rivalry
+}
+
 impl Fight {
     fn new() -> Self {
         Self { rivalry: Rivalry::default(), version: 0, now: Instant::now() }
