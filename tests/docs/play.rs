@@ -99,5 +99,12 @@ async fn run(place: &mut Place, block: &Block, script: &str) -> Outcome<(String,
     let mut shell = place.shell(&block.how, &format!("exec 2>&1\n{script}")).await?;
     let output = tokio::time::timeout(BLOCK, shell.output());
     let output = output.await.map_err(|_| format!("did not end within {BLOCK:?}:\n{script}"))??;
-    Ok((String::from_utf8_lossy(&output.stdout).into_owned(), output.status.success()))
+    let shown = String::from_utf8_lossy(&output.stdout);
+    let shown = shown.split_inclusive('\n').filter(|line| !is_log_of_client(line)).collect();
+    Ok((shown, output.status.success()))
+}
+
+/// Whether kubectl's client logs that its own `wait` has ended, and the watch with it, as it does now and then.
+fn is_log_of_client(line: &str) -> bool {
+    line.starts_with('I') && line.contains("reflector.go:") && line.contains("watch ended with error")
 }
