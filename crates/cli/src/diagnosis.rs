@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::cluster::Deployment;
 use crate::history::Revision;
+use crate::newer;
 use crate::obstacle::{described, next, next_of_refusal};
 use crate::output::clean;
 use crate::pinned;
@@ -103,9 +104,9 @@ impl Diagnosis {
     }
 }
 
-/// Finds the cause that has to go first: a ReplicaSet that the server refuses, with which a change
-/// does not count as observed, what the controller has not seen, what somebody decided, what pods
-/// lack; and only then what takes its time.
+/// Finds the cause that has to go first: what a newer operator left, which freezes all else, a ReplicaSet that the
+/// server refuses, with which a change does not count as observed, what the controller has not seen, what somebody
+/// decided, what pods lack; and only then what takes its time.
 pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
     let deployment = facts.deployment;
     let newest = facts.revisions.first().map(Revision::set_name);
@@ -119,7 +120,8 @@ pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
             next: None,
         };
     }
-    let found = refused_set(facts)
+    let found = newer(facts)
+        .or_else(|| refused_set(facts))
         .or_else(|| unbegun(facts))
         .or_else(|| failed::awaited(facts))
         .or_else(|| diverged(facts))
@@ -140,6 +142,18 @@ pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
         ));
     }
     diagnosis
+}
+
+/// A newer operator decided what runs.
+fn newer(facts: &Facts<'_>) -> Option<Diagnosis> {
+    let deployment = facts.deployment;
+    let left = newer::left(&deployment.status()).filter(|_| rollout::is_observed(&deployment.body))?;
+    Some(Diagnosis {
+        verdict: Verdict::Blocked,
+        cause: reason::NEWER_SPEC.into(),
+        text: format!("The operator only scales this Deployment: {left}."),
+        next: None,
+    })
 }
 
 /// The controller has not begun with the last change, or nothing has come of a request. The caller has given it time.
@@ -269,7 +283,7 @@ fn unready(facts: &Facts<'_>) -> Option<Diagnosis> {
         verdict: Verdict::Blocked,
         cause: worst.cause.as_str().into(),
         text: format!("{} of {set} {}.", counted(worst.pods), worst.message),
-        next: Some(next.unwrap_or_else(|| facts.deployment.command("undo"))),
+        next: Some(next.unwrap_or_else(|| back(facts))),
     })
 }
 
@@ -282,7 +296,7 @@ fn reported(facts: &Facts<'_>) -> Option<Diagnosis> {
         verdict: Verdict::Blocked,
         cause: clean(&first.cause).into(),
         text: format!("{}.", reported::sentence(first).trim_end_matches('.')),
-        next: Some(facts.deployment.command("undo")),
+        next: Some(back(facts)),
     })
 }
 
@@ -305,6 +319,11 @@ fn staying(facts: &Facts<'_>) -> Option<Diagnosis> {
     })
 }
 
+/// The way back, if there is one: the first revision has none.
+fn back(facts: &Facts<'_>) -> String {
+    facts.deployment.command(if facts.revisions.len() > 1 { "undo" } else { "get" })
+}
+
 fn counted(pods: usize) -> String {
     match pods {
         1 => "1 pod".to_owned(),
@@ -321,7 +340,7 @@ fn waiting(facts: &Facts<'_>, phase: Phase) -> Diagnosis {
             verdict: Verdict::Blocked,
             cause: if blocked { "Blocked" } else { reason::PROGRESS_DEADLINE_EXCEEDED }.into(),
             text: format!("The rollout makes no progress; the controller is {why}."),
-            next: Some(facts.deployment.command("undo")),
+            next: Some(back(facts)),
         };
     }
     let soak = facts.deployment.spec().min_ready_seconds.unwrap_or(0);

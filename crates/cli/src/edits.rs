@@ -10,6 +10,7 @@ use crate::args::pin::PinArguments;
 use crate::cluster::Deployment;
 use crate::failure::Failure;
 use crate::history::Revision;
+use crate::newer;
 use crate::pinned;
 
 /// Why there is nothing to do; the revision follows.
@@ -48,8 +49,9 @@ pub(crate) enum Undo {
     Patch(Patch<Value>),
 }
 
-/// Refuses while the Deployment is paused, since this would wait.
+/// Refuses while the Deployment is paused, since this would wait, and while a newer operator's decision holds it.
 pub(crate) fn unpaused(deployment: &Deployment, what: &str) -> Result<(), Failure> {
+    newer::none(deployment, what)?;
     if !deployment.is_paused() {
         return Ok(());
     }

@@ -13,8 +13,13 @@ const BLOCKED: &str = "blocked: ";
 /// That the declared revision failed and nothing is rolled out before somebody acts: why, in one word, and the same in
 /// a sentence without its end.
 pub(crate) fn held(status: &DeploymentStatus) -> Option<(&'static str, String)> {
+    stalled(status, &HELD)
+}
+
+/// The one of these reasons for which the rollout is stalled, and why, in a sentence without its end.
+pub(crate) fn stalled(status: &DeploymentStatus, reasons: &[&'static str]) -> Option<(&'static str, String)> {
     let stalled = status.condition(condition::STALLED)?;
-    let reason = HELD.into_iter().find(|held| stalled.reason.as_deref() == Some(*held))?;
+    let reason = reasons.iter().copied().find(|reason| stalled.reason.as_deref() == Some(reason))?;
     let message = stalled.message.as_deref().unwrap_or("the declared revision failed");
     let words = message.strip_prefix(BLOCKED).unwrap_or(message).trim_end_matches('.');
     (stalled.status == ConditionStatus::True).then(|| (reason, clean(words)))

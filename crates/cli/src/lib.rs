@@ -29,6 +29,7 @@ mod history;
 mod images;
 mod migrate;
 mod name;
+mod newer;
 mod obstacle;
 mod output;
 mod pick;

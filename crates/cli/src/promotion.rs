@@ -38,6 +38,14 @@ pub(crate) fn promote(
     let number = requests::judged(deployment, all, "promoted")?;
     edits::unpaused(deployment, "a promotion")?;
     let (name, at) = (deployment.name(), reported(deployment, &workload, number)?);
+    let is_next = wish.to.is_none() && !wish.full;
+    if is_next && requests::due(deployment, all) == Some("promote") {
+        let why = deployment.command("why");
+        return Err(Failure::Rollout(format!(
+            "the operator has not answered the last promotion of {name} yet, so nobody knows which step is next; to \
+             see how it stands: {why}"
+        )));
+    }
     let goal = goal(deployment, &workload, wish, &at)?;
     if goal.step == at.index() {
         return Ok(Promotion::Nothing(format!("is at step {} of {} already", at.step, at.of)));

@@ -4,7 +4,7 @@
 use api::decode;
 use jiff::Timestamp;
 use kube::api::Patch;
-use plan::keys::reason::{NEWER_SPEC, NO_GOOD_REVISION};
+use plan::keys::reason::NO_GOOD_REVISION;
 use plan::keys::{ABORT, PROMOTE, RETRY, condition};
 use plan::{Status, Workload};
 use serde_json::{Value, json};
@@ -14,6 +14,7 @@ use crate::edits;
 use crate::failure::Failure;
 use crate::history::Revision;
 use crate::migrate::merge;
+use crate::newer;
 use crate::pinned;
 use crate::projection;
 use crate::rollout::{self, Phase, Rollout};
@@ -35,6 +36,7 @@ pub(crate) fn retry(deployment: &Deployment, all: &[Revision], now: Timestamp) -
 /// somebody resumes.
 pub(crate) fn abort(deployment: &Deployment, all: &[Revision], now: Timestamp) -> Asked {
     let number = judged(deployment, all, "aborted")?;
+    newer::none(deployment, "an abort")?;
     let (name, full) = (deployment.name(), deployment.full_name());
     let Workload { status, .. } = readable(deployment)?;
     if let Some(target) = status.ours.target.as_ref().filter(|_| status.reports_failure(number)) {
@@ -152,8 +154,7 @@ pub(crate) fn due(deployment: &Deployment, all: &[Revision]) -> Option<&'static 
         return None;
     }
     let workload = deployment.workload().ok()?;
-    let stalled = workload.status.condition(condition::STALLED).filter(|stalled| stalled.status == "True");
-    if workload.deleting || stalled.is_some_and(|stalled| stalled.reason == NEWER_SPEC) {
+    if workload.deleting || newer::left(&deployment.status()).is_some() {
         return None;
     }
     let set = decode::replica_set(deployment.flavour, &pinned::declared(deployment, all)?.set).ok()?;

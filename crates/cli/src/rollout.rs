@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::at_step::{AtStep, Rest};
 use crate::failed;
+use crate::newer;
 use crate::pinned;
 use crate::read;
 use crate::unobserved::QUEUED;
@@ -118,6 +119,8 @@ pub fn of_set(flavour: Flavour, name: &str, deployment: &Value, newest: Option<&
         (Phase::Progressing, format!("deployment \"{name}\" is {place}"))
     } else if !is_observed(deployment) {
         (Phase::Progressing, "Waiting for deployment spec update to be observed...".to_owned())
+    } else if let Some(newer) = newer::left(&status) {
+        (Phase::Failed, format!("deployment \"{name}\": {newer}"))
     } else if let Some(diverged) = diverged(name, &spec, &status) {
         diverged
     } else if let Some((_, words)) = failed::held(&status) {

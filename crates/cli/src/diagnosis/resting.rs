@@ -32,12 +32,13 @@ pub(super) fn at_step(facts: &Facts<'_>, rest: &Rest) -> Option<Diagnosis> {
 #[cfg(test)]
 mod tests {
     use plan::Why;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::cluster::Deployment;
     use crate::diagnosis::tests::{diverged_by, is};
     use crate::pinned::samples;
+    use crate::rollout::{self, Phase};
 
     #[test]
     fn a_wait_at_a_step() {
@@ -64,5 +65,22 @@ mod tests {
         let mut paused = samples::resting_until_promoted();
         paused.body["spec"]["paused"] = json!(true);
         is(&diagnosed(paused), Verdict::Paused, "Paused", "until someone resumes it", "resume");
+    }
+
+    /// It stops all else, whatever else there is to say.
+    #[test]
+    fn what_a_newer_operator_left_comes_first() {
+        let mut complete = samples::resting_until_promoted();
+        let status = &mut complete.body["status"];
+        (status["rollout"], status["conditions"]) = (Value::Null, json!([]));
+        status["updatedReplicas"] = json!(3);
+        let all = [complete, samples::resting_until_promoted(), samples::reverted(), samples::pinned()];
+        for deployment in all.map(samples::newer) {
+            let found = diverged_by(&deployment, Why::Converged, &[]);
+            is(&found, Verdict::Blocked, "NewerSpec", "scales this Deployment: spec.analysis is newer", "");
+            let rollout = rollout::of(deployment.flavour, "web", &deployment.body);
+            assert_eq!(rollout.phase, Phase::Failed);
+            assert!(rollout.message.contains("spec.analysis is newer"), "{}", rollout.message);
+        }
     }
 }

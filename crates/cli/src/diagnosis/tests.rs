@@ -40,6 +40,7 @@ struct Case {
     budgets: Vec<Value>,
     unobserved: Option<Unobserved>,
     why: Option<Why>,
+    is_first: bool,
 }
 
 impl Case {
@@ -47,7 +48,10 @@ impl Case {
         let body = self.deployment.unwrap_or_else(deployment);
         let deployment = Deployment { flavour: Flavour::Rollwright, body };
         let why = Why::WaitingForAvailable { set: "web-5f9".to_owned(), available: 0, desired: 2 };
-        let revisions = revisions(vec![self.set.unwrap_or_else(|| set(&json!([])))]);
+        let earlier = json!({"metadata": {"name": "web-4c8", "annotations": {REVISION: "1"}}});
+        let earlier = (!self.is_first).then_some(earlier);
+        let newest = self.set.unwrap_or_else(|| set(&json!([])));
+        let revisions = revisions([newest].into_iter().chain(earlier).collect());
         diagnose(&Facts {
             deployment: &deployment,
             revisions: &revisions,
@@ -88,6 +92,8 @@ fn an_image_that_cannot_be_pulled() {
     let state = json!({"state": {"waiting": {"reason": "ImagePullBackOff", "message": "not found"}}});
     let found = Case::of_pod(&container(&state));
     is(&found, Verdict::Blocked, "ImagePull", "1 pod of web-5f9 cannot pull the image app:9", "undo");
+    let first = Case { pods: vec![pod(&container(&state))], is_first: true, ..Case::default() }.diagnosed();
+    is(&first, Verdict::Blocked, "ImagePull", "cannot pull", "kubectl rollwright get");
 }
 
 #[test]

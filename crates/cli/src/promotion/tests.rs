@@ -91,6 +91,8 @@ fn what_is_not_at_a_step_is_not_promoted() {
     empty.body["spec"]["replicas"] = json!(0);
     let mut pinned = resting();
     pinned.body["spec"]["pin"] = json!({"hash": "h6"});
+    let mut asked = resting();
+    asked.body["metadata"]["annotations"] = json!({PROMOTE: "7/25%/2026-04-01T12:04:59Z"});
     let command = |verb| format!("kubectl rollwright {verb} deployment.rollwright.dev/web -n shop");
     for (deployment, words, fix) in [
         (none, "has no spec.strategy.rollingUpdate.steps", "stop at no step".to_owned()),
@@ -100,6 +102,8 @@ fn what_is_not_at_a_step_is_not_promoted() {
         (failed, "revision 7 of web failed", command("retry")),
         (empty, "has no replicas", format!("{} --replicas=COUNT", command("scale"))),
         (pinned, "is pinned", command("unpin")),
+        (samples::newer(resting()), "nothing would come of a promotion", "remove the field".to_owned()),
+        (asked, "has not answered the last promotion", command("why")),
     ] {
         let (code, message) = refused(&deployment);
         assert_eq!(code, Code::Failed, "{message}");

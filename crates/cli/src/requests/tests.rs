@@ -186,7 +186,10 @@ fn nothing_is_due_that_the_operator_does_not_hear() {
     let all = samples::revisions();
     let asked = || asking(samples::held("RolloutInProgress"), ABORT, NOON);
     assert!(is_awaited(&asked(), &all));
-    let newer = asking(samples::held("NewerSpec"), ABORT, NOON);
+    let newer = asking(samples::newer(samples::held("RolloutFailed")), ABORT, NOON);
+    for refused in [abort(&newer, &all, noon()), retry(&newer, &all, noon())] {
+        assert!(refused.err().is_some_and(|error| error.to_string().starts_with("nothing would come of a")));
+    }
     let mut deleted = asked();
     deleted.body["metadata"]["deletionTimestamp"] = json!("2026-04-01T12:00:00Z");
     for deployment in [newer, deleted] {

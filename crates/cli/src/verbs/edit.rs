@@ -13,7 +13,7 @@ use crate::history::revisions;
 use crate::output::{document, print, tell};
 use crate::promotion::{self, Promotion};
 use crate::verbs::subject::Subject;
-use crate::{edits, pinned, requests};
+use crate::{edits, newer, pinned, requests};
 
 /// Says what was done, or prints the object as it is now.
 pub(crate) fn report(deployment: &Deployment, done: &str, output: &Output) -> Result<Code, Failure> {
@@ -47,7 +47,7 @@ async fn patched(
     Ok(patched)
 }
 
-/// The same with a patch of the template. Warns if the new template does not run.
+/// The same with a patch of the template. Warns if the new template does not run now.
 pub(crate) async fn apply_to_template(
     subject: &Subject,
     patch: &Patch<Value>,
@@ -55,7 +55,9 @@ pub(crate) async fn apply_to_template(
     output: &Output,
 ) -> Result<Code, Failure> {
     let patched = patched(subject, patch, done, output).await?;
-    if let Some(kept) = pinned::kept(&patched) {
+    if let Some(newer) = newer::left(&patched.status()) {
+        tell(&format!("warning: the new template does not run yet: {newer}"));
+    } else if let Some(kept) = pinned::kept(&patched) {
         tell(&format!("warning: {kept}"));
     }
     Ok(Code::Done)

@@ -82,6 +82,19 @@ pub(crate) fn held(reason: &str) -> Deployment {
     deployment
 }
 
+/// The same after a newer operator left something.
+pub(crate) fn newer(mut deployment: Deployment) -> Deployment {
+    let stalled = json!({"type": "Stalled", "status": "True", "reason": "NewerSpec", "message": NEWER});
+    if let Some(conditions) = deployment.body["status"]["conditions"].as_array_mut() {
+        conditions.insert(0, stalled);
+    }
+    deployment
+}
+
+/// What the operator reports of that.
+pub(crate) const NEWER: &str =
+    "blocked: spec.analysis is newer than this operator: upgrade the operator, or remove the field";
+
 /// What the operator reports of a rollout that waits at a step for some time.
 pub(crate) const UNTIL: &str = "step 2 of 4: 1 of 3 updated, rests until 12:10:01Z";
 /// The same of one that waits for somebody.
