@@ -4,7 +4,9 @@
 
 pub(crate) mod advance;
 pub(crate) mod criteria;
+pub(crate) mod fallback;
 pub(crate) mod judge;
+pub(crate) mod kept;
 pub(crate) mod marks;
 pub(crate) mod memory;
 pub(crate) mod requests;
@@ -15,6 +17,7 @@ pub(crate) mod view;
 use jiff::Timestamp;
 
 use crate::course::advance::{Advanced, advance};
+use crate::course::fallback::pins;
 use crate::course::judge::{Failure, Judgment, judge};
 use crate::course::memory::{Memory, Note, Proof, newer};
 use crate::course::situation::Situation;
@@ -31,7 +34,7 @@ pub(crate) struct Course {
     pub(crate) situation: Situation,
     /// What comes before the rollout, if anything does. A pause is none of it: the ladder knows that.
     pub(crate) hold: Option<Hold>,
-    /// Index of the set that a revert runs: the newest good one that is not declared (FP-6).
+    /// Index of the set that a revert runs: the good one that ran last (FP-6).
     pub(crate) fallback: Option<usize>,
     /// Indices of sets that get no more pods (FP-7, FP-10).
     pub(crate) bad: Vec<usize>,
@@ -71,15 +74,18 @@ pub(crate) fn course(view: View<'_>) -> Course {
         None => advance(view, &judgment, &situation),
     };
     let bad = bad(view, &judgment, &situation);
+    let pins = pins(view, &judgment, &situation);
     let Judgment { inferred, fallback, ruling, .. } = judgment;
     let Advanced { fresh, stage, memory, due } = advanced;
     // What the steps add to a verdict on the declared set is one write with it.
     let declared = memory.or(ruling.memory.map(|memory| (memory, Vec::new())));
     let declared =
         view.sets.declared.zip(declared).map(|(set, (memory, events))| Note { set, memory, events });
-    let notes: Vec<Note> = inferred.into_iter().chain(declared).collect();
-    let is_verdict_due = notes.iter().any(|note| note.memory.shown == Proof::Failed)
+    let is_verdict_due = declared.as_ref().is_some_and(|note| note.memory.shown == Proof::Failed)
         && view.workload().pin_in_force().is_none();
+    // A set has one note: what a pin adds to one that is inferred has all of that.
+    let inferred = inferred.filter(|note| pins.iter().all(|pin| pin.set != note.set));
+    let notes: Vec<Note> = inferred.into_iter().chain(pins).chain(declared).collect();
     Course {
         situation: situation.at(stage),
         hold: newer.map(Hold::NewerSpec).or(is_verdict_due.then_some(Hold::Verdict)),

@@ -33,7 +33,7 @@ fn chosen(sets: &[Counted], aim: &Aim) -> Moves {
         (Gate::Frozen, _) => scale::scale(sets, aim),
         (Gate::Open | Gate::Growth, Manner::Rolling) => {
             // SP-1: at the end, S6 is as it is.
-            aim.partition().map_or_else(|| roll(sets, aim), |keep| partition::roll(sets, aim, keep))
+            if aim.is_partial() { partition::roll(sets, aim) } else { roll(sets, aim) }
         }
         (Gate::Open | Gate::Growth, Manner::Whole) => recreate::replace(sets, aim),
     }

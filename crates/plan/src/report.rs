@@ -14,6 +14,7 @@ pub(crate) mod pace;
 pub(crate) mod pause;
 pub(crate) mod progress;
 pub(crate) mod queued;
+pub(crate) mod requeue;
 pub(crate) mod resting;
 pub(crate) mod rollout;
 pub(crate) mod target;
@@ -53,6 +54,7 @@ pub(crate) struct Report {
     /// The status in its place when the creation of a set is refused.
     pub(crate) if_create_refused: Option<Box<Status>>,
     pub(crate) why: Why,
+    /// When the progress deadline asks for a reconcile. `requeue.rs` adds all other reasons.
     pub(crate) requeue: Requeue,
     /// What the rollout waits for, or is judged by.
     pub(crate) awaited: Option<Box<Awaited>>,
@@ -240,13 +242,13 @@ fn rolling_out(decisions: &Decisions<'_>, told: Told<'_>) -> Report {
         progress::estimated(workload, &told.status, &computed, subject, now)
     };
     fold(&mut computed, progressing);
-    fold(&mut computed, [counters::replica_failure(decisions.view.sets)]);
+    fold(&mut computed, [counters::replica_failure(decisions.view)]);
     let why = explained(decisions, &computed);
     let awaited = awaited(decisions, &why).map(Box::new);
     let blockers = blocked::current(decisions, &computed, &why);
     blocked::note(&mut computed, &blockers);
     let why = why.blocked_by(blocked::words(&blockers)).instead(target::words(decisions));
-    let requeue = progress::requeue(decisions, &computed).or(target::requeue(decisions, &computed));
+    let requeue = progress::requeue(decisions, &computed).earliest(target::requeue(decisions, &computed));
     Report { awaited, ..finished(decisions, told, computed, why, requeue) }
 }
 
@@ -270,15 +272,6 @@ fn finished(
     // A cut may be refused; what is true of the growth is told first.
     let due = early.unwrap_or(if is_between { Due::BeforeCuts } else { Due::Last });
     let (write, news) = written(decisions, chosen, revision, &why);
-    // S9.15: a write requeues by itself.
-    let requeue = if write.is_some() { Requeue::OnChange } else { requeue };
-    let judged = decisions.course.due.filter(|_| write.is_none());
-    let requeue = requeue.or(judged.map_or(Requeue::OnChange, Requeue::Deadline));
-    let requeue = if let Because::NamesTaken(until) = decisions.aim.because {
-        requeue.or(Requeue::NamesTaken(until))
-    } else {
-        requeue
-    };
     Report { write, news, due, if_create_refused, why, requeue, events, deviation, ..Report::default() }
 }
 

@@ -77,6 +77,25 @@ fn a_cause_is_reported_once_in_status_conditions_and_an_event() {
 }
 
 #[test]
+fn a_cause_is_set_off_from_a_message_that_is_no_sentence() {
+    let mut world = stuck(Flavour::Rollwright);
+    let before = "Created new replica set \"web-b\"";
+    for known in &mut world.observed.workload.status.conditions {
+        if known.kind == condition::PROGRESSING {
+            known.message = before.to_owned();
+        }
+    }
+    let plan = plan_found(&mut world, &[blocker("ImagePull", "cannot pull the image b")]);
+    let words = "1 of 1 pods cannot pull the image b.";
+    let (status, _) = written(&plan).unwrap();
+    assert_eq!(message(status, condition::PROGRESSING), format!("{before}; it is blocked: {words}"));
+    world.apply(&plan);
+    // What goes leaves the message as it was.
+    let plan = plan_found(&mut world, &[]);
+    assert_eq!(message(written(&plan).unwrap().0, condition::PROGRESSING), before);
+}
+
+#[test]
 fn another_text_waits_for_the_next_write_and_since_stays() {
     let mut world = stuck(Flavour::Rollwright);
     let plan = plan_found(&mut world, &[blocker("ImagePull", "one")]);

@@ -291,6 +291,24 @@ fn a_pause_in_the_middle_of_a_step_does_not_wait() {
     }
 }
 
+/// What was complete has no deadline, however old its condition is.
+#[test]
+fn a_deadline_that_does_not_count_does_not_delay_a_status() {
+    let mut world = half_way(Flavour::AppsV1);
+    world.observed.workload.progress_deadline_seconds = Some(600);
+    world.settle(5);
+    for known in &mut world.observed.workload.status.conditions {
+        if known.kind == condition::PROGRESSING {
+            known.reason = "NewReplicaSetAvailable".to_owned();
+        }
+    }
+    world.now += 6000 * SECOND;
+    world.find_mut("web-b").status.ready -= 1;
+    let plan = plan_at_rest(&mut world);
+    assert!(plan.holds_status, "{:?}", plan.actions);
+    assert_eq!(plan.requeue, Requeue::StatusPaced(until(&world)));
+}
+
 #[test]
 fn a_text_without_new_counters_waits_six_seconds() {
     let mut world = half_way(Flavour::Rollwright);

@@ -8,6 +8,7 @@ mod availability;
 pub(crate) mod evidence;
 mod history;
 pub(crate) mod identity;
+mod kept;
 mod kstatus;
 pub(crate) mod liveness;
 pub(crate) mod news;
@@ -139,7 +140,7 @@ const ON_RULED_WRITE: [(&str, &str, Rule); 22] = [
     ("FP-10", "FP-10: sizes change while a failure is held", progress::failed_set_yields),
     ("FP-10", "FP-10: sizes change on the way back", progress::only_one_grows),
     ("SP-1", "SP-1: what has steps grows", steps::grows_within),
-    ("SP-3", "SP-3: a ReplicaSet is kept from now on", steps::best_is_kept),
+    ("SP-3", "SP-3: a ReplicaSet is kept from now on", kept::best_is_kept),
     ("SP-3", "SP-3: a ReplicaSet is deleted, and one is kept", steps::kept_stays),
     ("SP-3", "SP-3: a ReplicaSet is cut that is kept", steps::kept_keeps),
     ("SP-4", "SP-4: a first rollout has no steps", steps::first_is_alone),

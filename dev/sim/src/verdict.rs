@@ -1,7 +1,7 @@
 //! Which set is to run, read from the Deployment and the memory of its ReplicaSets: computed here once more, so that
 //! a mistake of the planner does not excuse itself (FP-1, FP-6, FP-11).
 
-use plan::keys::{ABORT, HASH_LABEL, REVISION, ROLLOUT};
+use plan::keys::{ABORT, HASH_LABEL, REVISION, REVISION_HISTORY, ROLLOUT};
 use plan::{FailureAction, Pin, ReplicaSet, Workload};
 use serde_json::Value;
 
@@ -50,16 +50,39 @@ pub(crate) fn is_highest<'a>(sets: impl Iterator<Item = &'a ReplicaSet>, declare
     others.all(|set| revision(set) < revision(declared))
 }
 
-/// What a revert would run of these sets: the newest good one, the declared one aside.
+/// When a set ran last, in halves of revisions: its own, or just after the declared one that a pin ran it instead of.
+pub(crate) fn ran_last(set: &ReplicaSet) -> i64 {
+    let own = revision(set).unwrap_or(0);
+    let pinned = memory(set).and_then(|memory| memory.get("insteadOf")?.as_i64()).filter(|it| *it >= own);
+    pinned.map_or(own * 2, |declared| declared * 2 + 1)
+}
+
+/// Whether a user went back behind a set, to one that ran before it and after it, and is not known to be bad.
+pub(crate) fn is_aside(sets: &[&ReplicaSet], set: &ReplicaSet, declared: Option<&str>) -> bool {
+    let began = |by: &ReplicaSet| -> i64 {
+        let history =
+            by.annotations.get(REVISION_HISTORY).and_then(|text| text.split(',').next()?.parse().ok());
+        history.or(revision(by)).unwrap_or(0)
+    };
+    let own = revision(set).unwrap_or(0);
+    let others = sets.iter().filter(|by| by.uid != set.uid && Some(by.uid.as_str()) != declared);
+    others.into_iter().any(|by| began(by) < own && ran_last(by) > own * 2 && !says(by, "Failed"))
+}
+
+/// What a revert would run of these sets: the good one that ran last, the declared one and what was put aside excepted.
 pub(crate) fn fallback<'a>(
     workload: &Workload,
     sets: impl Iterator<Item = &'a ReplicaSet>,
     declared: Option<&ReplicaSet>,
 ) -> Option<&'a ReplicaSet> {
     let declared = declared.map(|set| set.uid.as_str());
-    let is_good =
-        |set: &&ReplicaSet| !set.deleting && says(set, "Good") && Some(set.uid.as_str()) != declared;
-    sets.filter(is_good).max_by_key(|set| revision(set)).filter(|_| is_judged(workload))
+    let sets: Vec<_> = sets.collect();
+    let is_good = |set: &&&ReplicaSet| {
+        let is_old = Some(set.uid.as_str()) != declared;
+        !set.deleting && says(set, "Good") && is_old && !is_aside(&sets, set, declared)
+    };
+    let good = sets.iter().filter(is_good).max_by_key(|set| ran_last(set)).copied();
+    good.filter(|_| is_judged(workload))
 }
 
 /// The old set that is good because no set has a verdict: the only one with pods, or the largest of those whose pods
@@ -74,7 +97,11 @@ pub(crate) fn inferred<'a>(
     if sets.iter().any(|set| !is_void(set) && memory(set).is_some_and(|it| it.get("verdict").is_some())) {
         return None;
     }
-    let is_whole = |set: &&ReplicaSet| set.size > 0 && set.status.available >= set.size;
+    // One that never left its steps has not served.
+    let is_on_its_way =
+        |set: &ReplicaSet| memory(set).is_some_and(|memory| memory.pointer("/steps/step").is_some());
+    let is_whole =
+        |set: &&ReplicaSet| set.size > 0 && set.status.available >= set.size && !is_on_its_way(set);
     let olds = sets.into_iter().filter(|set| set.uid != declared.uid);
     olds.filter(is_whole).max_by_key(|set| set.size)
 }

@@ -27,6 +27,8 @@ pub(crate) struct SetView {
 pub(crate) struct View {
     pub(crate) workload: Arc<Workload>,
     pub(crate) sets: Vec<SetView>,
+    /// Those that it deleted: what it decides from has them.
+    deleted: Vec<Arc<ReplicaSet>>,
     /// What the server would make of the template, if it was asked.
     pub(crate) stored: Option<Digest>,
     /// The last live read before adopting: whether it was this Deployment, and not being deleted.
@@ -60,6 +62,7 @@ impl View {
         Self {
             workload,
             sets,
+            deleted: Vec::new(),
             stored: None,
             may_adopt: None,
             is_rolled_back: false,
@@ -112,7 +115,12 @@ impl View {
     /// What a revert would run, by the verdicts that are stored.
     pub(crate) fn fallback(&self) -> Option<&ReplicaSet> {
         let new = self.new_set().map(|new| &*new.set);
-        verdict::fallback(&self.workload, self.owned().map(|view| &*view.set), new)
+        verdict::fallback(&self.workload, self.with_deleted().into_iter(), new)
+    }
+
+    /// What the reconcile decides from: also the sets that it deleted.
+    pub(crate) fn with_deleted(&self) -> Vec<&ReplicaSet> {
+        self.owned().map(|view| &*view.set).chain(self.deleted.iter().map(|set| &**set)).collect()
     }
 
     /// Whether another revision may run than the declared one: there is a pin, a policy, or a request to abort.
@@ -211,13 +219,18 @@ impl View {
         match action {
             Action::UpdateReplicaSet(update) => {
                 let memory = update.annotations.get(ROLLOUT);
-                self.is_judged |= memory.is_some_and(|text| text.contains("\"Failed\""));
+                let known =
+                    self.find(&update.target.uid).is_some_and(|view| verdict::says(&view.set, "Failed"));
+                self.is_judged |= !known && memory.is_some_and(|text| text.contains("\"Failed\""));
                 if let Some(view) = self.sets.iter_mut().find(|view| view.set.uid == update.target.uid) {
                     view.size = update.size_to;
                     view.is_written = true;
                 }
             }
-            Action::DeleteReplicaSet(target) => self.sets.retain(|view| view.set.uid != target.uid),
+            Action::DeleteReplicaSet(target) => {
+                let gone = self.sets.extract_if(.., |view| view.set.uid == target.uid);
+                self.deleted.extend(gone.filter(|view| view.is_owned).map(|view| view.set));
+            }
             Action::RollBack(_) => self.is_rolled_back = true,
             _ => {}
         }

@@ -204,7 +204,11 @@ impl Bounds {
         self.aside = other;
         let mut bound = match kept.filter(is_same) {
             Some(known) => known,
-            None => Bound::fresh(workload, steps, (set, number), (had_steps, was_there)),
+            None => {
+                // A way back to a set that serves takes none of its pods (SP-9).
+                let is_new = had_steps && (was_there || !serves(sets, set));
+                Bound::fresh(workload, steps, (set, number), (is_new, was_there))
+            }
         };
         bound.end_pause(now);
         bound.before = bound.step;
@@ -217,15 +221,26 @@ impl Bounds {
     }
 }
 
+/// Whether a set served before it was declared: it is good, or a rollout that did not end kept it.
+pub(crate) fn serves(sets: &[&ReplicaSet], set: &ReplicaSet) -> bool {
+    let has_pods = |other: &ReplicaSet| other.size > 0 || other.status.replicas > 0;
+    let is_on_its_way =
+        |other: &ReplicaSet| remembered(other).is_some_and(|steps| steps.get("step").is_some());
+    let keeps_it = |other: &&ReplicaSet| {
+        word(other, "kept").as_ref() == Some(&set.name) && is_on_its_way(other) && has_pods(other)
+    };
+    set.size > 0 && (says(set, "Good") || sets.iter().any(keeps_it))
+}
+
 impl Bound {
     /// Of a set that is declared now, or retried: then no promotion of before counts.
     fn fresh(
         workload: &Workload,
         steps: &[UpdateStep],
         (set, number): (&ReplicaSet, i64),
-        (had_steps, is_retried): (bool, bool),
+        (is_new, is_retried): (bool, bool),
     ) -> Self {
-        let step = if had_steps { 0 } else { first_with(steps, set.size, workload.replicas) };
+        let step = if is_new { 0 } else { first_with(steps, set.size, workload.replicas) };
         Self {
             uid: set.uid.clone(),
             revision: number,

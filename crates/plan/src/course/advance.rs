@@ -15,7 +15,6 @@ use crate::course::view::View;
 use crate::model::action::Event;
 use crate::model::conditions::whole_seconds;
 use crate::model::keys::{PROMOTE, condition, reason};
-use crate::model::observed::{ReplicaSet, Workload};
 use crate::model::position::{Fresh, Position, Rest, Walk};
 use crate::model::record::Promotion;
 use crate::model::revision;
@@ -44,7 +43,7 @@ pub(crate) fn advance(view: View<'_>, judgment: &Judgment, situation: &Situation
     if is_new || judgment.ruling.is_retried {
         let fresh = if is_proven && skips_proven { Fresh::default() } else { rollout.begin(next) };
         let position = fresh.walk.as_ref().and_then(Walk::position).filter(|_| runs);
-        let stage = position.and_then(|position| rollout.stage(position));
+        let stage = position.map(|position| rollout.stage(position));
         // A revision that is retried begins again among its steps, in the write of the retry (SP-9).
         let retried = judgment.ruling.memory.clone().filter(|_| judgment.ruling.is_retried);
         let memory = retried.map(|memory| (Memory { walk: fresh.walk.clone(), ..memory }, Vec::new()));
@@ -83,26 +82,36 @@ impl<'a> Rollout<'a> {
 
     fn at_stage(self, position: &Position, memory: Option<(Memory, Vec<Event>)>) -> Advanced {
         let stage = self.stage(position);
-        let due = stage.as_ref().and_then(|stage| stage.wait.as_ref()?.end());
-        Advanced { fresh: Fresh::default(), stage, memory, due }
+        let due = stage.wait.as_ref().and_then(Wait::end);
+        Advanced { fresh: Fresh::default(), stage: Some(stage), memory, due }
     }
 
     fn remembered(self) -> Option<Stage> {
         let memory = self.view.sets.declared().and_then(Memory::valid)?;
         let is_proven = memory.shown == Proof::Good && self.workload.skips_proven;
         let position = memory.walk.as_ref().and_then(Walk::position).filter(|_| !is_proven)?;
-        self.stage(position)
+        Some(self.stage(position))
     }
 
     /// Where a revision begins that is declared now, or retried: at the first step, unless no other one has pods
     /// (SP-4), or somebody has promoted it already. What was heard before a retry is not heard again.
     fn begin(&self, revision: i64) -> Fresh {
         let promote = asked(self.workload, PROMOTE, revision).filter(|_| !self.judgment.ruling.is_retried);
-        let step = promote.as_ref().and_then(|text| self.promoted(text)).unwrap_or(0);
-        let position = self.at(step);
-        let is_ahead = position.is_some() && step > 0;
-        let promotion = is_ahead.then(|| self.promotion(step));
+        let promoted = promote.as_ref().and_then(|text| self.promoted(text)).unwrap_or(0);
+        // What serves loses no pod to a way back that begins.
+        let step = if self.serves() { promoted.max(self.first_with_room()) } else { promoted };
+        let position = self.at(step).or_else(|| self.begun_again(step));
+        let is_ahead = position.is_some() && promoted > 0;
+        let promotion = is_ahead.then(|| self.promotion(promoted));
         Fresh { walk: Some(position.map_or(Walk::Without, Walk::At)), promote, promotion }
+    }
+
+    /// The position of one that is retried where nothing keeps the other pods any more: its steps still hold.
+    fn begun_again(&self, step: usize) -> Option<Position> {
+        let index = self.view.sets.declared.filter(|_| self.judgment.ruling.is_retried)?;
+        let known = self.judgment.memory(index)?.walk.as_ref()?.position()?;
+        let step = Some(step).filter(|step| *step < self.steps.end());
+        Some(Position { step, list: self.steps.digest(), rest: None, ..known.clone() })
     }
 
     /// The step that a promotion names.
@@ -120,45 +129,29 @@ impl<'a> Rollout<'a> {
         }
     }
 
-    /// The position at a step, with the best set that is there now; `None` if no other one has pods.
+    /// The position at a step, with the set that keeps the other pods; `None` where there is none to do so.
     fn at(&self, step: usize) -> Option<Position> {
-        let has_pods = |(_, set): (usize, &ReplicaSet)| set.is_active() || set.status.replicas > 0;
-        if !self.view.sets.olds().any(has_pods) {
-            return None;
-        }
-        let kept = self.view.sets.get(self.best()?)?.name.clone();
+        let kept = self.view.sets.get(self.keeper()?)?.name.clone();
         let step = Some(step).filter(|step| *step < self.steps.end());
         Some(Position { kept, list: self.steps.digest(), step, rest: None })
     }
 
-    /// The newest set that is good, or was about to become so; without any, the one with the most available pods.
-    fn best(&self) -> Option<usize> {
-        let olds = || self.view.sets.olds().filter(|(_, set)| !set.deleting);
-        let is_proven =
-            |(index, set): &(usize, &ReplicaSet)| self.judgment.of(*index) == Proof::Good || self.bakes(set);
-        let newest =
-            olds().filter(is_proven).max_by_key(|(index, set)| (revision::of(set).or_zero(), *index));
-        let largest = || olds().max_by_key(|(index, set)| (self.counted(*index).available, set.size, *index));
-        newest.or_else(largest).map(|(index, _)| index)
-    }
-
-    /// Whether it was declared until now, complete, and baked without a break.
-    fn bakes(&self, set: &ReplicaSet) -> bool {
-        let Workload { replicas, strategy, status, .. } = self.workload;
-        let bake = status.ours.bake.as_ref();
-        bake.is_some_and(|bake| Some(bake.revision) == revision::of(set).number())
-            && set.status.available >= strategy.floor((*replicas).min(set.size))
-    }
-
     /// Where the declared revision is by its memory. What is lost of that follows from what runs (SP-2).
     fn position(&self, known: Option<&Walk>) -> Option<Position> {
-        let Some(known) = known else { return self.at(self.first_with_room()) };
+        // Without memory and without replicas, what ran has no steps: it had all pods.
+        let Some(known) = known else {
+            return self.at(self.first_with_room()).filter(|_| self.workload.replicas > 0);
+        };
         let position = known.position()?;
-        if self.kept(position).is_some() {
+        if self.kept(position).is_some_and(|kept| self.still_keeps(kept)) {
             return Some(position.clone());
         }
-        let kept = self.view.sets.get(self.best()?)?.name.clone();
-        Some(Position { kept, ..position.clone() })
+        let idle = || self.idle_good().filter(|_| !self.serves());
+        match self.keeper().or_else(idle).and_then(|index| self.view.sets.get(index)) {
+            Some(kept) => Some(Position { kept: kept.name.clone(), ..position.clone() }),
+            // Nothing takes its place. What runs stays at its step, which somebody chose.
+            None => Some(position.clone()).filter(|_| self.step(position) < self.steps.end()),
+        }
     }
 
     /// The first step that has room for what runs, at R, or at the one that this was last scaled for.
@@ -267,9 +260,10 @@ impl Pace<'_> {
     fn advance(&mut self, now: Timestamp) -> bool {
         let rollout = self.rollout;
         let step = rollout.step(&self.position);
-        let Some(keep) = rollout.kept(&self.position).filter(|_| step < rollout.steps.end()) else {
+        if step >= rollout.steps.end() {
             return false;
-        };
+        }
+        let keep = rollout.kept(&self.position);
         let (ceiling, available) = (rollout.ceiling(step), rollout.run().available);
         let is_reached = rollout.is_reached(step, keep);
         let rest = match self.position.rest {

@@ -65,23 +65,47 @@ impl<'a> Case<'a> {
         self.observed.answers.evidence.iter().find(|evidence| evidence.uid == set.uid)
     }
 
+    /// FP-5: whether its pods are broken together with those of the fallback. A criterion is met that both meet, or most
+    /// pods of the fallback are gone, and no larger share of this one's is there.
+    pub(crate) fn has_outage(&self) -> bool {
+        let is_short = self.counted.available < self.counted.size;
+        let is_broken = is_short && self.is_fallback_broken();
+        let is_stuck = || self.overdue().any(|blocker| self.is_fallback_stuck(blocker));
+        (is_broken || self.is_late().is_some()) && self.is_share_no_larger() || is_stuck()
+    }
+
+    /// Whether most pods of the fallback are gone.
+    fn is_fallback_broken(&self) -> bool {
+        self.fallback.is_some_and(|(_, fallback)| fallback.available.saturating_mul(2) < fallback.size)
+    }
+
     /// FP-2: the deadline has passed, which began anew when it was retried. Progress that no status reports yet,
     /// because the operator was down, counts (FP-3).
     fn late(&self) -> Option<String> {
+        let deadline = self.is_late().filter(|_| !self.is_share_no_larger())?;
+        Some(format!("it made no progress for {deadline} s"))
+    }
+
+    /// Whether it has pods, and not all of them. A set that gets its first pods by this reconcile is not late, and one
+    /// with all its pods is not late any more.
+    fn is_unfinished(&self) -> bool {
+        let Counted { size, available, .. } = self.counted;
+        let is_whole = size == self.observed.workload.replicas && available >= size;
+        size > 0 && !is_whole
+    }
+
+    /// The deadline, if it has passed.
+    fn is_late(&self) -> Option<i64> {
         let workload = &self.observed.workload;
         let deadline = workload.progress_deadline_seconds.filter(|_| self.policy.deadline)?;
         let progressing = workload.status.condition(condition::PROGRESSING)?;
-        // The deadline begins anew when the Deployment is resumed, which this reconcile reports. A set that gets its
-        // first pods by it was not late, and one with all its pods is not late any more.
-        let Counted { size, available, .. } = self.counted;
-        let is_whole = size == workload.replicas && available >= size;
-        let is_running = progressing.reason != reason::DEPLOYMENT_PAUSED && size > 0 && !is_whole;
+        // The deadline begins anew when the Deployment is resumed, which this reconcile reports.
+        let is_running = progressing.reason != reason::DEPLOYMENT_PAUSED && self.is_unfinished();
         let is_late = is_running
             && !is_before(progressing, self.memory.retried)
             && progressing.is_timed_out(deadline, self.now)
-            && !self.has_progressed()
-            && !self.is_share_no_larger();
-        is_late.then(|| format!("it made no progress for {deadline} s"))
+            && !self.has_progressed();
+        is_late.then_some(deadline)
     }
 
     /// Where no status has marks yet, nobody knows, and the next one has.
@@ -106,11 +130,15 @@ impl<'a> Case<'a> {
     /// FP-2: pods have been stuck for long enough. The status reports since when, and the last reading of this process
     /// how many they are.
     fn stuck(&self) -> Option<String> {
-        let read = self.evidence()?.read;
-        let is_over = |blocker: &&Blocker| {
-            self.stuck_until(blocker).is_some_and(|end| end <= read) && !self.is_fallback_stuck(blocker)
+        self.overdue().find(|blocker| !self.is_fallback_stuck(blocker)).map(Blocker::sentence)
+    }
+
+    fn overdue(&self) -> impl Iterator<Item = &'a Blocker> {
+        let read = self.evidence().map(|evidence| evidence.read);
+        let is_over = move |blocker: &&Blocker| {
+            self.stuck_until(blocker).is_some_and(|end| read.is_some_and(|read| end <= read))
         };
-        self.blockers().find(is_over).map(Blocker::sentence)
+        self.blockers().filter(is_over)
     }
 
     /// What counts as stuck. A revision that was complete does not fail by that any more.

@@ -9,7 +9,7 @@ use crate::course::requests::asked;
 use crate::course::view::View;
 use crate::model::conditions::whole_seconds;
 use crate::model::intstr::IntOrPercent;
-use crate::model::keys::{ABORT, RETRY};
+use crate::model::keys::{ABORT, PROMOTE, RETRY};
 use crate::model::observed::{FailureAction, FailurePolicy, ReplicaSet, Workload};
 use crate::model::position::Fresh;
 use crate::model::revision;
@@ -29,11 +29,11 @@ const NO_POLICY: FailurePolicy = FailurePolicy {
 /// The verdicts of a reconcile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Judgment {
-    /// That on each of the owned sets, in their order; those that are missing are unproven.
-    proofs: Vec<Proof>,
+    /// What each of the owned sets remembers, in their order; those that are missing are unproven.
+    memories: Vec<Option<Memory>>,
     /// Memory of a set that is good by what runs.
     pub(crate) inferred: Option<Note>,
-    /// Index of the newest good set that is not declared.
+    /// Index of the good set that ran last, the declared one aside.
     pub(crate) fallback: Option<usize>,
     /// That on the declared set.
     pub(crate) ruling: Ruling,
@@ -77,7 +77,17 @@ impl Ruling {
 impl Judgment {
     /// What a set has shown.
     pub(crate) fn of(&self, set: usize) -> Proof {
-        self.proofs.get(set).copied().unwrap_or_default()
+        self.memory(set).map_or(Proof::Unproven, |memory| memory.shown)
+    }
+
+    /// What a set remembers, as far as it counts.
+    pub(crate) fn memory(&self, set: usize) -> Option<&Memory> {
+        self.memories.get(set)?.as_ref()
+    }
+
+    /// Whether anything is judged.
+    pub(crate) fn is_asked(&self) -> bool {
+        !self.memories.is_empty()
     }
 }
 
@@ -96,32 +106,30 @@ pub(crate) fn judge(view: View<'_>) -> Judgment {
         !is_renumbered || Some(index) != sets.declared || memory.shown == Proof::Good
     };
     let memory = |(index, set): (usize, &&ReplicaSet)| Memory::valid(set).filter(|it| survives(index, it));
-    let mut memories: Vec<Option<Memory>> = sets.all.iter().enumerate().map(memory).collect();
-    let shown = |memory: &Option<Memory>| memory.as_ref().map_or(Proof::Unproven, |memory| memory.shown);
-    let mut proofs: Vec<Proof> = memories.iter().map(shown).collect();
-    let inferred = if proofs.iter().all(|proof| *proof == Proof::Unproven) { infer(sets) } else { None };
-    if let Some(proof) = inferred.as_ref().and_then(|note| proofs.get_mut(note.set)) {
-        *proof = Proof::Good;
+    let memories = sets.all.iter().enumerate().map(memory).collect();
+    let mut judgment = Judgment { memories, ..Judgment::default() };
+    if (0..sets.all.len()).all(|set| judgment.of(set) == Proof::Unproven) {
+        judgment.inferred = infer(sets);
     }
-    let fallback = newest_good(sets, &proofs);
+    if let Some(note) = &judgment.inferred
+        && let Some(memory) = judgment.memories.get_mut(note.set)
+    {
+        *memory = Some(note.memory.clone());
+    }
+    judgment.fallback = judgment.newest_good(sets);
     let declared = sets.declared.filter(|_| !is_renumbered);
-    let memory = declared.and_then(|declared| memories.get_mut(declared)?.take());
-    let ruling = declared.and_then(|declared| ruling(view, declared, fallback, memory)).unwrap_or_default();
-    Judgment { proofs, inferred, fallback, ruling }
-}
-
-/// The good set with the highest revision, the declared one aside.
-fn newest_good(sets: &Sets<'_>, proofs: &[Proof]) -> Option<usize> {
-    let is_good = |index: usize| proofs.get(index) == Some(&Proof::Good);
-    let good = sets.olds().filter(|(index, set)| is_good(*index) && !set.deleting);
-    good.max_by_key(|(index, set)| (revision::of(set).or_zero(), *index)).map(|(index, _)| index)
+    let ruling = declared.and_then(|declared| ruling(view, declared, &judgment));
+    Judgment { ruling: ruling.unwrap_or_default(), ..judgment }
 }
 
 /// FP-1, where no set has memory: the policy is new, or the annotations are lost.
 fn infer(sets: &Sets<'_>) -> Option<Note> {
     let counted = |index: usize| sets.counted.get(index).copied().unwrap_or_default();
     let active: Vec<usize> = (0..sets.counted.len()).filter(|index| counted(*index).size > 0).collect();
-    let is_whole = |index: &usize| counted(*index).available >= counted(*index).size;
+    // One that never left its steps has not served.
+    let has_left =
+        |index: usize| sets.get(index).and_then(Memory::valid).is_none_or(|known| !known.is_on_its_way());
+    let is_whole = |index: &usize| counted(*index).available >= counted(*index).size && has_left(*index);
     let good = match active.as_slice() {
         // The declared one bakes.
         [only] => Some(*only).filter(is_whole).filter(|only| Some(*only) != sets.declared),
@@ -130,23 +138,19 @@ fn infer(sets: &Sets<'_>) -> Option<Note> {
             olds.filter(is_whole).max_by_key(|index| (counted(*index).size, *index))
         }
     };
-    let set = good?;
-    let revision = sets.get(set).and_then(|set| revision::of(set).number())?;
-    let memory = Memory { revision, shown: Proof::Good, ..Memory::default() };
-    Some(Note { set, memory, events: Vec::new() })
+    let index = good?;
+    let set = sets.get(index)?;
+    revision::of(set).number()?;
+    let memory = Memory { shown: Proof::Good, ..Memory::known(set) };
+    Some(Note { set: index, memory, events: Vec::new() })
 }
 
 /// The verdict on the declared set; `None` if its revision is no number. A verdict is written first, and acted on once it
-/// is stored. `fallback` is the index of the set that a revert would run.
-fn ruling(
-    view: View<'_>,
-    declared: usize,
-    fallback: Option<usize>,
-    memory: Option<Memory>,
-) -> Option<Ruling> {
+/// is stored.
+fn ruling(view: View<'_>, declared: usize, judgment: &Judgment) -> Option<Ruling> {
     let (workload, set) = (view.workload(), view.sets.get(declared)?);
     let revision = revision::of(set).number()?;
-    let known = memory.unwrap_or(Memory { revision, ..Memory::default() });
+    let known = judgment.memory(declared).cloned().unwrap_or(Memory { revision, ..Memory::default() });
     let asked = |key: &str| asked(workload, key, revision);
     let abort = asked(ABORT).filter(|text| known.abort.as_ref() != Some(text));
     let is_retried = asked(RETRY).is_some_and(|text| known.retry.as_ref() != Some(&text));
@@ -161,13 +165,17 @@ fn ruling(
         let memory = Memory { shown, cause: None, is_aborted: true, abort, retry, ..known };
         return Some(Ruling { failure, memory: Some(memory), ..Ruling::default() });
     }
-    let ruling = Ruling { failure, retried: known.retried, ..Ruling::default() };
+    // A time in the future means that the clock was set back.
+    let retried = known.retried.filter(|retried| *retried <= view.now);
+    let ruling = Ruling { failure, retried, ..Ruling::default() };
     // SP-10: steps alone find out what is good.
     let has_steps = !workload.steps.is_empty();
     let policy = workload.failure_policy.as_ref().or(has_steps.then_some(&NO_POLICY));
     Some(match (known.shown, policy) {
         (Proof::Failed, _) if is_retried => {
-            let (abort, promote, retried) = (known.abort, known.promote, Some(whole_seconds(view.now)));
+            // A promotion from before the retry is older than it (SP-6).
+            let promote = asked(PROMOTE).or(known.promote);
+            let (abort, retried) = (known.abort, Some(whole_seconds(view.now)));
             let fresh = Memory::fresh(workload, revision, &Fresh::default(), view.now);
             let memory = Some(Memory { abort, retry, promote, retried, ..fresh });
             Ruling { is_retried, memory, ..ruling }
@@ -175,7 +183,7 @@ fn ruling(
         (Proof::Unproven, Some(policy)) => {
             let memory = Memory { retry, ..known.clone() }.dated(workload, view.now);
             let counted = |index: usize| view.sets.counted.get(index).copied().unwrap_or_default();
-            let fallback = fallback.and_then(|it| Some((view.sets.get(it)?, counted(it))));
+            let fallback = judgment.fallback.and_then(|it| Some((view.sets.get(it)?, counted(it))));
             let (counted, memory, now) = (counted(declared), &memory, view.now);
             let case = Case { observed: view.observed, policy, set, counted, memory, fallback, now };
             decided(&case, view.sets, &known, ruling)
@@ -188,7 +196,20 @@ fn ruling(
 fn decided(case: &Case<'_>, sets: &Sets<'_>, known: &Memory, ruling: Ruling) -> Ruling {
     let memory = case.remembered();
     let is_judged = is_judged(&case.observed.workload, memory.revision);
-    if is_judged && let Some(cause) = case.failure() {
+    let has_outage = is_judged && case.has_outage();
+    if memory.has_outage && !has_outage {
+        // FP-5: the deadline begins again, and so does the time of pods that are stuck.
+        let retried = Some(whole_seconds(case.now));
+        // So do restarts: those of the outage do not count.
+        let since = memory.since.and(retried);
+        let memory = Some(Memory { has_outage, retried, since, restarts_before: None, ..memory });
+        return Ruling { memory, retried, ..ruling };
+    }
+    let memory = Memory { has_outage, ..memory };
+    if is_judged
+        && !has_outage
+        && let Some(cause) = case.failure()
+    {
         let memory = Memory { shown: Proof::Failed, cause: Some(cause), ..memory };
         return Ruling { memory: Some(memory), ..ruling };
     }

@@ -50,8 +50,12 @@ pub(crate) struct Memory {
     pub(crate) promote: Option<String>,
     /// The promotions that were carried out, oldest first; for people (SP-6).
     pub(crate) promotions: Vec<Promotion>,
-    /// When it was retried last, in whole seconds: a deadline from before does not count.
+    /// When it was retried last, or an outage ended, in whole seconds: a deadline from before does not count.
     pub(crate) retried: Option<Timestamp>,
+    /// Whether its pods are broken together with those of the fallback (FP-5).
+    pub(crate) has_outage: bool,
+    /// The last declared revision that a pin ran it instead of (FP-6).
+    pub(crate) instead_of: Option<i64>,
     /// Since when restarts of its containers count, in whole seconds: since it was declared or retried.
     pub(crate) since: Option<Timestamp>,
     /// The most restarts of a pod that is older.
@@ -95,6 +99,8 @@ impl Memory {
             promote: text("promote"),
             promotions,
             retried: time("retried"),
+            has_outage: memory.get("outage").and_then(Value::as_bool) == Some(true),
+            instead_of: memory.get("insteadOf").and_then(Value::as_i64),
             since: time("since"),
             restarts_before: memory.get("restartsBefore").and_then(Value::as_i64).filter(|count| *count >= 0),
             walk: memory.get("steps").and_then(Walk::read),
@@ -130,6 +136,8 @@ impl Memory {
             ("promote", self.promote.as_deref().into()),
             ("promotions", Some(promotions).filter(|them| !them.is_empty()).into()),
             ("retried", time(self.retried).into()),
+            ("outage", self.has_outage.then_some(true).into()),
+            ("insteadOf", self.instead_of.into()),
             ("since", time(self.since).into()),
             ("restartsBefore", self.restarts_before.into()),
             ("steps", self.walk.as_ref().map(Walk::value).into()),
@@ -149,16 +157,21 @@ impl Memory {
         Self { revision, walk, promote, promotions, ..Self::default() }.dated(workload, now)
     }
 
+    /// Whether it is among its steps.
+    pub(crate) fn is_on_its_way(&self) -> bool {
+        self.walk.as_ref().and_then(Walk::position).is_some_and(|position| position.step.is_some())
+    }
+
     /// Whether there is something to remember of a revision that is declared.
     pub(crate) fn is_needed(&self) -> bool {
         self.since.is_some() || self.walk.is_some()
     }
 
-    /// What is left of it when the same set is declared again, with this revision: only Good survives (FP-1).
-    pub(crate) fn renumbered(self, from: i64, fresh: Self) -> Self {
-        match self.shown {
-            Proof::Good if self.revision == from => Self { shown: Proof::Good, ..fresh },
-            Proof::Good | Proof::Failed | Proof::Unproven => fresh,
+    /// With what is left of an earlier revision of the same set: only Good survives (FP-1).
+    pub(crate) fn survived(self, known: Option<Self>) -> Self {
+        match known.map(|known| known.shown) {
+            Some(Proof::Good) => Self { shown: Proof::Good, ..self },
+            Some(Proof::Failed | Proof::Unproven) | None => self,
         }
     }
 

@@ -21,8 +21,8 @@ pub(crate) struct Stage {
     pub(crate) end: usize,
     /// How many pods of the running set there may be.
     pub(crate) ceiling: i64,
-    /// Index of the set that keeps the others.
-    pub(crate) keep: usize,
+    /// Index of the set that keeps the others; `None` if that one is gone.
+    pub(crate) keep: Option<usize>,
     /// Indices of all other sets in the order in which they lose pods (SP-3).
     pub(crate) order: Vec<usize>,
     /// Whether the sizes are those of the step, at R or at the R of before (SP-7).
@@ -93,15 +93,15 @@ impl<'a> Rollout<'a> {
         self.steps.ceiling(step, self.workload.replicas)
     }
 
-    pub(crate) fn stage(&self, position: &Position) -> Option<Stage> {
-        let (step, end, keep) = (self.step(position), self.steps.end(), self.kept(position)?);
+    pub(crate) fn stage(&self, position: &Position) -> Stage {
+        let (step, end, keep) = (self.step(position), self.steps.end(), self.kept(position));
         let rank = |index: &usize| match self.judgment.of(*index) {
             Proof::Failed => 0,
             Proof::Unproven => 1,
             Proof::Good => 2,
         };
         let mut order: Vec<usize> =
-            self.view.sets.olds().map(|(index, _)| index).filter(|it| *it != keep).collect();
+            self.view.sets.olds().map(|(index, _)| index).filter(|it| Some(*it) != keep).collect();
         order.sort_by_key(rank);
         // What runs may have more than its step allows, as a revision that is declared again: it is on its way.
         let is_there = self.is_reached(step, keep) && self.run().size == self.ceiling(step);
@@ -111,7 +111,7 @@ impl<'a> Rollout<'a> {
         let is_idle = self.workload.replicas == 0 && step < end;
         let wait = wait.or_else(|| is_idle.then(|| Wait { since, until: vec![Until::Replicas] }));
         let is_at_rest = self.is_at_rest(step, keep);
-        Some(Stage { step, end, ceiling: self.ceiling(step), keep, order, is_at_rest, wait })
+        Stage { step, end, ceiling: self.ceiling(step), keep, order, is_at_rest, wait }
     }
 
     /// The wait at a step that was reached; `None` where the step waits for nothing.
@@ -121,30 +121,31 @@ impl<'a> Rollout<'a> {
     }
 
     /// SP-5: the sizes are those of the step, their pods are there, and the statuses show it.
-    pub(crate) fn is_reached(&self, step: usize, keep: usize) -> bool {
-        let (ceiling, run, kept) = (self.ceiling(step), self.run(), self.counted(keep).size);
+    pub(crate) fn is_reached(&self, step: usize, keep: Option<usize>) -> bool {
+        let (ceiling, run) = (self.ceiling(step), self.run());
+        let kept = keep.map(|keep| self.counted(keep).size);
         let left = self.workload.replicas - ceiling;
         // Without a pause, the kept set may have been cut for the next step already, by a reconcile that ended before
         // this set grew.
         let has_pause = self.steps.get(step).is_some_and(|of| !of.until.is_empty());
-        let is_cut = kept < left && !has_pause;
-        let mut others = self.view.sets.olds().filter(|(index, _)| *index != keep);
+        let is_cut = kept.is_some_and(|kept| kept < left) && !has_pause;
+        let mut others = self.view.sets.olds().filter(|(index, _)| Some(*index) != keep);
         let mut sets = self.view.sets.all.iter().enumerate();
         self.workload.replicas > 0
             && step < self.steps.end()
             && run.size >= ceiling
             && run.available >= ceiling
-            && (kept == left || is_cut)
+            && (kept.is_none_or(|kept| kept == left) || is_cut)
             && others.all(|(_, set)| set.size == 0 && set.status.replicas == 0)
-            && sets.all(|(index, set)| index == keep && is_cut || set.is_served())
+            && sets.all(|(index, set)| Some(index) == keep && is_cut || set.is_served())
     }
 
     /// SP-7. Each set is compared with the R that it was last scaled for: a reconcile may have ended between two.
-    fn is_at_rest(&self, step: usize, keep: usize) -> bool {
-        let (kept, run) = (self.counted(keep), self.run());
+    fn is_at_rest(&self, step: usize, keep: Option<usize>) -> bool {
+        let (kept, run) = (keep.map_or_else(Counted::default, |keep| self.counted(keep)), self.run());
         let replicas = |set: Counted| set.desired.unwrap_or(self.workload.replicas);
         let left = |replicas: i64| replicas - self.steps.ceiling(step, replicas);
-        let mut others = self.view.sets.olds().filter(|(index, _)| *index != keep);
+        let mut others = self.view.sets.olds().filter(|(index, _)| Some(*index) != keep);
         // What has no pods was not scaled when R changed.
         let last = if run.size > 0 { run } else { kept };
         run.size == self.steps.ceiling(step, replicas(last))

@@ -18,6 +18,10 @@ use crate::moves::{recreate, scale};
 /// # Errors
 /// With what is to be found out first.
 pub(crate) fn aim(view: View<'_>, course: &Course, request: &Request) -> Result<Aim, Ask> {
+    unmixed(view, situation(view, course, request)?)
+}
+
+fn situation(view: View<'_>, course: &Course, request: &Request) -> Result<Aim, Ask> {
     let (workload, sets) = (view.workload(), view.sets);
     let (aim, is_stale) = (Aim::of(view, course), sets.is_any_stale(workload.replicas));
     // S3.2, S1.2
@@ -113,6 +117,20 @@ fn recreating(view: View<'_>, course: &Course, aim: Aim) -> Result<Aim, Ask> {
         return Ok(aim.shut(Because::OldPodsRun));
     }
     Ok(named(view, course, aim))
+}
+
+/// Under Recreate, whatever happens to R, no pod comes beside old ones (S7.1; our kind). Upstream follows R (S8.3).
+fn unmixed(view: View<'_>, aim: Aim) -> Result<Aim, Ask> {
+    let promises = view.observed.flavour.has_safeguards() && view.workload().strategy == Strategy::Recreate;
+    let size = aim.run.and_then(|run| view.sets.counted.get(run)).map(|run| run.size);
+    let grows = aim.gate == Gate::Frozen
+        && size.is_some_and(|size| size < aim.total)
+        && !recreate::has_active_old(&view.sets.counted, &aim);
+    if !promises || !grows || !termination::old_pods_run(view, &aim)? {
+        return Ok(aim);
+    }
+    let because = if aim.because == Because::Scaling { Because::OldPodsRun } else { aim.because.clone() };
+    Ok(aim.shut(because))
 }
 
 /// Without a name for the declared set nothing moves (NS-1).

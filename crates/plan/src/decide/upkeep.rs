@@ -99,7 +99,7 @@ fn annotations(view: View<'_>, course: &Course, set: &ReplicaSet) -> Upkeep {
         if observed.flavour.has_safeguards() {
             let fresh = Memory::fresh(&observed.workload, next, &course.fresh, now);
             let memory = match Memory::of(set) {
-                Some(known) => Some(known.renumbered(parsed.or_zero(), fresh)),
+                Some(_) => Some(fresh.survived(Memory::valid(set))),
                 None => Some(fresh).filter(Memory::is_needed),
             };
             wanted.extend(memory.map(|memory| (ROLLOUT.to_owned(), memory.text())));

@@ -299,12 +299,13 @@ impl Requeue {
         }
     }
 
-    /// This, or another one that has a time, if that comes first.
-    pub(crate) fn or(self, other: Self) -> Self {
-        match (self, self.time(), other.time()) {
-            (Self::OnChange, ..) => other,
-            (_, Some(own), Some(others)) if others < own => other,
-            _ => self,
-        }
+    /// The one that comes first: soon, then by time, then when something changes.
+    pub(crate) fn earliest(self, other: Self) -> Self {
+        let rank = |it: Self| match it {
+            Self::Again => (0, None),
+            Self::OnChange => (2, None),
+            Self::Deadline(_) | Self::StatusPaced(_) | Self::NamesTaken(_) => (1, it.time()),
+        };
+        if rank(other) < rank(self) { other } else { self }
     }
 }

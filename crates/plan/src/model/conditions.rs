@@ -77,6 +77,8 @@ pub(crate) fn says(conditions: &[Condition], kind: &str, status: &str, reason: &
 pub(crate) enum Edit {
     /// As [`Condition::set_in`] does it.
     Set(Box<Condition>),
+    /// The same; one that says this already gets these words.
+    Say(Box<Condition>),
     /// As of now, even if it says what it said before.
     Renew(Box<Condition>),
     /// The condition of this type goes.
@@ -88,7 +90,12 @@ impl Edit {
     pub(crate) fn apply(self, status: &mut InHand<'_>) {
         match self {
             Self::Set(new) if says(&status.conditions, &new.kind, &new.status, &new.reason) => {}
-            Self::Set(new) => new.set_in(&mut status.edit().conditions),
+            Self::Say(new) if says(&status.conditions, &new.kind, &new.status, &new.reason) => {
+                if status.condition(&new.kind).is_some_and(|old| old.message != new.message) {
+                    new.reword_in(&mut status.edit().conditions);
+                }
+            }
+            Self::Set(new) | Self::Say(new) => new.set_in(&mut status.edit().conditions),
             Self::Renew(new) => {
                 let conditions = &mut status.edit().conditions;
                 conditions.retain(|old| old.kind != new.kind);

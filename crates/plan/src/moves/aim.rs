@@ -19,7 +19,7 @@ pub(crate) struct Aim {
     pub(crate) run: Option<usize>,
     /// How far it grows.
     pub(crate) ceiling: i64,
-    /// Index of the set that keeps what the ceiling leaves of `total` (SP-3).
+    /// Index of the set that keeps what the ceiling leaves of `total` (SP-3); `None` if that one is gone.
     pub(crate) keep: Option<usize>,
     /// Indices of the other sets in the order in which they lose pods meanwhile (SP-3).
     pub(crate) order: Vec<usize>,
@@ -135,7 +135,7 @@ impl Aim {
     /// No further than a step, and what it leaves to whom (SP-1, SP-3).
     fn at(self, stage: Option<&Stage>) -> Self {
         let Some(Stage { ceiling, keep, order, is_at_rest, .. }) = stage else { return self };
-        let (keep, order) = (Some(*keep), order.clone());
+        let (keep, order) = (*keep, order.clone());
         Self { ceiling: *ceiling, keep, order, is_at_rest: *is_at_rest, ..self }
     }
 
@@ -144,9 +144,9 @@ impl Aim {
         [self.spare, self.keep]
     }
 
-    /// The set that is kept, while the ceiling leaves it pods (SP-3). Otherwise, S6 and S8 are as they are.
-    pub(crate) fn partition(&self) -> Option<usize> {
-        self.keep.filter(|_| self.ceiling < self.total && self.manner == Manner::Rolling)
+    /// Whether the ceiling leaves pods to the set that is kept (SP-3). Otherwise, S6 and S8 are as they are.
+    pub(crate) fn is_partial(&self) -> bool {
+        self.ceiling < self.total && self.manner == Manner::Rolling
     }
 
     /// Whether sets may lose pods: the server has not refused that in this reconcile.

@@ -11,8 +11,6 @@ use crate::moves::{Cuts, Old, cut_available, cut_unhealthy, follow, grown};
 #[derive(Clone, Copy)]
 struct Partition<'a> {
     aim: &'a Aim,
-    /// Index of the set that is kept.
-    keep: usize,
     run: i64,
     kept: i64,
     /// The sum of all.
@@ -22,12 +20,12 @@ struct Partition<'a> {
 }
 
 /// One reconcile of a rolling update under a ceiling: up, down, and up into the room that this makes (S6.5, SP-3).
-pub(crate) fn roll(sets: &[Counted], aim: &Aim, keep: usize) -> Moves {
+pub(crate) fn roll(sets: &[Counted], aim: &Aim) -> Moves {
     let of = |index: Option<usize>| index.and_then(|index| sets.get(index)).copied().unwrap_or_default();
-    let (run, kept) = (of(aim.run), of(Some(keep)));
+    let (run, kept) = (of(aim.run), of(aim.keep));
     let available: i64 = sets.iter().map(|set| set.available).sum();
     let is_short = available < aim.floor;
-    let mut now = Partition { aim, keep, run: run.size, kept: kept.size, total: total(sets), is_short };
+    let mut now = Partition { aim, run: run.size, kept: kept.size, total: total(sets), is_short };
 
     let excess = now.lower(run, available);
     // S9.21: pods that are not available go first.
@@ -70,10 +68,12 @@ impl Partition<'_> {
     }
 
     fn grow_kept(&mut self) -> Option<Resize> {
+        // Nothing takes the place of one that is gone.
+        let keep = self.aim.keep?;
         let from = self.kept;
         let to = grown(from, self.total, self.wanted().max(from), self.aim.cap);
         (self.kept, self.total) = (to, self.total + to - from);
-        Resize::needed(self.keep, from, to)
+        Resize::needed(keep, from, to)
     }
 
     /// `None` for a set that is to be created: it has its size from the start.
@@ -86,7 +86,7 @@ impl Partition<'_> {
 
     /// As S6.8 to S6.12; the kept set is the last one, and does not lose what it is to have.
     fn cut(&mut self, sets: &[Counted], run: Counted, available: i64) -> Cuts {
-        let mut olds = olds(sets, self.aim, self.keep, self.wanted());
+        let mut olds = olds(sets, self.aim, self.wanted());
         if olds.is_empty() || !self.aim.may_cut() {
             return Cuts::default();
         }
@@ -98,31 +98,30 @@ impl Partition<'_> {
         }
         for cut in &cuts.cuts {
             self.total += cut.difference();
-            self.kept += if cut.set == self.keep { cut.difference() } else { 0 };
+            self.kept += if Some(cut.set) == self.aim.keep { cut.difference() } else { 0 };
         }
         cuts
     }
 }
 
 /// Sets with pods that may lose some: in the order of the aim, and the kept one last.
-fn olds(sets: &[Counted], aim: &Aim, keep: usize, wanted: i64) -> Vec<Old> {
+fn olds(sets: &[Counted], aim: &Aim, wanted: i64) -> Vec<Old> {
     let others = sets.iter().enumerate().filter(|(index, set)| Some(*index) != aim.run && set.is_active());
     let old = |(set, it): (usize, &Counted)| {
-        let kept = (set == keep).then_some(wanted);
+        let kept = (Some(set) == aim.keep).then_some(wanted);
         Old { set, size: it.size, available: it.available, kept }
     };
     let mut olds: Vec<Old> = others.map(old).collect();
     let place = |set| aim.order.iter().position(|other| *other == set).unwrap_or(usize::MAX);
-    olds.sort_by_key(|old| (old.set == keep, place(old.set)));
+    olds.sort_by_key(|old| (Some(old.set) == aim.keep, place(old.set)));
     olds
 }
 
 /// SP-7: sizes follow R at once, where a rollout is at rest, and where there is no pod.
 pub(crate) fn at_rest(sets: &[Counted], aim: &Aim) -> Option<Moves> {
-    let keep = aim.partition()?;
     let has_pods = sets.iter().any(Counted::is_active);
-    (aim.is_at_rest || !has_pods && aim.run.is_some()).then(|| {
-        let wanted = [(Some(keep), aim.total - aim.ceiling), (aim.run, aim.ceiling)];
+    (aim.is_partial() && (aim.is_at_rest || !has_pods && aim.run.is_some())).then(|| {
+        let wanted = [(aim.keep, aim.total - aim.ceiling), (aim.run, aim.ceiling)];
         let share = |(set, to): (Option<usize>, i64)| {
             let (set, from) = set.and_then(|set| Some((set, sets.get(set)?.size)))?;
             (from > 0 || to > 0).then(|| Resize::new(set, from, to))
@@ -133,13 +132,16 @@ pub(crate) fn at_rest(sets: &[Counted], aim: &Aim) -> Option<Moves> {
 
 /// SP-7: what S8 gives the running set above the ceiling goes to the kept set, as far as that is to have it.
 pub(crate) fn bounded(mut moves: Moves, sets: &[Counted], aim: &Aim) -> Moves {
-    let Some(keep) = aim.partition() else { return moves };
+    if !aim.is_partial() {
+        return moves;
+    }
     let Some(run) = moves.shares.iter_mut().find(|share| Some(share.set) == aim.run) else { return moves };
     let excess = run.to - aim.ceiling;
     if excess <= 0 {
         return moves;
     }
     run.to = aim.ceiling;
+    let Some(keep) = aim.keep else { return moves };
     // Garbled annotations may have left less than nothing.
     let room =
         (aim.cap.min(i64::from(i32::MAX)) - moves.shares.iter().map(|share| share.to).sum::<i64>()).max(0);

@@ -15,8 +15,8 @@ use crate::report::target;
 
 /// The most blockers that a status has.
 const MOST: usize = 5;
-/// Between the message of Progressing and what is added to it.
-const MARK: &str = " It is blocked: ";
+/// Between the message of Progressing and what is added to it: after a sentence, and after words without a period.
+const MARKS: [&str; 2] = [" It is blocked: ", "; it is blocked: "];
 
 /// What blocks a rollout that a reconcile leaves like this. What was found out about another ReplicaSet, or stored
 /// with another revision or while another ReplicaSet ran, does not count.
@@ -63,11 +63,13 @@ pub(crate) fn refresh(status: &mut Status, current: Vec<Blocker>) {
     status.ours.blockers = current;
     let progressing = status.conditions.iter_mut().find(|entry| entry.kind == condition::PROGRESSING);
     let Some(progressing) = progressing else { return };
-    if let Some((before, _)) = progressing.message.split_once(MARK) {
+    if let Some((before, _)) = MARKS.iter().find_map(|mark| progressing.message.split_once(mark)) {
         progressing.message = before.to_owned();
     }
     if let Some(words) = words {
-        progressing.message.push_str(&format!("{MARK}{words}."));
+        let [after_sentence, after_words] = MARKS;
+        let mark = if progressing.message.ends_with('.') { after_sentence } else { after_words };
+        progressing.message.push_str(&format!("{mark}{words}."));
     }
 }
 

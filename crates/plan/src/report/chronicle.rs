@@ -113,7 +113,10 @@ fn opened(decisions: &Decisions<'_>, status: &Status) -> Option<i64> {
         None if stored.target.is_some() => {
             // Without replicas, one that waits at a step is complete, too (SP-8).
             let is_complete = decisions.is_complete(status) && decisions.resting().is_none();
-            next.revision.filter(|_| !decisions.is_held() && !is_complete)
+            // A template that is declared again while its ReplicaSet runs is a rollout without work: what comes after
+            // it is compared with it.
+            let is_declared_again = next.revision > stored.revision;
+            next.revision.filter(|_| !decisions.is_held() && (!is_complete || is_declared_again))
         }
         None => next.revision.filter(|next| stored.revision.is_none_or(|stored| *next > stored)),
     }
@@ -232,7 +235,8 @@ fn outcome(decisions: &Decisions<'_>, status: &Status, is_new: bool) -> Option<O
     }
     let progressing = status.condition(condition::PROGRESSING);
     let is_late = progressing.is_some_and(|known| known.reason == reason::PROGRESS_DEADLINE_EXCEEDED);
-    let has_failed = is_late && !is_new || decisions.is_held();
+    // A rollout that is late at a step continues when its pods come, and its record with it.
+    let has_failed = is_late && !is_new && !decisions.is_partial() || decisions.is_held();
     let outcome = if decisions.course.failure.is_aborted { Outcome::Cancelled } else { Outcome::Failed };
     has_failed.then_some(outcome)
 }

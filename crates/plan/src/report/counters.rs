@@ -5,7 +5,6 @@ use crate::course::view::View;
 use crate::model::conditions::{Condition, Edit, refresh_available};
 use crate::model::keys::condition;
 use crate::model::observed::SetStatus;
-use crate::model::sets::Sets;
 use crate::model::status::{Counts, InHand, Marks, TargetRecord};
 use crate::model::written::reads;
 
@@ -129,12 +128,15 @@ fn tell_of_policy(tally: &Tally<'_>, status: &mut InHand<'_>) {
     }
 }
 
-/// ReplicaFailure follows the sets, the declared one first (S9.14).
-pub(crate) fn replica_failure(sets: &Sets<'_>) -> Edit {
+/// ReplicaFailure follows the sets, the declared one first (S9.14). On our kind, what it says is about that set, too:
+/// upstream keeps the words of one before.
+pub(crate) fn replica_failure(view: View<'_>) -> Edit {
+    let View { observed, sets, .. } = view;
     let of_declared = sets.declared().and_then(|set| set.status.failure.as_ref());
     let of_any = || sets.all.iter().find_map(|set| set.status.failure.as_ref());
     let Some(failure) = of_declared.or_else(of_any) else { return Edit::Drop(condition::REPLICA_FAILURE) };
-    Edit::Set(Box::new(Condition {
+    let edit = if observed.flavour.has_status_extras() { Edit::Say } else { Edit::Set };
+    edit(Box::new(Condition {
         kind: condition::REPLICA_FAILURE.to_owned(),
         status: failure.status.clone(),
         reason: failure.reason.clone(),

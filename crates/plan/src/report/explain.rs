@@ -28,7 +28,7 @@ pub(crate) fn explained(decisions: &Decisions<'_>, status: &Status) -> Why {
         return Why::Resting(words);
     }
     // At a step, the set that is kept has pods of its own (SP-3).
-    let desired = if aim.partition().is_some() { aim.ceiling } else { replicas };
+    let desired = if aim.is_partial() { aim.ceiling } else { replicas };
     let others = replicas - desired;
     let (available, running) =
         decisions.running().map_or((0, 0), |set| (set.status.available, set.status.replicas));

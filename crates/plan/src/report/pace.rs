@@ -15,7 +15,7 @@ use jiff::Timestamp;
 
 use crate::course::view::View;
 use crate::decide::decisions::Decisions;
-use crate::model::action::{Requeue, StatusWrite};
+use crate::model::action::StatusWrite;
 use crate::model::durations::{
     STATUS_COOLDOWN, STATUS_COOLDOWN_BESIDE_STEP, STATUS_GATHERS, STATUS_GATHERS_FIRST,
     STATUS_GATHERS_FIRST_READY, STATUS_GATHERS_IN_STEP, STATUS_GATHERS_UNHEARD,
@@ -24,26 +24,31 @@ use crate::model::keys::condition;
 use crate::model::observed::{Observed, ReplicaSet};
 use crate::model::status::Status;
 use crate::report::assemble::is_followed;
+use crate::report::requeue::earliest;
 use crate::report::{Due, Report};
 
-/// The report without its status write, if that may wait.
+/// The report without its status write, if that may wait, and when to requeue.
 pub(crate) fn paced(report: Report, decisions: &Decisions<'_>) -> Report {
+    let held = held(&report, decisions);
+    let report = if held.is_some() { Report { write: None, is_held: true, ..report } } else { report };
+    let requeue = earliest(&report, decisions, held.flatten());
+    Report { requeue, ..report }
+}
+
+/// `Some` if the status write waits; until then, if nothing else requeues.
+fn held(report: &Report, decisions: &Decisions<'_>) -> Option<Option<Timestamp>> {
     let View { observed, now, .. } = decisions.view;
     // What has news to tell does not wait.
-    let Some(write) = report.write.as_ref().filter(|_| report.news.is_empty()) else { return report };
+    let write = report.write.as_ref().filter(|_| report.news.is_empty())?;
     if is_creation_told_now(decisions) {
-        return report;
+        return None;
     }
-    let held = |report: Report| Report { write: None, is_held: true, ..report };
     // Another reconcile follows at once, with counters to report.
     let is_joined = observed.options.joins_reports && is_followed(decisions, report.due);
     if is_joined && keeps_records(write, observed) && keeps_completeness(write, observed) {
-        return held(report);
+        return Some(None);
     }
-    match held_until(write, decisions).filter(|until| *until > now) {
-        Some(until) => Report { requeue: report.requeue.or(Requeue::StatusPaced(until)), ..held(report) },
-        None => report,
-    }
+    held_until(write, decisions).filter(|until| *until > now).map(Some)
 }
 
 /// Until when a status may wait; `None` if it may not.
@@ -151,6 +156,12 @@ fn may_wait(write: &StatusWrite, observed: &Observed) -> bool {
         && next.ours.revision == workload.status.ours.revision
         && next.ours.target == workload.status.ours.target
         && next.ours.bake == workload.status.ours.bake
+        && place(next) == place(&workload.status)
+}
+
+/// Among its steps: a promotion that somebody waits for shows there.
+fn place(status: &Status) -> (Option<i64>, Option<Timestamp>) {
+    status.ours.rollout.as_ref().map_or((None, None), |rollout| (rollout.step, rollout.resting_since))
 }
 
 /// Whether the rollout is as complete as it was told to be.

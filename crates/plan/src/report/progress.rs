@@ -76,11 +76,12 @@ pub(crate) fn requeue(decisions: &Decisions<'_>, status: &Status) -> Requeue {
     })
 }
 
-/// FP-9: the deadline of a revision that is retried begins anew.
+/// FP-9, FP-5: the deadline of a revision that is retried begins anew, and so it does after an outage.
 pub(crate) fn retried(status: &Status, course: &Course) -> Option<Edit> {
     let known = status.condition(condition::PROGRESSING)?;
-    let is_late = known.reason == reason::PROGRESS_DEADLINE_EXCEEDED;
-    (is_late && is_before(known, course.retried)).then_some(Edit::Drop(condition::PROGRESSING))
+    let is_timed = known.reason == reason::PROGRESS_DEADLINE_EXCEEDED || known.status == "True";
+    let counts = known.reason != reason::NEW_REPLICA_SET_AVAILABLE;
+    (is_timed && counts && is_before(known, course.retried)).then_some(Edit::Drop(condition::PROGRESSING))
 }
 
 /// S9.11b; under a failure policy, only what there never was before is progress (FP-3).

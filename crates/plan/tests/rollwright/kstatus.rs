@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 use plan::keys::condition;
-use plan::{Action, Failure, Status, Strategy};
+use plan::{Action, Failure, SetFailure, Status, Strategy};
 
 use crate::world::{Kstatus, World, ours, set, template};
 
@@ -298,6 +298,30 @@ fn the_newest_words_of_the_server_are_shown() {
     }
     assert_eq!(since(&world), first, "the deadline counts from the first refusal");
     assert_eq!(refused(&mut world, &Failure::Refused("limit 4".to_owned()), 301), Kstatus::Failed);
+}
+
+/// What one ReplicaSet was refused is not said of the next one.
+#[test]
+fn a_refusal_of_pods_is_told_of_the_revision_that_it_is_about() {
+    let mut world = fresh();
+    world.settle(5);
+    for (image, words) in [("a", "limit 2"), ("b", "limit 3")] {
+        world.set_template(template(image));
+        world.settle(5);
+        let declared = world.observed.sets.last_mut().unwrap();
+        (declared.status.available, declared.status.ready) = (0, 0);
+        declared.status.failure = Some(SetFailure {
+            status: "True".to_owned(),
+            reason: "FailedCreate".to_owned(),
+            message: format!("exceeded quota: {words}"),
+            last_transition_time: None,
+        });
+        world.settle(5);
+        for kind in [condition::REPLICA_FAILURE, condition::READY, condition::RECONCILING] {
+            let message = &status(&world).condition(kind).unwrap().message;
+            assert!(message.contains(words), "{kind}: {message}");
+        }
+    }
 }
 
 /// All that a name which is taken costs is a reconcile.

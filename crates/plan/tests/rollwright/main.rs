@@ -12,6 +12,7 @@ mod failing_at_a_step;
 mod finding;
 mod judging;
 mod kstatus;
+mod meant;
 mod newer;
 mod pinning;
 mod promoted;

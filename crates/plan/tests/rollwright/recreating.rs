@@ -1,6 +1,6 @@
 //! Recreate: whom it waits for, and when it asks (S7).
 
-use plan::{Pod, Strategy};
+use plan::{Pod, Strategy, Why};
 
 use crate::check;
 use crate::world::{Set, World, ours, set};
@@ -77,4 +77,24 @@ fn pods_are_asked_for_only_where_they_would_hold_something_up() {
     let beyond = |it: &mut plan::Workload| it.revision_history_limit = Some(0);
     let surplus = recreate().that(beyond).with(in_step("b", 0, "1")).with(in_step("a", 3, "2"));
     check("history to clean up", surplus, &[&["status revision=2"], &["ask pods", "delete web-b"], &[]]);
+}
+
+/// kubernetes#125568: R changes while old pods terminate, and the new set is the only one with pods.
+#[test]
+fn a_change_of_size_brings_no_pods_beside_old_ones() {
+    let scaled = |replicas: i64, paused: bool| {
+        let world = recreate().with(in_step("b", 0, "1")).with(in_step("a", 3, "2"));
+        world.that(|it| (it.replicas, it.paused) = (replicas, paused))
+    };
+    let grown = |mut world: World, phase: &str| {
+        world.pods = with_pod(world.clone(), phase).pods;
+        world.settle(5);
+        world.find("web-a").size
+    };
+    for paused in [false, true] {
+        assert_eq!(grown(scaled(7, paused), "Running"), 3, "paused: {paused}");
+        assert_eq!(grown(scaled(7, paused), "Failed"), 7, "paused: {paused}");
+        assert_eq!(grown(scaled(2, paused), "Running"), 2, "paused: {paused}");
+    }
+    assert_eq!(with_pod(scaled(7, false), "Running").plan().why, Why::WaitingForTermination);
 }

@@ -11,7 +11,7 @@ use crate::operator::BLOCKED_AFTER;
 use crate::shown::{after, is_judged};
 use crate::signs::{When, Window};
 use crate::truth::Truth;
-use crate::verdict::{fallback, inferred};
+use crate::verdict::{fallback, inferred, memory};
 
 /// So many seconds after its pods have shown enough, a revision has failed: a look comes every 15 s, in pages, and its
 /// turn among those at other Deployments.
@@ -187,10 +187,14 @@ fn met(truth: &Truth, longer: i64, now: Timestamp) -> Vec<(Criterion, bool)> {
     let parts = (truth.workload.as_deref(), truth.shown.as_ref(), truth.new_set());
     let (Some(workload), Some(shown), Some(declared)) = parts else { return Vec::new() };
     let (Some(policy), Some(judged)) = (&workload.failure_policy, shown.judged) else { return Vec::new() };
+    // FP-5: the time of all of them begins again after an outage of both revisions.
+    let ended = memory(&declared.set).and_then(|memory| memory.get("retried")?.as_str()?.parse().ok());
+    let judged = ended.map_or(judged, |ended: Timestamp| judged.max(ended));
     let sets: Vec<_> = truth.owned().map(|owned| &*owned.set).collect();
     let good = compared(workload, &sets, &declared.set);
     let (uid, least_of) = (&declared.set.uid, |set: &ReplicaSet| least(policy, set));
-    let since = Timestamp::from_second(declared.since.max(shown.counted).as_second()).unwrap_or(now);
+    let since = declared.since.max(shown.counted).max(ended.unwrap_or(Timestamp::MIN));
+    let since = Timestamp::from_second(since.as_second()).unwrap_or(now);
     let is_shared = |criterion: Criterion, from: Timestamp| {
         let once = When::Once((from, now));
         good.is_some_and(|good| shared(truth, (policy, good), (criterion, since), once) >= least_of(good))
@@ -217,6 +221,11 @@ fn met(truth: &Truth, longer: i64, now: Timestamp) -> Vec<(Criterion, bool)> {
 /// Where nothing goes wrong, a revision whose pods show enough has failed in time, unless the pods of its fallback show
 /// the same (FP-4).
 pub(crate) fn is_heeded(truth: &Truth, now: Timestamp) -> Verdict {
+    // FP-5: during an outage of both revisions the time stands still.
+    let memory = truth.new_set().and_then(|declared| memory(&declared.set));
+    if memory.is_some_and(|memory| memory.get("outage").is_some()) {
+        return Ok(());
+    }
     let late = met(truth, READ_WITHIN, now).into_iter().find(|(_, is_shared)| !is_shared);
     late.map_or(Ok(()), |(criterion, _)| {
         Err(format!("its pods have met {criterion:?} for long, and it did not fail"))

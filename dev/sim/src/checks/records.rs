@@ -130,9 +130,12 @@ pub(super) fn each_rollout_once(write: &Accepted<'_>) -> Verdict {
     let opens = match (before.instead, after.instead) {
         // One that was late, or given up and tried again, has a record once more where it rests.
         (None, None) => after.revision > before.revision || before.running.is_none() && after.rests(),
-        // What is complete at once, as without pods, is not rolled out again, nor is what failed.
-        // One that rests at a step goes on, also without pods.
-        (Some(_), None) => after.rests() || !after.is_complete && !after.is_held,
+        // What is complete at once, as without pods, is not rolled out again, nor is what failed, unless it is declared
+        // again. One that rests at a step goes on, also without pods.
+        (Some(_), None) => {
+            let is_declared_again = after.revision > before.revision;
+            after.rests() || (is_declared_again || !after.is_complete) && !after.is_held
+        }
         // Nothing starts in the place of what is missing.
         (_, Some((None, ..))) => false,
         (before, Some((_, hash, because))) => before.map(|it| (it.1, it.2)) != Some((hash, because)),

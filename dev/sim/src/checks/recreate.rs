@@ -15,15 +15,21 @@ fn grown<'a>(write: &'a Accepted<'_>) -> Option<Option<&'a str>> {
     }
 }
 
-/// By what the reconcile knew. Scaling (S8.3) is another matter, and so is a rollback on apps/v1 (S10.3).
+/// By what the reconcile knew. On apps/v1, scaling (S8.3) is another matter, and so is a rollback (S10.3). On our kind,
+/// an old set alone follows R until its pods go.
 pub(super) fn no_overlap(write: &Accepted<'_>) -> Verdict {
     let view = write.view();
-    let is_upstreams = (write.flavour == plan::Flavour::AppsV1) && view.workload.rollback_to.is_some();
+    let is_apps = write.flavour == plan::Flavour::AppsV1;
+    let is_upstreams = is_apps && (view.workload.rollback_to.is_some() || view.is_scaling());
     // FP-10: sizes of what is held follow R.
-    if view.is_rolling() || view.is_scaling() || view.is_held() || is_upstreams {
+    if view.is_rolling() || view.is_held() || is_upstreams {
         return Ok(());
     }
     let Some(grown) = grown(write) else { return Ok(()) };
+    let runs = grown.is_none() || view.running_set().is_some_and(|run| Some(run.set.uid.as_str()) == grown);
+    if view.is_scaling() && !runs {
+        return Ok(());
+    }
     // One that this reconcile made without pods is no old one.
     let is_made = |set: &crate::view::SetView| set.is_written && set.set.size == 0;
     let others = view.owned().filter(|set| Some(set.set.uid.as_str()) != grown);

@@ -8,7 +8,7 @@ use crate::checks::verdicts::Said;
 use crate::checks::{Accepted, Verdict};
 use crate::shown::after;
 use crate::truth::Truth;
-use crate::verdict::{self, Running, inferred, revision, running};
+use crate::verdict::{self, Running, running};
 use crate::view::{SetView, View};
 use crate::walk::{self, ceiling, end, first_with, is_first, is_skipped, remembered, step_of, steps, word};
 
@@ -29,7 +29,7 @@ fn resized(write: &Accepted<'_>) -> Option<(String, i64, i64)> {
 }
 
 /// The steps, and the declared set as it is now, while that is to run.
-fn stepped<'a>(write: &'a Accepted<'_>) -> Option<(&'a [UpdateStep], &'a ReplicaSet)> {
+pub(super) fn stepped<'a>(write: &'a Accepted<'_>) -> Option<(&'a [UpdateStep], &'a ReplicaSet)> {
     let view = write.view();
     let steps = steps(&view.workload)?;
     let new = &*write.truth.new_set()?.set;
@@ -63,8 +63,8 @@ pub(super) fn grows_within(write: &Accepted<'_>) -> Option<Verdict> {
     if is_first(new) || is_skipped(&write.view().workload, new) || keeps_nothing() {
         return None;
     }
-    let step = bound.before.max(bound.step);
     let replicas = write.view().workload.replicas;
+    let step = bound.before.max(bound.step);
     let most = ceiling(steps, step, replicas);
     if most == replicas && write.view().is_scaling() {
         // At the end, sizes follow R as without steps.
@@ -106,7 +106,13 @@ pub(super) fn may_grow(write: &Accepted<'_>, update: &UpdateReplicaSet) -> bool 
         let known = step_of(new, steps);
         // Without memory, or if somebody deleted it, what is kept is noted after this.
         let kept = word(new, "kept");
-        let is_gone = !write.view().owned().any(|set| Some(&set.set.name) == kept.as_ref());
+        let sets: Vec<_> = write.view().owned().map(|view| &*view.set).collect();
+        // Nor does one keep that was put aside and has no pods left.
+        let keeps = |set: &&&ReplicaSet| {
+            let has_pods = set.size > 0 || set.status.replicas > 0;
+            Some(&set.name) == kept.as_ref() && (has_pods || !verdict::is_aside(&sets, set, Some(&new.uid)))
+        };
+        let is_gone = !sets.iter().any(|set| keeps(&set));
         let is_kept = known.is_none() || is_gone || kept.as_ref() == Some(&update.target.name);
         // SP-2: once the list was edited, one without pods is at the first step.
         let room = known.filter(|_| new.size > 0);
@@ -115,35 +121,7 @@ pub(super) fn may_grow(write: &Accepted<'_>, update: &UpdateReplicaSet) -> bool 
     })
 }
 
-/// SP-3: of the old sets, the newest good one is kept, or a newer one that was in its bake.
-pub(super) fn best_is_kept(write: &Accepted<'_>) -> Option<Verdict> {
-    let (_, new) = stepped(write)?;
-    let view = write.view();
-    let kept = word(new, "kept")?;
-    if view
-        .new_set()
-        .is_some_and(|known| known.set.uid == new.uid && word(&known.set, "kept") == Some(kept.clone()))
-    {
-        return None;
-    }
-    let olds = || view.owned().map(|view| &*view.set).filter(|set| set.uid != new.uid && !set.deleting);
-    let Some(set) = olds().find(|set| set.name == kept) else {
-        return Some(Err(format!("{kept} is kept, and is not there")));
-    };
-    let bakes =
-        view.workload.status.ours.bake.as_ref().is_some_and(|bake| Some(bake.revision) == revision(set));
-    let newest = olds().filter(|set| verdict::says(set, "Good")).max_by_key(|set| revision(set));
-    let most = olds().map(|set| set.status.available).max().unwrap_or(0);
-    let is_inferred = inferred(olds(), new).is_some_and(|inferred| inferred.name == kept);
-    Some(match newest {
-        Some(good) if good.name == kept || bakes && revision(set) > revision(good) => Ok(()),
-        Some(good) => Err(format!("{kept} is kept, and {} is good", good.name)),
-        None if bakes || set.status.available == most || is_inferred => Ok(()),
-        None => Err(format!("{kept} is kept, and another one has more available pods")),
-    })
-}
-
-/// SP-4: a set has no steps if no other one had pods when it was declared.
+/// SP-4: a set has no steps if no other one had pods when it was declared, or if it serves and none of those is good.
 pub(super) fn first_is_alone(write: &Accepted<'_>) -> Option<Verdict> {
     let (_, new) = stepped(write)?;
     let view = write.view();
@@ -154,7 +132,17 @@ pub(super) fn first_is_alone(write: &Accepted<'_>) -> Option<Verdict> {
         return None;
     }
     let mut others = view.owned().filter(|other| other.set.uid != new.uid);
-    let other = others.find(|other| other.set.size > 0 || other.set.status.replicas > 0);
+    // A way back to it gives nothing more to those that it goes away from.
+    let serves = ran_before(view, new);
+    // Nor does one that is good wait for those that do not serve.
+    let is_good = verdict::says(new, "Good");
+    let counts = |other: &SetView| {
+        let (set, status) = (&other.set, &other.set.status);
+        let does_serve = !is_good || status.available > 0;
+        let has_pods = set.size > 0 || status.replicas > 0;
+        has_pods && (!serves && does_serve || verdict::says(set, "Good"))
+    };
+    let other = others.find(|other| counts(other));
     Some(
         other.map_or(Ok(()), |other| {
             Err(format!("{} has no steps, and {} has pods", new.name, other.set.name))
@@ -162,7 +150,13 @@ pub(super) fn first_is_alone(write: &Accepted<'_>) -> Option<Verdict> {
     )
 }
 
-/// SP-9: a revision that is declared again begins at the first step.
+/// Whether a set served before it was declared.
+fn ran_before(view: &View, set: &ReplicaSet) -> bool {
+    let sets: Vec<_> = view.owned().map(|view| &*view.set).collect();
+    walk::serves(&sets, set)
+}
+
+/// SP-9: a revision that is declared again begins at the first step, unless it serves: then it loses nothing.
 pub(super) fn begins_anew(write: &Accepted<'_>) -> Option<Verdict> {
     let Some(Action::UpdateReplicaSet(update)) = write.action() else { return None };
     let number: i64 = update.annotations.get(REVISION)?.parse().ok()?;
@@ -170,18 +164,24 @@ pub(super) fn begins_anew(write: &Accepted<'_>) -> Option<Verdict> {
     let step = step_of(new, steps).filter(|_| !is_skipped(&write.view().workload, new))?;
     let asked = write.view().workload.annotations.get(PROMOTE);
     let is_promoted = asked.is_some_and(|text| text.starts_with(&format!("{number}/")));
-    Some(if step == 0 || is_promoted {
+    let serves = ran_before(write.view(), new);
+    Some(if step == 0 || is_promoted || serves {
         Ok(())
     } else {
         Err(format!("revision {number} was declared again, and begins at step {}", step + 1))
     })
 }
 
-/// SP-3: what is kept is not deleted.
+/// SP-3: what is kept is not deleted, unless a user put it aside.
 pub(super) fn kept_stays(write: &Accepted<'_>) -> Option<Verdict> {
     let Some(Action::DeleteReplicaSet(target)) = write.action() else { return None };
     let (_, new) = stepped(write)?;
     let kept = word(new, "kept").filter(|_| !is_first(new) && !is_skipped(&write.view().workload, new))?;
+    let sets = write.view().with_deleted();
+    let is_aside = |set: &ReplicaSet| verdict::is_aside(&sets, set, Some(&new.uid));
+    if sets.iter().any(|set| set.name == kept && is_aside(set)) {
+        return None;
+    }
     Some(if kept == target.name { Err(format!("{kept} was deleted, and is kept")) } else { Ok(()) })
 }
 
@@ -196,7 +196,8 @@ pub(super) fn kept_keeps(write: &Accepted<'_>) -> Option<Verdict> {
     if !is_kept || is_first(new) || is_skipped(view, new) || !is_current(write.view(), write.truth) {
         return None;
     }
-    let left = replicas - ceiling(steps, bound.before.max(bound.step), replicas);
+    let step = bound.before.max(bound.step);
+    let left = replicas - ceiling(steps, step, replicas);
     Some(if update.size_to >= left {
         Ok(())
     } else {
@@ -254,10 +255,12 @@ pub(super) fn rest_is_true(write: &Accepted<'_>) -> Option<Verdict> {
     let known = view.find(&new.uid).map_or(0, |known| known.set.status.available);
     let until = steps.get(step).map_or_else(Vec::new, |step| step.until.clone());
     let sizes: Vec<_> = view_sizes(view, new).collect();
+    // Nothing takes the place of a kept set that is gone.
+    let is_alone = sizes.iter().all(|(is_new, size)| *size == if *is_new { most } else { 0 });
     let text = format!("at rest at step {number} with {most} of {replicas} pods");
     Some(if record.is_some_and(|record| record.want != Some(most)) {
         Err(format!("{text}, and {:?} are wanted", record.and_then(|record| record.want)))
-    } else if !has_sizes(sizes.iter().copied(), most, replicas) {
+    } else if !has_sizes(sizes.iter().copied(), most, replicas) && !is_alone {
         Err(format!("{text}, and sizes are {sizes:?}"))
     } else if replicas > 0 && (until.is_empty() || known < most) {
         Err(format!("{text}, {known} of them available, until {until:?}"))

@@ -1,7 +1,7 @@
 //! FP-1, FP-2, FP-4, FP-5, FP-9: a verdict is true, it is stored before anything moves, and each request counts once.
 
 use jiff::Timestamp;
-use plan::keys::{ABORT, RETRY, ROLLOUT, condition, reason};
+use plan::keys::{ABORT, PROMOTE, RETRY, ROLLOUT, condition, reason};
 use plan::{Action, FailureAction, ReplicaSet, UpdateReplicaSet, Workload};
 use serde_json::Value;
 
@@ -86,7 +86,7 @@ fn asked<'a>(workload: &'a Workload, key: &str, number: Option<i64>) -> Option<&
 /// FP-2: no size changes in a reconcile that stores a failure, unless the Deployment is paused or a pin is in force.
 pub(super) fn stored_first(write: &Accepted<'_>) -> Option<Verdict> {
     let view = write.view();
-    let said = Said::of(write).filter(|said| said.is("Failed"));
+    let said = Said::of(write).filter(|said| said.is("Failed") && !said.was("Failed"));
     let is_free = view.workload.paused || pin(&view.workload).is_some();
     if is_free || !(view.is_judged || said.is_some()) {
         return None;
@@ -207,7 +207,10 @@ pub(super) fn asked_for(write: &Accepted<'_>) -> Option<Verdict> {
     let field = if key == ABORT { "abort" } else { "retry" };
     let heard = said.before.as_ref().and_then(|before| word(before, field));
     let text = asked(workload, key, number);
-    let is_asked = text.is_some() && text != heard && word(&said.after, field) == text;
+    // A promotion from before a retry is older than it.
+    let promoted = asked(workload, PROMOTE, number).filter(|_| key == RETRY);
+    let is_older = promoted.is_none_or(|text| word(&said.after, "promote") == Some(text));
+    let is_asked = text.is_some() && text != heard && word(&said.after, field) == text && is_older;
     let name = &said.update.target.name;
     let failed = || format!("{name}: {key} is {text:?}, {heard:?} was heard, and {} is noted", said.after);
     Some(if is_asked { Ok(()) } else { Err(failed()) })

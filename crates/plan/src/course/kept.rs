@@ -1,0 +1,98 @@
+//! Which set keeps the other pods while a step lasts (SP-3), and whether there are steps at all (SP-4).
+
+use crate::course::memory::{Memory, Proof};
+use crate::course::stage::Rollout;
+use crate::model::observed::{ReplicaSet, Workload};
+use crate::model::revision;
+
+impl Rollout<'_> {
+    /// The set that keeps the other pods: what ran and served last. `None` if nothing but the declared one serves: no
+    /// pod of another one is added for the sake of the steps.
+    pub(crate) fn keeper(&self) -> Option<usize> {
+        let is_proven = |(index, set): &(usize, &ReplicaSet)| self.is_good(*index) || self.bakes(set);
+        let by_run =
+            |it: &(usize, &ReplicaSet)| (!self.is_aside(it), self.judgment.last_run(it.0, it.1), it.0);
+        // One that failed is the last to be kept.
+        let largest = |(index, set): &(usize, &ReplicaSet)| {
+            let has_failed = self.judgment.of(*index) == Proof::Failed;
+            (!has_failed, self.counted(*index).available, set.size, *index)
+        };
+        let serving = || self.olds().filter(has_pods);
+        let available = || serving().filter(|(index, _)| self.counted(*index).available > 0);
+        if let Some((index, _)) = serving().filter(is_proven).max_by_key(by_run) {
+            return Some(index);
+        }
+        if self.serves() {
+            return None;
+        }
+        if let Some((index, _)) = available().max_by_key(largest) {
+            return Some(index);
+        }
+        if self.workload.replicas == 0 {
+            return self.idle_good().or_else(|| self.idle_newest());
+        }
+        let is_good = self.view.sets.declared.is_some_and(|index| self.is_good(index));
+        let last = serving().max_by_key(largest).filter(|_| !is_good).map(|(index, _)| index);
+        last.and_then(|last| self.idle_good().or(Some(last)))
+    }
+
+    /// The good set that ran last, although it has no pods.
+    pub(crate) fn idle_good(&self) -> Option<usize> {
+        self.judgment.newest_good(self.view.sets)
+    }
+
+    /// The set that ran last, where nobody knows a good one. One that never left its steps did not run.
+    fn idle_newest(&self) -> Option<usize> {
+        let is_on_its_way = |index| self.judgment.memory(index).is_some_and(Memory::is_on_its_way);
+        let ran = |it: &(usize, &ReplicaSet)| {
+            self.judgment.of(it.0) != Proof::Failed && !self.is_aside(it) && !is_on_its_way(it.0)
+        };
+        let newest =
+            self.olds().filter(ran).max_by_key(|(index, set)| (self.judgment.last_run(*index, set), *index));
+        newest.map(|(index, _)| index)
+    }
+
+    fn olds(&self) -> impl Iterator<Item = (usize, &ReplicaSet)> {
+        self.view.sets.olds().filter(|(_, set)| !set.deleting)
+    }
+
+    /// Whether a user put it aside (FP-6).
+    fn is_aside(&self, (index, set): &(usize, &ReplicaSet)) -> bool {
+        self.judgment.is_aside(self.view.sets, *index, set)
+    }
+
+    /// Whether a set may still keep the other pods: one that was put aside and has none left does not get them back.
+    pub(crate) fn still_keeps(&self, index: usize) -> bool {
+        let set = self.view.sets.get(index).map(|set| (index, set));
+        set.is_some_and(|it| has_pods(&it) || !self.is_aside(&it))
+    }
+
+    fn is_good(&self, index: usize) -> bool {
+        self.judgment.of(index) == Proof::Good
+    }
+
+    /// Whether the declared set has pods that serve, from before it was declared: it is good, or a rollout that was not
+    /// complete kept it.
+    pub(crate) fn serves(&self) -> bool {
+        let Some(index) = self.view.sets.declared.filter(|_| self.run().is_active()) else { return false };
+        let name = self.view.sets.declared().map(|set| &set.name);
+        let keeps = |(other, _): (usize, &ReplicaSet)| {
+            let walk = self.judgment.memory(other).and_then(|memory| memory.walk.as_ref()?.position());
+            walk.is_some_and(|position| Some(&position.kept) == name && position.step.is_some())
+        };
+        self.is_good(index) || self.view.sets.olds().filter(has_pods).any(keeps)
+    }
+
+    /// Whether it was declared until now, complete, and baked without a break.
+    fn bakes(&self, set: &ReplicaSet) -> bool {
+        let Workload { replicas, strategy, status, .. } = self.workload;
+        let bake = status.ours.bake.as_ref();
+        bake.is_some_and(|bake| Some(bake.revision) == revision::of(set).number())
+            && set.status.available >= strategy.floor((*replicas).min(set.size))
+    }
+}
+
+/// Whether a set has pods, or is about to.
+fn has_pods((_, set): &(usize, &ReplicaSet)) -> bool {
+    set.is_active() || set.status.replicas > 0
+}

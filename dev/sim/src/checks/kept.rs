@@ -1,0 +1,45 @@
+//! SP-3: which set is kept.
+
+use plan::ReplicaSet;
+
+use crate::checks::steps::stepped;
+use crate::checks::{Accepted, Verdict};
+use crate::verdict::{self, inferred, is_aside, ran_last, revision};
+use crate::walk::word;
+
+/// SP-3: of the old sets that serve, the good one that ran last and was not put aside is kept, or a newer one that was
+/// in its bake.
+pub(super) fn best_is_kept(write: &Accepted<'_>) -> Option<Verdict> {
+    let (_, new) = stepped(write)?;
+    let view = write.view();
+    let kept = word(new, "kept")?;
+    if view
+        .new_set()
+        .is_some_and(|known| known.set.uid == new.uid && word(&known.set, "kept") == Some(kept.clone()))
+    {
+        return None;
+    }
+    let olds = || view.owned().map(|view| &*view.set).filter(|set| set.uid != new.uid && !set.deleting);
+    let Some(set) = olds().find(|set| set.name == kept) else {
+        return Some(Err(format!("{kept} is kept, and is not there")));
+    };
+    let bakes =
+        view.workload.status.ours.bake.as_ref().is_some_and(|bake| Some(bake.revision) == revision(set));
+    let has_pods = |set: &ReplicaSet| set.size > 0 || set.status.replicas > 0;
+    let serving = || olds().filter(|set| has_pods(set));
+    let sets: Vec<_> = view.owned().map(|view| &*view.set).collect();
+    let by_run = |set: &&ReplicaSet| (!is_aside(&sets, set, Some(&new.uid)), ran_last(set));
+    let newest = serving().filter(|set| verdict::says(set, "Good")).max_by_key(by_run);
+    // One that failed is the last to be kept.
+    let unfailed =
+        serving().filter(|set| !verdict::says(set, "Failed")).map(|set| set.status.available).max();
+    let most = unfailed.unwrap_or_else(|| serving().map(|set| set.status.available).max().unwrap_or(0));
+    let is_inferred = inferred(olds(), new).is_some_and(|inferred| inferred.name == kept);
+    Some(match newest {
+        Some(good) if good.name == kept || bakes && ran_last(set) > ran_last(good) => Ok(()),
+        Some(good) => Err(format!("{kept} is kept, and {} is good and has pods", good.name)),
+        None if bakes || is_inferred || most == 0 => Ok(()),
+        None if has_pods(set) && set.status.available == most => Ok(()),
+        None => Err(format!("{kept} is kept, and another one has more available pods")),
+    })
+}
