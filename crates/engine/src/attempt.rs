@@ -236,6 +236,9 @@ impl<P: Port> Attempt<'_, P> {
         let (key, now) = (self.key, self.port.now());
         let mut state = self.engine.state();
         state.entry(key).of(uid).memory.note_status(outcome, begun);
+        if outcome.wrote_status {
+            state.load.wrote(now);
+        }
         let requeued = state.reconciled(key, outcome, now);
         let rival_until = state.known(key).and_then(|known| known.rivalry.yields_until(now));
         drop(state);
@@ -250,6 +253,7 @@ impl<P: Port> Attempt<'_, P> {
         let mut state = self.engine.state();
         // One that was labelled meanwhile is no orphan any more.
         let is_hurried = state.queue.is_hurried(key);
+        let is_busy = state.load.is_much(self.port.now()) || state.starts.has_waiting();
         let entry = state.entry(key).of(uid);
         let mut orphans = entry.memory.orphans();
         orphans.retain(|name| sets.iter().all(|set| set.name != *name));
@@ -261,7 +265,7 @@ impl<P: Port> Attempt<'_, P> {
             Pace::EachReconcile
         } else {
             let held = entry.memory.status_held.unwrap_or(now);
-            Pace::Paced { flavour, written: entry.memory.status_written, held: Some(held) }
+            Pace::Paced { flavour, written: entry.memory.status_written, held: Some(held), is_busy }
         };
         let options = Options::new(true, pace);
         Observed { flavour, workload, sets, answers, options }

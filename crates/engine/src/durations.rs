@@ -65,6 +65,8 @@ plan::durations! {
     SLOTS_BREATH = Duration::from_secs(1);
     /// The time between two checks for free rollout slots.
     SLOTS_LOOK = Duration::from_millis(250);
+    /// Statuses that are written within this time count together. Many of them mean that the operator is busy.
+    LOAD_WINDOW = Duration::from_secs(1);
     /// A rollout that waits for a slot asks again after this long if nothing requeues it.
     ASK_AGAIN = Duration::from_secs(30);
     /// After a rollout has waited for a slot for this long, its status reports it (rollwright.dev only).

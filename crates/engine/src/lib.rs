@@ -12,6 +12,7 @@ mod entry;
 mod feed;
 pub mod index;
 pub mod ledger;
+mod load;
 mod looks;
 mod memory;
 pub mod namespaces;

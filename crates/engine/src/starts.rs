@@ -124,6 +124,12 @@ impl Starts {
         self.moving.get(key).is_some_and(|moving| moving.until > now)
     }
 
+    /// Whether a rollout waits for a slot.
+    #[must_use]
+    pub fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
     /// How many others are under way.
     #[must_use]
     pub fn others(&self, key: &Key, now: Instant) -> usize {

@@ -11,6 +11,7 @@ use crate::durations::ANSWER_LIMIT;
 use crate::early::Early;
 use crate::entry::Entry;
 use crate::index::{Index, Key};
+use crate::load::Load;
 use crate::looks::{Line, Looking, Looks};
 use crate::next::{Next, Scheduled};
 use crate::queue::Queue;
@@ -62,6 +63,8 @@ pub struct State {
     pub(crate) templates: Templates,
     /// Who may begin a rollout.
     pub starts: Starts,
+    /// How much is reported.
+    pub(crate) load: Load,
     /// When statuses may report that their rollouts wait for a slot.
     pub(crate) queued: Queued,
     /// Whose pods are read when.
@@ -91,6 +94,7 @@ impl Engine {
             entries: HashMap::new(),
             templates: Templates::default(),
             starts: Starts::new(settings.slots.map_or_else(Limit::default, Limit::fixed)),
+            load: Load::default(),
             queued: Queued::default(),
             line: Line::default(),
             early: Early::default(),

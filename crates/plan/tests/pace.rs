@@ -317,6 +317,29 @@ fn a_text_without_new_counters_waits_six_seconds() {
     assert_eq!(world.plan().requeue, Requeue::StatusPaced(world.now + 6 * SECOND));
 }
 
+/// Whoever looks reads what has just happened: the server has time for it.
+#[test]
+fn nothing_waits_longer_than_half_a_second_unless_the_operator_is_busy() {
+    for flavour in BOTH {
+        let counts: [fn(&mut plan::SetStatus); 3] =
+            [|set| set.replicas -= 1, |set| set.ready -= 1, |set| set.terminating = Some(1)];
+        for count in counts {
+            let mut world = half_way(flavour);
+            world.observed.options.is_busy = false;
+            (world.observed.options.status_written, world.observed.options.status_held) =
+                (Some(world.now), Some(world.now));
+            count(&mut world.find_mut("web-b").status);
+            assert_eq!(world.plan().requeue, Requeue::StatusPaced(until(&world)));
+            world.now = until(&world);
+            assert!(written(&world.plan()).is_some());
+        }
+    }
+    let (mut world, _) = created();
+    world.observed.options.is_busy = false;
+    world.observed.options.status_held = Some(world.now);
+    assert_eq!(world.plan().requeue, Requeue::StatusPaced(until(&world)), "the first of a generation");
+}
+
 #[test]
 fn no_status_waits_for_more_than_a_tenth_of_the_deadline() {
     let (mut world, _) = created();

@@ -118,7 +118,8 @@ impl Case {
     }
 
     pub(crate) fn options(&self) -> plan::Options {
-        let pace = plan::Pace::Paced { flavour: self.flavour(), written: self.status_written, held: None };
+        let (flavour, written) = (self.flavour(), self.status_written);
+        let pace = plan::Pace::Paced { flavour, written, held: None, is_busy: true };
         plan::Options::new(self.feature_gates.terminating_replicas, pace)
     }
 }

@@ -45,6 +45,8 @@ pub struct Options {
     pub status_held: Option<Timestamp>,
     /// Whether a report without counters waits for the reconcile that brings them (our kind).
     pub joins_reports: bool,
+    /// Whether statuses wait for as long as it takes to spare the server writes.
+    pub is_busy: bool,
 }
 
 /// When a reconcile makes its report.
@@ -61,6 +63,8 @@ pub enum Pace {
         written: Option<Timestamp>,
         /// Since when there is news for the status, or now; `None` if it is not to wait for more.
         held: Option<Timestamp>,
+        /// Whether there is so much to report that the server has to be spared writes.
+        is_busy: bool,
     },
 }
 
@@ -68,11 +72,20 @@ impl Options {
     /// `terminating_replicas`: whether ReplicaSets report pods that terminate, so that the Deployment does.
     #[must_use]
     pub fn new(terminating_replicas: bool, pace: Pace) -> Self {
-        let (status_written, status_held, joins_reports) = match pace {
-            Pace::EachReconcile => (None, None, false),
-            Pace::Paced { flavour, written, held } => (written, held, flavour.has_status_extras()),
+        let at_once = Self {
+            terminating_replicas,
+            status_written: None,
+            status_held: None,
+            joins_reports: false,
+            is_busy: false,
         };
-        Self { terminating_replicas, status_written, status_held, joins_reports }
+        match pace {
+            Pace::EachReconcile => at_once,
+            Pace::Paced { flavour, written: status_written, held: status_held, is_busy } => {
+                let joins_reports = flavour.has_status_extras();
+                Self { status_written, status_held, joins_reports, is_busy, ..at_once }
+            }
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::decide::decisions::Decisions;
 use crate::model::action::StatusWrite;
 use crate::model::durations::{
     STATUS_COOLDOWN, STATUS_COOLDOWN_BESIDE_STEP, STATUS_GATHERS, STATUS_GATHERS_FIRST,
-    STATUS_GATHERS_FIRST_READY, STATUS_GATHERS_IN_STEP, STATUS_GATHERS_UNHEARD,
+    STATUS_GATHERS_FIRST_READY, STATUS_GATHERS_IN_STEP, STATUS_GATHERS_UNHEARD, STATUS_GATHERS_UNHURRIED,
 };
 use crate::model::keys::condition;
 use crate::model::observed::{Observed, ReplicaSet};
@@ -69,8 +69,11 @@ fn held_until(write: &StatusWrite, decisions: &Decisions<'_>) -> Option<Timestam
     if !may_wait(write, observed) {
         return None;
     }
-    let takes_step = is_followed(decisions, Due::AtOnce);
-    let cooldown = if takes_step { STATUS_COOLDOWN_BESIDE_STEP } else { STATUS_COOLDOWN };
+    let cooldown = match is_followed(decisions, Due::AtOnce) {
+        _ if !observed.options.is_busy => STATUS_GATHERS_UNHURRIED,
+        true => STATUS_COOLDOWN_BESIDE_STEP,
+        false => STATUS_COOLDOWN,
+    };
     let cooldown_end =
         past(observed.options.status_written).and_then(|written| written.checked_add(cooldown).ok());
     cooldown_end.max(gathered)
@@ -79,6 +82,9 @@ fn held_until(write: &StatusWrite, decisions: &Decisions<'_>) -> Option<Timestam
 /// How long it waits for more. The progress deadline starts with a status, so no status waits for more than a tenth
 /// of it.
 fn gathers(write: &StatusWrite, observed: &Observed, in_step: bool) -> Duration {
+    if !observed.options.is_busy {
+        return STATUS_GATHERS_UNHURRIED;
+    }
     let gather = match is_heard(write, observed) {
         true if !in_step => STATUS_GATHERS,
         _ if is_first_report(write, observed) => match has_more_ready(write, observed) {

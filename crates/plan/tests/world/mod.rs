@@ -102,7 +102,8 @@ pub(crate) fn world(flavour: Flavour) -> World {
         template: summary(flavour, &template),
         status: Status::default(),
     };
-    let (answers, options) = (Answers::default(), Options::new(true, Pace::EachReconcile));
+    let (answers, mut options) = (Answers::default(), Options::new(true, Pace::EachReconcile));
+    options.is_busy = true;
     World {
         observed: Observed { flavour, workload, sets: Vec::new(), answers, options },
         template,
