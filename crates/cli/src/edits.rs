@@ -35,7 +35,7 @@ pub(crate) fn resume(deployment: &Deployment) -> Result<Patch<Value>, Failure> {
 
 /// Restarts.
 pub(crate) fn restart(deployment: &Deployment, now: jiff::Timestamp) -> Result<Patch<Value>, Failure> {
-    unpaused(deployment, "a restart")?;
+    heeded(deployment, "a restart")?;
     let annotations = json!({RESTARTED_AT: format!("{now:.0}")});
     Ok(Patch::Merge(json!({"spec": {"template": {"metadata": {"annotations": annotations}}}})))
 }
@@ -49,8 +49,9 @@ pub(crate) enum Undo {
     Patch(Patch<Value>),
 }
 
-/// Refuses while the Deployment is paused, since this would wait, and while a newer operator's decision holds it.
-pub(crate) fn unpaused(deployment: &Deployment, what: &str) -> Result<(), Failure> {
+/// Refuses what the operator would not do now: while the Deployment is paused, it would wait, and a newer operator may
+/// have left something.
+pub(crate) fn heeded(deployment: &Deployment, what: &str) -> Result<(), Failure> {
     newer::none(deployment, what)?;
     if !deployment.is_paused() {
         return Ok(());
@@ -61,7 +62,7 @@ pub(crate) fn unpaused(deployment: &Deployment, what: &str) -> Result<(), Failur
 
 /// Refuses a rollback with a template that would not run now: the Deployment is paused, or a pin is in force (FP-11).
 pub(crate) fn runs_its_template(deployment: &Deployment) -> Result<(), Failure> {
-    unpaused(deployment, "a rollback")?;
+    heeded(deployment, "a rollback")?;
     let Some(pin) = pinned::in_force(deployment) else { return Ok(()) };
     Err(Failure::Rollout(format!(
         "{} is pinned (spec.pin.hash {}), so the template of a rollback would not run; remove the pin first: {}; or \
@@ -101,7 +102,7 @@ pub(crate) fn pin(
             deployment.command("migrate")
         )));
     }
-    unpaused(deployment, "a rollback")?;
+    heeded(deployment, "a rollback")?;
     let Some(hash) = revision.hash() else {
         let set = revision.set_name();
         return Err(Failure::Rollout(format!(

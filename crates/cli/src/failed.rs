@@ -20,7 +20,7 @@ pub(crate) fn held(status: &DeploymentStatus) -> Option<(&'static str, String)> 
 pub(crate) fn stalled(status: &DeploymentStatus, reasons: &[&'static str]) -> Option<(&'static str, String)> {
     let stalled = status.condition(condition::STALLED)?;
     let reason = reasons.iter().copied().find(|reason| stalled.reason.as_deref() == Some(reason))?;
-    let message = stalled.message.as_deref().unwrap_or("the declared revision failed");
+    let message = stalled.message.as_deref().unwrap_or(reason);
     let words = message.strip_prefix(BLOCKED).unwrap_or(message).trim_end_matches('.');
     (stalled.status == ConditionStatus::True).then(|| (reason, clean(words)))
 }

@@ -1,5 +1,5 @@
-//! What a newer operator left on a Deployment: this one follows `spec.replicas`, and does nothing else until somebody
-//! upgrades it or removes that (SP-10; rollwright.dev only).
+//! What a newer operator left on a Deployment. Until somebody removes that or upgrades the operator, it follows
+//! `spec.replicas`, and does nothing else (docs/deviations.md, "An operator that is too old"; rollwright.dev only).
 
 use api::DeploymentStatus;
 use plan::keys::reason::NEWER_SPEC;

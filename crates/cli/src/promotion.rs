@@ -36,7 +36,7 @@ pub(crate) fn promote(
     let workload = requests::readable(deployment)?;
     has_steps(deployment, &workload)?;
     let number = requests::judged(deployment, all, "promoted")?;
-    edits::unpaused(deployment, "a promotion")?;
+    edits::heeded(deployment, "a promotion")?;
     let (name, at) = (deployment.name(), reported(deployment, &workload, number)?);
     let is_next = wish.to.is_none() && !wish.full;
     if is_next && requests::due(deployment, all) == Some("promote") {

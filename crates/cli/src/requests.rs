@@ -25,7 +25,7 @@ type Asked = Result<(i64, Patch<Value>), Failure>;
 /// Asks the operator to run the declared revision again, after it failed.
 pub(crate) fn retry(deployment: &Deployment, all: &[Revision], now: Timestamp) -> Asked {
     let number = judged(deployment, all, "retried")?;
-    edits::unpaused(deployment, "a retry")?;
+    edits::heeded(deployment, "a retry")?;
     if !readable(deployment)?.status.reports_failure(number) {
         return Err(Failure::Rollout(format!("revision {number} of {} has not failed", deployment.name())));
     }

@@ -253,7 +253,8 @@ impl<P: Port> Attempt<'_, P> {
         let mut state = self.engine.state();
         // One that was labelled meanwhile is no orphan any more.
         let is_hurried = state.queue.is_hurried(key);
-        let is_busy = state.load.is_much(self.port.now()) || state.starts.has_waiting();
+        let is_busy =
+            state.starts.has_waiting() || state.load.height(self.port.now()) >= self.engine.settings.busy_at;
         let entry = state.entry(key).of(uid);
         let mut orphans = entry.memory.orphans();
         orphans.retain(|name| sets.iter().all(|set| set.name != *name));

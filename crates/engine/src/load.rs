@@ -1,37 +1,35 @@
-//! How much this process reports. Statuses wait for more news only while that is much: then the API server is spared
-//! writes, and otherwise nobody reads old news.
+//! How many statuses this process writes. While they are many, they wait for more news, which spares the API server
+//! writes. While they are few, nobody has to read old news.
 
 use std::time::Instant;
 
 use crate::durations::LOAD_WINDOW;
 
-/// So many statuses within [`LOAD_WINDOW`] are much: what three or four rollouts report.
-const MUCH: usize = 20;
-
 /// The statuses that were written lately.
 #[derive(Default)]
 pub(crate) struct Load {
-    /// When the window that is counted began.
+    /// When the present window began.
     since: Option<Instant>,
+    /// How many were written in the present window, and in the one before.
     now: usize,
-    /// How many the window before had.
     before: usize,
 }
 
 impl Load {
     /// A status was written.
     pub(crate) fn wrote(&mut self, now: Instant) {
-        self.go_on(now);
+        self.renew(now);
         self.now += 1;
     }
 
-    /// Whether statuses have to wait for each other.
-    pub(crate) fn is_much(&mut self, now: Instant) -> bool {
-        self.go_on(now);
-        self.now.max(self.before) >= MUCH
+    /// How many were written in a window: the present one, or the one before if that had more.
+    pub(crate) fn height(&mut self, now: Instant) -> usize {
+        self.renew(now);
+        self.now.max(self.before)
     }
 
-    fn go_on(&mut self, now: Instant) {
+    /// Begins another window where the present one is over.
+    fn renew(&mut self, now: Instant) {
         let since = *self.since.get_or_insert(now);
         let passed = now.saturating_duration_since(since);
         if passed < LOAD_WINDOW {
@@ -47,17 +45,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_statuses_are_much_until_a_window_without_them_is_over() {
+    fn the_load_stays_high_until_a_window_without_statuses_is_over() {
         let (mut load, begun) = (Load::default(), Instant::now());
-        for _ in 1..MUCH {
-            load.wrote(begun);
-        }
-        assert!(!load.is_much(begun));
+        assert_eq!(load.height(begun), 0);
         load.wrote(begun);
-        assert!(load.is_much(begun));
-        assert!(load.is_much(begun + LOAD_WINDOW), "it has just been so");
-        assert!(!load.is_much(begun + 2 * LOAD_WINDOW));
-        load.wrote(begun + 2 * LOAD_WINDOW);
-        assert!(!load.is_much(begun + 9 * LOAD_WINDOW));
+        load.wrote(begun);
+        assert_eq!(load.height(begun), 2);
+        load.wrote(begun + LOAD_WINDOW);
+        assert_eq!(load.height(begun + LOAD_WINDOW), 2, "it has just been so high");
+        assert_eq!(load.height(begun + 2 * LOAD_WINDOW), 1);
+        assert_eq!(load.height(begun + 9 * LOAD_WINDOW), 0);
     }
 }

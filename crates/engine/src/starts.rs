@@ -125,8 +125,7 @@ impl Starts {
     }
 
     /// Whether a rollout waits for a slot.
-    #[must_use]
-    pub fn has_waiting(&self) -> bool {
+    pub(crate) fn has_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 

@@ -30,6 +30,9 @@ pub enum Adoption {
     Any,
 }
 
+/// What a few rollouts report together.
+const BUSY_AT: usize = 20;
+
 /// What an operator may be told to do otherwise.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
@@ -45,12 +48,15 @@ pub struct Settings {
     pub force: bool,
     /// How rollouts that do not move are looked at, if they are.
     pub looking: Option<Looking>,
+    /// How many statuses within a second make the operator busy, so that they wait longer for more news.
+    pub busy_at: usize,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         let adoption = Adoption::Labelled;
-        Self { adoption, starts: true, slots: None, cooldowns: true, force: false, looking: None }
+        let (starts, slots, cooldowns, force) = (true, None, true, false);
+        Self { adoption, starts, slots, cooldowns, force, looking: None, busy_at: BUSY_AT }
     }
 }
 
@@ -63,7 +69,7 @@ pub struct State {
     pub(crate) templates: Templates,
     /// Who may begin a rollout.
     pub starts: Starts,
-    /// How much is reported.
+    /// How many statuses are written.
     pub(crate) load: Load,
     /// When statuses may report that their rollouts wait for a slot.
     pub(crate) queued: Queued,

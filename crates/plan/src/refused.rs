@@ -288,9 +288,10 @@ fn after_refused_create(
         if observed.flavour.has_status_extras() {
             // The deviation from S9.1: the newest words of the server count.
             forget_other(&mut status, name);
-            failed.reword_in(&mut status.conditions);
+            failed.say_in(&mut status.conditions);
+        } else {
+            failed.set_in(&mut status.conditions);
         }
-        failed.set_in(&mut status.conditions);
     }
     let status = stands(observed, &status, Refused { text: &message, ..refusal }, now);
     let actions = if status == workload.status { Vec::new() } else { vec![write(status)] };

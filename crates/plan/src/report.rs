@@ -54,7 +54,7 @@ pub(crate) struct Report {
     /// The status in its place when the creation of a set is refused.
     pub(crate) if_create_refused: Option<Box<Status>>,
     pub(crate) why: Why,
-    /// When the progress deadline asks for a reconcile. `requeue.rs` adds all other reasons.
+    /// When a deadline asks for a reconcile. `requeue.rs` adds all other reasons.
     pub(crate) requeue: Requeue,
     /// What the rollout waits for, or is judged by.
     pub(crate) awaited: Option<Box<Awaited>>,

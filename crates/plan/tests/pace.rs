@@ -338,6 +338,8 @@ fn nothing_waits_longer_than_half_a_second_unless_the_operator_is_busy() {
     world.observed.options.is_busy = false;
     world.observed.options.status_held = Some(world.now);
     assert_eq!(world.plan().requeue, Requeue::StatusPaced(until(&world)), "the first of a generation");
+    world.observed.workload.progress_deadline_seconds = Some(2);
+    assert_eq!(world.plan().requeue, Requeue::StatusPaced(world.now + SECOND / 5), "a tenth of the deadline");
 }
 
 #[test]

@@ -20,6 +20,7 @@ use crate::conduct::Conduct;
 use crate::fleet::Fleet;
 use crate::history::{History, WorkloadVersion};
 use crate::link::{Ended, Link, Sent, Shared, Surroundings, Wire, lock};
+use crate::scenario::Scenario;
 use crate::subject::{Subject, Which, called};
 use crate::tenant::TENANT;
 use crate::view::View;
@@ -98,13 +99,16 @@ pub(crate) enum Polled {
 }
 
 impl Operator {
-    pub(crate) fn new(flavour: Flavour, fleet: Option<&Fleet>, now: Instant, wall: Timestamp) -> Self {
+    pub(crate) fn new(flavour: Flavour, scenario: &Scenario, now: Instant, wall: Timestamp) -> Self {
         let sight = if flavour.set_labels().is_some() { Sight::ByLabel } else { Sight::Whole };
         let plain = Settings { starts: false, cooldowns: false, force: true, ..Settings::default() };
         let looking = Looking { after: BLOCKED_AFTER, words: Words::Withheld, engines: 1 };
-        let shared =
-            |fleet: &Fleet| Settings { slots: fleet.limit, looking: Some(looking), ..Settings::default() };
-        let settings = fleet.map_or(plain, shared);
+        let shared = |fleet: &Fleet| {
+            // Every other one is always busy, so that both paces are played.
+            let busy_at = if scenario.salt.is_multiple_of(2) { 0 } else { plain.busy_at };
+            Settings { slots: fleet.limit, looking: Some(looking), busy_at, ..Settings::default() }
+        };
+        let settings = scenario.fleet.as_ref().map_or(plain, shared);
         let surroundings = Surroundings {
             now,
             wall,
@@ -123,7 +127,7 @@ impl Operator {
             workloads: Cursor::default(),
             sets: Cursor::default(),
             running: BTreeMap::new(),
-            workers: fleet.map_or(1, |fleet| fleet.workers.max(1)),
+            workers: scenario.fleet.as_ref().map_or(1, |fleet| fleet.workers.max(1)),
             begun: 0,
             conduct: Conduct::default(),
             alarm: None,

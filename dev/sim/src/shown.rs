@@ -6,6 +6,7 @@ use plan::keys::{condition, reason};
 use plan::{FailureAction, FailurePolicy, Pin, ReplicaSet, Workload};
 
 use crate::checks::steps::stops_clock;
+use crate::signs::Window;
 use crate::verdict::{fallback, inferred, is_highest, is_shared, pin, revision, says};
 use crate::view::minimum_of;
 
@@ -30,6 +31,9 @@ pub(crate) struct Shown {
     was_resting: bool,
     /// When something happened last that may have put the deadline off.
     pub(crate) stirred: Timestamp,
+    /// Since when its pods are broken together with those of the fallback, and from when to when they were last (FP-5).
+    broken: Option<Timestamp>,
+    pub(crate) outage: Option<Window>,
     /// Since when it is judged, the same policy and the same number of its pods aside from what these show (FP-4).
     pub(crate) judged: Option<Timestamp>,
     /// Since when the policy that there is counts restarts.
@@ -108,6 +112,8 @@ impl Shown {
             unreported: None,
             is_settled: false,
             stirred: now,
+            broken: None,
+            outage: None,
             judged: None,
             counted: if is_new { Timestamp::MIN } else { now },
             moved: now,
@@ -125,6 +131,7 @@ impl Shown {
         let is_judged = is_judged(workload, sets, declared);
         shown.judged = shown.judged.filter(|_| is_judged).or(is_judged.then_some(now));
         shown.note_break(workload, declared);
+        shown.note_outage(is_judged && has_outage(workload, sets, declared), now);
         let total: i64 = sets.iter().map(|set| set.size).sum();
         let (size, available) = (declared.size, declared.status.available);
         if [size, available, total].iter().all(|count| *count == workload.replicas) {
@@ -202,6 +209,14 @@ impl Shown {
         }
     }
 
+    fn note_outage(&mut self, is_broken: bool, now: Timestamp) {
+        if is_broken {
+            self.broken = self.broken.or(Some(now));
+        } else if let Some(since) = self.broken.take() {
+            self.outage = Some((since, now));
+        }
+    }
+
     /// FP-1: it had fewer than the minimum, and the status reports that. A break that is over before an operator sees
     /// it counts for nothing, and what a change of R adds counts once it was available.
     fn note_break(&mut self, workload: &Workload, declared: &ReplicaSet) {
@@ -257,6 +272,14 @@ pub(crate) fn may_be_late(workload: &Workload, declared: &ReplicaSet) -> bool {
 pub(crate) fn is_held_back(workload: &Workload, sets: &[&ReplicaSet], declared: &ReplicaSet) -> bool {
     let good = compared(workload, sets, declared);
     good.is_some_and(|good| is_shared(good, declared)) && is_highest(sets.iter().copied(), declared)
+}
+
+/// Whether most pods of the fallback are gone, and no larger share of the declared ones is there.
+fn has_outage(workload: &Workload, sets: &[&ReplicaSet], declared: &ReplicaSet) -> bool {
+    let is_broken = |good: &ReplicaSet| good.status.available * 2 < good.size;
+    declared.status.available < declared.size
+        && is_held_back(workload, sets, declared)
+        && compared(workload, sets, declared).is_some_and(is_broken)
 }
 
 /// A number of seconds after a time.

@@ -40,6 +40,7 @@ fn all_patches_apply_and_each_asks_for_its_bug() {
     for patch in patches() {
         let bug = between(&patch, "-", '.').pop_first().unwrap();
         let text = std::fs::read_to_string(root().join("dev/mutants").join(&patch)).unwrap();
+        assert!(!text.starts_with("diff "), "{patch} does not say who had the bug");
         let added: String = text.lines().filter(|line| line.starts_with('+')).collect();
         assert_eq!(between(&added, "::has!(", ')'), BTreeSet::from([bug.clone()]), "{patch}");
         assert!(known.contains(&format!(" {bug}: \"")), "{patch}");

@@ -219,9 +219,11 @@ impl<'a> Case<'a> {
     }
 }
 
-/// FP-9: whether a condition is from before a retry.
+/// FP-9: whether a condition is from before a retry. No deadline passes in the second in which it begins.
 pub(crate) fn is_before(known: &Condition, retried: Option<Timestamp>) -> bool {
-    retried.is_some_and(|retried| known.last_update_time.is_none_or(|time| time < retried))
+    let is_over = known.reason == reason::PROGRESS_DEADLINE_EXCEEDED;
+    let is_older = |time, retried| time < retried || is_over && time == retried;
+    retried.is_some_and(|retried| known.last_update_time.is_none_or(|time| is_older(time, retried)))
 }
 
 fn number<T>(of: impl Iterator<Item = T>) -> i64 {

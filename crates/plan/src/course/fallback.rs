@@ -61,8 +61,7 @@ pub(crate) fn pins(view: View<'_>, judgment: &Judgment, situation: &Situation) -
     let declared = view.sets.declared().map_or(0, |set| revision::of(set).or_zero());
     let declared = declared.max(revision::next_of(view.sets).number);
     let noted = |(set, its): (usize, &ReplicaSet), instead_of: Option<i64>| {
-        let memory =
-            Memory { instead_of, ..judgment.memory(set).cloned().unwrap_or_else(|| Memory::known(its)) };
+        let memory = Memory { instead_of, ..judgment.known(set, its) };
         Note { set, memory, events: Vec::new() }
     };
     match situation {

@@ -85,6 +85,11 @@ impl Judgment {
         self.memories.get(set)?.as_ref()
     }
 
+    /// The same, and if there is none, what is known of a set without memory.
+    pub(crate) fn known(&self, index: usize, set: &ReplicaSet) -> Memory {
+        self.memory(index).cloned().unwrap_or_else(|| Memory::known(set))
+    }
+
     /// Whether anything is judged.
     pub(crate) fn is_asked(&self) -> bool {
         !self.memories.is_empty()
@@ -109,7 +114,7 @@ pub(crate) fn judge(view: View<'_>) -> Judgment {
     let memories = sets.all.iter().enumerate().map(memory).collect();
     let mut judgment = Judgment { memories, ..Judgment::default() };
     if (0..sets.all.len()).all(|set| judgment.of(set) == Proof::Unproven) {
-        judgment.inferred = infer(sets);
+        judgment.inferred = infer(sets, &judgment);
     }
     if let Some(note) = &judgment.inferred
         && let Some(memory) = judgment.memories.get_mut(note.set)
@@ -123,12 +128,11 @@ pub(crate) fn judge(view: View<'_>) -> Judgment {
 }
 
 /// FP-1, where no set has memory: the policy is new, or the annotations are lost.
-fn infer(sets: &Sets<'_>) -> Option<Note> {
+fn infer(sets: &Sets<'_>, judgment: &Judgment) -> Option<Note> {
     let counted = |index: usize| sets.counted.get(index).copied().unwrap_or_default();
     let active: Vec<usize> = (0..sets.counted.len()).filter(|index| counted(*index).size > 0).collect();
     // One that never left its steps has not served.
-    let has_left =
-        |index: usize| sets.get(index).and_then(Memory::valid).is_none_or(|known| !known.is_on_its_way());
+    let has_left = |index: usize| judgment.memory(index).is_none_or(|known| !known.is_on_its_way());
     let is_whole = |index: &usize| counted(*index).available >= counted(*index).size && has_left(*index);
     let good = match active.as_slice() {
         // The declared one bakes.
@@ -141,7 +145,7 @@ fn infer(sets: &Sets<'_>) -> Option<Note> {
     let index = good?;
     let set = sets.get(index)?;
     revision::of(set).number()?;
-    let memory = Memory { shown: Proof::Good, ..Memory::known(set) };
+    let memory = Memory { shown: Proof::Good, ..judgment.known(index, set) };
     Some(Note { set: index, memory, events: Vec::new() })
 }
 

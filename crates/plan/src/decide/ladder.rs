@@ -18,10 +18,11 @@ use crate::moves::{recreate, scale};
 /// # Errors
 /// With what is to be found out first.
 pub(crate) fn aim(view: View<'_>, course: &Course, request: &Request) -> Result<Aim, Ask> {
-    unmixed(view, situation(view, course, request)?)
+    unmixed(view, first_that_holds(view, course, request)?)
 }
 
-fn situation(view: View<'_>, course: &Course, request: &Request) -> Result<Aim, Ask> {
+/// The first situation of the ladder that holds.
+fn first_that_holds(view: View<'_>, course: &Course, request: &Request) -> Result<Aim, Ask> {
     let (workload, sets) = (view.workload(), view.sets);
     let (aim, is_stale) = (Aim::of(view, course), sets.is_any_stale(workload.replicas));
     // S3.2, S1.2
@@ -119,18 +120,22 @@ fn recreating(view: View<'_>, course: &Course, aim: Aim) -> Result<Aim, Ask> {
     Ok(named(view, course, aim))
 }
 
-/// Under Recreate, whatever happens to R, no pod comes beside old ones (S7.1; our kind). Upstream follows R (S8.3).
+/// Under Recreate, whatever happens to R, no pod comes beside pods of another set (S7.1; our kind). Upstream follows R
+/// (S8.3).
 fn unmixed(view: View<'_>, aim: Aim) -> Result<Aim, Ask> {
     let promises = view.observed.flavour.has_safeguards() && view.workload().strategy == Strategy::Recreate;
-    let size = aim.run.and_then(|run| view.sets.counted.get(run)).map(|run| run.size);
-    let grows = aim.gate == Gate::Frozen
-        && size.is_some_and(|size| size < aim.total)
-        && !recreate::has_active_old(&view.sets.counted, &aim);
-    if !promises || !grows || !termination::old_pods_run(view, &aim)? {
+    if !promises || aim.gate != Gate::Frozen {
         return Ok(aim);
     }
-    let because = if aim.because == Because::Scaling { Because::OldPodsRun } else { aim.because.clone() };
-    Ok(aim.shut(because))
+    let shares = scale::scale(&view.sets.counted, &aim).shares;
+    let grown = shares.iter().find(|share| share.difference() > 0).map(|share| share.set);
+    if grown.is_none() || !termination::others_run(view, grown)? {
+        return Ok(aim);
+    }
+    if aim.because == Because::Scaling {
+        return Ok(aim.shut(Because::OldPodsRun));
+    }
+    Ok(Aim { gate: Gate::Shut, ..aim })
 }
 
 /// Without a name for the declared set nothing moves (NS-1).

@@ -12,18 +12,32 @@ use crate::moves::aim::Aim;
 /// # Errors
 /// With the question for pods, where their answer matters.
 pub(crate) fn old_pods_run(view: View<'_>, aim: &Aim) -> Result<bool, Ask> {
-    let View { observed, sets, .. } = view;
-    let olds =
-        || sets.all.iter().enumerate().filter(|(index, _)| Some(*index) != aim.run).map(|(_, set)| *set);
-    if olds().map(|set| set.status.replicas).sum::<i64>() > 0 {
+    if would_hold_up(view, aim) { others_run(view, aim.run) } else { Ok(others_report(view, aim.run)) }
+}
+
+/// Whether pods of any other set than this one run.
+///
+/// # Errors
+/// With the question for pods, where their answer matters.
+pub(crate) fn others_run(view: View<'_>, alone: Option<usize>) -> Result<bool, Ask> {
+    if others_report(view, alone) {
         return Ok(true);
     }
-    if olds().next().is_none() || !would_hold_up(view, aim) {
+    if others(view, alone).next().is_none() {
         return Ok(false);
     }
-    let pods = observed.answers.pods.as_ref().ok_or(Ask::Pods)?;
-    let is_old = |uid: &String| olds().any(|set: &ReplicaSet| set.uid == *uid);
-    Ok(pods.iter().any(|pod| pod.is_running() && pod.controller_uid.as_ref().is_some_and(is_old)))
+    let pods = view.observed.answers.pods.as_ref().ok_or(Ask::Pods)?;
+    let is_other = |uid: &String| others(view, alone).any(|set| set.uid == *uid);
+    Ok(pods.iter().any(|pod| pod.is_running() && pod.controller_uid.as_ref().is_some_and(is_other)))
+}
+
+fn others_report(view: View<'_>, alone: Option<usize>) -> bool {
+    others(view, alone).map(|set| set.status.replicas).sum::<i64>() > 0
+}
+
+fn others<'a>(view: View<'a>, alone: Option<usize>) -> impl Iterator<Item = &'a ReplicaSet> {
+    let sets = view.sets.all.iter().enumerate();
+    sets.filter(move |(index, _)| Some(*index) != alone).map(|(_, set)| *set)
 }
 
 /// Whether old pods would hold anything up. If not, nobody asks for them, and a settled

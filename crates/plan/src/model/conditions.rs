@@ -55,12 +55,13 @@ impl Condition {
         conditions.push(self);
     }
 
-    /// Gives the condition that says this already this message. Its times and its place stay.
-    pub(crate) fn reword_in(&self, conditions: &mut [Self]) {
+    /// The same, except that a condition that says this already gets this message. Its times and its place stay.
+    pub(crate) fn say_in(self, conditions: &mut Vec<Self>) {
         let is_it =
             |old: &&mut Self| old.kind == self.kind && old.status == self.status && old.reason == self.reason;
-        if let Some(old) = conditions.iter_mut().find(is_it) {
-            old.message.clone_from(&self.message);
+        match conditions.iter_mut().find(is_it) {
+            Some(old) => old.message = self.message,
+            None => self.set_in(conditions),
         }
     }
 }
@@ -77,7 +78,7 @@ pub(crate) fn says(conditions: &[Condition], kind: &str, status: &str, reason: &
 pub(crate) enum Edit {
     /// As [`Condition::set_in`] does it.
     Set(Box<Condition>),
-    /// The same; one that says this already gets these words.
+    /// As [`Condition::say_in`] does it.
     Say(Box<Condition>),
     /// As of now, even if it says what it said before.
     Renew(Box<Condition>),
@@ -90,12 +91,11 @@ impl Edit {
     pub(crate) fn apply(self, status: &mut InHand<'_>) {
         match self {
             Self::Set(new) if says(&status.conditions, &new.kind, &new.status, &new.reason) => {}
-            Self::Say(new) if says(&status.conditions, &new.kind, &new.status, &new.reason) => {
-                if status.condition(&new.kind).is_some_and(|old| old.message != new.message) {
-                    new.reword_in(&mut status.edit().conditions);
-                }
-            }
-            Self::Set(new) | Self::Say(new) => new.set_in(&mut status.edit().conditions),
+            Self::Set(new) => new.set_in(&mut status.edit().conditions),
+            Self::Say(new)
+                if says(&status.conditions, &new.kind, &new.status, &new.reason)
+                    && status.condition(&new.kind).is_some_and(|old| old.message == new.message) => {}
+            Self::Say(new) => new.say_in(&mut status.edit().conditions),
             Self::Renew(new) => {
                 let conditions = &mut status.edit().conditions;
                 conditions.retain(|old| old.kind != new.kind);

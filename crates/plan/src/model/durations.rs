@@ -14,15 +14,16 @@ macro_rules! durations {
 }
 
 durations! {
-    /// A status that changes nothing but counters and texts is written this long after the last one, or later.
+    /// Unless the operator is busy, a status that changes nothing but counters and texts is written this long after the
+    /// change, and this long after the last status.
+    STATUS_GATHERS_UNHURRIED = Duration::from_millis(500);
+    /// While the operator is busy, such a status is written this long after the last one, or later.
     STATUS_COOLDOWN = Duration::from_secs(1);
     /// The same if the reconcile also resizes a ReplicaSet. The counters are then out of date at once, and the
     /// reports of the ReplicaSets start the next reconcile.
     STATUS_COOLDOWN_BESIDE_STEP = Duration::from_secs(2);
-    /// Both this cooldown and the time to wait for more changes are no longer than this unless the operator is busy.
-    STATUS_GATHERS_UNHURRIED = Duration::from_millis(500);
     /// While the operator is busy, a status that changes nothing but counters waits this long for the changes that
-    /// follow it, because the pods of one step become ready together.
+    /// follow it. The pods of one step become ready together.
     STATUS_GATHERS = Duration::from_secs(2);
     /// The same while ReplicaSets have pods to create or to delete: their controller is about to report more. Texts
     /// without new counters wait as long.

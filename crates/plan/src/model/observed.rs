@@ -45,7 +45,7 @@ pub struct Options {
     pub status_held: Option<Timestamp>,
     /// Whether a report without counters waits for the reconcile that brings them (our kind).
     pub joins_reports: bool,
-    /// Whether statuses wait for as long as it takes to spare the server writes.
+    /// Whether statuses wait longer for more news, because there are so many that the server has to be spared writes.
     pub is_busy: bool,
 }
 
@@ -63,7 +63,7 @@ pub enum Pace {
         written: Option<Timestamp>,
         /// Since when there is news for the status, or now; `None` if it is not to wait for more.
         held: Option<Timestamp>,
-        /// Whether there is so much to report that the server has to be spared writes.
+        /// Whether so many statuses are written that they wait longer for more news.
         is_busy: bool,
     },
 }

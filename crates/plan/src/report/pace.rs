@@ -1,6 +1,6 @@
-//! A status that changes only counters is written once a second at most, and not before further changes had
-//! a moment to arrive. In a rollout each pod changes the counters several times, and each write costs the
-//! server as much as a step of the rollout. It waits longer while pods are being created or deleted, and
+//! A status that changes only counters waits half a second, so that further changes have a moment to arrive. In a
+//! rollout each pod changes the counters several times, and each write costs the server as much as a step of the
+//! rollout. While the operator is busy, it waits longer: longer still while pods are being created or deleted, and
 //! longest without news of pods that somebody waits for. The first report of a scaling waits for its counters,
 //! and on rollwright.dev that of a rollout, too.
 //!
@@ -82,10 +82,8 @@ fn held_until(write: &StatusWrite, decisions: &Decisions<'_>) -> Option<Timestam
 /// How long it waits for more. The progress deadline starts with a status, so no status waits for more than a tenth
 /// of it.
 fn gathers(write: &StatusWrite, observed: &Observed, in_step: bool) -> Duration {
-    if !observed.options.is_busy {
-        return STATUS_GATHERS_UNHURRIED;
-    }
     let gather = match is_heard(write, observed) {
+        _ if !observed.options.is_busy => STATUS_GATHERS_UNHURRIED,
         true if !in_step => STATUS_GATHERS,
         _ if is_first_report(write, observed) => match has_more_ready(write, observed) {
             true => STATUS_GATHERS_FIRST_READY,

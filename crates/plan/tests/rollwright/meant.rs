@@ -110,7 +110,7 @@ fn what_was_pinned_away_is_no_fallback() {
     }
 }
 
-/// Unlike one that was put aside, one that runs again by its author's word is a fallback.
+/// Unlike one that was put aside, one that runs again by its author's word is kept.
 #[test]
 fn what_is_declared_again_is_no_longer_aside() {
     let mut world = put_aside(&["30%/promoted"]);

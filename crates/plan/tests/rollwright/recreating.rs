@@ -1,9 +1,10 @@
 //! Recreate: whom it waits for, and when it asks (S7).
 
-use plan::{Pod, Strategy, Why};
+use plan::{FailureAction, Pin, Pod, Strategy, Why};
 
 use crate::check;
-use crate::world::{Set, World, ours, set};
+use crate::failing::{good, named, play};
+use crate::world::{Set, World, ours, set, template};
 
 fn recreate() -> World {
     ours().that(|it| it.strategy = Strategy::Recreate)
@@ -97,4 +98,34 @@ fn a_change_of_size_brings_no_pods_beside_old_ones() {
         assert_eq!(grown(scaled(2, paused), "Running"), 2, "paused: {paused}");
     }
     assert_eq!(with_pod(scaled(7, false), "Running").plan().why, Why::WaitingForTermination);
+}
+
+/// The same where a pin names nothing: what serves follows R, but not beside pods of another set.
+#[test]
+fn a_pin_of_nothing_brings_no_pods_beside_old_ones() {
+    let pin = Pin { hash: "missing".to_owned(), while_template: None, reason: None };
+    let world = recreate().with(in_step("b", 0, "1")).with(in_step("a", 3, "2"));
+    let world = world.that(|it| (it.replicas, it.pin) = (7, Some(pin)));
+    for (phase, size) in [("Running", 3), ("Failed", 7)] {
+        let mut world = with_pod(world.clone(), phase);
+        world.settle(5);
+        assert_eq!(world.find("web-a").size, size, "{phase}");
+    }
+}
+
+/// The same while a failure is held: neither the failed set grows (FP-10), nor another one beside it.
+#[test]
+fn a_held_failure_brings_no_pods_beside_those_that_failed() {
+    let mut world = good(FailureAction::Pause).that(|it| it.strategy = Strategy::Recreate);
+    world.set_template(template("c"));
+    play(&mut world, 700, &["c"]);
+    let failed = named(&world, "c");
+    let sizes = |world: &World| (world.find("web-b").size, world.find(&failed).size);
+    assert_eq!(sizes(&world), (0, 3));
+    world.observed.workload.replicas = 5;
+    play(&mut world, 60, &["c"]);
+    assert_eq!(sizes(&world), (0, 3));
+    world.observed.workload.replicas = 2;
+    play(&mut world, 60, &["c"]);
+    assert_eq!(sizes(&world), (0, 2));
 }

@@ -1,4 +1,4 @@
-//! AV-4: under Recreate the new set gets pods only when no pod of an old one runs any more.
+//! AV-4: under Recreate a set gets pods only when no pod of another one runs any more.
 
 use plan::Action;
 
@@ -15,21 +15,15 @@ fn grown<'a>(write: &'a Accepted<'_>) -> Option<Option<&'a str>> {
     }
 }
 
-/// By what the reconcile knew. On apps/v1, scaling (S8.3) is another matter, and so is a rollback (S10.3). On our kind,
-/// an old set alone follows R until its pods go.
+/// By what the reconcile knew. On apps/v1, scaling (S8.3) is another matter, and so is a rollback (S10.3).
 pub(super) fn no_overlap(write: &Accepted<'_>) -> Verdict {
     let view = write.view();
     let is_apps = write.flavour == plan::Flavour::AppsV1;
     let is_upstreams = is_apps && (view.workload.rollback_to.is_some() || view.is_scaling());
-    // FP-10: sizes of what is held follow R.
-    if view.is_rolling() || view.is_held() || is_upstreams {
+    if view.is_rolling() || is_upstreams {
         return Ok(());
     }
     let Some(grown) = grown(write) else { return Ok(()) };
-    let runs = grown.is_none() || view.running_set().is_some_and(|run| Some(run.set.uid.as_str()) == grown);
-    if view.is_scaling() && !runs {
-        return Ok(());
-    }
     // One that this reconcile made without pods is no old one.
     let is_made = |set: &crate::view::SetView| set.is_written && set.set.size == 0;
     let others = view.owned().filter(|set| Some(set.set.uid.as_str()) != grown);
@@ -38,10 +32,10 @@ pub(super) fn no_overlap(write: &Accepted<'_>) -> Verdict {
         return Ok(());
     }
     let Some(running) = &view.running else {
-        return Err("the new set got pods, and nobody looked whether old ones run".to_owned());
+        return Err("a set got pods, and nobody looked whether those of others run".to_owned());
     };
     match olds.find(|set| set.set.status.replicas > 0 || running.contains(&set.set.uid)) {
-        Some(old) => Err(format!("the new set got pods while some of {} ran", old.set.name)),
+        Some(old) => Err(format!("a set got pods while some of {} ran", old.set.name)),
         None => Ok(()),
     }
 }

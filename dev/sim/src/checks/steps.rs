@@ -63,8 +63,8 @@ pub(super) fn grows_within(write: &Accepted<'_>) -> Option<Verdict> {
     if is_first(new) || is_skipped(&write.view().workload, new) || keeps_nothing() {
         return None;
     }
-    let replicas = write.view().workload.replicas;
     let step = bound.before.max(bound.step);
+    let replicas = write.view().workload.replicas;
     let most = ceiling(steps, step, replicas);
     if most == replicas && write.view().is_scaling() {
         // At the end, sizes follow R as without steps.
@@ -122,6 +122,7 @@ pub(super) fn may_grow(write: &Accepted<'_>, update: &UpdateReplicaSet) -> bool 
 }
 
 /// SP-4: a set has no steps if no other one had pods when it was declared, or if it serves and none of those is good.
+/// While R is 0, those count that had pods.
 pub(super) fn first_is_alone(write: &Accepted<'_>) -> Option<Verdict> {
     let (_, new) = stepped(write)?;
     let view = write.view();
@@ -136,18 +137,24 @@ pub(super) fn first_is_alone(write: &Accepted<'_>) -> Option<Verdict> {
     let serves = ran_before(view, new);
     // Nor does one that is good wait for those that do not serve.
     let is_good = verdict::says(new, "Good");
+    let sets: Vec<_> = view.owned().map(|view| &*view.set).collect();
+    // Without replicas, one that ran keeps what comes with them.
+    let ran = |other: &SetView| {
+        let set = &other.set;
+        let is_on_its_way = walk::remembered(set).is_some_and(|steps| steps.get("step").is_some());
+        let is_kept = !verdict::says(set, "Failed") && !verdict::is_aside(&sets, set, Some(&new.uid));
+        view.workload.replicas == 0 && is_kept && !is_on_its_way && !set.deleting
+    };
     let counts = |other: &SetView| {
         let (set, status) = (&other.set, &other.set.status);
         let does_serve = !is_good || status.available > 0;
         let has_pods = set.size > 0 || status.replicas > 0;
         has_pods && (!serves && does_serve || verdict::says(set, "Good"))
     };
-    let other = others.find(|other| counts(other));
-    Some(
-        other.map_or(Ok(()), |other| {
-            Err(format!("{} has no steps, and {} has pods", new.name, other.set.name))
-        }),
-    )
+    let other = others.find(|other| counts(other) || ran(other));
+    Some(other.map_or(Ok(()), |other| {
+        Err(format!("{} has no steps, and {} has pods, or had", new.name, other.set.name))
+    }))
 }
 
 /// Whether a set served before it was declared.
@@ -196,8 +203,7 @@ pub(super) fn kept_keeps(write: &Accepted<'_>) -> Option<Verdict> {
     if !is_kept || is_first(new) || is_skipped(view, new) || !is_current(write.view(), write.truth) {
         return None;
     }
-    let step = bound.before.max(bound.step);
-    let left = replicas - ceiling(steps, step, replicas);
+    let left = replicas - ceiling(steps, bound.before.max(bound.step), replicas);
     Some(if update.size_to >= left {
         Ok(())
     } else {

@@ -182,15 +182,29 @@ fn is_due(write: &Accepted<'_>, policy: &plan::FailurePolicy, set: &ReplicaSet) 
     }
 }
 
-/// FP-5: it does not fail while the pods of the fallback do no better.
+/// So many seconds of an outage do not go unseen where nothing goes wrong.
+const SEEN: i64 = 10;
+
+/// FP-5: it does not fail while the pods of the fallback do no better, and after an outage of both it has the whole
+/// deadline once more.
 pub(super) fn cause_is_its_own(write: &Accepted<'_>) -> Option<Verdict> {
     let said = Said::of(write).filter(|said| said.criterion() == Some(Criterion::Deadline))?;
     let sets: Vec<_> = write.view().owned().map(|view| &*view.set).collect();
-    compared(&write.view().workload, &sets, said.set)?;
-    Some(if is_held_back(&write.view().workload, &sets, said.set) {
-        Err(format!("{} failed, and the pods of the fallback did no better", said.update.target.name))
-    } else {
-        Ok(())
+    let workload = &write.view().workload;
+    compared(workload, &sets, said.set)?;
+    let name = &said.update.target.name;
+    if is_held_back(workload, &sets, said.set) {
+        return Some(Err(format!("{name} failed, and the pods of the fallback did no better")));
+    }
+    let is_certain = write.is_quiet && write.is_alone && write.is_clock_right;
+    let shown = write.truth.shown.as_ref().filter(|shown| shown.uid == said.set.uid && is_certain);
+    let outage = shown.and_then(|shown| shown.outage).filter(|(from, to)| after(*from, SEEN) <= *to);
+    let deadline = workload.progress_deadline_seconds.unwrap_or(0);
+    Some(match outage {
+        Some((_, end)) if after(end, deadline) > after(write.now, SLACK) => {
+            Err(format!("{name} failed, and an outage of both revisions ended at {end}"))
+        }
+        _ => Ok(()),
     })
 }
 
