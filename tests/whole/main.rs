@@ -25,7 +25,6 @@ mod takeover;
 use std::time::Duration;
 
 use plan::Flavour;
-use plan::durations::STATUS_GATHERS_FIRST;
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -35,6 +34,7 @@ use rig::Rig;
 /// The bounds of docs/internals/reliability.md.
 const SOON: Duration = Duration::from_secs(35);
 const HALF_OPEN: Duration = Duration::from_secs(210);
+const QUIET_AFTER: Duration = Duration::from_secs(30);
 const AN_HOUR: Duration = Duration::from_secs(3600);
 const BOTH: [Flavour; 2] = [Flavour::Rollwright, Flavour::AppsV1];
 
@@ -49,7 +49,7 @@ async fn up(flavour: Flavour) -> Rig {
 /// Nothing is written for an hour.
 async fn is_quiet(rig: &Rig) {
     // The last events and statuses are under way.
-    tokio::time::sleep(2 * STATUS_GATHERS_FIRST).await;
+    tokio::time::sleep(QUIET_AFTER).await;
     rig.faults.take_writes();
     tokio::time::sleep(AN_HOUR).await;
     assert_eq!(rig.faults.take_writes(), [""; 0]);

@@ -266,7 +266,7 @@ impl<P: Port> Attempt<'_, P> {
             Pace::EachReconcile
         } else {
             let held = entry.memory.status_held.unwrap_or(now);
-            Pace::Paced { flavour, written: entry.memory.status_written, held: Some(held), is_busy }
+            Pace::Paced { flavour, held: Some(held), is_busy }
         };
         let options = Options::new(true, pace);
         Observed { flavour, workload, sets, answers, options }

@@ -17,8 +17,6 @@ pub(crate) struct Memory {
     why: Box<str>,
     dry_run: Option<Box<(Fingerprint, DryRun)>>,
     dry_run_fails: Option<Box<Series>>,
-    /// When the status was written last.
-    pub(crate) status_written: Option<Timestamp>,
     /// Since when there is news for the status that waits.
     pub(crate) status_held: Option<Timestamp>,
 }
@@ -67,9 +65,6 @@ impl Memory {
 
     /// A reconcile that began then is over.
     pub(crate) fn note_status(&mut self, outcome: &Outcome, begun: Timestamp) {
-        if outcome.wrote_status {
-            self.status_written = Some(begun);
-        }
         if outcome.wrote_status || outcome.error.is_none() {
             self.status_held = outcome.holds_status.then(|| self.status_held.unwrap_or(begun));
         }

@@ -23,8 +23,8 @@ pub(crate) struct Case {
     feature_gates: FeatureGates,
     #[serde(default)]
     apply_defaults: bool,
-    /// When the operator wrote the status last, as it remembers; only variations have it.
-    status_written: Option<Timestamp>,
+    /// Since when the operator has news for the status, as it remembers; only variations have it.
+    status_held: Option<Timestamp>,
     pub(crate) input: Input,
     /// Our hash of the input's template and collision count.
     #[serde(skip)]
@@ -118,8 +118,7 @@ impl Case {
     }
 
     pub(crate) fn options(&self) -> plan::Options {
-        let (flavour, written) = (self.flavour(), self.status_written);
-        let pace = plan::Pace::Paced { flavour, written, held: None, is_busy: true };
+        let pace = plan::Pace::Paced { flavour: self.flavour(), held: self.status_held, is_busy: true };
         plan::Options::new(self.feature_gates.terminating_replicas, pace)
     }
 }

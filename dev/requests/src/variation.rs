@@ -60,7 +60,7 @@ pub fn vary(recorded: &Value, number: u64) -> Value {
     if dice.percent(25) {
         let ago = dice.one_of(&[0, 500, 1500, 3000], 0);
         let time = before(&case, ago);
-        put(&mut case, "", "statusWritten", time.into());
+        put(&mut case, "", "statusHeld", time.into());
     }
     let id = case.get("id").and_then(Value::as_str).unwrap_or_default();
     let id = format!("{id}~{number}");

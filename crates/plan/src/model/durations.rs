@@ -14,27 +14,11 @@ macro_rules! durations {
 }
 
 durations! {
-    /// Unless the operator is busy, a status that changes nothing but counters and texts is written this long after the
-    /// change, and this long after the last status.
-    STATUS_GATHERS_UNHURRIED = Duration::from_millis(500);
-    /// While the operator is busy, such a status is written this long after the last one, or later.
-    STATUS_COOLDOWN = Duration::from_secs(1);
-    /// The same if the reconcile also resizes a ReplicaSet. The counters are then out of date at once, and the
-    /// reports of the ReplicaSets start the next reconcile.
-    STATUS_COOLDOWN_BESIDE_STEP = Duration::from_secs(2);
-    /// While the operator is busy, a status that changes nothing but counters waits this long for the changes that
-    /// follow it. The pods of one step become ready together.
-    STATUS_GATHERS = Duration::from_secs(2);
-    /// The same while ReplicaSets have pods to create or to delete: their controller is about to report more. Texts
-    /// without new counters wait as long.
-    STATUS_GATHERS_IN_STEP = Duration::from_secs(6);
-    /// The same for a status that nobody waits for: it counts pods that terminate.
-    STATUS_GATHERS_UNHEARD = Duration::from_secs(10);
-    /// The first status of a new generation waits this long while ReplicaSets have pods to create or to delete. That
-    /// takes so long only if the server is busy, and then the status would delay the pods.
-    STATUS_GATHERS_FIRST = Duration::from_secs(20);
-    /// The same once more pods are ready than the last status shows.
-    STATUS_GATHERS_FIRST_READY = Duration::from_secs(10);
+    /// A status that changes nothing but counters and texts waits this long for the changes that follow it. The pods of
+    /// one step become ready together.
+    STATUS_GATHERS = Duration::from_millis(500);
+    /// While the operator is busy, such a status waits this long. The server then spends its time on pods.
+    STATUS_GATHERS_BUSY = Duration::from_secs(2);
     /// Rollbacks to the same templates count as repeated when they are closer together than this; the fourth
     /// one is refused.
     ROLLBACK_REPEATED_WITHIN = Duration::from_secs(600);

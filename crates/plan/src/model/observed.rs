@@ -38,8 +38,6 @@ pub struct Observed {
 pub struct Options {
     /// Whether `status.terminatingReplicas` is reported (S9.4).
     pub terminating_replicas: bool,
-    /// When we wrote the status last, as far as is known: one that can wait does so for a cooldown after that.
-    pub status_written: Option<Timestamp>,
     /// Since when there is news for the status that waits; now, if it comes with this reconcile. `None`: news does
     /// not wait for more.
     pub status_held: Option<Timestamp>,
@@ -55,12 +53,10 @@ pub enum Pace {
     /// In the reconcile itself: for bad news, for who looks at one reconcile alone, or beside a controller that knows no
     /// pace.
     EachReconcile,
-    /// As the operator does it: what can wait does so for a cooldown after the last report, or joins the next one.
+    /// As the operator does it: what can wait does so for a moment, or joins the next report.
     Paced {
         /// Whose API the Deployment belongs to.
         flavour: Flavour,
-        /// When the status was written last, as far as is known.
-        written: Option<Timestamp>,
         /// Since when there is news for the status, or now; `None` if it is not to wait for more.
         held: Option<Timestamp>,
         /// Whether so many statuses are written that they wait longer for more news.
@@ -72,18 +68,12 @@ impl Options {
     /// `terminating_replicas`: whether ReplicaSets report pods that terminate, so that the Deployment does.
     #[must_use]
     pub fn new(terminating_replicas: bool, pace: Pace) -> Self {
-        let at_once = Self {
-            terminating_replicas,
-            status_written: None,
-            status_held: None,
-            joins_reports: false,
-            is_busy: false,
-        };
+        let at_once = Self { terminating_replicas, status_held: None, joins_reports: false, is_busy: false };
         match pace {
             Pace::EachReconcile => at_once,
-            Pace::Paced { flavour, written: status_written, held: status_held, is_busy } => {
+            Pace::Paced { flavour, held: status_held, is_busy } => {
                 let joins_reports = flavour.has_status_extras();
-                Self { status_written, status_held, joins_reports, is_busy, ..at_once }
+                Self { status_held, joins_reports, is_busy, ..at_once }
             }
         }
     }

@@ -1,8 +1,7 @@
 //! A status that changes only counters waits half a second, so that further changes have a moment to arrive. In a
 //! rollout each pod changes the counters several times, and each write costs the server as much as a step of the
-//! rollout. While the operator is busy, it waits longer: longer still while pods are being created or deleted, and
-//! longest without news of pods that somebody waits for. The first report of a scaling waits for its counters,
-//! and on rollwright.dev that of a rollout, too.
+//! rollout. While the operator is busy, the status waits two seconds. The first report of a scaling waits for its
+//! counters, and on rollwright.dev also the first report of a rollout.
 //!
 //! The operator writes at once what somebody waits for: a rollout that becomes complete or stops being
 //! complete, a changed condition, the outcome of a rollback, lost pods. A postponed status is not lost: the
@@ -16,10 +15,7 @@ use jiff::Timestamp;
 use crate::course::view::View;
 use crate::decide::decisions::Decisions;
 use crate::model::action::StatusWrite;
-use crate::model::durations::{
-    STATUS_COOLDOWN, STATUS_COOLDOWN_BESIDE_STEP, STATUS_GATHERS, STATUS_GATHERS_FIRST,
-    STATUS_GATHERS_FIRST_READY, STATUS_GATHERS_IN_STEP, STATUS_GATHERS_UNHEARD, STATUS_GATHERS_UNHURRIED,
-};
+use crate::model::durations::{STATUS_GATHERS, STATUS_GATHERS_BUSY};
 use crate::model::keys::condition;
 use crate::model::observed::{Observed, ReplicaSet};
 use crate::model::status::Status;
@@ -54,44 +50,22 @@ fn held(report: &Report, decisions: &Decisions<'_>) -> Option<Option<Timestamp>>
 /// Until when a status may wait; `None` if it may not.
 fn held_until(write: &StatusWrite, decisions: &Decisions<'_>) -> Option<Timestamp> {
     let View { observed, now, .. } = decisions.view;
-    // A time in the future means that the clock was set back: then nothing waits, lest it be for hours.
-    let past = |time: Option<Timestamp>| time.filter(|time| *time <= now);
-    let since = past(observed.options.status_held);
-    let in_step = is_in_step(decisions);
-    let gather = gathers(write, observed, in_step);
-    let gathered = since.and_then(|since| since.checked_add(gather).ok());
     // A pause is told at once: the user who set it waits for nothing else.
     let may_join =
         observed.options.joins_reports && !observed.workload.paused || keeps_progress(write, observed);
-    if may_join && in_step && is_first_report(write, observed) {
-        return gathered;
-    }
-    if !may_wait(write, observed) {
+    let awaits_counters = may_join && is_in_step(decisions) && is_first_report(write, observed);
+    if !awaits_counters && !may_wait(write, observed) {
         return None;
     }
-    let cooldown = match is_followed(decisions, Due::AtOnce) {
-        _ if !observed.options.is_busy => STATUS_GATHERS_UNHURRIED,
-        true => STATUS_COOLDOWN_BESIDE_STEP,
-        false => STATUS_COOLDOWN,
-    };
-    let cooldown_end =
-        past(observed.options.status_written).and_then(|written| written.checked_add(cooldown).ok());
-    cooldown_end.max(gathered)
+    // A time in the future means that the clock was set back: then nothing waits, lest it be for hours.
+    let since = observed.options.status_held.filter(|since| *since <= now)?;
+    since.checked_add(gathers(observed)).ok()
 }
 
 /// How long it waits for more. The progress deadline starts with a status, so no status waits for more than a tenth
 /// of it.
-fn gathers(write: &StatusWrite, observed: &Observed, in_step: bool) -> Duration {
-    let gather = match is_heard(write, observed) {
-        _ if !observed.options.is_busy => STATUS_GATHERS_UNHURRIED,
-        true if !in_step => STATUS_GATHERS,
-        _ if is_first_report(write, observed) => match has_more_ready(write, observed) {
-            true => STATUS_GATHERS_FIRST_READY,
-            false => STATUS_GATHERS_FIRST,
-        },
-        false if keeps_texts(write, observed) => STATUS_GATHERS_UNHEARD,
-        _ => STATUS_GATHERS_IN_STEP,
-    };
+fn gathers(observed: &Observed) -> Duration {
+    let gather = if observed.options.is_busy { STATUS_GATHERS_BUSY } else { STATUS_GATHERS };
     let deadline =
         observed.workload.progress_deadline_seconds.and_then(|seconds| u64::try_from(seconds).ok());
     deadline.map_or(gather, |seconds| gather.min(Duration::from_secs(seconds) / 10))
@@ -111,32 +85,10 @@ fn is_first_report(write: &StatusWrite, observed: &Observed) -> bool {
         && keeps_completeness(write, observed)
 }
 
-/// Whether only counters change.
-fn keeps_texts(write: &StatusWrite, observed: &Observed) -> bool {
-    let (stored, next) = (&observed.workload.status, &write.status);
-    next.conditions == stored.conditions && next.ours == stored.ours
-}
-
 /// Whether Progressing stays as it is. On apps/v1 a report that changes it does not wait for the counters.
 fn keeps_progress(write: &StatusWrite, observed: &Observed) -> bool {
     let kind = condition::PROGRESSING;
     write.status.condition(kind) == observed.workload.status.condition(kind)
-}
-
-/// Whether it counts pods that somebody may wait for: `kubectl rollout status` for those that are updated
-/// and available, an autoscaler for what is there of the size that it asked for.
-fn is_heard(write: &StatusWrite, observed: &Observed) -> bool {
-    let heard = |status: &Status| {
-        let scaled = status.replicas.min(observed.workload.replicas);
-        [status.updated_replicas, status.ready_replicas, status.available_replicas, scaled]
-    };
-    heard(&write.status) != heard(&observed.workload.status)
-}
-
-/// Whether more pods are ready or available than the status says.
-fn has_more_ready(write: &StatusWrite, observed: &Observed) -> bool {
-    let (stored, next) = (&observed.workload.status, &write.status);
-    next.ready_replicas > stored.ready_replicas || next.available_replicas > stored.available_replicas
 }
 
 /// Whether a set is created, and only this status can say so: the next reconcile knows a set that nobody has

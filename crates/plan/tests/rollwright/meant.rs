@@ -1,11 +1,12 @@
 //! What the users of policies meant, where the letter of a rule once said something else (docs/internals/invariants.md,
 //! "What users mean").
 
+use jiff::SignedDuration;
 use plan::keys::{ABORT, RETRY, ROLLOUT, condition};
 use plan::{FailureAction, Outcome, Pin, Record, Requeue, Trigger};
 use serde_json::Value;
 
-use crate::failing::{memory, named, policy};
+use crate::failing::{come_up, memory, named, policy};
 use crate::pinning::{says, target};
 use crate::stepping::{play, promote, sizes, step, stepped, steps};
 use crate::world::{World, template};
@@ -151,8 +152,21 @@ fn after_an_outage_the_deadline_begins_again() {
     play(&mut world, 30, &[]);
     world.set_template(template("c"));
     play(&mut world, 2, &["c"]);
-    play(&mut world, 300, &["b", "c"]);
     let new = named(&world, "c");
+    // Also an outage that ends while the deadline passes.
+    for seconds in 90..110 {
+        let mut world = world.clone();
+        play(&mut world, seconds, &["b", "c"]);
+        // It ends in the same second.
+        come_up(&mut world, &["c"]);
+        for _ in 0..5 {
+            let plan = world.plan();
+            world.apply(&plan);
+        }
+        play(&mut world, 20, &["c"]);
+        assert_eq!(memory(&world, &new)["verdict"], Value::Null, "an outage of {seconds} s");
+    }
+    play(&mut world, 300, &["b", "c"]);
     assert_eq!(memory(&world, &new)["verdict"], Value::Null, "the cause is shared");
     play(&mut world, 20, &["c"]);
     assert_eq!(memory(&world, &new)["verdict"], Value::Null, "the outage is over for the old revision only");
@@ -248,10 +262,10 @@ fn a_status_that_is_held_does_not_delay_the_end_of_a_step() {
     let is_resting = |world: &World| says(world, condition::PROGRESSING).1 == "RestingAtStep";
     assert!((0..30).any(|_| play(&mut world, 1, &[]).writes > 0 && is_resting(&world)));
     let end = world.clone().plan().requeue;
+    world.now = end.time().unwrap() - SignedDuration::from_secs(1);
     // Pods that terminate are no news that somebody waits for.
     world.observed.sets.iter_mut().for_each(|set| set.status.terminating = Some(1));
-    (world.observed.options.status_written, world.observed.options.status_held) =
-        (Some(world.now), Some(world.now));
+    world.observed.options.status_held = Some(world.now);
     let plan = world.plan();
     assert!(plan.holds_status && matches!(end, Requeue::Deadline(_)), "{end:?}");
     assert_eq!(plan.requeue, end);
@@ -267,8 +281,7 @@ fn a_promotion_between_steps_of_equal_size_is_told_without_delay() {
     assert_eq!(at(&world), Some(1));
     promote(&mut world, "3/10%");
     for _ in 0..3 {
-        (world.observed.options.status_written, world.observed.options.status_held) =
-            (Some(world.now), Some(world.now));
+        world.observed.options.status_held = Some(world.now);
         let plan = world.plan();
         world.apply(&plan);
     }

@@ -5,7 +5,7 @@ use ::engine::durations::{
     BACKOFF_MAX, BUCKET_DEBT_MAX, COOLDOWN, COOLDOWN_MAX, EARLY_AGAIN, GATHER_MAX, HEED_AFTER, RIVAL_SILENCE,
 };
 use ::engine::waits::Reason;
-use plan::durations::{NAMES_HELD, STATUS_GATHERS_FIRST};
+use plan::durations::{NAMES_HELD, STATUS_GATHERS_BUSY};
 
 use crate::checks::Verdict;
 use crate::conduct::{Conduct, Known, Waiting};
@@ -71,7 +71,7 @@ pub(crate) fn has_a_reason(
         Reason::ServerBusy => at_most("WT-1", known.asked),
         Reason::Rival => at_most("RI-1", known.heard + nanoseconds(RIVAL_SILENCE)),
         Reason::BackingOff => at_most("WT-1", since + nanoseconds(BACKOFF_MAX + BUCKET_DEBT_MAX)),
-        Reason::StatusPaced => at_most("WT-1", since + nanoseconds(STATUS_GATHERS_FIRST)),
+        Reason::StatusPaced => at_most("WT-1", since + nanoseconds(STATUS_GATHERS_BUSY)),
         Reason::NamesTaken => at_most("WT-1", since + nanoseconds(NAMES_HELD)),
         Reason::Lists => at_most("WT-1", since + nanoseconds(EARLY_AGAIN)),
         Reason::Gathering | Reason::CacheBehind | Reason::Queued | Reason::Deadline | Reason::Look => Ok(()),

@@ -192,9 +192,9 @@ fn recreate() -> Vec<Situation> {
     ]
 }
 
-/// The status was written half a second ago, and reports are joined as the operator joins them.
+/// There is news for the status since half a second, and reports are joined as the operator joins them.
 fn just_written(mut world: World) -> World {
-    world.observed.options.status_written = Some(world.now - SignedDuration::from_millis(500));
+    world.observed.options.status_held = Some(world.now - SignedDuration::from_millis(500));
     world.observed.options.joins_reports = world.observed.flavour == Flavour::Rollwright;
     world
 }
