@@ -162,6 +162,7 @@ impl Talk<'_> {
         let tool = self.server.kubectl.in_namespace(&self.namespace);
         let output = tool.output(arguments, input).await.unwrap();
         let text = format!("{}{}", output.stdout, output.stderr).replace(&self.namespace, "NS");
+        let text: String = text.split_inclusive('\n').filter(|line| !is_log_of_client(line)).collect();
         let text = with_sorted_causes(&text);
         self.lines.push(format!("kubectl {}: {}\n{text}", arguments.join(" "), output.success));
         output.stdout
@@ -230,6 +231,11 @@ impl Talk<'_> {
         let count = self.chance.values().filter(|known| known.starts_with(kind)).count();
         self.chance.entry(text.to_owned()).or_insert_with(|| format!("{kind}-{count}")).clone()
     }
+}
+
+/// Whether kubectl's client logs that it canceled a request of its own, as it does on a busy machine.
+fn is_log_of_client(line: &str) -> bool {
+    line.starts_with('E') && line.contains("request.go:") && line.contains("request canceled")
 }
 
 /// Several causes come in the order of a Go map.
