@@ -133,7 +133,7 @@ fn links_of_the_published_readme_lead_to_the_tag() {
     let chart = assets(&copy, VERSION).join(format!("rollwright-{VERSION}.tgz"));
     let readme = ok(Command::new(helm()).args(["show", "readme"]).arg(&chart));
     let sections: Vec<&str> = readme.lines().filter(|line| line.starts_with("## ")).collect();
-    assert_eq!(sections[0], "## What works today");
+    assert_eq!(sections[0], "## Install");
     let at_tag =
         format!("](https://github.com/rollwright/rollwright/blob/v{VERSION}/docs/how-to/security.md)");
     assert!(!readme.contains("](..") && readme.contains(&at_tag), "{readme}");
