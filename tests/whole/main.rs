@@ -34,7 +34,6 @@ use rig::Rig;
 /// The bounds of docs/internals/reliability.md.
 const SOON: Duration = Duration::from_secs(35);
 const HALF_OPEN: Duration = Duration::from_secs(210);
-const QUIET_AFTER: Duration = Duration::from_secs(30);
 const AN_HOUR: Duration = Duration::from_secs(3600);
 const BOTH: [Flavour; 2] = [Flavour::Rollwright, Flavour::AppsV1];
 
@@ -46,9 +45,11 @@ async fn up(flavour: Flavour) -> Rig {
     rig
 }
 
+/// By then, the last events and statuses are written.
+const QUIET_AFTER: Duration = Duration::from_secs(30);
+
 /// Nothing is written for an hour.
 async fn is_quiet(rig: &Rig) {
-    // The last events and statuses are under way.
     tokio::time::sleep(QUIET_AFTER).await;
     rig.faults.take_writes();
     tokio::time::sleep(AN_HOUR).await;

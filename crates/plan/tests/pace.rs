@@ -31,7 +31,7 @@ fn written(plan: &Plan) -> Option<&Status> {
     })
 }
 
-/// The plan if there is news since a second.
+/// The plan for a status that has waited for a second.
 fn plan_at_rest(world: &mut World) -> Plan {
     world.observed.options.status_held = Some(world.now - SECOND);
     world.plan()

@@ -43,7 +43,7 @@ pub struct Options {
     pub status_held: Option<Timestamp>,
     /// Whether a report without counters waits for the reconcile that brings them (our kind).
     pub joins_reports: bool,
-    /// Whether statuses wait longer for more news, because there are so many that the server has to be spared writes.
+    /// Whether the operator is busy, so that statuses wait longer for more news and the server is spared writes.
     pub is_busy: bool,
 }
 
@@ -59,7 +59,7 @@ pub enum Pace {
         flavour: Flavour,
         /// Since when there is news for the status, or now; `None` if it is not to wait for more.
         held: Option<Timestamp>,
-        /// Whether so many statuses are written that they wait longer for more news.
+        /// Whether the operator is busy, so that statuses wait longer for more news.
         is_busy: bool,
     },
 }

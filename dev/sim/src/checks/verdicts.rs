@@ -182,7 +182,7 @@ fn is_due(write: &Accepted<'_>, policy: &plan::FailurePolicy, set: &ReplicaSet) 
     }
 }
 
-/// So many seconds of an outage do not go unseen where nothing goes wrong.
+/// An operator sees an outage of this many seconds, if nothing disturbs it.
 const SEEN: i64 = 10;
 
 /// FP-5: it does not fail while the pods of the fallback do no better, and after an outage of both it has the whole

@@ -192,8 +192,8 @@ fn recreate() -> Vec<Situation> {
     ]
 }
 
-/// There is news for the status since half a second, and reports are joined as the operator joins them.
-fn just_written(mut world: World) -> World {
+/// The status has waited for half a second, and reports are joined as the operator joins them.
+fn has_waited(mut world: World) -> World {
     world.observed.options.status_held = Some(world.now - SignedDuration::from_millis(500));
     world.observed.options.joins_reports = world.observed.flavour == Flavour::Rollwright;
     world
@@ -204,22 +204,20 @@ fn pace() -> Vec<Situation> {
         ("a moment after a status: a pod more is ready", |flavour| {
             let mut world = complete(flavour);
             world.find_mut("web-a").status.ready = 9;
-            just_written(world)
+            has_waited(world)
         }),
         ("a moment after a status: growth, a cut, and growth", |flavour| {
             let mut world = half_way(flavour, 8, 5);
             world.find_mut("web-a").status.available = 0;
             world.settle(5);
             world.find_mut("web-a").status.available = 5;
-            just_written(world)
+            has_waited(world)
         }),
-        ("a moment after a status: the rollout is complete", |flavour| {
-            just_written(half_way(flavour, 0, 10))
-        }),
+        ("a moment after a status: the rollout is complete", |flavour| has_waited(half_way(flavour, 0, 10))),
         ("a moment after a status: nobody told of the new set, scaled", |flavour| {
             let mut world = unknown(flavour, 6, 5).that(|it| it.replicas = 20);
             world.observed.workload.status.observed_generation = 1;
-            just_written(world)
+            has_waited(world)
         }),
     ]
 }
