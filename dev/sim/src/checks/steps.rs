@@ -122,7 +122,6 @@ pub(super) fn may_grow(write: &Accepted<'_>, update: &UpdateReplicaSet) -> bool 
 }
 
 /// SP-4: a set has no steps if no other one had pods when it was declared, or if it serves and none of those is good.
-/// While R is 0, those count that had pods.
 pub(super) fn first_is_alone(write: &Accepted<'_>) -> Option<Verdict> {
     let (_, new) = stepped(write)?;
     let view = write.view();
@@ -137,24 +136,18 @@ pub(super) fn first_is_alone(write: &Accepted<'_>) -> Option<Verdict> {
     let serves = ran_before(view, new);
     // Nor does one that is good wait for those that do not serve.
     let is_good = verdict::says(new, "Good");
-    let sets: Vec<_> = view.owned().map(|view| &*view.set).collect();
-    // Without replicas, one that ran keeps what comes with them.
-    let ran = |other: &SetView| {
-        let set = &other.set;
-        let is_on_its_way = walk::remembered(set).is_some_and(|steps| steps.get("step").is_some());
-        let is_kept = !verdict::says(set, "Failed") && !verdict::is_aside(&sets, set, Some(&new.uid));
-        view.workload.replicas == 0 && is_kept && !is_on_its_way && !set.deleting
-    };
     let counts = |other: &SetView| {
         let (set, status) = (&other.set, &other.set.status);
         let does_serve = !is_good || status.available > 0;
         let has_pods = set.size > 0 || status.replicas > 0;
         has_pods && (!serves && does_serve || verdict::says(set, "Good"))
     };
-    let other = others.find(|other| counts(other) || ran(other));
-    Some(other.map_or(Ok(()), |other| {
-        Err(format!("{} has no steps, and {} has pods, or had", new.name, other.set.name))
-    }))
+    let other = others.find(|other| counts(other));
+    Some(
+        other.map_or(Ok(()), |other| {
+            Err(format!("{} has no steps, and {} has pods", new.name, other.set.name))
+        }),
+    )
 }
 
 /// Whether a set served before it was declared.
