@@ -71,6 +71,7 @@ impl Port for Attempt<'_> {
             }
             Note::LabelRestored(_) => metrics.relabelled.inc(),
             Note::Orphan(..) => metrics.orphans_reported.inc(),
+            Note::Changed(..) => metrics.changed_sets.with_label_values(&[api]).inc(),
             Note::GivesWay(..) => metrics.rivalries.with_label_values(&[api]).inc(),
             Note::PodsNoMore => writer.pods.stop(key),
             Note::Forgotten => {

@@ -62,6 +62,8 @@ pub(crate) struct Metrics {
     pub(crate) rivalries: IntCounterVec,
     /// Deployments that were left as they are, since this operator is too old for them, by flavour.
     pub(crate) newer_specs: IntCounterVec,
+    /// ReplicaSets whose template something changed when they were created, by flavour.
+    pub(crate) changed_sets: IntCounterVec,
     /// ReplicaSets that got our label back.
     pub(crate) relabelled: IntCounter,
     /// Orphans that could be adopted and are not labelled.
@@ -112,6 +114,12 @@ impl Metrics {
                 &["api"],
             )?,
             newer_specs: newer_specs(r)?,
+            changed_sets: counters(
+                r,
+                "changed_replicasets_total",
+                "ReplicaSets whose template was changed when they were created.",
+                &["api"],
+            )?,
             relabelled: counter(r, "relabelled_replicasets_total", "ReplicaSets that got their label back.")?,
             orphans_reported: counter(
                 r,

@@ -257,6 +257,13 @@ pub(crate) fn log(key: &Key, note: &Note<'_>) {
         Note::Orphan(set, command) => {
             warn!(%key, set, command, "an orphaned ReplicaSet matches and lacks our label");
         }
+        Note::Changed(set, field) => {
+            warn!(
+                %key, set, field,
+                "the template of a ReplicaSet was changed when it was created: a webhook or a policy changes ReplicaSets; \
+                 exempt those of Deployments from it"
+            );
+        }
         Note::GivesWay(rival, message) => {
             warn!(%key, manager = rival.manager, message, "gives way to another controller");
         }

@@ -167,7 +167,8 @@ impl<P: Port> Attempt<'_, P> {
         let may_cool_down = settings.cooldowns && !state.queue.is_hurried(key);
         let cooldown_until = state.queue.cooldown_until(key, now).filter(|_| may_cool_down);
         let is_settled = sets.iter().all(ReplicaSet::is_settled);
-        let facts = Facts { cooldown_until, is_settled, ..Facts::at(now) };
+        let name_until = state.known(key).and_then(|known| known.pauses.until(observed.workload.generation));
+        let facts = Facts { cooldown_until, is_settled, name_until, ..Facts::at(now) };
         let mut standing = facts.standing();
         if standing == Standing::Now && begins {
             let grant = state.starts.ask(key, now);

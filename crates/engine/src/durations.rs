@@ -44,6 +44,13 @@ plan::durations! {
     CACHE_PATIENCE = Duration::from_secs(30);
     /// The same while a watch is known to be broken, because it will not show anything soon.
     CACHE_PATIENCE_WITHOUT_WATCH = Duration::from_millis(500);
+    /// On apps/v1, a ReplicaSet that was changed while it was created counts as another revision, and its name as
+    /// taken. The operator tries the next name after this long; the pause doubles with each one.
+    CHANGED_AGAIN = Duration::from_secs(1);
+    /// The longest such pause.
+    CHANGED_AGAIN_MAX = Duration::from_secs(60);
+    /// The pauses begin with the shortest one again when no such ReplicaSet was found for this long.
+    CHANGED_FORGOTTEN = Duration::from_secs(300);
     /// Before the lists of a start have come, no watch shows the pods of an edited Deployment. The
     /// operator reads it again after this long.
     EARLY_AGAIN = Duration::from_secs(2);

@@ -3,6 +3,7 @@
 
 use std::time::Instant;
 
+use crate::changed::Pauses;
 use crate::ledger::Ledger;
 use crate::looks::Look;
 use crate::memory::Memory;
@@ -20,6 +21,8 @@ pub(crate) struct Entry {
     pub(crate) memory: Memory,
     /// Who else writes its status.
     pub(crate) rivalry: Rivalry,
+    /// Whether its ReplicaSets are changed while they are created.
+    pub(crate) pauses: Pauses,
     /// What blocks its rollout, if that does not move.
     pub(crate) look: Option<Box<Look>>,
     /// What was written and the cache may not show yet.

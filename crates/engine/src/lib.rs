@@ -6,6 +6,7 @@
 //! lead to the same requests.
 
 mod attempt;
+mod changed;
 pub mod durations;
 mod early;
 mod entry;

@@ -239,6 +239,9 @@ pub enum Note<'a> {
     DryRunRefused(&'a Refusal),
     /// A ReplicaSet with the name of the one to be created is there.
     Found(&'a ReplicaSet),
+    /// A ReplicaSet of ours has another template than the one that it was created from: its name, and the first field
+    /// of the template that differs, as a JSON pointer.
+    Changed(&'a str, &'a str),
     /// An action was carried out, or refused.
     Acted(&'a Workload, &'a Action, Result<(), &'a Refusal>),
     /// A change of owner was carried out.

@@ -342,6 +342,7 @@ impl Port for Link {
             | Note::LeftAlone(_)
             | Note::LabelsOrphan(_)
             | Note::Orphan(..)
+            | Note::Changed(..)
             | Note::Why(_)
             | Note::Blocked(_)
             | Note::Requeued => {}

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 
 use super::strays::is_watched;
 use super::{Attempt, live};
+use crate::changed::first_difference;
 use crate::durations::RIVAL_SILENCE;
 use crate::port::{Cause, Kind, Note, Object, Patch, Port, Reply, Request};
 use crate::reconcile::{Answer, Cluster, Owner, Refusal};
@@ -168,6 +169,16 @@ impl<P: Port> Attempt<'_, P> {
         self.engine.state().entry(self.key).of(&workload.uid).memory.settle_dry_run(fingerprint, stored, now)
     }
 
+    /// A set that was created for the template has another one now: the next name waits.
+    async fn found_changed(&self, workload: &Workload, name: &str, stored: &Template) {
+        let now = self.port.now();
+        self.engine.state().entry(self.key).of(&workload.uid).pauses.found(workload.generation, now);
+        let declared = self.template(workload).await.map(|template| template.tree());
+        let stored = stored.without_hash_label().tree();
+        let field = declared.ok().and_then(|declared| first_difference(&declared, &stored));
+        self.port.note(Note::Changed(name, field.as_deref().unwrap_or("?")));
+    }
+
     /// The one request that an action comes to.
     async fn request(&self, workload: &Workload, action: &Action) -> Result<Option<String>, Refusal> {
         let (flavour, cause) = (self.engine.flavour, Cause::Act(action));
@@ -246,15 +257,18 @@ impl<P: Port> Cluster for Attempt<'_, P> {
         })
     }
 
-    async fn replica_set(&self, _: &Workload, name: &str) -> Result<Option<ReplicaSet>, Refusal> {
+    async fn replica_set(&self, workload: &Workload, name: &str) -> Result<Option<ReplicaSet>, Refusal> {
         let live = self.get_set(name).await?;
         let set = live.as_ref().map(|live| live::set(self.engine.flavour, live)).transpose()?;
         // The cache is behind this one, if the watch shows it at all.
         let shown = set.as_ref().filter(|set| is_watched(self.engine.flavour, set));
         let version = shown.map(|set| set.resource_version.as_str());
         self.engine.state().entry(self.key).ledger.settled(name, version, self.port.now());
-        let Some(set) = set else { return Ok(None) };
+        let Some((set, live)) = set.zip(live) else { return Ok(None) };
         self.port.note(Note::Found(&set));
+        if set.is_changed(self.engine.flavour, workload) {
+            self.found_changed(workload, name, &live.template().text()).await;
+        }
         Ok(Some(set))
     }
 

@@ -255,3 +255,53 @@ fn a_deployment_is_left_to_its_rival_until_it_is_gone() {
     state.forget(&web(), now);
     assert_eq!((state.left_until(&web(), now), state.unseen().len()), ([None; 2], 0));
 }
+
+/// A server with a policy that has changed the ReplicaSet of the template, and the log of what is found.
+struct Policed(Shelf);
+
+impl Port for Policed {
+    type Object = Stored;
+
+    fn now(&self) -> Instant {
+        self.0.started
+    }
+
+    fn timestamp(&self) -> Timestamp {
+        self.0.timestamp()
+    }
+
+    async fn send(&self, request: Request, cause: Cause<'_>) -> Result<Reply<Stored>, Refusal> {
+        match request {
+            Request::Create { .. } => Err(Refusal::new(409, "AlreadyExists", "there".to_owned())),
+            Request::Get { name, .. } if name != "web" => {
+                let mut set = self.0.objects.1.clone();
+                set["metadata"]["name"] = name.as_str().into();
+                set["spec"]["template"]["metadata"]["labels"]["pod-template-hash"] = "1".into();
+                set["spec"]["template"]["spec"]["containers"][0]["image"] = "web@sha256:1".into();
+                Ok(Reply::Object(Stored(set)))
+            }
+            _ => self.0.send(request, cause).await,
+        }
+    }
+
+    fn note(&self, note: Note<'_>) {
+        if let Note::Changed(_, field) = note {
+            self.0.reads.lock().unwrap().push(field.to_owned());
+        }
+    }
+}
+
+/// Gatekeeper 2963: Kubernetes' controller makes one more ReplicaSet, without end.
+#[test]
+fn on_apps_v1_a_policy_that_changes_replica_sets_slows_new_names_down() {
+    let (shelf, engine) = starting(2);
+    engine.sets_listed(None, Vec::<Placed>::new(), shelf.started);
+    engine.lists_came(shelf.started);
+    let server = Policed(shelf);
+    let next = engine.attempt(&server, &web()).now_or_never().unwrap();
+    assert!(matches!(next, Next::Failed(_)), "the next name is due: {next:?}");
+    let said = server.0.reads.lock().unwrap().last().cloned();
+    assert_eq!(said.as_deref(), Some("/spec/containers/0/image"));
+    let pause = engine.state().entry(&web()).pauses.until(2);
+    assert_eq!(pause, Some(server.0.started + crate::durations::CHANGED_AGAIN));
+}

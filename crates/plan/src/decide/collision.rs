@@ -23,9 +23,9 @@ pub(crate) fn note(observed: &Observed, status: &mut Status, name: &str, now: Ti
     }
     let message = format!(
         "The name {name} is taken by a ReplicaSet that was not made for this template, and so were \
-         {RETRIES_MAX} others. It is tried again every {} minutes; delete that ReplicaSet, or change \
+         {RETRIES_MAX} others. It is tried again every {} seconds; delete that ReplicaSet, or change \
          spec.template",
-        NAMES_HELD.as_secs() / 60
+        NAMES_HELD.as_secs()
     );
     let reached = Condition::new(
         condition::COLLISION_LIMIT_REACHED,

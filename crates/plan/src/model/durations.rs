@@ -24,7 +24,7 @@ durations! {
     ROLLBACK_REPEATED_WITHIN = Duration::from_secs(600);
     /// When all names for a new ReplicaSet are taken, the operator tries the last one again after this long. The
     /// ReplicaSet with that name may be gone by then (NS-1).
-    NAMES_HELD = Duration::from_secs(300);
+    NAMES_HELD = Duration::from_secs(10);
     /// The operator reconciles a Deployment this long after its progress deadline. Closer to the deadline than
     /// this, it reconciles the Deployment repeatedly (S9.15).
     DEADLINE_MARGIN = Duration::from_secs(1);

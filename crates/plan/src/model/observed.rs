@@ -366,6 +366,15 @@ impl ReplicaSet {
         self.fingerprints.contains(fingerprint)
     }
 
+    /// Whether this set, which has the name of the next one, is the Deployment's own on apps/v1: something changed it
+    /// when it was created, or the templates of two revisions have the same hash.
+    #[must_use]
+    pub fn is_changed(&self, flavour: Flavour, workload: &Workload) -> bool {
+        !flavour.has_safeguards()
+            && self.controller_uid.as_ref() == Some(&workload.uid)
+            && !self.carries(&workload.template.fingerprint)
+    }
+
     /// Oldest first, then by name (S4.1).
     #[must_use]
     pub fn age_order(&self, other: &Self) -> std::cmp::Ordering {

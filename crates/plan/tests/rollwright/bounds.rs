@@ -64,7 +64,7 @@ fn three_other_names_are_tried_and_no_more() {
         let plan = world.plan();
         assert_eq!(
             plan.requeue,
-            Requeue::NamesTaken("2026-04-01T12:05:00Z".parse().unwrap()),
+            Requeue::NamesTaken("2026-04-01T12:00:10Z".parse().unwrap()),
             "{:?}",
             plan.actions
         );
@@ -75,20 +75,20 @@ fn three_other_names_are_tried_and_no_more() {
 }
 
 #[test]
-fn the_last_name_is_tried_again_after_five_minutes() {
+fn the_last_name_is_tried_again_after_ten_seconds() {
     let mut world = used_up(Flavour::Rollwright);
-    wait(&mut world, 299);
+    wait(&mut world, 9);
     assert_eq!(next_name(&world), None);
     wait(&mut world, 1);
     let last = next_name(&world).unwrap();
     let log = world.reconcile();
     assert!(log.contains(&"ask template".to_owned()), "{log:?}");
     assert_eq!(status(&world).collision_count, Some(3), "no further name");
-    assert_eq!(next_name(&world), None, "held for another five minutes");
+    assert_eq!(next_name(&world), None, "held for another ten seconds");
     assert!(has(&world, condition::COLLISION_LIMIT_REACHED));
     // The set that had the name goes.
     world.observed.sets.retain(|set| set.name != last);
-    wait(&mut world, 300);
+    wait(&mut world, 10);
     world.reconcile();
     assert_eq!(world.find(&last).controller_uid.as_deref(), Some(crate::world::OWNER));
     assert!(!has(&world, condition::COLLISION_LIMIT_REACHED));
@@ -119,7 +119,7 @@ fn a_time_that_makes_no_sense_holds_nothing_up() {
         CollisionRecord { count: i64::MAX, ..world.observed.workload.status.ours.collisions.unwrap() };
     world.observed.workload.status.ours.collisions = Some(garbage);
     assert_eq!(next_name(&world), None);
-    wait(&mut world, 300);
+    wait(&mut world, 10);
     world.reconcile();
     assert_eq!(next_name(&world), None);
 }

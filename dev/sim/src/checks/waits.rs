@@ -2,7 +2,8 @@
 //! a rest is as short as it says, and what is in doubt is looked at.
 
 use ::engine::durations::{
-    BACKOFF_MAX, BUCKET_DEBT_MAX, COOLDOWN, COOLDOWN_MAX, EARLY_AGAIN, GATHER_MAX, HEED_AFTER, RIVAL_SILENCE,
+    BACKOFF_MAX, BUCKET_DEBT_MAX, CHANGED_AGAIN_MAX, COOLDOWN, COOLDOWN_MAX, EARLY_AGAIN, GATHER_MAX,
+    HEED_AFTER, RIVAL_SILENCE,
 };
 use ::engine::waits::Reason;
 use plan::durations::{NAMES_HELD, STATUS_GATHERS_BUSY};
@@ -72,7 +73,7 @@ pub(crate) fn has_a_reason(
         Reason::Rival => at_most("RI-1", known.heard + nanoseconds(RIVAL_SILENCE)),
         Reason::BackingOff => at_most("WT-1", since + nanoseconds(BACKOFF_MAX + BUCKET_DEBT_MAX)),
         Reason::StatusPaced => at_most("WT-1", since + nanoseconds(STATUS_GATHERS_BUSY)),
-        Reason::NamesTaken => at_most("WT-1", since + nanoseconds(NAMES_HELD)),
+        Reason::NamesTaken => at_most("WT-1", since + nanoseconds(NAMES_HELD.max(CHANGED_AGAIN_MAX))),
         Reason::Lists => at_most("WT-1", since + nanoseconds(EARLY_AGAIN)),
         Reason::Gathering | Reason::CacheBehind | Reason::Queued | Reason::Deadline | Reason::Look => Ok(()),
     }
