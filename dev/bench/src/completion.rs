@@ -7,13 +7,15 @@ use std::time::{Duration, Instant};
 use futures::{StreamExt as _, pin_mut};
 use jiff::Timestamp;
 use kube::Api;
-use kube::api::DynamicObject;
+use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use kube::runtime::watcher;
 use serde_json::Value;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
 use crate::failure::Failure;
+use crate::manifest;
+use crate::side::Side;
 
 /// An edit: which generation it made, and when it was sent.
 #[derive(Clone, Debug)]
@@ -23,6 +25,32 @@ pub(crate) struct Edit {
     pub(crate) sent: Instant,
     /// The same on the clock of the audit log.
     pub(crate) sent_at: Timestamp,
+}
+
+impl Edit {
+    /// Creates a Deployment.
+    pub(crate) async fn create(
+        api: &Api<DynamicObject>,
+        side: Side,
+        name: String,
+        replicas: i64,
+    ) -> Result<Self, Failure> {
+        let object = serde_json::from_value(manifest::deployment(side, &name, replicas))?;
+        let (sent, sent_at) = (Instant::now(), Timestamp::now());
+        let made = api.create(&PostParams::default(), &object).await?;
+        Ok(Self { name, generation: made.metadata.generation.unwrap_or(1), sent, sent_at })
+    }
+
+    /// Changes one.
+    pub(crate) async fn patch(
+        api: &Api<DynamicObject>,
+        name: String,
+        patch: &Value,
+    ) -> Result<Self, Failure> {
+        let (sent, sent_at) = (Instant::now(), Timestamp::now());
+        let made = api.patch(&name, &PatchParams::default(), &Patch::Merge(patch)).await?;
+        Ok(Self { name, generation: made.metadata.generation.unwrap_or(1), sent, sent_at })
+    }
 }
 
 /// The newest generation that was complete, and when that was seen first.

@@ -11,6 +11,7 @@ mod found;
 mod ground;
 mod growth;
 mod idle;
+mod lag;
 mod large;
 mod machine;
 mod manifest;

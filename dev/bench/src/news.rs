@@ -1,56 +1,56 @@
-//! How soon a Deployment's status follows a ReplicaSet's that takes something back: pods of a complete
-//! Deployment are deleted, and it is complete no more.
+//! How old the numbers in Deployments' statuses are, field by field: one Deployment on an idle cluster, and many that roll
+//! out together.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use cluster::{Cluster, Limits, User};
-use futures::{StreamExt as _, TryStreamExt as _, pin_mut, stream};
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Api;
-use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, PostParams};
-use kube::runtime::watcher;
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams};
 
+use crate::completion::{Completions, Edit};
 use crate::csv::Csv;
 use crate::failure::Failure;
-use crate::figure::{Ratio, percentile};
-use crate::scenario::INSTANT;
+use crate::figure::percentile;
+use crate::lag::{FIELDS, Lags};
+use crate::scenario::SECOND;
 use crate::side::Side;
-use crate::target::{Outcome, Verdict, within};
+use crate::target::{Outcome, Verdict};
 use crate::{ground, manifest};
 
 pub(crate) const NAME: &str = "news";
 pub(crate) const ROUNDS: usize = 3;
-const REPLICAS: i64 = 100;
-const DELETED: usize = 15;
-/// In each round, at rest and right after a completion.
-const TIMES: usize = 4;
-/// Longer than any controller waits with a write.
-const QUIET: Duration = Duration::from_secs(3);
-const DEADLINE: Duration = Duration::from_secs(120);
-/// As shares of what Kubernetes' controller needs.
-const LIMITS: [(Side, f64); 2] = [(Side::OurKind, 1.5), (Side::AppsV1, 1.0)];
+/// Edits that are on their way at the same time.
+const PARALLEL: usize = 32;
+const DEADLINE: Duration = Duration::from_secs(300);
+/// Longer than any controller waits with a write, and until deleted pods have been replaced.
+const QUIET: Duration = Duration::from_secs(5);
+/// Pods of the single Deployment that are deleted together.
+const DELETED: u32 = 15;
+
+/// How many Deployments of how many replicas, and the oldest that a number may be, p99.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Load {
+    name: &'static str,
+    deployments: usize,
+    replicas: i64,
+    most: Duration,
+}
+
+const LOADS: [Load; 2] = [
+    Load { name: "one of 100", deployments: 1, replicas: 100, most: Duration::from_secs(1) },
+    Load { name: "500 of 2", deployments: 500, replicas: 2, most: Duration::from_secs(3) },
+];
+
+/// What was measured: load, side, and the lags by field.
+type Played = (Load, Side, [Vec<Duration>; FIELDS.len()]);
 
 /// What was measured, side by side and round by round.
 #[derive(Default)]
-pub(crate) struct News {
-    rounds: Vec<Round>,
-}
-
-struct Round {
-    side: Side,
-    at_rest: Vec<Duration>,
-    after_completion: Vec<Duration>,
-}
-
-/// Some of the times of a round.
-type Times = fn(&Round) -> Vec<&Duration>;
-
-/// The ready replicas that the newest status shows, and since when.
-type Shown = watch::Receiver<(i64, Instant)>;
+pub(crate) struct News(Vec<Played>);
 
 impl News {
     /// Lets the sides play in turns, so many rounds.
@@ -62,177 +62,132 @@ impl News {
     ) -> Result<Self, Failure> {
         let mut news = Self::default();
         for number in 1..=rounds {
-            for side in sides {
-                let round = Round::play(operator, *side).await?;
-                eprintln!("{NAME}: round {number} of {rounds}, {}: {:?}", side.name(), round.at_rest);
-                let head = format!("{NAME},{number},{}", side.short());
-                for (what, times) in [("idle", &round.at_rest), ("completed", &round.after_completion)] {
-                    for time in times {
-                        csv.value(&head, &format!("{what} (ms)"), time.as_secs_f64() * 1000.0)?;
+            for load in LOADS {
+                for side in sides {
+                    let lags = play(operator, *side, load).await?;
+                    eprintln!("{NAME}, {}: round {number} of {rounds}, {}", load.name, side.name());
+                    let head = format!("{NAME} {},{number},{}", load.name, side.short());
+                    for ((_, field), lags) in FIELDS.iter().zip(&lags) {
+                        for share in [50, 99] {
+                            let value = percentile(lags.iter(), share).unwrap_or_default();
+                            csv.value(&head, &format!("{field}, p{share} (s)"), value)?;
+                        }
                     }
+                    news.0.push((load, *side, lags));
                 }
-                news.rounds.push(round);
             }
         }
         Ok(news)
     }
 
-    /// All times of one side in milliseconds, by percentile.
-    fn figure(&self, side: Side, times: Times, share: usize) -> Option<f64> {
-        let rounds = self.rounds.iter().filter(|round| round.side == side);
-        percentile(rounds.flat_map(times), share).map(|seconds| seconds * 1000.0)
+    /// All lags of a field, or of all fields, in seconds, by percentile.
+    fn figure(&self, load: Load, side: Side, field: Option<usize>, share: usize) -> Option<f64> {
+        let played = self.0.iter().filter(|(known, by, _)| (*known, *by) == (load, side));
+        let lags = played.flat_map(|(.., lags)| lags.iter().enumerate());
+        let lags = lags.filter(|(index, _)| field.is_none_or(|field| field == *index));
+        percentile(lags.flat_map(|(_, lags)| lags), share)
     }
 
     pub(crate) fn verdicts(&self) -> Vec<Verdict> {
-        let verdict = |share| {
-            let outcome = |(side, most): (Side, f64)| {
-                let of = |side| self.figure(side, Round::all, share).map(|value| vec![value]);
-                let ratio = Ratio::of(&of(side)?, &of(Side::Upstream)?)?;
-                let (is_met, text) = within(ratio.median, most, 2);
-                Some(Outcome::of(is_met, text))
+        let verdict = |load: Load| {
+            let fields = 0..FIELDS.len();
+            let worst =
+                |side| fields.clone().filter_map(|it| self.figure(load, side, Some(it), 99)).reduce(f64::max);
+            let outcome = |side| {
+                let Some(worst) = worst(side) else { return Outcome::NotMeasured };
+                Outcome::of(worst <= load.most.as_secs_f64(), format!("{worst:.2} s"))
             };
             Verdict {
-                what: format!("from a ReplicaSet's bad news to the Deployment's status, p{share}"),
-                target: "≤ 1.5 × (apps/v1 1)".to_owned(),
-                results: LIMITS.map(|limit| outcome(limit).unwrap_or(Outcome::NotMeasured)),
+                what: format!(
+                    "{NAME}, {}: how old a number of the status is, p99 of the worst field",
+                    load.name
+                ),
+                target: format!("≤ {} s", load.most.as_secs()),
+                results: [Side::OurKind, Side::AppsV1].map(outcome),
             }
         };
-        vec![verdict(50), verdict(99)]
+        LOADS.map(verdict).to_vec()
     }
 
     pub(crate) fn report(&self) -> String {
         let mut text = format!(
-            "### `{NAME}`\n\n{DELETED} of {REPLICAS} pods of a complete Deployment are deleted at once, {TIMES} times a \
-             round while idle and as often right after a completion. The figures are milliseconds from the first \
-             ReplicaSet status with fewer ready pods to the Deployment's.\n\n\
+            "### `{NAME}`\n\nHow many seconds pass from a change in the statuses of the ReplicaSets until the Deployment's \
+             status shows it, or something newer; p50 and p99. Pods are ready and gone after 1 s. One Deployment of 100 \
+             is created, rolled out, loses {DELETED} pods, and is scaled; 500 of 2 are created, and rolled out together.\n\n\
              | | Kubernetes | Rollwright | on apps/v1 |\n|---|---|---|---|\n"
         );
-        let rows: [(&str, Times); 2] = [
-            ("idle", |round| round.at_rest.iter().collect()),
-            ("right after a completion", |round| round.after_completion.iter().collect()),
-        ];
-        for (what, times) in rows {
-            for share in [50, 99] {
-                let value = |side| self.figure(side, times, share);
-                let [upstream, ours, apps] = Side::ALL.map(|side| {
-                    value(side).map_or("–".to_owned(), |milliseconds| format!("{milliseconds:.1}"))
-                });
-                text.push_str(&format!("| {what}, p{share} | {upstream} | {ours} | {apps} |\n"));
+        for load in LOADS {
+            for (index, (_, field)) in FIELDS.iter().enumerate() {
+                let value = |side, share| {
+                    let figure = self.figure(load, side, Some(index), share);
+                    figure.map_or("–".to_owned(), |seconds| format!("{seconds:.2}"))
+                };
+                let cells = Side::ALL.map(|side| format!("{}, {}", value(side, 50), value(side, 99)));
+                text.push_str(&format!("| {}, `{field}` | {} |\n", load.name, cells.join(" | ")));
             }
         }
         text
     }
 }
 
-impl Round {
-    fn all(&self) -> Vec<&Duration> {
-        self.at_rest.iter().chain(&self.after_completion).collect()
+async fn play(operator: &Path, side: Side, load: Load) -> Result<[Vec<Duration>; FIELDS.len()], Failure> {
+    let cluster = ground::start(SECOND).await?;
+    let controller = side.start(&cluster, operator, Limits::Lifted, &side.kubeconfig(&cluster))?;
+    let ground = Ground::new(&cluster, side, load).await?;
+    let start = Instant::now();
+    let replicas = load.replicas;
+    let api = &ground.deployments;
+    ground.edit(async |name| Edit::create(api, side, name, replicas).await).await?;
+    ground.edit(async |name| Edit::patch(api, name, &manifest::template(2)).await).await?;
+    if load.deployments == 1 {
+        ground.delete_some().await?;
+        ground.edit(async |name| Edit::patch(api, name, &manifest::size(replicas / 2)).await).await?;
     }
-
-    async fn play(operator: &Path, side: Side) -> Result<Self, Failure> {
-        let cluster = ground::start(INSTANT).await?;
-        let controller = side.start(&cluster, operator, Limits::Lifted, &side.kubeconfig(&cluster))?;
-        let mut ground = Ground::new(&cluster, side).await?;
-        let mut round = Self { side, at_rest: Vec::new(), after_completion: Vec::new() };
-        ground.completion().await?;
-        for _ in 0..TIMES {
-            tokio::time::sleep(QUIET).await;
-            round.at_rest.push(ground.delete_some().await?);
-            ground.completion().await?;
-            round.after_completion.push(ground.delete_some().await?);
-            ground.completion().await?;
-        }
-        drop(ground);
-        ground::end(controller).await?;
-        ground::clear(cluster).await?;
-        Ok(round)
-    }
+    let lags = ground.lags.since(start);
+    drop(ground);
+    ground::end(controller).await?;
+    ground::clear(cluster).await?;
+    Ok(lags)
 }
 
-/// One Deployment under watch.
 struct Ground {
+    load: Load,
     pods: Api<Pod>,
-    set: Shown,
-    deployment: Shown,
-    watches: [JoinHandle<()>; 2],
+    deployments: Api<DynamicObject>,
+    completions: Completions,
+    lags: Lags,
 }
 
 impl Ground {
-    async fn new(cluster: &Cluster, side: Side) -> Result<Self, Failure> {
+    async fn new(cluster: &Cluster, side: Side, load: Load) -> Result<Self, Failure> {
         let namespace = cluster.create_namespace(NAME).await?;
         let client = cluster.client(User::Admin).await?;
         let api = |resource: &ApiResource| -> Api<DynamicObject> {
             Api::namespaced_with(client.clone(), &namespace, resource)
         };
         let deployments = api(&side.resource());
-        let (set, set_watch) = follow(api(&ApiResource::erase::<ReplicaSet>(&())));
-        let (deployment, watch) = follow(deployments.clone());
-        let object = serde_json::from_value(manifest::deployment(side, "web", REPLICAS))?;
-        deployments.create(&PostParams::default(), &object).await?;
-        let pods = Api::namespaced(client, &namespace);
-        Ok(Self { pods, set, deployment, watches: [set_watch, watch] })
+        let lags = Lags::follow(deployments.clone(), api(&ApiResource::erase::<ReplicaSet>(&())));
+        let completions = Completions::follow(deployments.clone());
+        let pods = Api::namespaced(client.clone(), &namespace);
+        Ok(Self { load, pods, deployments, completions, lags })
     }
 
-    /// Waits until all pods are ready, as both statuses say.
-    async fn completion(&mut self) -> Result<(), Failure> {
-        for shown in [&mut self.set, &mut self.deployment] {
-            until(shown, "all pods ready", |ready| ready == REPLICAS).await?;
-        }
+    /// Edits all Deployments, and waits until they are complete and nothing follows any more.
+    async fn edit(&self, edit: impl AsyncFn(String) -> Result<Edit, Failure>) -> Result<(), Failure> {
+        let edits = (0..self.load.deployments).map(|number| edit(format!("web-{number}")));
+        let edits: Vec<Edit> = stream::iter(edits).buffer_unordered(PARALLEL).try_collect().await?;
+        self.completions.wait(&edits, DEADLINE).await?;
+        tokio::time::sleep(QUIET).await;
         Ok(())
     }
 
-    /// Deletes some pods and returns how long the Deployment's status took after the ReplicaSet's.
-    async fn delete_some(&mut self) -> Result<Duration, Failure> {
-        let some = ListParams::default().limit(u32::try_from(DELETED).unwrap_or(u32::MAX));
-        let names =
-            self.pods.list_metadata(&some).await?.items.into_iter().filter_map(|pod| pod.metadata.name);
-        let at_once = DeleteParams::default().grace_period(0);
-        let (mut set, mut deployment, pods) = (self.set.clone(), self.deployment.clone(), &self.pods);
-        let deleting = stream::iter(names)
-            .map(|name| {
-                let at_once = at_once.clone();
-                async move { pods.delete(&name, &at_once).await }
-            })
-            .buffer_unordered(DELETED)
-            .try_collect::<Vec<_>>();
-        let (deleted, told, followed) = tokio::join!(
-            deleting,
-            until(&mut set, "bad news", |ready| ready < REPLICAS),
-            until(&mut deployment, "the Deployment's status", |ready| ready < REPLICAS),
-        );
-        deleted?;
-        Ok(followed?.saturating_duration_since(told?))
-    }
-}
-
-impl Drop for Ground {
-    fn drop(&mut self) {
-        self.watches.iter().for_each(JoinHandle::abort);
-    }
-}
-
-/// Waits for a status, and returns when it came.
-async fn until(shown: &mut Shown, what: &str, is_it: impl Fn(i64) -> bool) -> Result<Instant, Failure> {
-    let late = || Failure::Other(format!("{what}: not within {DEADLINE:?}"));
-    let waited = tokio::time::timeout(DEADLINE, shown.wait_for(|(ready, _)| is_it(*ready))).await;
-    let (_, at) = *waited.map_err(|_| late())?.map_err(|_| late())?;
-    Ok(at)
-}
-
-/// Follows the one object of this kind in a namespace.
-fn follow(api: Api<DynamicObject>) -> (Shown, JoinHandle<()>) {
-    let (sender, shown) = watch::channel((0, Instant::now()));
-    let task = tokio::spawn(async move {
-        let events = watcher(api, watcher::Config::default());
-        pin_mut!(events);
-        while let Some(event) = events.next().await {
-            // The watcher tries again by itself.
-            let Ok(watcher::Event::Apply(object) | watcher::Event::InitApply(object)) = event else {
-                continue;
-            };
-            let ready = object.data.pointer("/status/readyReplicas").and_then(serde_json::Value::as_i64);
-            sender.send_replace((ready.unwrap_or(0), Instant::now()));
+    /// Deletes some pods, and waits until they are replaced.
+    async fn delete_some(&self) -> Result<(), Failure> {
+        let some = self.pods.list_metadata(&ListParams::default().limit(DELETED)).await?;
+        for name in some.items.into_iter().filter_map(|pod| pod.metadata.name) {
+            self.pods.delete(&name, &DeleteParams::default()).await?;
         }
-    });
-    (shown, task)
+        tokio::time::sleep(QUIET).await;
+        Ok(())
+    }
 }

@@ -7,8 +7,7 @@ use cluster::{Cluster, Companion, Component, User};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use jiff::Timestamp;
 use kube::Api;
-use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
-use serde_json::Value;
+use kube::api::{DeleteParams, DynamicObject};
 
 use crate::completion::{Completions, Edit};
 use crate::failure::Failure;
@@ -124,7 +123,7 @@ impl<'a> Ground<'a> {
 
     /// Starts the controller and waits until it has seen to a Deployment without pods.
     async fn start(&self, operator: &Path, way: &Way) -> Result<(Companion, Duration), Failure> {
-        let probe = self.create("start-up", 0).await?;
+        let probe = Edit::create(&self.deployments, self.side, "start-up".to_owned(), 0).await?;
         let started = Instant::now();
         let controller = self.side.start(self.cluster, operator, self.scenario.limits, &way.kubeconfig)?;
         let probe = Edit { sent: started, ..probe };
@@ -184,25 +183,14 @@ impl<'a> Ground<'a> {
 
     /// One edit of one Deployment; `index` is the number of the operation.
     async fn edit(&self, operation: Operation, index: usize, number: usize) -> Result<Edit, Failure> {
-        let name = format!("web-{number}");
-        match operation {
-            Operation::Create => self.create(&name, self.scenario.replicas).await,
-            Operation::Roll => self.patch(name, &manifest::template(index + 1)).await,
-            Operation::RollBack => self.patch(name, &manifest::template(1)).await,
-            Operation::Scale => self.patch(name, &manifest::size(self.scenario.replicas * 2)).await,
-        }
-    }
-
-    async fn create(&self, name: &str, replicas: i64) -> Result<Edit, Failure> {
-        let object = serde_json::from_value(manifest::deployment(self.side, name, replicas))?;
-        let (sent, sent_at) = (Instant::now(), Timestamp::now());
-        let made = self.deployments.create(&PostParams::default(), &object).await?;
-        Ok(Edit { name: name.to_owned(), generation: made.metadata.generation.unwrap_or(1), sent, sent_at })
-    }
-
-    async fn patch(&self, name: String, patch: &Value) -> Result<Edit, Failure> {
-        let (sent, sent_at) = (Instant::now(), Timestamp::now());
-        let made = self.deployments.patch(&name, &PatchParams::default(), &Patch::Merge(patch)).await?;
-        Ok(Edit { name, generation: made.metadata.generation.unwrap_or(1), sent, sent_at })
+        let (api, name) = (&self.deployments, format!("web-{number}"));
+        let replicas = self.scenario.replicas;
+        let patch = match operation {
+            Operation::Create => return Edit::create(api, self.side, name, replicas).await,
+            Operation::Roll => manifest::template(index + 1),
+            Operation::RollBack => manifest::template(1),
+            Operation::Scale => manifest::size(replicas * 2),
+        };
+        Edit::patch(api, name, &patch).await
     }
 }

@@ -125,7 +125,8 @@ impl Scenario {
 }
 
 pub(crate) const INSTANT: Pods = Pods { ready_after: Duration::from_millis(100), gone_after: Duration::ZERO };
-const SECOND: Pods = Pods { ready_after: Duration::from_secs(1), gone_after: Duration::from_secs(1) };
+pub(crate) const SECOND: Pods =
+    Pods { ready_after: Duration::from_secs(1), gone_after: Duration::from_secs(1) };
 const FIVE_SECONDS: Pods = Pods { ready_after: Duration::from_secs(5), gone_after: Duration::from_secs(2) };
 const EIGHT_SECONDS: Pods = Pods { ready_after: Duration::from_secs(8), gone_after: Duration::from_secs(3) };
 
