@@ -90,7 +90,7 @@ pub(crate) async fn reverted(world: &World, name: &str, image: &str) -> Outcome<
         let all = ["replicas", "readyReplicas", "availableReplicas"];
         let none = ["updatedReplicas", "unavailableReplicas", "terminatingReplicas"];
         web.is_observed()
-            && web.text("/status/target/because") == "Reverted"
+            && ["Reverted", "Aborted"].contains(&web.text("/status/target/because"))
             && web.text("/status/target/hash") == hash
             && all.iter().all(|count| web.status(count) == web.replicas())
             && none.iter().all(|count| web.status(count) == 0)

@@ -200,7 +200,7 @@ impl<'a> Rollout<'a> {
 fn is_reverted(web: &Deployment) -> bool {
     let all = ["replicas", "readyReplicas", "availableReplicas"];
     web.is_observed()
-        && web.text("/status/target/because") == "Reverted"
+        && web.text("/status/target/because") == "Aborted"
         && all.iter().all(|count| web.status(count) == web.replicas())
         && web.status("updatedReplicas") == 0
 }

@@ -40,8 +40,8 @@ pub(crate) fn deadline_is_long_enough() -> Rule {
         ".progressDeadlineSeconds",
         "(has(self.progressDeadlineSeconds) ? self.progressDeadlineSeconds : 600) > \
          (has(self.minReadySeconds) ? self.minReadySeconds : 0)",
-        "must be greater than spec.minReadySeconds (600 when absent): raise progressDeadlineSeconds or \
-         lower minReadySeconds",
+        "must be greater than spec.minReadySeconds: raise progressDeadlineSeconds (600 if absent) or lower \
+         minReadySeconds",
     )
 }
 

@@ -21,7 +21,7 @@ pub fn state(workload: &Workload, status: &Status) -> String {
     }
     match status.ours.target.as_ref().map(|target| target.because.as_str()) {
         Some(reason::PINNED) => return "Pinned".to_owned(),
-        Some(reason::REVERTED) => return "Reverted".to_owned(),
+        Some(reason::REVERTED | reason::ABORTED) => return "Reverted".to_owned(),
         _ => {}
     }
     if status.is_complete(workload.replicas, workload.generation) && holding(condition::STALLED).is_none() {

@@ -21,8 +21,8 @@ pub struct Target {
     /// Label pod-template-hash of its ReplicaSet.
     pub hash: Option<String>,
 
-    /// Why: Pinned by spec.pin, PinTargetMissing when that names no ReplicaSet, or Reverted by the
-    /// failure policy.
+    /// Why: Pinned by spec.pin, PinTargetMissing when that names no ReplicaSet, Reverted by the failure
+    /// policy, or Aborted by somebody.
     pub because: Option<String>,
 
     /// Revision of the template, which does not run.

@@ -24,9 +24,9 @@ pub(crate) fn is_pinned(target: &Target) -> bool {
     target.because.as_deref() == Some(reason::PINNED)
 }
 
-/// Whether another revision runs because the declared one failed.
+/// Whether another revision runs because the declared one failed, or somebody aborted it.
 pub(crate) fn is_reverted(target: &Target) -> bool {
-    target.because.as_deref() == Some(reason::REVERTED)
+    TargetRecord::from(target.clone()).is_reverted()
 }
 
 /// Whether another revision runs. Otherwise the one that the pin names is gone.

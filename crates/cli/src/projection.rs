@@ -54,23 +54,16 @@ pub(crate) struct Projection {
 }
 
 impl Projection {
-    /// The fewest pods that are available on the way, the first row aside.
+    /// The fewest pods that are available on the way. How things stand now is none of its doing.
     pub(crate) fn lowest(&self) -> i64 {
-        self.rows
-            .iter()
-            .skip(1)
-            .map(|row| row.available)
-            .min()
-            .unwrap_or_else(|| self.first(|row| row.available))
+        let available = |row: &Row| row.available;
+        let steps = self.rows.iter().skip(1).map(available).min();
+        steps.or(self.rows.first().map(available)).unwrap_or_default()
     }
 
-    /// The most pods that are asked for on the way, the first row aside.
+    /// The most pods that are asked for, from now on.
     pub(crate) fn highest(&self) -> i64 {
-        self.rows.iter().skip(1).map(|row| row.pods).max().unwrap_or_else(|| self.first(|row| row.pods))
-    }
-
-    fn first(&self, of: impl Fn(&Row) -> i64) -> i64 {
-        self.rows.first().map_or(0, of)
+        self.rows.iter().map(|row| row.pods).max().unwrap_or_default()
     }
 }
 

@@ -58,6 +58,23 @@ pub(crate) fn abort(deployment: &Deployment, all: &[Revision], now: Timestamp) -
     Ok((number, annotation(ABORT, &request)))
 }
 
+/// What runs after this revision is aborted, to be said with the request; empty if that cannot be foreseen.
+pub(crate) fn after_abort(
+    deployment: &Deployment,
+    all: &[Revision],
+    number: i64,
+    now: Timestamp,
+) -> Option<String> {
+    let back = foreseen(deployment, all, &request(number, now), now).ok()?.ours.target?.revision?;
+    // The rollout of one that runs besides may not be over yet.
+    let is_between = |it: &&Revision| it.number > back && it.number < number && it.desired() > 0;
+    let unproven = all.iter().find(is_between);
+    let unproven = unproven.map_or_else(String::new, |it| {
+        format!(", and not revision {}, which is not known to be good", it.number)
+    });
+    Some(format!("; revision {back} runs instead{unproven}"))
+}
+
 /// The status that the planner comes to with this request to abort, once somebody resumes.
 fn foreseen(
     deployment: &Deployment,

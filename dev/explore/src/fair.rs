@@ -144,7 +144,7 @@ fn right(model: &Model, state: &State) -> Result<(), String> {
     let has_new = has(wanted.template);
     let is_new = runs == wanted.template;
     let is_told = status.observed_generation == i64::from(wanted.generation)
-        && told == if is_new { None } else { Some(if wanted.pin.is_some() { "Pinned" } else { "Reverted" }) }
+        && told == if is_new { None } else { Some(if wanted.pin.is_some() { "Pinned" } else { "Aborted" }) }
         && status.updated_replicas == if is_new { count } else { 0 }
         && [status.replicas, status.ready_replicas, status.available_replicas] == [count; 3];
     if sizes_are_right && has_new && is_told && state.available() == replicas {

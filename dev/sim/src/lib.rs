@@ -35,6 +35,7 @@ mod view;
 mod walk;
 
 use engine::{Engine, Event, MILLISECOND, SECOND, Time};
+use plan::TargetRecord;
 use serde_json::Value;
 
 pub use checks::Violation;
@@ -203,8 +204,7 @@ fn has_come_right(engine: &mut Engine<'_>, which: usize) -> bool {
     }
     if status.is_some_and(|status| status.ours.target.is_some()) {
         engine.coverage.hit("another revision at rest");
-        if status.is_some_and(|status| status.ours.target.as_ref().is_some_and(|it| it.because == "Reverted"))
-        {
+        if status.is_some_and(|status| status.ours.target.as_ref().is_some_and(TargetRecord::is_reverted)) {
             engine.coverage.hit("a revert at rest");
         }
     }

@@ -81,7 +81,7 @@ impl Engine<'_> {
         self.coverage.hit(name(&act));
         let target =
             self.subjects.get(which).and_then(|it| it.truth.workload.as_ref()?.status.ours.target.clone());
-        if target.is_some_and(|target| target.because == "Reverted") {
+        if target.is_some_and(|target| target.is_reverted()) {
             self.coverage.hit(match act {
                 Act::Scale(_) => "scaled while reverted",
                 Act::Template(_) => "template while reverted",

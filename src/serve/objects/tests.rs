@@ -90,7 +90,7 @@ fn a_deployment_has_a_series_while_another_revision_runs() {
         let found = text.lines().filter(|line| line.starts_with("rollwright_deployment_diverged{"));
         found.map(str::to_owned).collect()
     };
-    for because in ["Pinned", "PinTargetMissing", "Reverted"] {
+    for because in ["Pinned", "PinTargetMissing", "Reverted", "Aborted"] {
         let series = format!("rollwright_deployment_diverged{{{WEB},because=\"{because}\"}} 1");
         assert_eq!(lines(&target(because)), [series]);
     }

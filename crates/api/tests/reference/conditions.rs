@@ -30,6 +30,9 @@ pub(crate) const OF_EVENTS: &[&str] = &[
     reason::PROMOTION_REFUSED,
 ];
 
+/// Reasons that only `status.target.because` has.
+pub(crate) const OF_TARGETS: &[&str] = &[reason::ABORTED];
+
 const fn both(
     kind: &'static str,
     status: &'static str,
@@ -183,7 +186,7 @@ pub(crate) const ENTRIES: &[Entry] = &[
         "True",
         &[reason::HASH_COLLISION],
         "ReplicaSets that were not created for this template have all four names for the new one; the operator retries \
-         the last name every five minutes. Inspect the ReplicaSet that the message names: delete it, or find the webhook \
+         the last name every ten seconds. Inspect the ReplicaSet that the message names: delete it, or find the webhook \
          that removes Rollwright's annotation",
     ),
     ours(

@@ -13,7 +13,7 @@ mod fields;
 
 use std::fmt::Write as _;
 
-use conditions::{ENTRIES, OF_EVENTS};
+use conditions::{ENTRIES, OF_EVENTS, OF_TARGETS};
 use plan::intstr::IntOrPercent;
 use plan::{Flavour, Strategy};
 use rollwright_api::crd::{GROUP, KIND, PLURAL, SHORT_NAME, VERSION, crd};
@@ -79,7 +79,10 @@ fn every_condition_and_reason_of_the_planner_is_there() {
     }
     for reason in reasons {
         let is_there = ENTRIES.iter().any(|entry| entry.reasons.contains(&reason));
-        assert!(is_there || OF_EVENTS.contains(&reason), "the reason {reason} is missing");
+        assert!(
+            is_there || [OF_EVENTS, OF_TARGETS].concat().contains(&reason),
+            "the reason {reason} is missing"
+        );
     }
 }
 

@@ -48,6 +48,20 @@ fn only_what_failed_is_retried() {
 }
 
 #[test]
+fn an_abort_says_what_runs_then() {
+    let rolling = samples::held("RolloutInProgress");
+    let said = |all: &[Revision]| after_abort(&rolling, all, 7, noon());
+    assert_eq!(said(&samples::revisions()).as_deref(), Some("; revision 6 runs instead"));
+    let mut good = samples::set(5, 3);
+    let memory = r#"{"version":1,"revision":5,"verdict":"Good"}"#;
+    good["metadata"]["annotations"][ROLLOUT] = json!(memory);
+    let all = crate::history::revisions(vec![good, samples::set(6, 1), samples::set(7, 3)]);
+    let words = "; revision 5 runs instead, and not revision 6, which is not known to be good";
+    assert_eq!(said(&all).as_deref(), Some(words));
+    assert_eq!(said(&all[..1]), None);
+}
+
+#[test]
 fn an_abort_needs_a_good_revision() {
     let all = samples::revisions();
     let mut rolling = samples::held("RolloutInProgress");

@@ -96,8 +96,10 @@ pub(crate) async fn retry(subject: &Subject, arguments: &EditArguments) -> Resul
 pub(crate) async fn abort(subject: &Subject, arguments: &EditArguments) -> Result<Code, Failure> {
     let Subject { cluster, deployment } = subject;
     let all = revisions(cluster.sets_of(deployment).await?);
-    let (number, patch) = requests::abort(deployment, &all, jiff::Timestamp::now())?;
-    apply(subject, &patch, &format!("abort of revision {number} requested"), &arguments.output).await
+    let now = jiff::Timestamp::now();
+    let (number, patch) = requests::abort(deployment, &all, now)?;
+    let after = requests::after_abort(deployment, &all, number, now).unwrap_or_default();
+    apply(subject, &patch, &format!("abort of revision {number} requested{after}"), &arguments.output).await
 }
 
 /// `promote`.

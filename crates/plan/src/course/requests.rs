@@ -60,7 +60,7 @@ impl Status {
     #[must_use]
     pub fn reports_failure(&self, revision: i64) -> bool {
         match &self.ours.target {
-            Some(target) => target.because == reason::REVERTED && target.declared_revision == Some(revision),
+            Some(target) => target.is_reverted() && target.declared_revision == Some(revision),
             None => {
                 let stalled = self.condition(condition::STALLED).filter(|stalled| stalled.status == "True");
                 let is_held = stalled.is_some_and(|known| reason::HELD.contains(&known.reason.as_str()));

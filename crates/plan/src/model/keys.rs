@@ -127,6 +127,8 @@ pub mod reason {
     pub const ROLLOUT_FAILED: &str = "RolloutFailed";
     /// The declared revision failed (our kind, FP-6).
     pub const REVERTED: &str = "Reverted";
+    /// Why the declared revision does not run: somebody aborted it.
+    pub const ABORTED: &str = "Aborted";
     /// The way back is not complete within the deadline, and goes on (our kind, FP-8).
     pub const REVERT_FAILED: &str = "RevertFailed";
     /// `spec.pin` is why (our kind, FP-11).

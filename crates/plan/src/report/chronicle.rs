@@ -63,6 +63,7 @@ pub(crate) fn note(decisions: &Decisions<'_>, why: &Why, status: &mut Status) ->
         let held = decisions.course.failure.cause.as_ref().filter(|_| decisions.is_held());
         let late = || match held {
             Some(cause) => (reason::ROLLOUT_FAILED, cause.clone()),
+            None if !decisions.course.situation.is_declared() => (reason::REVERT_FAILED, why.to_string()),
             None => (reason::PROGRESS_DEADLINE_EXCEEDED, why.to_string()),
         };
         let failure = (outcome == Outcome::Failed)
@@ -192,7 +193,7 @@ fn trigger(decisions: &Decisions<'_>, status: &Status) -> Trigger {
     let is_released = stored.target.is_some() && stored.revision == status.ours.revision;
     let changed = status.ours.target.as_ref().or(stored.target.as_ref().filter(|_| is_released));
     if let Some(target) = changed {
-        return if target.because == reason::REVERTED { Trigger::Revert } else { Trigger::Pin };
+        return if target.is_reverted() { Trigger::Revert } else { Trigger::Pin };
     }
     let (history, running) = (&status.ours.history, status.ours.rollout.as_deref());
     let last_start = running.map_or(history.started, |record| record.started);
@@ -219,8 +220,11 @@ fn is_rollback(decisions: &Decisions<'_>, status: &Status, last_start: Option<Ti
 /// How the running rollout ends with this status, if it does.
 fn outcome(decisions: &Decisions<'_>, status: &Status, is_new: bool) -> Option<Outcome> {
     status.ours.rollout.as_ref()?;
+    let progressing = status.condition(condition::PROGRESSING).map(|known| known.reason.as_str());
     if !decisions.course.situation.is_declared() {
-        return decisions.is_complete(status).then_some(Outcome::Succeeded);
+        let is_late = progressing == Some(reason::REVERT_FAILED);
+        let late = is_late.then_some(Outcome::Failed);
+        return if decisions.is_complete(status) { Some(Outcome::Succeeded) } else { late };
     }
     let Workload { replicas, generation, .. } = *decisions.view.workload();
     // The status is about the declared ReplicaSet. That may have a lower revision than what began, if somebody
@@ -233,8 +237,7 @@ fn outcome(decisions: &Decisions<'_>, status: &Status, is_new: bool) -> Option<O
     if is_complete && !decisions.is_held() {
         return Some(Outcome::Succeeded);
     }
-    let progressing = status.condition(condition::PROGRESSING);
-    let is_late = progressing.is_some_and(|known| known.reason == reason::PROGRESS_DEADLINE_EXCEEDED);
+    let is_late = progressing == Some(reason::PROGRESS_DEADLINE_EXCEEDED);
     // A rollout that is late at a step continues when its pods come, and its record with it.
     let has_failed = is_late && !is_new && !decisions.is_partial() || decisions.is_held();
     let outcome = if decisions.course.failure.is_aborted { Outcome::Cancelled } else { Outcome::Failed };

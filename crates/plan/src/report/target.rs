@@ -18,7 +18,10 @@ use crate::moves::aim::{Aim, Because};
 
 /// `status.target`, if another revision runs than the declared one.
 pub(crate) fn record(decisions: &Decisions<'_>) -> Option<TargetRecord> {
-    let because = decisions.course.situation.because()?;
+    let because = match decisions.course.situation.because()? {
+        reason::REVERTED if decisions.course.failure.is_aborted => reason::ABORTED,
+        because => because,
+    };
     let running = decisions.running();
     let workload = decisions.view.workload();
     // A pause freezes what runs, so nothing has taken over yet.
@@ -55,12 +58,18 @@ impl TargetRecord {
         let runs =
             self.revision.map_or_else(|| format!("ReplicaSet {hash}"), |number| format!("revision {number}"));
         let declared = self.declared_revision.map_or_else(String::new, |number| format!(" {number}"));
-        let because = if self.because == reason::REVERTED {
-            "which failed".to_owned()
-        } else {
-            format!("because spec.pin names it{reason}")
+        let because = match self.because.as_str() {
+            reason::REVERTED => "which failed".to_owned(),
+            reason::ABORTED => "which somebody aborted".to_owned(),
+            _ => format!("because spec.pin names it{reason}"),
         };
         format!("{runs} runs instead of the declared revision{declared}, {because}")
+    }
+
+    /// Whether an earlier revision runs because the declared one failed, or because somebody aborted it.
+    #[must_use]
+    pub fn is_reverted(&self) -> bool {
+        [reason::REVERTED, reason::ABORTED].contains(&self.because.as_str())
     }
 
     /// Whether both report that the same ReplicaSet runs for the same reason.
@@ -147,19 +156,20 @@ pub(crate) fn event(decisions: &Decisions<'_>, status: &Status) -> Option<Event>
         (before, after) => before.is_none() && after.is_none(),
     };
     if is_known {
-        return None;
+        return revert_failed(workload, status);
     }
     Some(match after {
         Some(target) if target.because == reason::PIN_TARGET_MISSING => {
             Event::warning(reason::PIN_TARGET_MISSING, sentence(workload, target))
         }
-        Some(target) if target.because == reason::REVERTED => {
-            Event::warning(reason::REVERTED, format!("{}{cause}", sentence(workload, target)))
+        Some(target) if target.is_reverted() => {
+            let words = format!("{}{cause}{}", sentence(workload, target), unproven(decisions));
+            Event::warning(reason::REVERTED, words)
         }
         Some(target) => Event::normal(reason::PINNED, sentence(workload, target)),
         // Another event reports that nothing is rolled out.
         None if decisions.is_held() => return None,
-        None if before.is_some_and(|before| before.because == reason::REVERTED) => {
+        None if before.is_some_and(TargetRecord::is_reverted) => {
             let message = "the revert has ended: the declared revision is rolled out".to_owned();
             Event::normal(reason::REVERT_ENDED, message)
         }
@@ -168,4 +178,28 @@ pub(crate) fn event(decisions: &Decisions<'_>, status: &Status) -> Option<Event>
             Event::normal(reason::PIN_RELEASED, message)
         }
     })
+}
+
+/// The revision that ran before the declared one, where it is passed over.
+fn unproven(decisions: &Decisions<'_>) -> String {
+    let (course, sets) = (&decisions.course, decisions.view.sets);
+    let has_pods = |index: &&usize| sets.counted.get(**index).is_some_and(|counted| counted.size > 0);
+    let passed = course.bad.iter().filter(|index| Some(**index) != sets.declared).filter(has_pods);
+    let numbers = passed.filter_map(|index| revision::of(sets.get(*index)?).number());
+    numbers.max().map_or_else(String::new, |number| format!("; revision {number} is not known to be good"))
+}
+
+/// FP-8: the way back is late, and this status is the first to report it.
+fn revert_failed(workload: &Workload, status: &Status) -> Option<Event> {
+    let is_late = |status: &Status| {
+        let progressing = status.condition(condition::PROGRESSING);
+        progressing.is_some_and(|known| known.reason == reason::REVERT_FAILED)
+    };
+    let target = status.ours.target.as_ref().filter(|_| is_late(status) && !is_late(&workload.status))?;
+    let seconds = workload.progress_deadline_seconds?;
+    let message = format!(
+        "{}; after {seconds} s (spec.progressDeadlineSeconds), not all of the pods that run instead are available",
+        sentence(workload, target)
+    );
+    Some(Event::warning(reason::REVERT_FAILED, message))
 }

@@ -240,11 +240,30 @@ fn an_abort_reverts_without_a_policy_and_at_once() {
     world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
     let (_, lowest) = play(&mut world, 20, &["c"]);
     assert_eq!((target(&world).unwrap().revision, lowest), (Some(2), 3));
+    assert_eq!(target(&world).unwrap().because, "Aborted");
+    let words = "revision 2 runs instead of the declared revision 3, which somebody aborted";
+    assert_eq!(world.plan().why.to_string(), words);
     assert_eq!((world.find("web-b").size, world.find(&named(&world, "c")).size), (3, 0));
     // It means nothing for the next revision.
     world.set_template(template("d"));
     play(&mut world, 60, &[]);
     assert_eq!((target(&world), world.kstatus()), (None, Kstatus::Current));
+}
+
+#[test]
+fn an_abort_reports_that_it_passes_over_a_revision_that_bakes() {
+    let baking = policy(FailureAction::Revert).map(|policy| FailurePolicy { bake_seconds: 1000, ..policy });
+    let mut world = good(FailureAction::Revert).that(|it| it.failure_policy = baking);
+    world.set_template(template("c"));
+    play(&mut world, 60, &[]);
+    world.set_template(template("d"));
+    play(&mut world, 20, &["d"]);
+    world.observed.workload.annotations.insert(ABORT.to_owned(), "4".to_owned());
+    let (events, _) = play(&mut world, 10, &["d"]);
+    let reverted: Vec<_> = events.iter().filter(|event| event.reason == "Reverted").collect();
+    let words = "revision 2 runs instead of the declared revision 4, which somebody aborted; revision 3 is not known to be \
+                 good";
+    assert!(matches!(reverted.as_slice(), [one] if one.message == words), "{reverted:?}");
 }
 
 #[test]
@@ -318,10 +337,17 @@ fn a_way_back_that_takes_too_long_is_reported_and_goes_on() {
     world.now += SignedDuration::from_secs(20);
     let plan = world.plan();
     world.apply(&plan);
-    play(&mut world, 700, &["b", "c"]);
+    let (events, _) = play(&mut world, 700, &["b", "c"]);
     assert_eq!(says(&world, condition::PROGRESSING), ("False".to_owned(), "RevertFailed".to_owned()));
-    play(&mut world, 20, &["c"]);
+    let late: Vec<_> = events.iter().filter(|event| event.reason == "RevertFailed").collect();
+    let words = "revision 2 runs instead of the declared revision 3, which failed; after 600 s";
+    assert!(matches!(late.as_slice(), [late] if late.message.starts_with(words)), "{late:?}");
+    assert_eq!(world.observed.workload.status.ours.rollout, None, "its record has ended");
+    let (events, _) = play(&mut world, 20, &["c"]);
+    assert_eq!(count(&events, "RevertFailed"), 0);
     assert_eq!(world.find("web-b").status.available, 4);
+    assert_eq!(says(&world, condition::PROGRESSING), ("False".to_owned(), "RolledBack".to_owned()));
+    assert_eq!(world.observed.workload.status.ours.rollout, None, "it has one record");
 }
 
 #[test]

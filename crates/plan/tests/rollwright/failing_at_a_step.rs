@@ -90,7 +90,7 @@ fn an_abort_reverts_at_a_step_without_a_policy_and_a_retry_begins_at_the_first_o
     world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
     assert_eq!(play(&mut world, 30, &[]).path.last().unwrap(), "10+0");
     let target = target(&world).unwrap();
-    assert_eq!((target.revision, target.because.as_str()), (Some(2), "Reverted"));
+    assert_eq!((target.revision, target.because.as_str()), (Some(2), "Aborted"));
     world.observed.workload.annotations.insert(RETRY.to_owned(), "3".to_owned());
     assert_eq!(play(&mut world, 30, &[]).path.last().unwrap(), "7+3");
     let memory = memory(&world, &named(&world, "c"));

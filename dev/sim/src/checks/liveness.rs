@@ -23,7 +23,13 @@ pub(crate) fn converged(truth: &Truth, flavour: Flavour, is_alone: bool) -> Verd
         Running::Missing => new,
     };
     let is_new = running.set.uid == new.set.uid;
-    let because = if crate::verdict::pin(workload).is_some() { "Pinned" } else { "Reverted" };
+    let is_aborted =
+        || crate::verdict::memory(&new.set).is_some_and(|memory| crate::verdict::is_aborted(&memory));
+    let because = match crate::verdict::pin(workload) {
+        Some(_) => "Pinned",
+        None if is_aborted() => "Aborted",
+        None => "Reverted",
+    };
     target_is_told(workload, (!is_new).then_some(because))?;
     let target = workload.status.ours.target.as_ref();
     if target.is_some_and(|target| Some(&target.hash) != running.set.labels.get(plan::keys::HASH_LABEL)) {

@@ -48,7 +48,7 @@ pub(super) fn count(write: &Accepted<'_>, marks: &mut Marks, counts: &mut Covera
 }
 
 fn reverted(target: Option<&TargetRecord>) -> Option<&TargetRecord> {
-    target.filter(|target| target.because == reason::REVERTED)
+    target.filter(|target| target.is_reverted())
 }
 
 fn count_revert(write: &Accepted<'_>, status: &StatusWrite, counts: &mut Coverage) {

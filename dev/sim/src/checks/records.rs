@@ -161,7 +161,9 @@ fn outcome_is_true(
     (before, after): (&Story<'_>, &Story<'_>),
     new: &[&Value],
 ) -> Verdict {
-    let is_reverted = |story: &Story<'_>| story.instead.is_some_and(|(.., because)| because == "Reverted");
+    let is_reverted = |story: &Story<'_>| {
+        story.instead.is_some_and(|(.., because)| ["Reverted", "Aborted"].contains(&because))
+    };
     let begins = is_reverted(after) && before.instead.is_none() || after.is_held && !before.is_held;
     let ended = before.running.filter(|_| begins && before.revision == after.revision);
     let Some(end) = ended.and_then(|running| new.iter().find(|record| id(record) == id(running))) else {
