@@ -17,7 +17,7 @@ pub(crate) mod view;
 use jiff::Timestamp;
 
 use crate::course::advance::{Advanced, advance};
-use crate::course::fallback::pins;
+use crate::course::fallback::{first_run, pins};
 use crate::course::judge::{Failure, Judgment, judge};
 use crate::course::memory::{Memory, Note, Proof, newer};
 use crate::course::situation::Situation;
@@ -38,6 +38,8 @@ pub(crate) struct Course {
     pub(crate) fallback: Option<usize>,
     /// Indices of sets that get no more pods (FP-7, FP-10).
     pub(crate) bad: Vec<usize>,
+    /// Indices of sets that a user went back from: they do not grow with R (FP-10).
+    pub(crate) left: Vec<usize>,
     /// How the declared revision failed, by the verdict that is stored.
     pub(crate) failure: Failure,
     /// What is to be written to sets that are there.
@@ -74,6 +76,7 @@ pub(crate) fn course(view: View<'_>) -> Course {
         None => advance(view, &judgment, &situation),
     };
     let bad = bad(view, &judgment, &situation);
+    let left = left(view, &judgment, &situation);
     let pins = pins(view, &judgment, &situation);
     let Judgment { inferred, fallback, ruling, .. } = judgment;
     let Advanced { fresh, stage, memory, due } = advanced;
@@ -91,6 +94,7 @@ pub(crate) fn course(view: View<'_>) -> Course {
         hold: newer.map(Hold::NewerSpec).or(is_verdict_due.then_some(Hold::Verdict)),
         fallback,
         bad,
+        left,
         failure: ruling.failure,
         notes,
         fresh,
@@ -137,6 +141,18 @@ fn bad(view: View<'_>, judgment: &Judgment, situation: &Situation) -> Vec<usize>
         Situation::Failed { .. } => view.sets.declared.into_iter().collect(),
         Situation::Declared(_) | Situation::Pinned(_) | Situation::PinTargetMissing => Vec::new(),
     }
+}
+
+/// Where a user declares an earlier revision again, those that he goes back from, unless they are good.
+fn left(view: View<'_>, judgment: &Judgment, situation: &Situation) -> Vec<usize> {
+    let Some(declared) = view.sets.declared().filter(|_| judgment.is_asked()) else { return Vec::new() };
+    // One without a revision has not run before.
+    let Some(first) = Some(first_run(declared)).filter(|first| *first > 0) else { return Vec::new() };
+    let is_left = |(index, set): &(usize, &ReplicaSet)| {
+        judgment.of(*index) != Proof::Good && first < revision::of(set).or_zero()
+    };
+    let is_way_back = matches!(situation, Situation::Declared(_));
+    view.sets.olds().filter(|it| is_way_back && is_left(it)).map(|(index, _)| index).collect()
 }
 
 impl Course {

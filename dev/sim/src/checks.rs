@@ -11,6 +11,7 @@ pub(crate) mod identity;
 mod kept;
 mod kstatus;
 pub(crate) mod liveness;
+pub(crate) mod meant;
 pub(crate) mod news;
 mod ownership;
 mod pause;
@@ -43,6 +44,7 @@ use crate::truth::Truth;
 use crate::view::View;
 
 pub(crate) use availability::Floor;
+use meant::Meant;
 use requests::Requests;
 
 /// What a check says: nothing, or what is wrong.
@@ -167,6 +169,7 @@ pub(crate) struct Checks {
 #[derive(Debug, Default)]
 pub(crate) struct Marks {
     pub(crate) floor: Floor,
+    meant: Meant,
     creations: BTreeMap<(String, String), i64>,
     /// Names of sets that were to be created and were there already.
     pub(crate) taken: BTreeSet<String>,
@@ -198,6 +201,17 @@ impl Checks {
                 self.premises.hit(premise);
                 self.fail(name, verdict);
             }
+            let meant = &marks.meant;
+            let um4 = steps::canary_from_nothing(write, |uid| meant.is_canary(uid));
+            for (name, premise, verdict) in [
+                ("UM-1", "UM-1, UM-9: a ReplicaSet grows after a way back", meant.grows(write)),
+                ("UM-4", "UM-4: a canary that was declared at R = 0 grows", um4),
+                ("UM-9", "UM-9: a status names a fallback, and something is aside", meant.names(write)),
+            ] {
+                let Some(verdict) = verdict else { continue };
+                self.premises.hit(premise);
+                self.fail(name, verdict);
+            }
             premises::count(write, marks, &mut self.premises);
         }
         marks.floor.decided(write, history);
@@ -209,6 +223,7 @@ impl Checks {
         let Subject { truth, marks, .. } = subject;
         // What operators delete themselves excuses no further creation.
         marks.deletions += i64::from(is_set_deleted && !actor.is_operator());
+        marks.meant.change(truth, actor);
         self.fail("AV-2", marks.floor.check(truth));
     }
 

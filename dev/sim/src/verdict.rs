@@ -57,16 +57,20 @@ pub(crate) fn ran_last(set: &ReplicaSet) -> i64 {
     pinned.map_or(own * 2, |declared| declared * 2 + 1)
 }
 
-/// Whether a user went back behind a set, to one that ran before it and after it, and is not known to be bad.
+/// The first revision that a set had.
+pub(crate) fn began(set: &ReplicaSet) -> i64 {
+    let history = set.annotations.get(REVISION_HISTORY);
+    history.and_then(|text| text.split(',').next()?.parse().ok()).or(revision(set)).unwrap_or(0)
+}
+
+/// Whether a user went back behind a set, to one that ran before it and after it, and is not known to be bad; if that is
+/// declared, it is known to be good.
 pub(crate) fn is_aside(sets: &[&ReplicaSet], set: &ReplicaSet, declared: Option<&str>) -> bool {
-    let began = |by: &ReplicaSet| -> i64 {
-        let history =
-            by.annotations.get(REVISION_HISTORY).and_then(|text| text.split(',').next()?.parse().ok());
-        history.or(revision(by)).unwrap_or(0)
-    };
     let own = revision(set).unwrap_or(0);
-    let others = sets.iter().filter(|by| by.uid != set.uid && Some(by.uid.as_str()) != declared);
-    others.into_iter().any(|by| began(by) < own && ran_last(by) > own * 2 && !says(by, "Failed"))
+    let is_declared = |by: &ReplicaSet| Some(by.uid.as_str()) == declared;
+    let counts = |by: &ReplicaSet| !says(by, "Failed") && (!is_declared(by) || says(by, "Good"));
+    let others = sets.iter().filter(|by| by.uid != set.uid && counts(by));
+    others.into_iter().any(|by| began(by) < own && (is_declared(by) || ran_last(by) > own * 2))
 }
 
 /// What a revert would run of these sets: the good one that ran last, the declared one and what was put aside excepted.

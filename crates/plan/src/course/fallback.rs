@@ -22,8 +22,8 @@ impl Judgment {
     }
 
     /// Whether a user put a set aside: he went back behind it, to one that ran before it and then after it, and that one
-    /// has not failed since. The declared set does not count: while nobody knows whether it serves, what ran before it
-    /// is the way back.
+    /// has not failed since. The declared set counts once it is good: while nobody knows whether it serves, what ran
+    /// before it is the way back.
     pub(crate) fn is_aside(&self, sets: &Sets<'_>, index: usize, set: &ReplicaSet) -> bool {
         let own = revision::of(set).or_zero();
         let goes_behind = |(other, by): (usize, &ReplicaSet)| {
@@ -32,7 +32,10 @@ impl Judgment {
                 && first_run(by) < own
                 && self.last_run(other, by) > (own, false)
         };
-        sets.olds().any(goes_behind)
+        // It runs now, although this reconcile may have to give it its number.
+        let declared = sets.declared().filter(|_| sets.declared.is_some_and(|it| self.of(it) == Proof::Good));
+        let is_behind = |by: &ReplicaSet| sets.declared != Some(index) && first_run(by) < own;
+        sets.olds().any(goes_behind) || declared.is_some_and(is_behind)
     }
 
     /// The good set that ran last, the declared one and those that were put aside excepted.
@@ -46,7 +49,7 @@ impl Judgment {
 }
 
 /// The first revision that a set had.
-fn first_run(set: &ReplicaSet) -> i64 {
+pub(crate) fn first_run(set: &ReplicaSet) -> i64 {
     let history = set.annotations.get(REVISION_HISTORY).and_then(|history| history.split(',').next());
     history.and_then(|first| first.parse().ok()).unwrap_or_else(|| revision::of(set).or_zero())
 }

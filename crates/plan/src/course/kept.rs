@@ -12,10 +12,11 @@ impl Rollout<'_> {
         let is_proven = |(index, set): &(usize, &ReplicaSet)| self.is_good(*index) || self.bakes(set);
         let by_run =
             |it: &(usize, &ReplicaSet)| (!self.is_aside(it), self.judgment.last_run(it.0, it.1), it.0);
-        // One that failed is the last to be kept.
+        // One that failed is the last to be kept, and one that never left its steps the last but one.
         let largest = |(index, set): &(usize, &ReplicaSet)| {
             let has_failed = self.judgment.of(*index) == Proof::Failed;
-            (!has_failed, self.counted(*index).available, set.size, *index)
+            let has_run = !self.is_on_its_way(*index);
+            (!has_failed, has_run, self.counted(*index).available, set.size, *index)
         };
         let serving = || self.olds().filter(has_pods);
         let available = || serving().filter(|(index, _)| self.counted(*index).available > 0);
@@ -43,13 +44,16 @@ impl Rollout<'_> {
 
     /// The set that ran last, where nobody knows a good one. One that never left its steps did not run.
     fn idle_newest(&self) -> Option<usize> {
-        let is_on_its_way = |index| self.judgment.memory(index).is_some_and(Memory::is_on_its_way);
         let ran = |it: &(usize, &ReplicaSet)| {
-            self.judgment.of(it.0) != Proof::Failed && !self.is_aside(it) && !is_on_its_way(it.0)
+            self.judgment.of(it.0) != Proof::Failed && !self.is_aside(it) && !self.is_on_its_way(it.0)
         };
         let newest =
             self.olds().filter(ran).max_by_key(|(index, set)| (self.judgment.last_run(*index, set), *index));
         newest.map(|(index, _)| index)
+    }
+
+    fn is_on_its_way(&self, index: usize) -> bool {
+        self.judgment.memory(index).is_some_and(Memory::is_on_its_way)
     }
 
     fn olds(&self) -> impl Iterator<Item = (usize, &ReplicaSet)> {

@@ -39,6 +39,8 @@ pub(crate) struct Aim {
     pub(crate) because: Because,
     /// Indices of sets that do not grow, and of which pods that do not serve go first (FP-7, FP-10).
     pub(crate) bad: Vec<usize>,
+    /// Indices of sets that get nothing of what R gains: a user went back from them (FP-10).
+    pub(crate) left: Vec<usize>,
     /// Index of the fallback: it gets pods in the place of a bad set where no other has any (FP-10), and stays (FP-9).
     pub(crate) spare: Option<usize>,
     /// The rule from which the choice of the situation deviates.
@@ -126,6 +128,7 @@ impl Aim {
             manner,
             because: Because::RollingOut,
             bad: course.bad.clone(),
+            left: course.left.clone(),
             spare: course.fallback,
             deviation: None,
         };

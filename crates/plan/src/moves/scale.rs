@@ -53,6 +53,11 @@ fn in_transit(sets: &[Counted], aim: &Aim) -> Moves {
             let shares = vec![Resize::new(*only, aim.total, aim.total)];
             Moves { shares, deviation: Some("S8.12"), ..Moves::default() }
         }
+        [only] if size(*only) < aim.total && is_left(*only, aim) => {
+            // The rollout goes on; only the annotation follows.
+            let shares = vec![Resize::new(*only, size(*only), size(*only))];
+            Moves { shares, ..Moves::default() }
+        }
         [only] => Moves { shares: to_total(*only), ..Moves::default() },
         // S8.4
         _ if has_saturated(sets, aim) => {
@@ -105,6 +110,11 @@ fn without_bad(sets: &[Counted], aim: &Aim, heir: usize) -> Moves {
     Moves { shares, ..Moves::default() }
 }
 
+/// FP-10: whether a set gets nothing of what R gains. A pause changes nothing but sizes, and so nothing about them.
+fn is_left(index: usize, aim: &Aim) -> bool {
+    matches!(aim.because, Because::Scaling) && aim.left.contains(&index)
+}
+
 /// Whether the running set is as large as it gets and fully available (S8.4).
 fn has_saturated(sets: &[Counted], aim: &Aim) -> bool {
     let run = aim.run.and_then(|run| sets.get(run));
@@ -134,6 +144,11 @@ fn share_out(sets: &[Counted], aim: &Aim, mut active: Vec<usize>) -> Moves {
         });
     }
     let mut sizes: Vec<(usize, i64)> = Vec::with_capacity(active.len());
+    let (left, mut active): (Vec<usize>, Vec<usize>) =
+        active.into_iter().partition(|index| add > 0 && is_left(*index, aim));
+    if active.is_empty() {
+        active.extend(aim.run);
+    }
     let mut added = 0;
     let mut deviation = None;
     for index in active {
@@ -149,6 +164,7 @@ fn share_out(sets: &[Counted], aim: &Aim, mut active: Vec<usize>) -> Moves {
     if let Some((_, largest)) = sizes.first_mut() {
         *largest = largest.saturating_add(add - added).max(0);
     }
+    sizes.extend(left.into_iter().map(|index| (index, size(index))));
     // S8.8: annotations are brought up to date at an equal size too.
     let shares = sizes.into_iter().map(|(index, to)| Resize::new(index, size(index), to)).collect();
     Moves { shares, deviation, ..Moves::default() }

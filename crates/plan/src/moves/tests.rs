@@ -17,6 +17,7 @@ pub(crate) fn aim() -> Aim {
         manner: Manner::Rolling,
         because: Because::RollingOut,
         bad: Vec::new(),
+        left: Vec::new(),
         spare: None,
         deviation: None,
     }

@@ -342,3 +342,38 @@ fn a_retry_keeps_the_steps_although_the_kept_set_is_gone() {
     play(&mut world, 60, &[]);
     assert!(all(&world)[1] <= 3, "{:?}", all(&world));
 }
+
+/// Found by UM-9 in the simulator: what a good revision was rolled back from was its fallback.
+#[test]
+fn a_way_back_to_a_good_revision_puts_aside_what_it_leaves() {
+    let mut world = stepped(10, &[]).that(|it| it.failure_policy = policy(FailureAction::Revert));
+    good(&mut world, "web-a", 1);
+    play(&mut world, 5, &[]);
+    let fallback = |world: &World| world.observed.workload.status.ours.fallback.clone().map(|it| it.hash);
+    assert_eq!(fallback(&world).as_deref(), Some("a"));
+    world.set_template(template("a"));
+    play(&mut world, 60, &[]);
+    assert_eq!((all(&world), fallback(&world)), (vec![10, 0], None));
+}
+
+/// Found by UM-1 in the simulator: a change of R gave a canary more pods, although a user had gone back from it.
+#[test]
+fn a_way_back_and_more_replicas_add_no_pod_to_what_it_leaves() {
+    for list in [&["30%/promoted"][..], &["30%/promoted", "60%/promoted"]] {
+        let mut world = stepped(10, list);
+        for name in ["web-a", "web-b"] {
+            world.find_mut(name).annotations.remove(ROLLOUT);
+        }
+        world.set_template(template("c"));
+        play(&mut world, 30, &["a", "b", "c"]);
+        let canary = named(&world, "c");
+        let size = world.find(&canary).size;
+        world.set_template(template("b"));
+        world.observed.workload.replicas = 20;
+        for _ in 0..60 {
+            play(&mut world, 1, &["c"]);
+            assert!(world.find(&canary).size <= size, "{:?}", all(&world));
+        }
+        assert_eq!(all(&world), [0, 20, 0]);
+    }
+}

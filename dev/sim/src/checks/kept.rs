@@ -5,7 +5,7 @@ use plan::ReplicaSet;
 use crate::checks::steps::stepped;
 use crate::checks::{Accepted, Verdict};
 use crate::verdict::{self, inferred, is_aside, ran_last, revision};
-use crate::walk::word;
+use crate::walk::{remembered, word};
 
 /// SP-3: of the old sets that serve, the good one that ran last and was not put aside is kept, or a newer one that was
 /// in its bake.
@@ -30,16 +30,26 @@ pub(super) fn best_is_kept(write: &Accepted<'_>) -> Option<Verdict> {
     let sets: Vec<_> = view.owned().map(|view| &*view.set).collect();
     let by_run = |set: &&ReplicaSet| (!is_aside(&sets, set, Some(&new.uid)), ran_last(set));
     let newest = serving().filter(|set| verdict::says(set, "Good")).max_by_key(by_run);
-    // One that failed is the last to be kept.
-    let unfailed =
-        serving().filter(|set| !verdict::says(set, "Failed")).map(|set| set.status.available).max();
-    let most = unfailed.unwrap_or_else(|| serving().map(|set| set.status.available).max().unwrap_or(0));
+    // One that failed is the last to be kept, and one that never left its steps the last but one.
+    let rank = |set: &ReplicaSet| {
+        let is_on_its_way = remembered(set).is_some_and(|steps| steps.get("step").is_some());
+        (!verdict::says(set, "Failed"), !is_on_its_way)
+    };
+    let available = |set: &&ReplicaSet| set.status.available > 0;
+    let best = serving().filter(available).map(rank).max();
+    let most = serving().filter(|set| best.is_none_or(|best| rank(set) == best));
+    let most = most.map(|set| set.status.available).max().unwrap_or(0);
     let is_inferred = inferred(olds(), new).is_some_and(|inferred| inferred.name == kept);
     Some(match newest {
         Some(good) if good.name == kept || bakes && ran_last(set) > ran_last(good) => Ok(()),
         Some(good) => Err(format!("{kept} is kept, and {} is good and has pods", good.name)),
         None if bakes || is_inferred || most == 0 => Ok(()),
-        None if has_pods(set) && set.status.available == most => Ok(()),
+        None if has_pods(set)
+            && set.status.available == most
+            && best.is_none_or(|best| rank(set) == best) =>
+        {
+            Ok(())
+        }
         None => Err(format!("{kept} is kept, and another one has more available pods")),
     })
 }

@@ -18,7 +18,7 @@ const SLACK: i64 = 2;
 const SETTLED: i64 = 30;
 
 /// A set that gets another size, or is created: uid, from, to.
-fn resized(write: &Accepted<'_>) -> Option<(String, i64, i64)> {
+pub(super) fn resized(write: &Accepted<'_>) -> Option<(String, i64, i64)> {
     match write.action()? {
         Action::CreateReplicaSet(set) => Some((write.after?.uid().to_owned(), 0, set.size)),
         Action::UpdateReplicaSet(update) if update.size_to != update.size_from => {
@@ -41,7 +41,7 @@ pub(super) fn stepped<'a>(write: &'a Accepted<'_>) -> Option<(&'a [UpdateStep], 
 }
 
 /// Whether the reconcile knew what its user wants.
-fn is_current(view: &View, truth: &Truth) -> bool {
+pub(super) fn is_current(view: &View, truth: &Truth) -> bool {
     truth.workload.as_ref().is_some_and(|now| {
         let asked = |workload: &Workload| workload.annotations.get(PROMOTE).cloned();
         now.uid == view.workload.uid
@@ -73,6 +73,23 @@ pub(super) fn grows_within(write: &Accepted<'_>) -> Option<Verdict> {
     Some(if to > most {
         let name = &new.name;
         Err(format!("{name} grew from {from} to {to}, and step {} of it allows {most}", step + 1))
+    } else {
+        Ok(())
+    })
+}
+
+/// UM-4: what was declared while there were no replicas stays within its steps once they return, if another one is good.
+pub(super) fn canary_from_nothing(write: &Accepted<'_>, is_canary: impl Fn(&str) -> bool) -> Option<Verdict> {
+    let (steps, new) = stepped(write)?;
+    let (uid, from, to) = resized(write).filter(|(_, from, to)| to > from)?;
+    let bound = write.truth.bounds.bound.as_ref().filter(|bound| bound.uid == new.uid && uid == new.uid)?;
+    let is_certain = write.is_alone && !write.is_late && is_current(write.view(), write.truth);
+    if !is_certain || !is_canary(&uid) || is_skipped(&write.view().workload, new) {
+        return None;
+    }
+    let most = ceiling(steps, bound.before.max(bound.step), write.view().workload.replicas);
+    Some(if to > most {
+        Err(format!("{} grew from {from} to {to}, and its step allows {most}", new.name))
     } else {
         Ok(())
     })
