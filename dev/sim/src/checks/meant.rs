@@ -10,8 +10,8 @@ use crate::actor::Actor;
 use crate::checks::steps::{is_current, resized};
 use crate::checks::{Accepted, Verdict};
 use crate::truth::{SetTruth, Truth};
-use crate::verdict::{pin, says};
-use crate::walk::steps;
+use crate::verdict::{began, pin, revision, says};
+use crate::walk::{steps, word};
 
 /// What users asked for last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -127,14 +127,22 @@ impl Meant {
         if !is_certain || view.workload.paused || self.wanted.is_none() || self.left.is_none() {
             return None;
         }
+        // What runs is what the user asks for now; while a failure is held, sizes follow R by FP-10.
+        if view.is_held() || view.running_set().is_some_and(|running| running.set.uid == uid) {
+            return None;
+        }
         // While two of them have pods, both follow R under a pin.
         let is_scaled = view.is_scaling() && pin(&view.workload).is_some();
         let stays = view.workload.failure_policy.as_ref().is_some_and(|it| it.action == FailureAction::Stay);
         if stays && view.workload.steps.is_empty() {
             return None;
         }
-        // What serves may keep the pods that others leave.
-        if write.truth.sets.get(&uid).is_some_and(|truth| says(&truth.set, "Good")) {
+        // What serves keeps the pods that others leave: what is good, and what the steps keep where nothing else is.
+        let is_good = |truth: &&SetTruth| says(&truth.set, "Good") && truth.active > 0;
+        let is_best = !write.truth.owned().any(|truth| is_good(&truth));
+        let kept = write.truth.new_set().and_then(|new| word(&new.set, "kept"));
+        let its = write.truth.sets.get(&uid);
+        if its.is_some_and(|its| says(&its.set, "Good") || is_best && kept.as_ref() == Some(&its.set.name)) {
             return None;
         }
         // The way back may lead on from there, and where what a user went back to fails, to what he put aside.
@@ -160,10 +168,10 @@ impl Meant {
             return None;
         }
         // While nobody knows whether the declared one serves, what ran before it is the way back.
-        if !write.view().new_set().is_some_and(|new| says(&new.set, "Good")) {
-            return None;
-        }
-        let mut aside = self.aside.iter().filter_map(|uid| write.truth.sets.get(uid));
+        let first = write.view().new_set().filter(|new| says(&new.set, "Good")).map(|new| began(&new.set))?;
+        // What ran only before the declared one was put aside by a pin that nothing remembers (seeds 1816, 5012).
+        let is_shown = |truth: &&SetTruth| revision(&truth.set) > Some(first);
+        let mut aside = self.aside.iter().filter_map(|uid| write.truth.sets.get(uid)).filter(is_shown);
         let is_it = |truth: &&SetTruth| truth.set.labels.get(HASH_LABEL) == Some(&fallback.hash);
         Some(match aside.find(is_it) {
             Some(truth) => Err(format!("the fallback is {}, which a user put aside", truth.set.name)),

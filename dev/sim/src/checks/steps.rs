@@ -84,7 +84,7 @@ pub(super) fn canary_from_nothing(write: &Accepted<'_>, is_canary: impl Fn(&str)
     let (uid, from, to) = resized(write).filter(|(_, from, to)| to > from)?;
     let bound = write.truth.bounds.bound.as_ref().filter(|bound| bound.uid == new.uid && uid == new.uid)?;
     let is_certain = write.is_alone && !write.is_late && is_current(write.view(), write.truth);
-    if !is_certain || !is_canary(&uid) || is_skipped(&write.view().workload, new) {
+    if !is_certain || bound.is_lost || !is_canary(&uid) || is_skipped(&write.view().workload, new) {
         return None;
     }
     let most = ceiling(steps, bound.before.max(bound.step), write.view().workload.replicas);
