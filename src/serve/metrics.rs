@@ -157,6 +157,7 @@ impl Metrics {
             self.set_writes.with_label_values(&[api, kind]);
         }
         self.rivalries.with_label_values(&[api]);
+        self.changed_sets.with_label_values(&[api]);
         self.newer_specs.with_label_values(&[api]);
     }
 
