@@ -251,7 +251,7 @@ fn an_abort_reverts_without_a_policy_and_at_once() {
 }
 
 #[test]
-fn an_abort_reports_that_it_passes_over_a_revision_that_bakes() {
+fn an_abort_reports_a_revision_that_bakes_and_does_not_run() {
     let baking = policy(FailureAction::Revert).map(|policy| FailurePolicy { bake_seconds: 1000, ..policy });
     let mut world = good(FailureAction::Revert).that(|it| it.failure_policy = baking);
     world.set_template(template("c"));
