@@ -74,6 +74,7 @@ mod progress;
 mod quiet;
 mod recreate;
 mod replica;
+mod reports;
 mod retrying;
 mod reverting;
 mod rivalry;
@@ -130,6 +131,7 @@ const SCENARIOS: &[&[Scenario]] = &[
     steps_breaks::SCENARIOS,
     steps_cli::SCENARIOS,
     reverting::SCENARIOS,
+    reports::SCENARIOS,
     retrying::SCENARIOS,
     evidence::SCENARIOS,
     deciding::SCENARIOS,

@@ -66,7 +66,7 @@ async fn hash_collision(world: World) -> Outcome {
 }
 
 /// Creates or changes a quota and waits until it is in force.
-async fn quota(world: &World, hard: &Value) -> Outcome {
+pub(crate) async fn quota(world: &World, hard: &Value) -> Outcome {
     let manifest = json!({
         "apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "limit"}, "spec": {"hard": hard},
     });
