@@ -86,7 +86,7 @@ pub(crate) fn acted(reconciler: &Reconciler, key: &Key, workload: &Workload, act
         metrics.set_writes.with_label_values(&[flavour.api_version(), kind]).inc();
     }
     if let Action::WriteStatus(write) = action {
-        // Oldest first; of our kind only.
+        // Oldest first; of rollwright.dev only.
         for record in &write.ended {
             let Some(end) = &record.end else { continue };
             let how = (end.outcome, record.trigger);

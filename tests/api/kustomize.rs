@@ -1,4 +1,4 @@
-//! Kustomizations with the files of `deploy/kustomize-*`: patches and labels do to our kind what they
+//! Kustomizations with the files of `deploy/kustomize-*`: patches and labels do to rollwright.dev what they
 //! do to apps/v1, and those of built-in kinds do what they did.
 
 use std::fs;

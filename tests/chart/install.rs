@@ -15,7 +15,7 @@ use crate::values::path;
 /// Two of two cores may be compiling.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(90);
 pub(crate) const NAMESPACE: &str = "rollwright-system";
-/// Where the Deployments of our kind are.
+/// Where the Deployments of rollwright.dev are.
 pub(crate) const DEMO: &str = "demo";
 
 /// All that the story needs.
@@ -71,7 +71,7 @@ impl Site {
         self.kubectl.in_namespace(DEMO).run(arguments).await.unwrap()
     }
 
-    /// Applies a Deployment of our kind, with more fields in its spec.
+    /// Applies a Deployment of rollwright.dev, with more fields in its spec.
     pub(crate) async fn apply(&self, name: &str, image: &str, more: &Value) {
         self.apply_in(DEMO, name, image, more).await;
     }
@@ -105,7 +105,7 @@ impl Site {
         }
     }
 
-    /// Waits until a Deployment of our kind has rolled out an image.
+    /// Waits until a Deployment of rollwright.dev has rolled out an image.
     pub(crate) async fn rolled_out(&self, name: &str, image: &str) {
         let what = format!("{name} rolling out {image}");
         self.until(&what, &["get", "deployments.rollwright.dev", name], |web| {

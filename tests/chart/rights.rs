@@ -14,7 +14,7 @@ pub(crate) type Right = (String, String, String);
 const ADMISSION: (&str, &str, &str) = ("rollwright.dev", "deployments/finalizers", "update");
 
 /// Up to 30 s after the definition was installed, the admission plugin that looks at owner references
-/// does not know our kind yet. That has nothing to do with rights; the operator tries again.
+/// does not know rollwright.dev yet. That has nothing to do with rights; the operator tries again.
 const UNKNOWN_KIND: &str = "cannot find RESTMapping for APIVersion rollwright.dev/v1";
 
 /// All that bindings grant to this service account, as they are in the cluster.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::rights::{Right, of_rule};
 use crate::values::{objects, read, render};
 
-/// All that the chart can grant for our kind.
+/// All that the chart can grant for rollwright.dev.
 const ALL: [&str; 4] = [
     "--set=leaderElection.enabled=true",
     "--set=metrics.auth=token",

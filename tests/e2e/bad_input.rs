@@ -18,7 +18,7 @@ use crate::stage::Controller;
 use crate::world::World;
 
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
-    apps garbage_on_the_deployment because "our kind reads no annotation of the Deployment",
+    apps garbage_on_the_deployment because "rollwright.dev reads no annotation of the Deployment",
     ours garbage_in_fingerprints because "sets of apps/v1 carry no fingerprint",
     both numbers_at_the_limits,
     both longest_name,
@@ -99,7 +99,7 @@ async fn garbage_in_fingerprints(world: World) -> Outcome {
 }
 
 /// The largest numbers that the API takes change nothing but what they are about; larger ones it
-/// refuses itself, on our kind too.
+/// refuses itself, on rollwright.dev too.
 async fn numbers_at_the_limits(world: World) -> Outcome {
     let since = jiff::Timestamp::now();
     let max = i64::from(i32::MAX);

@@ -18,7 +18,7 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
     both plan_is_what_happens,
     both hostile_text_is_visible,
     ours a_pin_leaves_the_template because "apps/v1 has no pin",
-    apps no_pin_of_apps because "our kind has one",
+    apps no_pin_of_apps because "rollwright.dev has one",
     own ours two_of_one_name because "one of ours beside one of apps/v1",
 ];
 

@@ -16,7 +16,7 @@ use crate::watch::{Sighting, Sightings};
 use crate::world::World;
 
 pub(crate) const SCENARIOS: &[Scenario] = scenarios![
-    own apps handover because "nobody else knows our kind",
+    own apps handover because "nobody else knows rollwright.dev",
 ];
 
 const SETTLED: [&str; 6] = ["settled-0", "settled-1", "settled-2", "settled-3", "settled-4", "settled-5"];

@@ -29,7 +29,7 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 const PAST_THE_DEADLINE: Duration = Duration::from_secs(4);
 
 /// One pod that may be missing: the reconcile that creates a set cuts the old one too. Each new set is
-/// reported as created, and none as found (S4.4, S4.15). On our kind the first report waits for its counters,
+/// reported as created, and none as found (S4.4, S4.15). On rollwright.dev the first report waits for its counters,
 /// so it may say that the set is progressing already.
 async fn created_sets_are_not_found(world: World) -> Outcome {
     let sightings = Sightings::start(&world, world.deployments()).await?;

@@ -67,7 +67,7 @@ async fn rollback_to_revision(world: World) -> Outcome {
     let deployment = rolled_back(&world, "app:v1").await?;
     same("revision", deployment.revision(), 4)?;
     same("change-cause", deployment.annotation(CHANGE_CAUSE), Some("app:v1"))?;
-    // The deviation from S10.7: other annotations of our kind stay.
+    // The deviation from S10.7: other annotations of rollwright.dev stay.
     same("team", deployment.annotation("team"), world.flavour.is_ours().then_some("a"))?;
     let hash = deployment.value.pointer("/spec/template/metadata/labels/pod-template-hash");
     same("the hash label in the template", hash, None::<&Value>)?;

@@ -55,7 +55,7 @@ impl Scope {
 /// scenarios![
 ///     both create,
 ///     ours selector_defaulting because "apps/v1 requires a selector (S1.2)",
-///     apps revision_annotation because "our kind keeps its revision in the status (S5.6)",
+///     apps revision_annotation because "rollwright.dev keeps its revision in the status (S5.6)",
 ///     own both operator_killed,
 /// ]
 /// ```

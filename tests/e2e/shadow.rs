@@ -128,7 +128,7 @@ impl Shadow {
     }
 }
 
-/// The controller in charge: kube-controller-manager's own on apps/v1, ours on our kind.
+/// The controller in charge: kube-controller-manager's own on apps/v1, ours on rollwright.dev.
 async fn put_in_charge(world: &World) -> Outcome {
     if world.flavour == Flavour::AppsV1 {
         let operator = world.stage.operator(world.flavour);

@@ -54,7 +54,7 @@ pub(crate) fn run(
 fn trials(suite: &Arc<Suite>, scenario: &'static Scenario) -> Vec<Trial> {
     let flavours = Flavour::ALL.into_iter().filter(|flavour| match suite.controller {
         Controller::Operator => true,
-        // Nobody else knows our kind, and what the operator process does is not upstream's.
+        // Nobody else knows rollwright.dev, and what the operator process does is not upstream's.
         Controller::Reference => *flavour == Flavour::AppsV1 && scenario.stage == Place::Shared,
     });
     let trial = |flavour: Flavour| {

@@ -284,7 +284,7 @@ async fn many_that_wait_for_a_slot(world: World) -> Outcome {
 }
 
 /// Rollouts whose ReplicaSets nobody looks after keep their slots for ten seconds. One that waits for longer says
-/// so (our kind), and nobody who waits for it hears that it is done.
+/// so (rollwright.dev), and nobody who waits for it hears that it is done.
 async fn those_that_wait_long_say_so(world: World) -> Outcome {
     roll_out_many(&world).await?;
     world.stage.cluster.freeze(Component::ControllerManager);

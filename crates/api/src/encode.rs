@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use crate::state::state;
 use crate::{DeploymentStatus, LastScale, Pin};
 
-/// What the status of apps/v1 has; the rest is our kind's alone.
+/// What the status of apps/v1 has; the rest is rollwright.dev's alone.
 const STATUS_OF_APPS: [&str; 9] = [
     "availableReplicas",
     "collisionCount",
@@ -219,14 +219,14 @@ pub fn paused(paused: bool) -> Value {
     json!({ "paused": paused })
 }
 
-/// What of `spec` a merge patch has that asks our kind for a rollback.
+/// What of `spec` a merge patch has that asks rollwright.dev for a rollback.
 #[must_use]
 pub fn rollback_to(revision: i64) -> Value {
     json!({ "rollbackTo": { "revision": revision } })
 }
 
-/// What of `spec` a merge patch has that pins a ReplicaSet of our kind, or removes the pin. What this pin lacks is
-/// null, so that nothing stays of the one before.
+/// What of `spec` a merge patch has that pins a ReplicaSet of rollwright.dev, or removes the pin. What this pin lacks
+/// is null, so that nothing stays of the one before.
 #[must_use]
 pub fn pin(pin: Option<&Pin>) -> Value {
     let members = |pin: &Pin| {
@@ -236,7 +236,7 @@ pub fn pin(pin: Option<&Pin>) -> Value {
     json!({ "pin": pin.map(members) })
 }
 
-/// JSON patch that pins a ReplicaSet of our kind, unless the template has changed since it was read.
+/// JSON patch that pins a ReplicaSet of rollwright.dev, unless the template has changed since it was read.
 #[must_use]
 pub fn pin_patch(pin: &Pin, template: &Value) -> Value {
     json!([
@@ -245,7 +245,7 @@ pub fn pin_patch(pin: &Pin, template: &Value) -> Value {
     ])
 }
 
-/// What of `spec` a merge patch has that removes the failure policy of our kind.
+/// What of `spec` a merge patch has that removes the failure policy of rollwright.dev.
 #[must_use]
 pub fn without_failure_policy() -> Value {
     json!({ "failurePolicy": null })

@@ -1,4 +1,4 @@
-//! The definition of our kind: when its objects go with it, and when it cannot be used.
+//! The definition of rollwright.dev: when its objects go with it, and when it cannot be used.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 

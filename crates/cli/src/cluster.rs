@@ -21,7 +21,7 @@ use crate::name::Named;
 /// `kubectl`, so this one does not.
 pub(crate) const FIELD_MANAGER: &str = "rollwright-cli";
 
-/// What to do about our kind's name when the object is of the other one.
+/// What to do about rollwright.dev's name when the object is of the other one.
 const HINT: &str = "; list shows what there is";
 
 /// A connection and the namespace in which names are looked up.

@@ -54,7 +54,7 @@ pub(crate) struct Projection {
 }
 
 impl Projection {
-    /// The fewest pods that are available on the way. How things stand now is none of its doing.
+    /// The fewest pods that are available once the rollout begins.
     pub(crate) fn lowest(&self) -> i64 {
         let available = |row: &Row| row.available;
         let steps = self.rows.iter().skip(1).map(available).min();

@@ -1,4 +1,4 @@
-//! The rollouts of a Deployment, as `status.rollout` and `status.history` record them (our kind).
+//! The rollouts of a Deployment, as `status.rollout` and `status.history` record them (rollwright.dev).
 
 use api::{Author, DeploymentStatus, Promotion, Rollout};
 use jiff::Timestamp;

@@ -311,7 +311,7 @@ fn forget_other(status: &mut Status, name: &str) {
     status.conditions.retain(|entry| !is_other(entry));
 }
 
-/// The status with what it says of the rollout as a whole (our kind), after the server refused
+/// The status with what it says of the rollout as a whole (rollwright.dev), after the server refused
 /// the new set.
 fn stands(observed: &Observed, status: &Status, refusal: Refused<'_>, now: Timestamp) -> Status {
     let mut in_hand = InHand::new(status);

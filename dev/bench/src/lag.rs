@@ -58,8 +58,7 @@ impl Lags {
         Self { known, tasks }
     }
 
-    /// How long each change of a field since then took until the status showed it, or something newer. The values before
-    /// are forgotten.
+    /// How long each change of a field since then took until the status showed it, or something newer.
     pub(crate) fn since(&self, start: Instant) -> [Vec<Duration>; FIELDS.len()] {
         let now = Instant::now();
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! What a request to our kind costs the API server more than the same to apps/v1, without anybody who
+//! What a request to rollwright.dev costs the API server more than the same to apps/v1, without anybody who
 //! decides: a client sends the same requests to both, while one watch of each kind is open.
 
 use std::time::{Duration, Instant};

@@ -232,7 +232,7 @@ fn add(world: &mut World, index: usize, choices: &mut Choices<'_>) {
     world.observed.sets.push(added);
 }
 
-/// Which fingerprints our kind finds on it.
+/// Which fingerprints rollwright.dev finds on it.
 fn marked(set: Set, image: &str, choices: &mut Choices<'_>) -> Set {
     match choices.byte() % 8 {
         5 => set.without_fingerprint(),

@@ -106,7 +106,7 @@ impl Case {
         serde_json::from_str(text).map_err(|error| error.to_string())
     }
 
-    /// Recorded cases are of apps/v1; `dev/law` plays variations of them on our kind too.
+    /// Recorded cases are of apps/v1; `dev/law` plays variations of them on rollwright.dev too.
     pub(crate) fn flavour(&self) -> Flavour {
         let ours = Flavour::Rollwright;
         let is_ours = self.input.deployment["apiVersion"] == ours.api_version();

@@ -325,7 +325,7 @@ fn refusal(case: &mut Value, dice: &mut Dice) {
     put(case, "/input", "faults", if dice.percent(85) { json!([fault]) } else { Value::Null });
 }
 
-/// The same Deployment as one of our kind: what annotations say there is in fields here.
+/// The same Deployment as one of rollwright.dev: what annotations say there is in fields here.
 fn put_on_our_kind(case: &mut Value, dice: &mut Dice) {
     const OURS: &str = "rollwright.dev/v1";
     put(case, "/input/deployment", "apiVersion", OURS.into());

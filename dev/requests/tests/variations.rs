@@ -18,7 +18,7 @@ fn some(inputs: &Inputs) -> impl Iterator<Item = (usize, Vec<(String, Value)>)> 
     variations.step_by(20).map(|index| (index, inputs.requests(index)))
 }
 
-/// The writes of the first reconcile, those of a kind in a row as one, and whether one shows that the Deployment is of our kind.
+/// The writes of the first reconcile, those of a kind in a row as one, and whether one shows the API.
 fn first_reconcile(requests: &[(String, Value)]) -> (bool, Vec<String>) {
     let first = requests.iter().filter(|(heading, _)| heading.starts_with("pass 1:"));
     let text = |request: &Value, path| request.pointer(path).and_then(Value::as_str).unwrap_or("").to_owned();

@@ -92,7 +92,7 @@ fn reversed(facts: Facts) -> Facts {
     Facts { to: Facts::other(facts.to), source: facts.target, target: facts.source, ..facts }
 }
 
-/// Migrated to our kind, on the way back, with these numbers of pods.
+/// Migrated to rollwright.dev, on the way back, with these numbers of pods.
 fn returning(sizes: [i64; 3]) -> Facts {
     let mut facts = facts();
     run(&mut facts, usize::MAX);

@@ -25,7 +25,7 @@ pub(crate) fn identify(observed: &Observed) -> Result<Sets<'_>, Step> {
     Ok(Sets::new(owned, declared, workload))
 }
 
-/// The oldest set that carries the template (S4.1). On our kind, if none says so, the server
+/// The oldest set that carries the template (S4.1). On rollwright.dev, if none says so, the server
 /// is asked which template it would store, and sets are compared with that.
 fn declared(observed: &Observed, owned: &[&ReplicaSet]) -> Result<Option<usize>, Ask> {
     let fingerprint = &observed.workload.template.fingerprint;

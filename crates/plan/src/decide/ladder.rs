@@ -75,13 +75,13 @@ fn unknown(strategy: &str) -> Because {
     Because::Unfit(format!("unexpected deployment strategy type: {strategy}"))
 }
 
-/// S10.9: on our kind a rollback makes no pods (AV-4).
+/// S10.9: on rollwright.dev a rollback makes no pods (AV-4).
 fn rolling_back(observed: &Observed, aim: Aim, revision: i64) -> Aim {
     let ceiling = if observed.flavour.has_safeguards() { 0 } else { aim.ceiling };
     Aim { ceiling, ..aim.shut(Because::RollingBack(revision)) }
 }
 
-/// Without a selector nothing is touched (S2.10). On our kind it is taken from the template.
+/// Without a selector nothing is touched (S2.10). On rollwright.dev it is taken from the template.
 fn without_selector(observed: &Observed) -> Because {
     let workload = &observed.workload;
     let mut labels = workload.template.labels.clone();
@@ -120,8 +120,8 @@ fn recreating(view: View<'_>, course: &Course, aim: Aim) -> Result<Aim, Ask> {
     Ok(named(view, course, aim))
 }
 
-/// Under Recreate, whatever happens to R, no pod comes beside pods of another set (S7.1; our kind). Upstream follows R
-/// (S8.3).
+/// Under Recreate, whatever happens to R, no pod comes beside pods of another set (S7.1; rollwright.dev). Upstream
+/// follows R (S8.3).
 fn unmixed(view: View<'_>, aim: Aim) -> Result<Aim, Ask> {
     let promises = view.observed.flavour.has_safeguards() && view.workload().strategy == Strategy::Recreate;
     if !promises || aim.gate != Gate::Frozen {

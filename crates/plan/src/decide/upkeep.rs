@@ -117,7 +117,7 @@ fn annotations(view: View<'_>, course: &Course, set: &ReplicaSet) -> Upkeep {
 }
 
 /// What of the Deployment's annotations its set gets, beside those that it has (S4.13), without
-/// what is settled already: most reconciles copy nothing. On our kind, what has no room there is left
+/// what is settled already: most reconciles copy nothing. On rollwright.dev, what has no room there is left
 /// out: a rollout does not fail for want of a copy.
 pub(crate) fn copied(flavour: Flavour, workload: &Workload, present: &Map) -> Map {
     // S4.13: until a rollback is carried out, the person is the one who asked for it, not the one of this set.

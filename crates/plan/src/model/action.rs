@@ -141,7 +141,7 @@ pub struct Planned {
 /// The whole list of our powers over Deployments and ReplicaSets, adoption and release aside.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// Persist the selector taken from the template's labels (our kind).
+    /// Persist the selector taken from the template's labels (rollwright.dev).
     SetSelector(LabelSelector),
     /// Create a ReplicaSet. Precondition: the name is free.
     CreateReplicaSet(Box<NewReplicaSet>),
@@ -211,9 +211,9 @@ pub struct StatusWrite {
     pub status: Status,
     /// The annotation that travels with it (apps/v1 only, S5.6).
     pub revision_annotation: Option<String>,
-    /// Records that the history gets, oldest first (our kind).
+    /// Records that the history gets, oldest first (rollwright.dev).
     pub ended: Vec<Record>,
-    /// `status.lastScale`, if it is another one (our kind).
+    /// `status.lastScale`, if it is another one (rollwright.dev).
     pub last_scale: Option<LastScale>,
     /// Whether it is the first to report that a revision failed that no status reported as late (FP-2).
     pub is_failure: bool,

@@ -25,7 +25,7 @@ impl Flavour {
         }
     }
 
-    /// Identity of a Deployment's template: its raw text on our kind, and what remains when
+    /// Identity of a Deployment's template: its raw text on rollwright.dev, and what remains when
     /// everything that API types cannot tell apart is taken away on apps/v1 (S16.5).
     #[must_use]
     pub fn fingerprint<'a>(self, template: impl Into<Json<'a>>) -> Fingerprint {
@@ -81,7 +81,7 @@ impl Flavour {
     }
 
     /// Whether the Deployment's annotations carry its revision (S5.6) and the request for a rollback
-    /// (S10.1), which then brings back all annotations of the set (S10.7). On our kind these are
+    /// (S10.1), which then brings back all annotations of the set (S10.7). On rollwright.dev these are
     /// fields of status and spec, nothing is written to the object's metadata, and only the
     /// change-cause comes back.
     #[must_use]

@@ -1,4 +1,4 @@
-//! The record of one rollout: what `status.rollout` and `status.history` hold (our kind). It is for people.
+//! The record of one rollout: what `status.rollout` and `status.history` hold (rollwright.dev). It is for people.
 //! A decision reads at most whether one is open.
 
 use jiff::Timestamp;

@@ -29,7 +29,7 @@ pub struct Status {
     pub collision_count: Option<i32>,
     /// Conditions, ours and foreign ones, in the order of their last change (S9.7).
     pub conditions: Vec<Condition>,
-    /// What only our kind has.
+    /// What only rollwright.dev has.
     pub ours: Ours,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Counts {
     pub(crate) terminating_replicas: Option<i64>,
 }
 
-/// Status fields of our kind; all empty on apps/v1.
+/// Status fields of rollwright.dev; all empty on apps/v1.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Ours {
     /// Revision of the new ReplicaSet.

@@ -14,7 +14,7 @@ use crate::model::trigger::Outline;
 pub struct TemplateSummary {
     /// Identity of the template in this flavour's sense of equality.
     pub fingerprint: Fingerprint,
-    /// What the trigger of a rollout is found by (our kind).
+    /// What the trigger of a rollout is found by (rollwright.dev).
     pub outline: Outline,
     /// `template.metadata.labels`.
     pub labels: Map,

@@ -72,15 +72,15 @@ pub(crate) enum Manner {
 /// The situation that a reconcile found.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Because {
-    /// The selector is missing; the template's labels become it (S1.2, our kind).
+    /// The selector is missing; the template's labels become it (S1.2, rollwright.dev).
     LacksSelector(Box<LabelSelector>),
     /// The selector is empty (S2.10).
     SelectsAll,
     /// The Deployment is being deleted (S3.5).
     Deleting,
-    /// A newer operator left what this one does not know; the sentence says what (our kind).
+    /// A newer operator left what this one does not know; the sentence says what (rollwright.dev).
     NewerSpec(String),
-    /// The set that is pinned is gone (FP-11, our kind).
+    /// The set that is pinned is gone (FP-11, rollwright.dev).
     PinTargetMissing,
     /// It is paused (S3.7).
     Paused,

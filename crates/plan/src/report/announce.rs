@@ -38,7 +38,7 @@ pub(crate) fn found(
     let revision = annotated(observed, || upkeep.revision(set).unwrap_or_default());
     let has_deadline = observed.workload.progress_deadline_seconds.is_some();
     let is_first = status.condition(condition::PROGRESSING).is_none();
-    // On our kind: the time of the rollout before does not count for this one.
+    // On rollwright.dev: the time of the rollout before does not count for this one.
     if !has_deadline || !(is_first || is_another(observed, set, upkeep)) {
         let is_early = revision.is_some();
         return Announcement { revision, edit: None, is_early };
@@ -64,7 +64,7 @@ pub(crate) fn created(
     let revision = annotated(observed, || creation.revision.to_string());
     let reason = reason::NEW_REPLICA_SET_CREATED;
     let is_said = says(&status.conditions, condition::PROGRESSING, "True", reason);
-    // On our kind: a set before this one that nobody has seen moving yet has left the same reason.
+    // On rollwright.dev: a set before this one that nobody has seen moving yet has left the same reason.
     let is_renewed = status.condition(condition::PROGRESSING).is_some_and(|known| known.reason == reason)
         && observed.flavour.has_status_extras();
     let has_deadline = observed.workload.progress_deadline_seconds.is_some();
@@ -80,7 +80,7 @@ fn progressing(reason: &str, message: String, now: Timestamp) -> Box<Condition> 
     Box::new(Condition::new(condition::PROGRESSING, "True", reason, message, now))
 }
 
-/// On our kind the revision is a field of the status.
+/// On rollwright.dev the revision is a field of the status.
 fn annotated<T: AsRef<str> + Into<String>>(
     observed: &Observed,
     revision: impl FnOnce() -> T,
@@ -93,21 +93,21 @@ fn annotated<T: AsRef<str> + Into<String>>(
     (stored != revision.as_ref()).then(|| revision.into())
 }
 
-/// Whether the status was last written when another set, or none, was the declared one (our kind, which
+/// Whether the status was last written when another set, or none, was the declared one (rollwright.dev, which
 /// keeps its revision there; a set that becomes the declared one gets a higher one).
 fn is_another(observed: &Observed, set: &ReplicaSet, upkeep: &Upkeep) -> bool {
     let Workload { deleting, status, .. } = &observed.workload;
     !deleting && status.ours.revision.is_some() && is_untold(status, set, upkeep)
 }
 
-/// Whether the status has not told the revision of this set yet (our kind).
+/// Whether the status has not told the revision of this set yet (rollwright.dev).
 fn is_untold(status: &Status, set: &ReplicaSet, upkeep: &Upkeep) -> bool {
     let revision = Revision::read(upkeep.revision(set)).or_zero();
     status.ours.revision.is_none_or(|told| revision > told)
 }
 
 /// Whether a reconcile before this one created the set for this template, and its report did not reach
-/// the status: it was left to this reconcile (`pace.rs`), or refused (our kind).
+/// the status: it was left to this reconcile (`pace.rs`), or refused (rollwright.dev).
 ///
 /// A set that is older than the Deployment, that somebody else made, or that had another revision
 /// before was found.

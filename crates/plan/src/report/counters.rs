@@ -70,7 +70,7 @@ fn terminating(tally: &Tally<'_>) -> Option<i64> {
     Some(total)
 }
 
-/// The status fields of our kind. Texts are compared before they are made: mostly they stand there.
+/// The status fields of rollwright.dev. Texts are compared before they are made: mostly they stand there.
 fn tell_ours(tally: &Tally<'_>, counts: Counts, status: &mut InHand<'_>) {
     let workload = &tally.view.observed.workload;
     let (containers, images) = (&workload.template.containers, &workload.template.images);
@@ -128,8 +128,8 @@ fn tell_of_policy(tally: &Tally<'_>, status: &mut InHand<'_>) {
     }
 }
 
-/// ReplicaFailure follows the sets, the declared one first (S9.14). On our kind, what it says is about that set, too:
-/// upstream keeps the words of one before.
+/// ReplicaFailure follows the sets, the declared one first (S9.14). On rollwright.dev, its message is about that
+/// set, too; upstream keeps the message of an earlier one.
 pub(crate) fn replica_failure(view: View<'_>) -> Edit {
     let View { observed, sets, .. } = view;
     let of_declared = sets.declared().and_then(|set| set.status.failure.as_ref());

@@ -1,4 +1,4 @@
-//! When the record of a rollout opens and closes (our kind).
+//! When the record of a rollout opens and closes (rollwright.dev).
 //!
 //! A record opens in the status write that reports a new revision, and closes in the one that reports the end.
 //! Neither causes a write, except the end of a revert or of a pin ([`closes`]): what is noted here joins a status that

@@ -30,7 +30,7 @@ pub(crate) enum Range {
 #[derive(Clone, Debug)]
 pub(crate) struct SetRecipe {
     image: usize,
-    /// Which fingerprints our kind finds on it.
+    /// Which fingerprints rollwright.dev finds on it.
     marks: Marks,
     annotations: [Option<String>; 4],
     size: i64,

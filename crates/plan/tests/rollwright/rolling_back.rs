@@ -1,4 +1,4 @@
-//! `spec.rollbackTo` (S10, S5.7, and what our kind adds).
+//! `spec.rollbackTo` (S10, S5.7, and what rollwright.dev adds).
 
 use jiff::SignedDuration;
 use plan::keys::CHANGE_CAUSE;

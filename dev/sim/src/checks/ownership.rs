@@ -111,7 +111,7 @@ pub(super) fn foreign_fields(write: &Accepted<'_>) -> Verdict {
     Ok(())
 }
 
-/// On our kind nothing but a rollback's change-cause is written to the Deployment's annotations.
+/// On rollwright.dev nothing but a rollback's change-cause is written to the Deployment's annotations.
 fn annotations_are_kept(before: &Object, after: &Object) -> Verdict {
     if before.resource != Resource::Deployments {
         return Ok(());

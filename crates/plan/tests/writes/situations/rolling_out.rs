@@ -12,7 +12,7 @@ pub(super) fn all() -> Vec<Situation> {
     [creation(), rolling(), ending(), recreate(), pace()].concat()
 }
 
-/// So many sets without a size that some have to go before another one comes (our kind).
+/// So many sets without a size that some have to go before another one comes (rollwright.dev).
 pub(crate) fn without_room(flavour: Flavour) -> World {
     let world = with_idle(fresh(flavour), 7).that(|it| it.revision_history_limit = Some(0));
     known(world.with(old(flavour, "b", 10, "8")), "8")
