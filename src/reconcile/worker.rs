@@ -69,7 +69,7 @@ fn schedule(reconciler: &Reconciler, key: &Key, next: &Next) {
     let (result, reconciled) = match scheduled {
         Scheduled::Fine if matches!(next, Next::After(_)) => ("ok", Reconciled::RequeueAfter),
         Scheduled::Fine => ("ok", Reconciled::Success),
-        Scheduled::Waits => ("parked", Reconciled::RequeueAfter),
+        Scheduled::Waits => ("waits", Reconciled::RequeueAfter),
         Scheduled::Yielded => ("yielded", Reconciled::RequeueAfter),
         Scheduled::GivenUp => {
             info!(%key, error, "given up until something changes");

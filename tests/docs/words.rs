@@ -22,7 +22,7 @@ const FILES: &[&str] = &[
     "tests/e2e/transcript",
 ];
 /// Names that the glossary keeps: values of metric labels, and a field of a pod.
-const KEPT: &[&str] = &["burst", "parked", "rival", "claims"];
+const KEPT: &[&str] = &["rival", "claims"];
 
 /// Every place with a retired word, or what is wrong with the test itself.
 pub(crate) fn returned(root: &Path, pages: &[PathBuf]) -> Vec<String> {

@@ -55,9 +55,9 @@ impl Reason {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Gathering => "burst",
+            Self::Gathering => "gathering",
             Self::CacheBehind => "cache_behind",
-            Self::Cooldown => "resting",
+            Self::Cooldown => "cooldown",
             Self::Queued => "queued",
             Self::BackingOff => "backing_off",
             Self::ServerBusy => "server_busy",

@@ -61,7 +61,7 @@ pub const WANTED: [&str; 110] = [
     "bad news",
     "bad news told",
     "granted",
-    "parked",
+    "waits",
     "read live",
     "read early",
     "retry",

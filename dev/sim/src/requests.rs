@@ -197,7 +197,7 @@ impl Engine<'_> {
     fn ended(&mut self, ended: &Ended, scheduled: Scheduled) {
         match scheduled {
             Scheduled::Retry(..) => self.coverage.hit("retry"),
-            Scheduled::Waits => self.coverage.hit("parked"),
+            Scheduled::Waits => self.coverage.hit("waits"),
             _ => {}
         }
         let (Some(outcome), Some(view)) = (&ended.outcome, &ended.view) else { return };
