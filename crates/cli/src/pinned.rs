@@ -26,7 +26,7 @@ pub(crate) fn is_pinned(target: &Target) -> bool {
 
 /// Whether another revision runs because the declared one failed, or somebody aborted it.
 pub(crate) fn is_reverted(target: &Target) -> bool {
-    TargetRecord::from(target.clone()).is_reverted()
+    target.because.as_deref().is_some_and(|because| reason::REVERTS.contains(&because))
 }
 
 /// Whether another revision runs. Otherwise the one that the pin names is gone.

@@ -32,9 +32,13 @@ pub(crate) fn retry(deployment: &Deployment, all: &[Revision], now: Timestamp) -
     Ok((number, annotation(RETRY, &request(number, now))))
 }
 
-/// Asks the operator to give the declared revision up. A pause does not hinder that: then the way back begins once
-/// somebody resumes.
-pub(crate) fn abort(deployment: &Deployment, all: &[Revision], now: Timestamp) -> Asked {
+/// Asks the operator to give the declared revision up, and says what runs instead. A pause does not hinder that: then the
+/// way back begins once somebody resumes.
+pub(crate) fn abort(
+    deployment: &Deployment,
+    all: &[Revision],
+    now: Timestamp,
+) -> Result<(String, Patch<Value>), Failure> {
     let number = judged(deployment, all, "aborted")?;
     newer::none(deployment, "an abort")?;
     let (name, full) = (deployment.name(), deployment.full_name());
@@ -45,7 +49,8 @@ pub(crate) fn abort(deployment: &Deployment, all: &[Revision], now: Timestamp) -
     }
     let request = request(number, now);
     // What cannot be foreseen is no reason to refuse.
-    if foreseen(deployment, all, &request, now).is_ok_and(|after| is_stuck(&after, number)) {
+    let after = foreseen(deployment, all, &request, now).unwrap_or_default();
+    if is_stuck(&after, number) {
         let fix = if all.len() > 1 {
             format!("choose a revision to roll back to: {} --to-revision=NUMBER", deployment.command("undo"))
         } else {
@@ -55,24 +60,23 @@ pub(crate) fn abort(deployment: &Deployment, all: &[Revision], now: Timestamp) -
             "no other revision of {full} is known to be good, so none could run instead of revision {number}; {fix}"
         )));
     }
-    Ok((number, annotation(ABORT, &request)))
+    let said = format!("abort of revision {number} requested{}", instead(all, number, &after));
+    Ok((said, annotation(ABORT, &request)))
 }
 
-/// What runs after this revision is aborted, to be said with the request; empty if that cannot be foreseen.
-pub(crate) fn after_abort(
-    deployment: &Deployment,
-    all: &[Revision],
-    number: i64,
-    now: Timestamp,
-) -> Option<String> {
-    let back = foreseen(deployment, all, &request(number, now), now).ok()?.ours.target?.revision?;
-    // The rollout of one that runs besides may not be over yet.
+/// What runs after an abort of this revision, to be said with the request; empty where `after`, the status then, does not
+/// show it.
+fn instead(all: &[Revision], number: i64, after: &Status) -> String {
+    let Some(back) = after.ours.target.as_ref().and_then(|target| target.revision) else {
+        return String::new();
+    };
+    // The revision before may not have finished its bake.
     let is_between = |it: &&Revision| it.number > back && it.number < number && it.desired() > 0;
-    let unproven = all.iter().find(is_between);
-    let unproven = unproven.map_or_else(String::new, |it| {
-        format!(", and not revision {}, which is not known to be good", it.number)
+    let between = all.iter().find(is_between);
+    let between = between.map_or_else(String::new, |it| {
+        format!(", not revision {}, which is not known to be good or was put aside", it.number)
     });
-    Some(format!("; revision {back} runs instead{unproven}"))
+    format!("; revision {back} runs instead{between}")
 }
 
 /// The status that the planner comes to with this request to abort, once somebody resumes.

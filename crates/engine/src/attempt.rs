@@ -167,8 +167,7 @@ impl<P: Port> Attempt<'_, P> {
         let may_cool_down = settings.cooldowns && !state.queue.is_hurried(key);
         let cooldown_until = state.queue.cooldown_until(key, now).filter(|_| may_cool_down);
         let is_settled = sets.iter().all(ReplicaSet::is_settled);
-        let name_until = state.known(key).and_then(|known| known.pauses.until(observed.workload.generation));
-        let facts = Facts { cooldown_until, is_settled, name_until, ..Facts::at(now) };
+        let facts = Facts { cooldown_until, is_settled, ..Facts::at(now) };
         let mut standing = facts.standing();
         if standing == Standing::Now && begins {
             let grant = state.starts.ask(key, now);
@@ -262,7 +261,9 @@ impl<P: Port> Attempt<'_, P> {
         let look = entry.look.as_deref();
         let findings = look.and_then(Look::findings);
         let evidence = look.map(Look::evidence).unwrap_or_default();
-        let answers = Answers { orphans, findings, evidence, ..Answers::default() };
+        let held = entry.pauses.left(workload.generation, self.port.now());
+        let names_held = held.and_then(|left| now.checked_add(left).ok());
+        let answers = Answers { orphans, findings, evidence, names_held, ..Answers::default() };
         let pace = if is_hurried {
             Pace::EachReconcile
         } else {

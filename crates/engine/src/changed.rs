@@ -30,10 +30,11 @@ impl Pauses {
         self.0 = Some(Box::new(Pause { generation, began: now, length }));
     }
 
-    /// When the next name may be tried.
-    pub(crate) fn until(&self, generation: i64) -> Option<Instant> {
+    /// How long no further name is tried.
+    pub(crate) fn left(&self, generation: i64, now: Instant) -> Option<Duration> {
         let pause = self.0.as_ref().filter(|pause| pause.generation == generation)?;
-        Some(pause.began + pause.length)
+        let left = (pause.began + pause.length).saturating_duration_since(now);
+        Some(left).filter(|left| !left.is_zero())
     }
 }
 
@@ -69,16 +70,16 @@ mod tests {
     #[test]
     fn pauses_grow_and_a_newer_spec_waits_for_none() {
         let (mut pauses, mut now) = (Pauses::default(), Instant::now());
-        assert_eq!(pauses.until(1), None);
-        for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
+        assert_eq!(pauses.left(1, now), None);
+        for pause in [1, 2, 4, 8, 16, 32, 60, 60].map(Duration::from_secs) {
             pauses.found(1, now);
-            assert_eq!(pauses.until(1), Some(now + Duration::from_secs(seconds)));
-            assert_eq!(pauses.until(2), None);
-            now += Duration::from_secs(seconds);
+            assert_eq!((pauses.left(1, now), pauses.left(2, now)), (Some(pause), None));
+            now += pause;
+            assert_eq!(pauses.left(1, now), None);
         }
         now += CHANGED_FORGOTTEN;
         pauses.found(1, now);
-        assert_eq!(pauses.until(1), Some(now + CHANGED_AGAIN));
+        assert_eq!(pauses.left(1, now), Some(CHANGED_AGAIN));
     }
 
     #[test]

@@ -78,7 +78,7 @@ impl Index {
         let workload = workload.into();
         let head = workload.head();
         self.newest_workload.saw(&head.namespace, &head.resource_version);
-        self.hear(Change::Workload(workload, now))
+        self.observe(Change::Workload(workload, now))
     }
 
     fn update_workload(&mut self, workload: Packed<Workload>, now: Instant) -> Vec<Key> {
@@ -101,7 +101,7 @@ impl Index {
     /// A Deployment is gone, or cannot be understood any more.
     pub fn delete_workload(&mut self, key: Key, version: &str) -> Vec<Key> {
         self.newest_workload.saw(&key.namespace, version);
-        self.hear(Change::WorkloadGone { key, version: version.to_owned() })
+        self.observe(Change::WorkloadGone { key, version: version.to_owned() })
     }
 
     fn drop_workload(&mut self, key: &Key) {
@@ -153,7 +153,7 @@ impl Index {
         let placed = placed.into();
         let head = placed.head();
         self.newest_set.saw(&head.namespace, &head.resource_version);
-        self.hear(Change::Set(placed))
+        self.observe(Change::Set(placed))
     }
 
     /// Takes over a version that a live read or a write returned, ahead of the watch.
@@ -180,7 +180,7 @@ impl Index {
     pub fn delete_set(&mut self, namespace: &str, uid: &str, version: &str) -> Vec<Key> {
         self.newest_set.saw(namespace, version);
         let (namespace, uid, version) = (namespace.to_owned(), uid.to_owned(), version.to_owned());
-        self.hear(Change::SetGone { namespace, uid, version })
+        self.observe(Change::SetGone { namespace, uid, version })
     }
 
     fn drop_set(&mut self, namespace: &str, uid: &Uid) -> Vec<Key> {

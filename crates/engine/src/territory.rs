@@ -173,7 +173,7 @@ impl Territory {
     }
 
     /// A change that is to be carried out now, if it is.
-    pub(crate) fn hear(&mut self, change: Change) -> Option<Change> {
+    pub(crate) fn observe(&mut self, change: Change) -> Option<Change> {
         match self.parts.get_mut(&*change.namespace())?.of(change.kind()) {
             Shown::Awaited(told) => {
                 told.push(change);

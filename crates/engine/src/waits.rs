@@ -113,8 +113,6 @@ pub struct Facts {
     pub cooldown_until: Option<Instant>,
     /// Whether all that it waits for is there, so that there is no use in a cooldown.
     pub is_settled: bool,
-    /// When it may try another name for its ReplicaSet.
-    pub name_until: Option<Instant>,
     /// When it asks again for a slot, if it would begin a rollout and has none.
     pub queued_until: Option<Instant>,
 }
@@ -131,7 +129,6 @@ impl Facts {
             cache: Readiness::Ready,
             cooldown_until: None,
             is_settled: false,
-            name_until: None,
             queued_until: None,
         }
     }
@@ -149,7 +146,6 @@ impl Facts {
             (Reason::Rival, self.rival_until),
             (Reason::CacheBehind, behind),
             (Reason::Cooldown, self.cooldown_until.filter(|_| !self.is_settled)),
-            (Reason::NamesTaken, self.name_until),
             (Reason::Queued, self.queued_until),
         ];
         let waits = reasons.into_iter().map(|(reason, until)| until.map(|until| Wait { until, reason }));

@@ -38,7 +38,7 @@ pub(crate) struct Course {
     pub(crate) fallback: Option<usize>,
     /// Indices of sets that get no more pods (FP-7, FP-10).
     pub(crate) bad: Vec<usize>,
-    /// Indices of sets that a user went back from: they do not grow with R (FP-10).
+    /// Indices of sets that do not grow with R: they failed, or a user went back from them (FP-10).
     pub(crate) left: Vec<usize>,
     /// How the declared revision failed, by the verdict that is stored.
     pub(crate) failure: Failure,
@@ -143,16 +143,23 @@ fn bad(view: View<'_>, judgment: &Judgment, situation: &Situation) -> Vec<usize>
     }
 }
 
-/// Where a user declares an earlier revision again, those that he goes back from, unless they are good.
+/// What gets none of the pods that R gains: what failed, what a user put aside, and where he declares an earlier revision
+/// again, what he goes back from, unless it is good.
 fn left(view: View<'_>, judgment: &Judgment, situation: &Situation) -> Vec<usize> {
-    let Some(declared) = view.sets.declared().filter(|_| judgment.is_asked()) else { return Vec::new() };
+    let sets = view.sets;
+    let Some(declared) = sets.declared().filter(|_| judgment.is_asked()) else { return Vec::new() };
     // One without a revision has not run before.
     let Some(first) = Some(first_run(declared)).filter(|first| *first > 0) else { return Vec::new() };
     let is_left = |(index, set): &(usize, &ReplicaSet)| {
-        judgment.of(*index) != Proof::Good && first < revision::of(set).or_zero()
+        let is_behind = first < revision::of(set).or_zero() || judgment.is_aside(sets, *index, set);
+        match judgment.of(*index) {
+            Proof::Good => false,
+            Proof::Failed => true,
+            Proof::Unproven => is_behind,
+        }
     };
     let is_way_back = matches!(situation, Situation::Declared(_));
-    view.sets.olds().filter(|it| is_way_back && is_left(it)).map(|(index, _)| index).collect()
+    sets.olds().filter(|it| is_way_back && is_left(it)).map(|(index, _)| index).collect()
 }
 
 impl Course {
@@ -160,6 +167,17 @@ impl Course {
     pub(crate) fn memory(&self, index: usize, set: &ReplicaSet) -> Memory {
         let noted = self.notes.iter().find(|note| note.set == index).map(|note| note.memory.clone());
         noted.unwrap_or_else(|| Memory::known(set))
+    }
+
+    /// Why another set runs than the declared one, for `status.target.because`.
+    pub(crate) fn because(&self) -> Option<&'static str> {
+        match self.situation {
+            Situation::Declared(_) | Situation::Failed { .. } => None,
+            Situation::Pinned(_) => Some(reason::PINNED),
+            Situation::PinTargetMissing => Some(reason::PIN_TARGET_MISSING),
+            Situation::Reverted(_) if self.failure.is_aborted => Some(reason::ABORTED),
+            Situation::Reverted(_) => Some(reason::REVERTED),
+        }
     }
 
     /// `status.fallback`: where a revert would go.

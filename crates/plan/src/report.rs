@@ -5,7 +5,6 @@ pub(crate) mod announce;
 pub(crate) mod assemble;
 pub(crate) mod awaited;
 pub(crate) mod blocked;
-pub(crate) mod chronicle;
 pub(crate) mod counters;
 pub(crate) mod explain;
 pub(crate) mod kstatus;
@@ -14,6 +13,7 @@ pub(crate) mod pace;
 pub(crate) mod pause;
 pub(crate) mod progress;
 pub(crate) mod queued;
+pub(crate) mod records;
 pub(crate) mod requeue;
 pub(crate) mod resting;
 pub(crate) mod rollout;
@@ -34,11 +34,11 @@ use crate::model::why::Why;
 use crate::moves::aim::Because;
 use crate::report::assemble::is_followed;
 use crate::report::awaited::awaited;
-use crate::report::chronicle::Noted;
 use crate::report::counters::Tally;
 use crate::report::explain::explained;
 use crate::report::kstatus::Standing;
 use crate::report::opening::{Opening, fold};
+use crate::report::records::Noted;
 
 /// What a reconcile reports.
 #[derive(Debug, Default)]
@@ -89,31 +89,31 @@ pub(crate) fn report(decisions: &Decisions<'_>, opening: Opening<'_>) -> Report 
             let (why, error, events) = (Why::Blocked(error.clone()), Some(error.clone()), opening.events);
             Report { why, error, events, ..Report::default() }
         }
-        Because::RollingBack(_) => rolled_back(decisions, told(decisions, opening)),
-        Because::Deleting => counted(decisions, told(decisions, opening), Why::Deleting, None),
+        Because::RollingBack(_) => rolled_back(decisions, draft(decisions, opening)),
+        Because::Deleting => counted(decisions, draft(decisions, opening), Why::Deleting, None),
         Because::NewerSpec(words) => {
-            counted(decisions, told(decisions, opening), Why::Blocked(words.clone()), None)
+            counted(decisions, draft(decisions, opening), Why::Blocked(words.clone()), None)
         }
         Because::PinTargetMissing => {
             let why = target::words(decisions).map_or_else(Why::default, Why::Blocked);
             let progressing = target::progressing(decisions, &opening.status);
-            counted(decisions, told(decisions, opening), why, progressing)
+            counted(decisions, draft(decisions, opening), why, progressing)
         }
         Because::Failed { reason } => {
             let words = explain::failed(decisions, reason);
             let progressing = explain::stands_still(decisions, reason, words.clone());
-            counted(decisions, told(decisions, opening), Why::Blocked(words), progressing)
+            counted(decisions, draft(decisions, opening), Why::Blocked(words), progressing)
         }
-        Because::Paused => counted(decisions, told(decisions, opening), Why::Paused, None),
-        Because::Scaling => counted(decisions, told(decisions, opening), Why::Stepping, None),
+        Because::Paused => counted(decisions, draft(decisions, opening), Why::Paused, None),
+        Because::Scaling => counted(decisions, draft(decisions, opening), Why::Stepping, None),
         Because::OldPodsRun | Because::NamesTaken(_) | Because::Judged | Because::RollingOut => {
-            rolling_out(decisions, told(decisions, opening))
+            rolling_out(decisions, draft(decisions, opening))
         }
     }
 }
 
 /// The status in hand once the declared set is there, without counters.
-struct Told<'a> {
+struct Draft<'a> {
     status: InHand<'a>,
     revision: Option<String>,
     if_create_refused: Option<Box<Status>>,
@@ -124,7 +124,7 @@ struct Told<'a> {
 }
 
 /// The opening, and what is to be said of names, of room, and of a set that is created.
-fn told<'a>(decisions: &Decisions<'_>, opening: Opening<'a>) -> Told<'a> {
+fn draft<'a>(decisions: &Decisions<'_>, opening: Opening<'a>) -> Draft<'a> {
     let Decisions { view: View { observed, now, .. }, aim, creation, history, .. } = decisions;
     let Opening { mut status, mut revision, is_pause_reported, mut is_early, events } = opening;
     let names_are_over = Edit::Drop(condition::COLLISION_LIMIT_REACHED);
@@ -154,10 +154,10 @@ fn told<'a>(decisions: &Decisions<'_>, opening: Opening<'a>) -> Told<'a> {
     fold(&mut status, history.spare.as_ref().map(edit));
     // What the status says of a set that is created is true only once the set is there.
     let early = if is_pause_reported && creation.is_none() { Due::AtOnce } else { Due::WithDeclared };
-    Told { status, revision, if_create_refused, due: is_early.then_some(early), events, deviation }
+    Draft { status, revision, if_create_refused, due: is_early.then_some(early), events, deviation }
 }
 
-/// The status if the server refuses the set. On our kind it is about the current generation too: for a
+/// The status if the server refuses the set. On rollwright.dev it is about the current generation too: for a
 /// reader of `observedGeneration`, an older one is never final.
 fn refused(decisions: &Decisions<'_>, in_hand: &InHand<'_>) -> Box<Status> {
     if !decisions.view.observed.flavour.has_status_extras() {
@@ -200,10 +200,10 @@ fn selecting_all(decisions: &Decisions<'_>, opening: Opening<'_>) -> Report {
     Report { write, news, why, events, ..Report::default() }
 }
 
-/// Nothing is counted in a reconcile that rolls back. On our kind the record is written after the template is
+/// Nothing is counted in a reconcile that rolls back. On rollwright.dev the record is written after the template is
 /// back; on apps/v1 the status comes before it.
-fn rolled_back(decisions: &Decisions<'_>, told: Told<'_>) -> Report {
-    let Told { mut status, revision, if_create_refused, due, events, deviation } = told;
+fn rolled_back(decisions: &Decisions<'_>, draft: Draft<'_>) -> Report {
+    let Draft { mut status, revision, if_create_refused, due, events, deviation } = draft;
     let why = Why::RollingBack;
     let Some(rollback) = &decisions.rollback else { return Report { why, events, ..Report::default() } };
     let mut due = due.unwrap_or(Due::WithDeclared);
@@ -219,17 +219,17 @@ fn rolled_back(decisions: &Decisions<'_>, told: Told<'_>) -> Report {
 }
 
 /// Counters and Available only (S9.16, S3.11): neither an estimate nor ReplicaFailure (S13.2).
-fn counted(decisions: &Decisions<'_>, told: Told<'_>, why: Why, progressing: Option<Edit>) -> Report {
-    let mut computed = counters::calculate(&tally(decisions), &told.status);
+fn counted(decisions: &Decisions<'_>, draft: Draft<'_>, why: Why, progressing: Option<Edit>) -> Report {
+    let mut computed = counters::calculate(&tally(decisions), &draft.status);
     fold(&mut computed, progressing);
-    finished(decisions, told, computed, why, Requeue::OnChange)
+    finished(decisions, draft, computed, why, Requeue::OnChange)
 }
 
 /// The status of a reconcile of a strategy (S9.9–S9.15, S7.7).
-fn rolling_out(decisions: &Decisions<'_>, told: Told<'_>) -> Report {
+fn rolling_out(decisions: &Decisions<'_>, draft: Draft<'_>) -> Report {
     let View { now, .. } = decisions.view;
     let workload = decisions.view.workload();
-    let mut computed = counters::calculate(&tally(decisions), &told.status);
+    let mut computed = counters::calculate(&tally(decisions), &draft.status);
     let subject = || match decisions.declared_name() {
         Some(set) => format!("ReplicaSet \"{set}\""),
         None => format!("Deployment \"{}\"", workload.name),
@@ -239,7 +239,7 @@ fn rolling_out(decisions: &Decisions<'_>, told: Told<'_>) -> Report {
     } else if decisions.resting().is_some() {
         resting::progressing(decisions, &computed)
     } else {
-        progress::estimated(workload, &told.status, &computed, subject, now)
+        progress::estimated(workload, &draft.status, &computed, subject, now)
     };
     fold(&mut computed, progressing);
     fold(&mut computed, [counters::replica_failure(decisions.view)]);
@@ -249,18 +249,18 @@ fn rolling_out(decisions: &Decisions<'_>, told: Told<'_>) -> Report {
     blocked::note(&mut computed, &blockers);
     let why = why.blocked_by(blocked::words(&blockers)).instead(target::words(decisions));
     let requeue = progress::requeue(decisions, &computed).earliest(target::requeue(decisions, &computed));
-    Report { awaited, ..finished(decisions, told, computed, why, requeue) }
+    Report { awaited, ..finished(decisions, draft, computed, why, requeue) }
 }
 
 /// The one status write: of what was computed, or of what is to be told before sets are changed.
 fn finished(
     decisions: &Decisions<'_>,
-    told: Told<'_>,
+    draft: Draft<'_>,
     computed: InHand<'_>,
     why: Why,
     requeue: Requeue,
 ) -> Report {
-    let Told { status, revision, if_create_refused, due: early, events, mut deviation } = told;
+    let Draft { status, revision, if_create_refused, due: early, events, mut deviation } = draft;
     if decisions.creation.is_some() && early.is_some() && *computed != *status {
         // Upstream writes twice from one copy of the object, and trips over itself.
         deviation = Some("S4.5");
@@ -289,8 +289,8 @@ fn is_deferred(decisions: &Decisions<'_>, early: Option<Due>) -> bool {
     (is_early && (scales || syncs || deletes)) || ((is_early || is_between) && makes_room)
 }
 
-/// Whether a status of before may keep its counters: on our kind, never those of this very generation, since the sets
-/// that they were counted from may be gone.
+/// Whether a status of before may keep its counters: on rollwright.dev, never those of this very generation, since
+/// the sets that they were counted from may be gone.
 fn keeps_counters(observed: &Observed, in_hand: &Status) -> bool {
     let is_of_before = in_hand.observed_generation < observed.workload.generation;
     is_of_before || !observed.flavour.has_status_extras()
@@ -316,7 +316,7 @@ fn written(
     if let Some(standing) = &standing {
         standing.note(&mut status, decisions.view.now);
     }
-    if status.is_stored() && revision.is_none() && !chronicle::closes(decisions, &status) {
+    if status.is_stored() && revision.is_none() && !records::closes(decisions, &status) {
         return (None, Vec::new());
     }
     if let Some(standing) = standing {
@@ -326,7 +326,7 @@ fn written(
     }
     let mut status = status.into_box();
     let Noted { ended, last_scale, is_failure } =
-        if has_extras { chronicle::note(decisions, why, &mut status) } else { Noted::default() };
+        if has_extras { records::note(decisions, why, &mut status) } else { Noted::default() };
     let write = StatusWrite { status: *status, revision_annotation: revision, ended, last_scale, is_failure };
     let mut news = Vec::new();
     if has_extras {

@@ -80,19 +80,17 @@ impl News {
         Ok(news)
     }
 
-    /// All lags of a field, or of all fields, in seconds, by percentile.
-    fn figure(&self, load: Load, side: Side, field: Option<usize>, share: usize) -> Option<f64> {
+    /// All lags of a field in seconds, by percentile.
+    fn figure(&self, load: Load, side: Side, field: usize, share: usize) -> Option<f64> {
         let played = self.0.iter().filter(|(known, by, _)| (*known, *by) == (load, side));
-        let lags = played.flat_map(|(.., lags)| lags.iter().enumerate());
-        let lags = lags.filter(|(index, _)| field.is_none_or(|field| field == *index));
-        percentile(lags.flat_map(|(_, lags)| lags), share)
+        percentile(played.filter_map(|(.., lags)| lags.get(field)).flatten(), share)
     }
 
     pub(crate) fn verdicts(&self) -> Vec<Verdict> {
         let verdict = |load: Load| {
             let fields = 0..FIELDS.len();
             let worst =
-                |side| fields.clone().filter_map(|it| self.figure(load, side, Some(it), 99)).reduce(f64::max);
+                |side| fields.clone().filter_map(|it| self.figure(load, side, it, 99)).reduce(f64::max);
             let outcome = |side| {
                 let Some(worst) = worst(side) else { return Outcome::NotMeasured };
                 Outcome::of(worst <= load.most.as_secs_f64(), format!("{worst:.2} s"))
@@ -119,7 +117,7 @@ impl News {
         for load in LOADS {
             for (index, (_, field)) in FIELDS.iter().enumerate() {
                 let value = |side, share| {
-                    let figure = self.figure(load, side, Some(index), share);
+                    let figure = self.figure(load, side, index, share);
                     figure.map_or("–".to_owned(), |seconds| format!("{seconds:.2}"))
                 };
                 let cells = Side::ALL.map(|side| format!("{}, {}", value(side, 50), value(side, 99)));

@@ -17,6 +17,7 @@ mod ownership;
 mod pause;
 mod premises;
 pub(crate) mod progress;
+pub(crate) mod promises;
 pub(crate) mod records;
 mod recreate;
 pub(crate) mod requests;
@@ -202,10 +203,9 @@ impl Checks {
                 self.fail(name, verdict);
             }
             let meant = &marks.meant;
-            let um4 = steps::canary_from_nothing(write, |uid| meant.is_canary(uid));
             for (name, premise, verdict) in [
-                ("UM-1", "UM-1, UM-9: a ReplicaSet grows after a way back", meant.grows(write)),
-                ("UM-4", "UM-4: a canary that was declared at R = 0 grows", um4),
+                ("UM-1", "UM-1, UM-2, UM-9: a ReplicaSet grows after a way back", meant.grows(write)),
+                ("UM-4", "UM-4: a canary that was declared at R = 0 grows", meant.canary_grows(write)),
                 ("UM-9", "UM-9: a status names a fallback, and something is aside", meant.names(write)),
             ] {
                 let Some(verdict) = verdict else { continue };
@@ -220,10 +220,13 @@ impl Checks {
 
     /// Something was written, by whomever.
     pub(crate) fn change(&mut self, subject: &mut Subject<'_>, is_set_deleted: bool, actor: Actor) {
-        let Subject { truth, marks, .. } = subject;
+        let Subject { truth, marks, is_alone, .. } = subject;
         // What operators delete themselves excuses no further creation.
         marks.deletions += i64::from(is_set_deleted && !actor.is_operator());
         marks.meant.change(truth, actor);
+        // A second operator may have seen an earlier state.
+        let twice = marks.meant.recorded(truth);
+        self.fail("UM-20", twice.or_else(|text| if *is_alone { Err(text) } else { Ok(()) }));
         self.fail("AV-2", marks.floor.check(truth));
     }
 

@@ -170,7 +170,7 @@ impl<'a> Engine<'a> {
     }
 
     /// A time as the heap counts it.
-    fn time_of(&self, at: Timestamp) -> Time {
+    pub(crate) fn time_of(&self, at: Timestamp) -> Time {
         let since = at.duration_since(self.epoch);
         u64::try_from(since.as_nanos()).unwrap_or(0)
     }

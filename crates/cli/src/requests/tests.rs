@@ -15,7 +15,7 @@ fn written(key: &str) -> Patch<Value> {
     Patch::Merge(json!({"metadata": {"annotations": {key: NOON}}}))
 }
 
-fn refused(asked: Asked) -> (Code, String) {
+fn refused<T>(asked: Result<T, Failure>) -> (Code, String) {
     asked.err().map(|error| (error.code(), error.to_string())).unwrap()
 }
 
@@ -47,25 +47,25 @@ fn only_what_failed_is_retried() {
     assert!(message.contains("has no revision yet"), "{message}");
 }
 
+const REQUESTED: &str = "abort of revision 7 requested; revision 6 runs instead";
+
 #[test]
-fn an_abort_says_what_runs_then() {
+fn an_abort_says_which_revision_does_not_run_either() {
     let rolling = samples::held("RolloutInProgress");
-    let said = |all: &[Revision]| after_abort(&rolling, all, 7, noon());
-    assert_eq!(said(&samples::revisions()).as_deref(), Some("; revision 6 runs instead"));
     let mut good = samples::set(5, 3);
     let memory = r#"{"version":1,"revision":5,"verdict":"Good"}"#;
     good["metadata"]["annotations"][ROLLOUT] = json!(memory);
     let all = crate::history::revisions(vec![good, samples::set(6, 1), samples::set(7, 3)]);
-    let words = "; revision 5 runs instead, and not revision 6, which is not known to be good";
-    assert_eq!(said(&all).as_deref(), Some(words));
-    assert_eq!(said(&all[..1]), None);
+    let words = "abort of revision 7 requested; revision 5 runs instead, not revision 6, which is not known to be good or \
+                 was put aside";
+    assert_eq!(abort(&rolling, &all, noon()).ok(), Some((words.to_owned(), written(ABORT))));
 }
 
 #[test]
 fn an_abort_needs_a_good_revision() {
     let all = samples::revisions();
     let mut rolling = samples::held("RolloutInProgress");
-    assert_eq!(abort(&rolling, &all, noon()).ok(), Some((7, written(ABORT))));
+    assert_eq!(abort(&rolling, &all, noon()).ok(), Some((REQUESTED.to_owned(), written(ABORT))));
     let undo = "undo deployment.rollwright.dev/web -n shop --to-revision=NUMBER";
     let none_serves = || crate::history::revisions(vec![samples::set(6, 0), samples::set(7, 3)]);
     for (all, fix) in [(all[..1].to_vec(), "apply another template"), (none_serves(), undo)] {
@@ -77,9 +77,12 @@ fn an_abort_needs_a_good_revision() {
         );
         assert!(message.ends_with(fix), "{message}");
     }
-    assert_eq!(abort(&samples::held("RolloutFailed"), &all, noon()).ok(), Some((7, written(ABORT))));
+    assert_eq!(
+        abort(&samples::held("RolloutFailed"), &all, noon()).ok(),
+        Some((REQUESTED.to_owned(), written(ABORT)))
+    );
     rolling.body["spec"]["paused"] = json!(true);
-    assert_eq!(abort(&rolling, &all, noon()).ok(), Some((7, written(ABORT))));
+    assert_eq!(abort(&rolling, &all, noon()).ok(), Some((REQUESTED.to_owned(), written(ABORT))));
     assert_eq!(refused(abort(&rolling, &all[..1], noon())).0, Code::NotFound, "nor once it is resumed");
 }
 
@@ -98,8 +101,8 @@ fn under_a_pin_nothing_comes_of_a_request() {
     failed.body["spec"]["pin"] = json!({"hash": "h5"});
     failed.body["metadata"]["generation"] = json!(10);
     for deployment in [samples::pinned(), failed] {
-        for asked in [retry(&deployment, &all, noon()), abort(&deployment, &all, noon())] {
-            let (code, message) = refused(asked);
+        let asked = [refused(retry(&deployment, &all, noon())), refused(abort(&deployment, &all, noon()))];
+        for (code, message) in asked {
             assert_eq!(code, Code::Failed);
             let fix = "remove it first: kubectl rollwright unpin deployment.rollwright.dev/web -n shop";
             assert!(message.ends_with(fix), "{message}");
@@ -111,8 +114,7 @@ fn under_a_pin_nothing_comes_of_a_request() {
 fn on_apps_the_fix_is_named() {
     let apps = Deployment { flavour: Flavour::AppsV1, ..samples::reverted() };
     let all = samples::revisions();
-    for asked in [retry(&apps, &all, noon()), abort(&apps, &all, noon())] {
-        let (code, message) = refused(asked);
+    for (code, message) in [refused(retry(&apps, &all, noon())), refused(abort(&apps, &all, noon()))] {
         assert_eq!(code, Code::Usage);
         for fix in ["undo deployment.apps/web -n shop", "migrate deployment.apps/web -n shop"] {
             assert!(message.contains(&format!("kubectl rollwright {fix}")), "{message}");
@@ -201,8 +203,8 @@ fn nothing_is_due_that_the_operator_does_not_hear() {
     let asked = || asking(samples::held("RolloutInProgress"), ABORT, NOON);
     assert!(is_awaited(&asked(), &all));
     let newer = asking(samples::newer(samples::held("RolloutFailed")), ABORT, NOON);
-    for refused in [abort(&newer, &all, noon()), retry(&newer, &all, noon())] {
-        assert!(refused.err().is_some_and(|error| error.to_string().starts_with("nothing would come of a")));
+    for (_, message) in [refused(abort(&newer, &all, noon())), refused(retry(&newer, &all, noon()))] {
+        assert!(message.starts_with("nothing would come of a"), "{message}");
     }
     let mut deleted = asked();
     deleted.body["metadata"]["deletionTimestamp"] = json!("2026-04-01T12:00:00Z");

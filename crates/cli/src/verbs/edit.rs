@@ -96,10 +96,8 @@ pub(crate) async fn retry(subject: &Subject, arguments: &EditArguments) -> Resul
 pub(crate) async fn abort(subject: &Subject, arguments: &EditArguments) -> Result<Code, Failure> {
     let Subject { cluster, deployment } = subject;
     let all = revisions(cluster.sets_of(deployment).await?);
-    let now = jiff::Timestamp::now();
-    let (number, patch) = requests::abort(deployment, &all, now)?;
-    let after = requests::after_abort(deployment, &all, number, now).unwrap_or_default();
-    apply(subject, &patch, &format!("abort of revision {number} requested{after}"), &arguments.output).await
+    let (said, patch) = requests::abort(deployment, &all, jiff::Timestamp::now())?;
+    apply(subject, &patch, &said, &arguments.output).await
 }
 
 /// `promote`.

@@ -7,7 +7,9 @@ use plan::Flavour;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::durations::CHANGED_AGAIN;
 use crate::index::{Index, Placed, Sight};
+use crate::ledger::Ledger;
 use crate::port::{Cause, Object, Reply, Request};
 use crate::rivalry::tests::lost;
 use crate::state::Settings;
@@ -272,7 +274,10 @@ impl Port for Policed {
 
     async fn send(&self, request: Request, cause: Cause<'_>) -> Result<Reply<Stored>, Refusal> {
         match request {
-            Request::Create { .. } => Err(Refusal::new(409, "AlreadyExists", "there".to_owned())),
+            Request::Create { .. } => {
+                self.0.reads.lock().unwrap().push("create".to_owned());
+                Err(Refusal::new(409, "AlreadyExists", "there".to_owned()))
+            }
             Request::Get { name, .. } if name != "web" => {
                 let mut set = self.0.objects.1.clone();
                 set["metadata"]["name"] = name.as_str().into();
@@ -302,6 +307,10 @@ fn on_apps_v1_a_policy_that_changes_replica_sets_slows_new_names_down() {
     assert!(matches!(next, Next::Failed(_)), "the next name is due: {next:?}");
     let said = server.0.reads.lock().unwrap().last().cloned();
     assert_eq!(said.as_deref(), Some("/spec/containers/0/image"));
-    let pause = engine.state().entry(&web()).pauses.until(2);
-    assert_eq!(pause, Some(server.0.started + crate::durations::CHANGED_AGAIN));
+    // The watch shows what it wrote. Nothing is created meanwhile, and nothing fails.
+    engine.state().entry(&web()).ledger = Ledger::default();
+    let next = engine.attempt(&server, &web()).now_or_never().unwrap();
+    let again = server.0.started + CHANGED_AGAIN;
+    assert_eq!(next, Next::After(Wait { until: again, reason: Reason::NamesTaken }));
+    assert_eq!(server.0.reads.lock().unwrap().iter().filter(|read| *read == "create").count(), 1);
 }

@@ -111,10 +111,10 @@ impl Index {
     }
 
     /// Carries a change out, unless the namespace is none of ours or its list is awaited.
-    pub(super) fn hear(&mut self, change: Change) -> Vec<Key> {
+    pub(super) fn observe(&mut self, change: Change) -> Vec<Key> {
         let change = match &mut self.territory {
             None => Some(change),
-            Some(territory) => territory.hear(change),
+            Some(territory) => territory.observe(change),
         };
         match change {
             Some(change) => self.carry_out(change),

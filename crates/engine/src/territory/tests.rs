@@ -8,11 +8,11 @@ fn gone(version: &str) -> Change {
 #[test]
 fn what_is_told_before_the_list_waits_for_it() {
     let mut territory = Territory::default();
-    assert!(territory.hear(gone("1")).is_none() && !territory.admits("ns"));
+    assert!(territory.observe(gone("1")).is_none() && !territory.admits("ns"));
     territory.take_in("ns");
     assert!(territory.admits("ns") && !territory.covers("ns"));
     for change in [Change::Set(set("web-1", None, "web", 5).into()), gone("7"), gone("no number")] {
-        assert!(territory.hear(change).is_none());
+        assert!(territory.observe(change).is_none());
     }
     let told = territory.fill(Kind::Sets, "ns", 6).expect("awaited");
     let versions: Vec<_> = told.iter().map(Change::version).collect();
@@ -22,10 +22,10 @@ fn what_is_told_before_the_list_waits_for_it() {
     assert!(territory.covers("ns"));
     // A watch that lags tells of what the list has shown, and more.
     let told = |version| Change::Workload(workload("web", "w", "web", version).into(), Instant::now());
-    assert!(territory.hear(told(9)).is_none());
-    assert!(territory.hear(told(10)).is_some());
+    assert!(territory.observe(told(9)).is_none());
+    assert!(territory.observe(told(10)).is_some());
     territory.let_go("ns");
-    assert!(territory.hear(told(11)).is_none());
+    assert!(territory.observe(told(11)).is_none());
 }
 
 #[test]

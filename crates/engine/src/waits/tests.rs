@@ -29,7 +29,6 @@ fn each_fact_keeps_a_key_until_its_time() {
         (Reason::Rival, Facts { rival_until: until, ..none }),
         (Reason::CacheBehind, Facts { cache: Readiness::Wait(now + LATER), ..none }),
         (Reason::Cooldown, Facts { cooldown_until: until, ..none }),
-        (Reason::NamesTaken, Facts { name_until: until, ..none }),
         (Reason::Queued, Facts { queued_until: until, ..none }),
     ];
     for reason in Reason::ALL {
@@ -51,7 +50,6 @@ fn the_first_of_the_ladder_is_named() {
         rival_until: until,
         cache: Readiness::Wait(now + LATER),
         cooldown_until: until,
-        name_until: until,
         queued_until: until,
         ..Facts::at(now)
     };
@@ -64,7 +62,5 @@ fn the_first_of_the_ladder_is_named() {
     facts.cache = Readiness::Overdue;
     assert_eq!(reason(&facts), Some(Reason::Cooldown));
     facts.is_settled = true;
-    assert_eq!(reason(&facts), Some(Reason::NamesTaken));
-    facts.name_until = None;
     assert_eq!(reason(&facts), Some(Reason::Queued));
 }

@@ -203,7 +203,7 @@ impl Pace<'_> {
             rest.since = rest.since.checked_add(stood).unwrap_or(now).min(now);
         }
         self.follow_list();
-        self.hear();
+        self.take_promotion();
         while !is_frozen && self.advance(now) {}
     }
 
@@ -222,7 +222,7 @@ impl Pace<'_> {
     }
 
     /// SP-6.
-    fn hear(&mut self) {
+    fn take_promotion(&mut self) {
         let Rollout { steps, workload, .. } = self.rollout;
         let revision = self.memory.revision;
         let heard =

@@ -55,17 +55,7 @@ impl Situation {
         }
     }
 
-    /// Why another set runs than the declared one, for `status.target.because`.
-    pub(crate) fn because(&self) -> Option<&'static str> {
-        match self {
-            Self::Declared(_) | Self::Failed { .. } => None,
-            Self::Pinned(_) => Some(reason::PINNED),
-            Self::PinTargetMissing => Some(reason::PIN_TARGET_MISSING),
-            Self::Reverted(_) => Some(reason::REVERTED),
-        }
-    }
-
-    /// The same, as the reason of the conditions Progressing and Stalled.
+    /// Why another set runs than the declared one, as the reason of the conditions Progressing and Stalled.
     pub(crate) fn reason(&self) -> Option<&'static str> {
         match self {
             Self::Declared(_) | Self::Failed { .. } => None,

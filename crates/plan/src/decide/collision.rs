@@ -59,8 +59,11 @@ pub(crate) enum Names {
     Held(Timestamp),
 }
 
-/// NS-1.
+/// NS-1; S4.15 on apps/v1.
 pub(crate) fn names(observed: &Observed, now: Timestamp) -> Names {
+    if let Some(until) = observed.answers.names_held.filter(|until| now < *until) {
+        return Names::Held(until);
+    }
     let Workload { status, template, .. } = &observed.workload;
     let known = status.ours.collisions.as_ref().filter(|known| {
         observed.flavour.has_safeguards()

@@ -41,7 +41,7 @@ pub(crate) struct Refusal {
     pub(crate) news: Option<(RollbackRecord, Event)>,
 }
 
-/// Whether the request is refused (our kind): the same templates went back and forth three times within
+/// Whether the request is refused (rollwright.dev): the same templates went back and forth three times within
 /// ten minutes, or the request was refused before and still stands there.
 pub(crate) fn request(view: View<'_>) -> Request {
     let View { observed, sets, now } = view;
@@ -121,13 +121,13 @@ pub(crate) struct Rollback {
     pub(crate) warning: Option<Event>,
     /// Index of the target, and annotations that it gets.
     pub(crate) mark: Option<(usize, Map)>,
-    /// `status.rollback` (our kind).
+    /// `status.rollback` (rollwright.dev).
     pub(crate) record: Option<RollbackRecord>,
     pub(crate) deviation: Option<&'static str>,
 }
 
 /// What came of a request.
-enum Outcome<'a> {
+enum RollbackOutcome<'a> {
     Done { revision: i64, index: usize, set: &'a ReplicaSet, template: Template },
     NotFound(&'static str),
     Unchanged { revision: i64 },
@@ -149,22 +149,22 @@ pub(crate) fn rollback(
     let Wanted { number, deviation } = revision::wanted(requested, sets, declared.map(Revision::or_zero));
     let outcome = match number {
         Some(wanted) => choose(observed, sets, declared, wanted)?,
-        None => Outcome::NotFound("Unable to find last revision."),
+        None => RollbackOutcome::NotFound("Unable to find last revision."),
     };
     let record = observed.flavour.has_status_extras().then(|| record(view, requested, &outcome));
     let name = &observed.workload.name;
     Ok(Some(Box::new(match outcome {
-        Outcome::NotFound(message) => {
+        RollbackOutcome::NotFound(message) => {
             let warning = Event::warning(reason::ROLLBACK_REVISION_NOT_FOUND, message.to_owned());
             Rollback { record, deviation, ..Rollback::cleared(warning) }
         }
-        Outcome::Unchanged { .. } => {
+        RollbackOutcome::Unchanged { .. } => {
             let message =
                 format!("The rollback revision contains the same template as current deployment \"{name}\"");
             let warning = Event::warning(reason::ROLLBACK_TEMPLATE_UNCHANGED, message);
             Rollback { record, deviation, ..Rollback::cleared(warning) }
         }
-        Outcome::Done { revision, index, set, template } => {
+        RollbackOutcome::Done { revision, index, set, template } => {
             let message = format!("Rolled back deployment \"{name}\" to revision {revision}");
             Rollback {
                 mark: mark(observed, set, &template).map(|annotations| (index, annotations)),
@@ -198,23 +198,26 @@ fn choose<'a>(
     sets: &Sets<'a>,
     declared: Option<Revision>,
     wanted: i64,
-) -> Result<Outcome<'a>, Ask> {
+) -> Result<RollbackOutcome<'a>, Ask> {
     let is_wanted = |revision: Revision| revision != Revision::Garbage && revision.or_zero() == wanted;
     // Old sets first, then the declared one.
     let Some((index, set)) = sets.olds().find(|(_, set)| is_wanted(revision::of(set))) else {
         return Ok(if declared.is_some_and(is_wanted) {
-            Outcome::Unchanged { revision: wanted }
+            RollbackOutcome::Unchanged { revision: wanted }
         } else {
-            Outcome::NotFound("Unable to find the revision to rollback to.")
+            RollbackOutcome::NotFound("Unable to find the revision to rollback to.")
         });
     };
     if set.carries(&observed.workload.template.fingerprint) {
-        return Ok(Outcome::Unchanged { revision: wanted });
+        return Ok(RollbackOutcome::Unchanged { revision: wanted });
     }
     match &observed.answers.set_template {
-        Some((uid, template)) if *uid == set.uid => {
-            Ok(Outcome::Done { revision: wanted, index, set, template: template.without_hash_label() })
-        }
+        Some((uid, template)) if *uid == set.uid => Ok(RollbackOutcome::Done {
+            revision: wanted,
+            index,
+            set,
+            template: template.without_hash_label(),
+        }),
         _ => Err(Ask::SetTemplate { name: set.name.clone(), uid: set.uid.clone() }),
     }
 }
@@ -228,7 +231,7 @@ fn mark(observed: &Observed, set: &ReplicaSet, template: &Template) -> Option<Ma
 }
 
 /// The Deployment's annotations after the rollback (S10.7): those of the set come back, but for who changed
-/// it: that is who asked for the rollback. On our kind only the change-cause does.
+/// it: that is who asked for the rollback. On rollwright.dev only the change-cause does.
 fn annotations(observed: &Observed, set: &ReplicaSet) -> BTreeMap<String, Option<String>> {
     let present = &observed.workload.annotations;
     let mut changes = BTreeMap::new();
@@ -247,17 +250,17 @@ fn annotations(observed: &Observed, set: &ReplicaSet) -> BTreeMap<String, Option
     changes
 }
 
-/// `status.rollback` (our kind).
-fn record(view: View<'_>, requested: i64, outcome: &Outcome<'_>) -> RollbackRecord {
+/// `status.rollback` (rollwright.dev).
+fn record(view: View<'_>, requested: i64, outcome: &RollbackOutcome<'_>) -> RollbackRecord {
     let View { observed, sets, now } = view;
     let workload = &observed.workload;
     let time = whole_seconds(now).to_string();
     let carries = sets.all.iter().find(|set| set.carries(&workload.template.fingerprint)).copied();
     let mut recent = recent(workload, carries.or_else(|| sets.declared()), now);
     let (revision, result) = match outcome {
-        Outcome::NotFound(_) => (0, "RevisionNotFound"),
-        Outcome::Unchanged { revision } => (*revision, "TemplateUnchanged"),
-        Outcome::Done { revision, template, .. } => {
+        RollbackOutcome::NotFound(_) => (0, "RevisionNotFound"),
+        RollbackOutcome::Unchanged { revision } => (*revision, "TemplateUnchanged"),
+        RollbackOutcome::Done { revision, template, .. } => {
             recent.push(RecentRollback {
                 time: time.clone(),
                 from: workload.template.fingerprint.as_str().to_owned(),

@@ -2,22 +2,22 @@
 
 /// Label that keeps the pods of two ReplicaSets of one Deployment apart (S4.10).
 pub const HASH_LABEL: &str = "pod-template-hash";
-/// Label in the metadata of every ReplicaSet that our kind may see; kept when orphaned.
+/// Label in the metadata of every ReplicaSet that rollwright.dev may see; kept when orphaned.
 pub const MANAGED_LABEL: &str = "rollwright.dev/managed";
 /// Value of [`MANAGED_LABEL`].
 pub const MANAGED_VALUE: &str = "true";
-/// Fingerprints of the templates that a ReplicaSet stands for, comma-separated (our kind only).
+/// Fingerprints of the templates that a ReplicaSet stands for, comma-separated (rollwright.dev only).
 pub const FINGERPRINTS: &str = "rollwright.dev/fingerprints";
 /// The person who last changed the template or asked for a rollback, as a policy of the cluster notes it;
 /// copied to ReplicaSets, and not restored by a rollback.
 pub const CHANGED_BY: &str = "rollwright.dev/changed-by";
-/// What the operator remembers of a ReplicaSet's rollouts, as versioned JSON (our kind only).
+/// What the operator remembers of a ReplicaSet's rollouts, as versioned JSON (rollwright.dev only).
 pub const ROLLOUT: &str = "rollwright.dev/rollout";
-/// The revision that somebody asks to retry after it failed (our kind, FP-9).
+/// The revision that somebody asks to retry after it failed (rollwright.dev, FP-9).
 pub const RETRY: &str = "rollwright.dev/retry";
-/// The revision that somebody asks to give up (our kind, FP-9).
+/// The revision that somebody asks to give up (rollwright.dev, FP-9).
 pub const ABORT: &str = "rollwright.dev/abort";
-/// The step that somebody promotes a revision to, as `5/30%` (our kind, SP-6).
+/// The step that somebody promotes a revision to, as `5/30%` (rollwright.dev, SP-6).
 pub const PROMOTE: &str = "rollwright.dev/promote";
 /// Prefix of all annotations of ours; only [`CHANGED_BY`] is ever copied to a ReplicaSet (S4.13).
 pub const OUR_PREFIX: &str = "rollwright.dev/";
@@ -56,18 +56,18 @@ pub mod condition {
     pub const PROGRESSING: &str = "Progressing";
     /// A ReplicaSet cannot create or delete pods (S9.14).
     pub const REPLICA_FAILURE: &str = "ReplicaFailure";
-    /// A `spec.rollbackTo` was not carried out (our kind).
+    /// A `spec.rollbackTo` was not carried out (rollwright.dev).
     pub const ROLLBACK_REFUSED: &str = "RollbackRefused";
-    /// Every name that was tried for the new ReplicaSet is taken (our kind, NS-1).
+    /// Every name that was tried for the new ReplicaSet is taken (rollwright.dev, NS-1).
     pub const COLLISION_LIMIT_REACHED: &str = "CollisionLimitReached";
-    /// There are more ReplicaSets than there may be, and none that could be deleted (our kind,
+    /// There are more ReplicaSets than there may be, and none that could be deleted (rollwright.dev,
     /// NS-2).
     pub const REVISION_LIMIT_REACHED: &str = "RevisionLimitReached";
-    /// All pods are of the current template, and available (our kind).
+    /// All pods are of the current template, and available (rollwright.dev).
     pub const READY: &str = "Ready";
-    /// The rollout is not complete; there only while that is so (our kind).
+    /// The rollout is not complete; there only while that is so (rollwright.dev).
     pub const RECONCILING: &str = "Reconciling";
-    /// Somebody has to do something; there only while that is so (our kind).
+    /// Somebody has to do something; there only while that is so (rollwright.dev).
     pub const STALLED: &str = "Stalled";
 }
 
@@ -103,53 +103,55 @@ pub mod reason {
     pub const ROLLBACK_REVISION_NOT_FOUND: &str = "DeploymentRollbackRevisionNotFound";
     /// The revision asked for is the current one.
     pub const ROLLBACK_TEMPLATE_UNCHANGED: &str = "DeploymentRollbackTemplateUnchanged";
-    /// The server does not accept the template of the revision asked for (our kind).
+    /// The server does not accept the template of the revision asked for (rollwright.dev).
     pub const ROLLBACK_INVALID: &str = "DeploymentRollbackInvalid";
-    /// Three rollbacks within ten minutes without a new template in between (our kind).
+    /// Three rollbacks within ten minutes without a new template in between (rollwright.dev).
     pub const ROLLBACK_REPEATED: &str = "RepeatedRollback";
-    /// The name of the new ReplicaSet is taken, and so were all that were tried before (our kind).
+    /// The name of the new ReplicaSet is taken, and so were all that were tried before (rollwright.dev).
     pub const HASH_COLLISION: &str = "HashCollision";
-    /// All is rolled out (our kind).
+    /// All is rolled out (rollwright.dev).
     pub const ROLLOUT_COMPLETE: &str = "RolloutComplete";
-    /// Something is still to come (our kind).
+    /// Something is still to come (rollwright.dev).
     pub const ROLLOUT_IN_PROGRESS: &str = "RolloutInProgress";
     /// The rollout waits for a rollout slot (rollwright.dev only).
     pub const QUEUED: &str = "Queued";
     /// Pods of the rollout do not become available, for a cause that is known (rollwright.dev only).
     pub const ROLLOUT_BLOCKED: &str = "RolloutBlocked";
-    /// A field of the spec, or an annotation of a ReplicaSet, is newer than this operator (our kind).
+    /// A field of the spec, or an annotation of a ReplicaSet, is newer than this operator (rollwright.dev).
     pub const NEWER_SPEC: &str = "NewerSpec";
-    /// An earlier revision runs instead of the declared one (our kind, FP-12).
+    /// An earlier revision runs instead of the declared one (rollwright.dev, FP-12).
     pub const ROLLED_BACK: &str = "RolledBack";
-    /// A revision failed, and there is no good one to go back to (our kind, FP-6).
+    /// A revision failed, and there is no good one to go back to (rollwright.dev, FP-6).
     pub const NO_GOOD_REVISION: &str = "NoGoodRevision";
-    /// A revision failed, and nothing is rolled out before somebody acts (our kind, FP-6).
+    /// A revision failed, and nothing is rolled out before somebody acts (rollwright.dev, FP-6).
     pub const ROLLOUT_FAILED: &str = "RolloutFailed";
-    /// The declared revision failed (our kind, FP-6).
+    /// The declared revision failed (rollwright.dev, FP-6).
     pub const REVERTED: &str = "Reverted";
     /// Why the declared revision does not run: somebody aborted it.
     pub const ABORTED: &str = "Aborted";
-    /// The way back is not complete within the deadline, and goes on (our kind, FP-8).
+    /// The way back is not complete within the deadline, and goes on (rollwright.dev, FP-8).
     pub const REVERT_FAILED: &str = "RevertFailed";
-    /// `spec.pin` is why (our kind, FP-11).
+    /// `spec.pin` is why (rollwright.dev, FP-11).
     pub const PINNED: &str = "Pinned";
-    /// The declared revision runs again (our kind, FP-9).
+    /// The declared revision runs again (rollwright.dev, FP-9).
     pub const REVERT_ENDED: &str = "RevertEnded";
-    /// The declared revision runs again (our kind, FP-11).
+    /// The declared revision runs again (rollwright.dev, FP-11).
     pub const PIN_RELEASED: &str = "PinReleased";
-    /// `spec.pin` names no ReplicaSet of the Deployment (our kind, FP-11).
+    /// `spec.pin` names no ReplicaSet of the Deployment (rollwright.dev, FP-11).
     pub const PIN_TARGET_MISSING: &str = "PinTargetMissing";
-    /// The rollout waits at a step (our kind, SP-8).
+    /// The rollout waits at a step (rollwright.dev, SP-8).
     pub const RESTING_AT_STEP: &str = "RestingAtStep";
-    /// As many pods are updated and available as a step asks for (our kind, SP-5).
+    /// As many pods are updated and available as a step asks for (rollwright.dev, SP-5).
     pub const STEP_REACHED: &str = "StepReached";
-    /// Somebody promoted the revision (our kind, SP-6).
+    /// Somebody promoted the revision (rollwright.dev, SP-6).
     pub const PROMOTED: &str = "Promoted";
-    /// The promotion names a step behind, or none (our kind, SP-6).
+    /// The promotion names a step behind, or none (rollwright.dev, SP-6).
     pub const PROMOTION_REFUSED: &str = "PromotionRefused";
-    /// No old ReplicaSet is without pods (our kind).
+    /// No old ReplicaSet is without pods (rollwright.dev).
     pub const NO_IDLE_REPLICA_SET: &str = "NoIdleReplicaSet";
 
+    /// Why an earlier revision runs although no pin names it (FP-6).
+    pub const REVERTS: [&str; 2] = [REVERTED, ABORTED];
     /// Why Stalled is True, and Progressing False, while the declared revision failed and somebody has to act (FP-6).
     pub const HELD: [&str; 2] = [ROLLOUT_FAILED, NO_GOOD_REVISION];
     /// Why Progressing is False while nothing of the declared revision is rolled out, so that its deadline stands

@@ -41,7 +41,7 @@ pub struct Options {
     /// Since when there is news for the status that waits; now, if it comes with this reconcile. `None`: news does
     /// not wait for more.
     pub status_held: Option<Timestamp>,
-    /// Whether a report without counters waits for the reconcile that brings them (our kind).
+    /// Whether a report without counters waits for the reconcile that brings them (rollwright.dev).
     pub joins_reports: bool,
     /// Whether the operator is busy, so that statuses wait longer for more news and the server is spared writes.
     pub is_busy: bool,
@@ -92,6 +92,8 @@ pub struct Answers {
     pub pods: Option<Vec<Pod>>,
     /// Whether the server refused a cut of old pods in this reconcile: it is not asked for another one.
     pub refuses_cuts: bool,
+    /// Until when no further name is tried, because ReplicaSets are changed when they are created (apps/v1, S4.15).
+    pub names_held: Option<Timestamp>,
     /// Names of ReplicaSets that fit the selector and are not labelled for us; not asked for,
     /// they only show in [`crate::Why`].
     pub orphans: Vec<String>,
@@ -136,7 +138,7 @@ pub struct Workload {
     pub selector: Option<LabelSelector>,
     /// `spec.strategy`.
     pub strategy: Strategy,
-    /// `spec.strategy.rollingUpdate.steps` (our kind).
+    /// `spec.strategy.rollingUpdate.steps` (rollwright.dev).
     pub steps: Vec<UpdateStep>,
     /// Whether a revision that is known to be good has none of them (SP-9).
     pub skips_proven: bool,
@@ -150,14 +152,14 @@ pub struct Workload {
     pub paused: bool,
     /// The revision to roll back to; 0 or less than 0 as the user wrote it (S10.2).
     pub rollback_to: Option<i64>,
-    /// `spec.pin` (our kind).
+    /// `spec.pin` (rollwright.dev).
     pub pin: Option<Pin>,
-    /// `spec.failurePolicy` (our kind).
+    /// `spec.failurePolicy` (rollwright.dev).
     pub failure_policy: Option<FailurePolicy>,
     /// The path of the first field of `spec`, outside the template, that this program does not know (our
     /// kind).
     pub unknown_field: Option<String>,
-    /// Who wrote what of it (our kind); for people, and no decision reads it.
+    /// Who wrote what of it (rollwright.dev); for people, and no decision reads it.
     pub authors: Authors,
     /// The pod template, in short.
     pub template: TemplateSummary,

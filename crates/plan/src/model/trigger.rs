@@ -76,7 +76,7 @@ impl Outline {
         let (parts, mut rest) = (RefCell::default(), Vec::new());
         // What is canonical has its members in order, and can be read.
         let canonical = template.into().canonical();
-        let form = Rest { place: Place::Template, parts: &parts };
+        let form = Remainder { place: Place::Template, parts: &parts };
         _ = canonical::write(&mut Deserializer::from_slice(&canonical), form, &mut rest);
         let Parts { images, restart } = parts.into_inner();
         let digests = [&images, &restart, &rest].map(|text| digest(text));
@@ -129,12 +129,12 @@ struct Parts {
 
 /// The form of the rest.
 #[derive(Clone, Copy)]
-struct Rest<'a> {
+struct Remainder<'a> {
     place: Place,
     parts: &'a RefCell<Parts>,
 }
 
-impl Rest<'_> {
+impl Remainder<'_> {
     fn at(self, place: Place) -> Self {
         Self { place, ..self }
     }
@@ -151,7 +151,7 @@ impl Rest<'_> {
     }
 }
 
-impl Form for Rest<'_> {
+impl Form for Remainder<'_> {
     fn member(self, key: &str) -> Self {
         self.at(self.place.of_member(key))
     }

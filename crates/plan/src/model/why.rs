@@ -82,7 +82,7 @@ impl Why {
         match self {
             Self::BlockedBy { why, .. } => Cow::Borrowed(why),
             Self::Beside { why, namespace, orphans } => {
-                Cow::Owned(why.unblocked().into_owned().beside(namespace, orphans))
+                Cow::Owned(why.unblocked().into_owned().with_orphans(namespace, orphans))
             }
             Self::Instead { why, words } => {
                 Cow::Owned(why.unblocked().into_owned().instead(Some(words.clone())))
@@ -108,7 +108,7 @@ impl Why {
     }
 
     /// Names orphans beside the reason, if there are any.
-    pub(crate) fn beside(self, namespace: &str, orphans: &[String]) -> Self {
+    pub(crate) fn with_orphans(self, namespace: &str, orphans: &[String]) -> Self {
         if orphans.is_empty() {
             return self;
         }

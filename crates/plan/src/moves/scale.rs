@@ -8,23 +8,23 @@ use crate::moves::partition;
 use crate::moves::sizes::{Moves, Resize};
 
 /// Whether `spec.replicas` changed since the sets were last scaled.
-pub(crate) struct Event {
+pub(crate) struct ScalingEvent {
     pub(crate) is_event: bool,
     pub(crate) deviation: Option<&'static str>,
 }
 
 /// S8.1. A set without the annotation, as an adopted one, makes no event (S8.11).
-pub(crate) fn event(sets: &[Counted], aim: &Aim) -> Event {
+pub(crate) fn event(sets: &[Counted], aim: &Aim) -> ScalingEvent {
     if !sets.iter().any(|set| set.is_stale(aim.total)) {
-        return Event { is_event: false, deviation: None };
+        return ScalingEvent { is_event: false, deviation: None };
     }
     let several = sets.iter().filter(|set| set.is_active()).count() > 1;
     if several && aim.manner == Manner::Whole && !has_saturated(sets, aim) {
         // S8.13: there is no proportional scaling under Recreate, and waiting for it would
         // wait for ever. The rollout itself takes the old sets down.
-        return Event { is_event: false, deviation: Some("S8.13") };
+        return ScalingEvent { is_event: false, deviation: Some("S8.13") };
     }
-    Event { is_event: true, deviation: None }
+    ScalingEvent { is_event: true, deviation: None }
 }
 
 /// Sizes follow R without anything being rolled out: on a scaling event, and while paused (S8.3–S8.8).

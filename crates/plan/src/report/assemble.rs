@@ -113,7 +113,7 @@ pub(crate) fn assemble(mut decisions: Decisions<'_>, mut report: Report) -> Box<
     let size_before_step = decisions.size_before_step();
     let actions = actions(&mut decisions, &mut report);
     let observed = decisions.view.observed;
-    let why = report.why.beside(&observed.workload.namespace, &observed.answers.orphans);
+    let why = report.why.with_orphans(&observed.workload.namespace, &observed.answers.orphans);
     let Report { events, requeue, error, if_create_refused, awaited, is_held: holds_status, .. } = report;
     Box::new(Plan {
         actions,

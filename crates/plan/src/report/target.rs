@@ -18,10 +18,7 @@ use crate::moves::aim::{Aim, Because};
 
 /// `status.target`, if another revision runs than the declared one.
 pub(crate) fn record(decisions: &Decisions<'_>) -> Option<TargetRecord> {
-    let because = match decisions.course.situation.because()? {
-        reason::REVERTED if decisions.course.failure.is_aborted => reason::ABORTED,
-        because => because,
-    };
+    let because = decisions.course.because()?;
     let running = decisions.running();
     let workload = decisions.view.workload();
     // A pause freezes what runs, so nothing has taken over yet.
@@ -69,12 +66,14 @@ impl TargetRecord {
     /// Whether an earlier revision runs because the declared one failed, or because somebody aborted it.
     #[must_use]
     pub fn is_reverted(&self) -> bool {
-        [reason::REVERTED, reason::ABORTED].contains(&self.because.as_str())
+        reason::REVERTS.contains(&self.because.as_str())
     }
 
-    /// Whether both report that the same ReplicaSet runs for the same reason.
+    /// Whether both report that the same ReplicaSet runs for the same reason. Who aborts what failed changes the words
+    /// alone.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
-        (&self.hash, &self.because) == (&other.hash, &other.because)
+        let is_why = self.because == other.because || self.is_reverted() && other.is_reverted();
+        self.hash == other.hash && is_why
     }
 }
 
@@ -180,7 +179,7 @@ pub(crate) fn event(decisions: &Decisions<'_>, status: &Status) -> Option<Event>
     })
 }
 
-/// The revision that ran before the declared one, where it is passed over.
+/// The newest revision that has pods, and does not run, since nobody knows that it is good.
 fn unproven(decisions: &Decisions<'_>) -> String {
     let (course, sets) = (&decisions.course, decisions.view.sets);
     let has_pods = |index: &&usize| sets.counted.get(**index).is_some_and(|counted| counted.size > 0);

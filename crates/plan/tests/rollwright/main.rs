@@ -3,13 +3,13 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
 mod bounds;
-mod chronicle;
 mod creating;
 mod deadlines;
 mod evidence;
 mod failing;
 mod failing_at_a_step;
 mod finding;
+mod going_back;
 mod judging;
 mod kstatus;
 mod meant;
@@ -18,6 +18,7 @@ mod pinning;
 mod promoted;
 mod promoting;
 mod queueing;
+mod records;
 mod recreating;
 mod reporting;
 mod resting;

@@ -1,17 +1,17 @@
-//! UM-1, UM-4, UM-9: what users mean by a way back, a canary, and what they put aside. It reads what users wrote, and which
-//! ReplicaSets there are; what the operator remembers of them counts only where a user has to be told.
+//! UM-1, UM-2, UM-4, UM-6, UM-9, UM-20: what users mean by a way back, by a canary, by what they put aside, and by a rollout. These
+//! checks read what users wrote, and which ReplicaSets there were. Of the operator's memory they read the verdicts, and which set a step keeps.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use plan::keys::{HASH_LABEL, RETRY};
-use plan::{FailureAction, FailurePolicy};
+use plan::{FailureAction, FailurePolicy, ReplicaSet, Strategy, Workload};
 
 use crate::actor::Actor;
-use crate::checks::steps::{is_current, resized};
+use crate::checks::steps::{is_current, resized, stepped};
 use crate::checks::{Accepted, Verdict};
 use crate::truth::{SetTruth, Truth};
 use crate::verdict::{began, pin, revision, says};
-use crate::walk::{steps, word};
+use crate::walk::{ceiling, is_skipped, steps, word};
 
 /// What users asked for last.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,22 +22,56 @@ struct Asked {
     policy: Option<FailurePolicy>,
 }
 
+/// What may begin a rollout, aside from what is asked for: none of it is about the way.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Setting {
+    annotations: plan::Map,
+    paused: bool,
+    is_recreate: bool,
+}
+
 /// What is remembered of the acts of users, by uids of ReplicaSets.
 #[derive(Debug, Default)]
 pub(crate) struct Meant {
     asked: Asked,
+    setting: Setting,
+    generation: i64,
     /// What is to run by the last act, if it is there.
     wanted: Option<String>,
     /// All that was ever to run, in the order of the first time.
     ever: Vec<String>,
     /// What the last way back left.
     left: Option<String>,
-    /// What a pin, a rollback, or an abort put aside.
-    aside: BTreeSet<String>,
+    /// What a pin, a rollback, or an abort put aside, and what ran instead.
+    aside: BTreeMap<String, String>,
     /// What was declared while there were no replicas, although another revision is good.
     canaries: BTreeSet<String>,
     /// Why another revision runs than the declared one, as the status says.
     because: Option<String>,
+    /// How often anybody else than the operator has written something, an edit of the way excepted (UM-6).
+    acts: u64,
+    /// The record that began last, and of what.
+    record: Option<(i64, Rollout)>,
+}
+
+/// Of what a record is: a revision, which one runs instead of the declared one, and how many acts came before.
+#[derive(Debug, PartialEq, Eq)]
+struct Rollout {
+    revision: i64,
+    instead: Option<String>,
+    acts: u64,
+}
+
+impl Setting {
+    fn of(workload: &Workload) -> Self {
+        let is_recreate = workload.strategy == Strategy::Recreate;
+        Self { annotations: workload.annotations.clone(), paused: workload.paused, is_recreate }
+    }
+
+    fn is_of(&self, workload: &Workload) -> bool {
+        (self.paused, self.is_recreate) == (workload.paused, workload.strategy == Strategy::Recreate)
+            && self.annotations == workload.annotations
+    }
 }
 
 impl Meant {
@@ -59,6 +93,7 @@ impl Meant {
             None => declared,
         };
         let uid = wanted.map(uid);
+        self.count(workload, asked != self.asked, actor);
         if asked != self.asked {
             let is_released = asked.pin.is_none() && self.asked.pin.is_some();
             let is_put_aside = asked.pin.is_some() && asked.pin != self.asked.pin || actor.is_operator();
@@ -78,9 +113,11 @@ impl Meant {
             // Where what a user went back to fails, the operator returns.
             let runs =
                 |truth: &&SetTruth| truth.set.labels.get(HASH_LABEL) == target.map(|target| &target.hash);
-            truth.owned().find(runs).into_iter().for_each(|runs| _ = self.aside.remove(&runs.set.uid));
+            let runs = truth.owned().find(runs).map(self::uid);
+            runs.iter().for_each(|runs| _ = self.aside.remove(runs));
             self.left = declared.map(self::uid);
-            self.aside.extend(self.left.clone().filter(|_| because.as_deref() == Some("Aborted")));
+            let is_aborted = because.as_deref() == Some("Aborted");
+            self.aside.extend(self.left.clone().zip(runs).filter(|_| is_aborted));
         }
         if because.is_none() && self.because.is_some() {
             // The declared one runs again, for whatever reason.
@@ -90,6 +127,33 @@ impl Meant {
         self.because = because;
     }
 
+    fn count(&mut self, workload: &Workload, is_asked: bool, actor: Actor) {
+        let is_same = self.setting.is_of(workload);
+        let is_edit_of_way = workload.generation > self.generation && is_same && !is_asked;
+        let is_act = is_asked || matches!(actor, Actor::Foreign | Actor::Rival) && !is_edit_of_way;
+        self.acts += u64::from(is_act);
+        self.generation = workload.generation;
+        if !is_same {
+            self.setting = Setting::of(workload);
+        }
+    }
+
+    /// UM-6, UM-20: no rollout has a second record. Another one of the same revision begins if somebody has done something since.
+    pub(super) fn recorded(&mut self, truth: &Truth) -> Verdict {
+        let Some(workload) = truth.workload.as_deref() else { return Ok(()) };
+        let Some(record) = workload.status.ours.rollout.as_deref() else { return Ok(()) };
+        if self.record.as_ref().is_some_and(|(id, _)| *id == record.id) {
+            return Ok(());
+        }
+        let instead = workload.status.ours.target.as_ref().map(|target| target.hash.clone());
+        let rollout = Rollout { revision: record.revision, instead, acts: self.acts };
+        let first = self.record.as_ref().filter(|(_, known)| *known == rollout).map(|(id, _)| *id);
+        self.record = Some((record.id, rollout));
+        first.map_or(Ok(()), |first| {
+            Err(format!("revision {} has records {first} and {} of one rollout", record.revision, record.id))
+        })
+    }
+
     /// A user, or the operator by a rollback, asks for another template, for a pin, or to retry.
     fn acted(&mut self, wanted: Option<String>, is_put_aside: bool) {
         let before = self.wanted.take();
@@ -97,7 +161,7 @@ impl Meant {
         let is_back = |before: &String| wanted.as_ref().and_then(place) < place(before);
         self.left = before.filter(|before| wanted.is_some() && is_back(before));
         if is_put_aside {
-            self.aside.extend(self.left.clone());
+            self.aside.extend(self.left.clone().zip(wanted.clone()));
         }
         if let Some(wanted) = &wanted {
             self.aside.remove(wanted);
@@ -114,70 +178,100 @@ impl Meant {
         }
     }
 
-    /// Whether a set was declared while there were no replicas, although another revision is good.
-    pub(crate) fn is_canary(&self, uid: &str) -> bool {
-        self.canaries.contains(uid)
+    /// UM-4: what was declared while there were no replicas stays within its steps once they return.
+    pub(super) fn canary_grows(&self, write: &Accepted<'_>) -> Option<Verdict> {
+        let (steps, new) = stepped(write)?;
+        let (_, from, to) = resized(write).filter(|(uid, from, to)| to > from && *uid == new.uid)?;
+        // Without its memory, it goes on from the size that it has.
+        let bound =
+            write.truth.bounds.bound.as_ref().filter(|bound| bound.uid == new.uid && !bound.is_lost)?;
+        let workload = &write.view().workload;
+        if !is_certain(write) || !self.canaries.contains(&new.uid) || is_skipped(workload, new) {
+            return None;
+        }
+        let most = ceiling(steps, bound.before.max(bound.step), workload.replicas);
+        let grew = format!("{} grew from {from} to {to}", new.name);
+        Some(if to > most { Err(format!("{grew}, and its step allows {most}")) } else { Ok(()) })
     }
 
     /// UM-1, UM-9: what a user went away from gets no pods.
     pub(super) fn grows(&self, write: &Accepted<'_>) -> Option<Verdict> {
         let (uid, from, to) = resized(write).filter(|(_, from, to)| to > from)?;
-        let view = write.view();
-        let is_certain = write.is_alone && !write.is_late && is_current(view, write.truth);
-        if !is_certain || view.workload.paused || self.wanted.is_none() || self.left.is_none() {
-            return None;
-        }
-        // What runs is what the user asks for now; while a failure is held, sizes follow R by FP-10.
-        if view.is_held() || view.running_set().is_some_and(|running| running.set.uid == uid) {
-            return None;
-        }
-        // While two of them have pods, both follow R under a pin.
-        let is_scaled = view.is_scaling() && pin(&view.workload).is_some();
-        let stays = view.workload.failure_policy.as_ref().is_some_and(|it| it.action == FailureAction::Stay);
-        if stays && view.workload.steps.is_empty() {
-            return None;
-        }
-        // What serves keeps the pods that others leave: what is good, and what the steps keep where nothing else is.
-        let is_good = |truth: &&SetTruth| says(&truth.set, "Good") && truth.active > 0;
-        let is_best = !write.truth.owned().any(|truth| is_good(&truth));
-        let kept = write.truth.new_set().and_then(|new| word(&new.set, "kept"));
-        let its = write.truth.sets.get(&uid);
-        if its.is_some_and(|its| says(&its.set, "Good") || is_best && kept.as_ref() == Some(&its.set.name)) {
+        let (view, set) = (write.view(), &write.truth.sets.get(&uid)?.set);
+        let has_gone_back = self.wanted.is_some() && (self.left.is_some() || !self.aside.is_empty());
+        if !has_gone_back || !is_certain(write) || view.workload.paused || is_excused(write, set) {
             return None;
         }
         // The way back may lead on from there, and where what a user went back to fails, to what he put aside.
-        if view.is_reverted() && view.new_set().map(|new| &new.set.uid) != self.left.as_ref() {
-            return None;
-        }
-        let name = write.truth.sets.get(&uid).map_or(&uid, |truth| &truth.set.name);
-        Some(if self.left.as_ref() == Some(&uid) && !is_scaled {
-            Err(format!("{name} grew from {from} to {to}, and a user went back from it"))
-        } else if self.aside.contains(&uid) && !is_scaled && !view.is_reverted() {
-            Err(format!("{name} grew from {from} to {to}, and a user put it aside"))
+        let is_reverted = view.is_reverted();
+        // One that is good serves until the other one does.
+        let (is_good, serves) = (says(set, "Good"), from > 0);
+        let is_left = self.left.as_ref() == Some(&uid)
+            && !is_good
+            && (!is_reverted || view.new_set().is_some_and(|new| new.set.uid == uid));
+        let is_free = is_reverted || is_good && serves;
+        let grew = format!("{} grew from {from} to {to}", set.name);
+        Some(if is_left {
+            Err(format!("{grew}, and a user went back from it"))
+        } else if !is_free && self.is_aside(write.truth, &uid) {
+            Err(format!("{grew}, and a user put it aside"))
+        } else if !is_free && self.left.is_some() && !view.is_scaling() && !is_kept(write, set) {
+            Err(format!("{grew} on a way back, and nobody asked for it"))
         } else {
             Ok(())
         })
+    }
+
+    /// Whether a user put a set aside, and what ran instead has not failed since.
+    fn is_aside(&self, truth: &Truth, uid: &str) -> bool {
+        let instead = self.aside.get(uid);
+        instead.is_some_and(|by| truth.sets.get(by).is_none_or(|by| !says(&by.set, "Failed")))
     }
 
     /// UM-9: no status names what a user put aside.
     pub(super) fn names(&self, write: &Accepted<'_>) -> Option<Verdict> {
         let Some(plan::Action::WriteStatus(status)) = write.action() else { return None };
         let fallback = status.status.ours.fallback.as_ref()?;
-        if self.aside.is_empty() || !write.is_alone || write.is_late || !is_current(write.view(), write.truth)
-        {
+        if self.aside.is_empty() || !is_certain(write) {
             return None;
         }
         // While nobody knows whether the declared one serves, what ran before it is the way back.
         let first = write.view().new_set().filter(|new| says(&new.set, "Good")).map(|new| began(&new.set))?;
         // What ran only before the declared one was put aside by a pin that nothing remembers (seeds 1816, 5012).
         let is_shown = |truth: &&SetTruth| revision(&truth.set) > Some(first);
-        let mut aside = self.aside.iter().filter_map(|uid| write.truth.sets.get(uid)).filter(is_shown);
+        let mut aside = self.aside.keys().filter_map(|uid| write.truth.sets.get(uid)).filter(is_shown);
         let is_it = |truth: &&SetTruth| truth.set.labels.get(HASH_LABEL) == Some(&fallback.hash);
         Some(match aside.find(is_it) {
             Some(truth) => Err(format!("the fallback is {}, which a user put aside", truth.set.name)),
             None => Ok(()),
         })
     }
+}
+
+/// Whether the operator knew the last act, and nobody else changed sizes.
+fn is_certain(write: &Accepted<'_>) -> bool {
+    write.is_alone && !write.is_late && is_current(write.view(), write.truth)
+}
+
+/// Whether a set may grow although a user went away from it: the pages promise less there, or availability needs it.
+fn is_excused(write: &Accepted<'_>, set: &ReplicaSet) -> bool {
+    let view = write.view();
+    // What runs is what the user asks for now; while a failure is held, sizes follow R (FP-10).
+    let is_asked_for = view.running_set().is_some_and(|running| running.set.uid == set.uid);
+    // While two of them have pods, both follow R under a pin.
+    let is_scaled = view.is_scaling() && pin(&view.workload).is_some();
+    let stays = view.workload.failure_policy.as_ref().is_some_and(|it| it.action == FailureAction::Stay);
+    // Where nothing is good, what the steps keep is all that serves.
+    let is_good = |truth: &SetTruth| says(&truth.set, "Good") && truth.active > 0;
+    let is_all_there_is = || !write.truth.owned().any(is_good) && is_kept(write, set);
+    let without_rules = stays && view.workload.steps.is_empty();
+    is_asked_for || view.is_held() || is_scaled || without_rules || is_all_there_is()
+}
+
+/// Whether the step of the declared set keeps this one.
+fn is_kept(write: &Accepted<'_>, set: &ReplicaSet) -> bool {
+    let kept = write.truth.new_set().and_then(|new| word(&new.set, "kept"));
+    kept.as_ref() == Some(&set.name)
 }
 
 fn uid(truth: &SetTruth) -> String {

@@ -2,6 +2,7 @@
 //!
 //! Only what is stored is looked at, before a write and after it.
 
+use plan::keys::reason;
 use plan::{Action, RECORD_BYTES_MAX, RECORDS_MAX, Workload};
 use serde_json::Value;
 use world::{Object, Resource};
@@ -138,7 +139,12 @@ pub(super) fn each_rollout_once(write: &Accepted<'_>) -> Verdict {
         }
         // Nothing starts in the place of what is missing.
         (_, Some((None, ..))) => false,
-        (before, Some((_, hash, because))) => before.map(|it| (it.1, it.2)) != Some((hash, because)),
+        (before, Some((_, hash, because))) => {
+            let is_reverted = |because| reason::REVERTS.contains(&because);
+            before.is_none_or(|(_, known, why)| {
+                known != hash || why != because && !(is_reverted(why) && is_reverted(because))
+            })
+        }
     };
     if given != i64::from(opens) {
         return Err(format!(
@@ -161,9 +167,8 @@ fn outcome_is_true(
     (before, after): (&Story<'_>, &Story<'_>),
     new: &[&Value],
 ) -> Verdict {
-    let is_reverted = |story: &Story<'_>| {
-        story.instead.is_some_and(|(.., because)| ["Reverted", "Aborted"].contains(&because))
-    };
+    let is_reverted =
+        |story: &Story<'_>| story.instead.is_some_and(|(.., because)| reason::REVERTS.contains(&because));
     let begins = is_reverted(after) && before.instead.is_none() || after.is_held && !before.is_held;
     let ended = before.running.filter(|_| begins && before.revision == after.revision);
     let Some(end) = ended.and_then(|running| new.iter().find(|record| id(record) == id(running))) else {

@@ -78,23 +78,6 @@ pub(super) fn grows_within(write: &Accepted<'_>) -> Option<Verdict> {
     })
 }
 
-/// UM-4: what was declared while there were no replicas stays within its steps once they return, if another one is good.
-pub(super) fn canary_from_nothing(write: &Accepted<'_>, is_canary: impl Fn(&str) -> bool) -> Option<Verdict> {
-    let (steps, new) = stepped(write)?;
-    let (uid, from, to) = resized(write).filter(|(_, from, to)| to > from)?;
-    let bound = write.truth.bounds.bound.as_ref().filter(|bound| bound.uid == new.uid && uid == new.uid)?;
-    let is_certain = write.is_alone && !write.is_late && is_current(write.view(), write.truth);
-    if !is_certain || bound.is_lost || !is_canary(&uid) || is_skipped(&write.view().workload, new) {
-        return None;
-    }
-    let most = ceiling(steps, bound.before.max(bound.step), write.view().workload.replicas);
-    Some(if to > most {
-        Err(format!("{} grew from {from} to {to}, and its step allows {most}", new.name))
-    } else {
-        Ok(())
-    })
-}
-
 /// The steps, and the set that the reconcile took for the declared one, as it is now.
 fn known<'a>(write: &'a Accepted<'_>) -> Option<(&'a [UpdateStep], &'a ReplicaSet)> {
     let (steps, view) = (steps(&write.view().workload)?, write.view());
@@ -258,6 +241,9 @@ pub(super) fn rest_is_true(write: &Accepted<'_>) -> Option<Verdict> {
     let Some((steps, new)) = stepped(write) else {
         return Some(Err("at rest, and there are no steps".to_owned()));
     };
+    if is_skipped(&view.workload, new) {
+        return Some(Err("at rest, and it is known to be good".to_owned()));
+    }
     let replicas = view.workload.replicas;
     // The record of a rollout that was late is closed.
     let record = status.status.ours.rollout.as_ref().filter(|record| record.step.is_some());

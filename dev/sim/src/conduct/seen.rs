@@ -8,7 +8,7 @@ use plan::{Why, Workload};
 use world::Resource;
 
 use super::{Grant, Waiting, is_start};
-use crate::checks::{news, slots, waits};
+use crate::checks::{news, promises, slots, waits};
 use crate::engine::{Engine, Event, MILLISECOND, Time, nanoseconds};
 use crate::fleet::Fleet;
 use crate::link::{Decided, Decision, Ended, Reply, Request, Sent};
@@ -208,6 +208,29 @@ impl Engine<'_> {
         self.violates(of, verdict);
         self.violates(of, is_used.map_err(|text| ("TU-4", text)));
         self.saw_bad_news_told(id, ended);
+        self.saw_promise(id, ended);
+    }
+
+    /// A reconcile went well, of what the server has, and wrote nothing that comes back as an event.
+    fn saw_promise(&mut self, id: u64, ended: &Ended) {
+        let has_written = ended.outcome.as_ref().is_some_and(|outcome| outcome.writes > 0);
+        if !matches!(ended.next, Next::After(_)) || has_written {
+            return;
+        }
+        let of = ended.of;
+        let workload = self.subjects.get(of).and_then(|subject| subject.truth.workload.as_deref());
+        let Some((workload, operator)) = workload.zip(self.operators.get_mut(&id)) else { return };
+        let version = workload.resource_version.parse().unwrap_or(u64::MAX);
+        let known = operator.conduct.of(of);
+        let wait = known.wait.filter(|_| known.news.is_none() && self.clock_off == 0);
+        let due = promises::due(workload).and_then(|due| due.checked_add(promises::ROUNDING).ok());
+        if let Some((wait, due)) = wait.zip(due).filter(|_| version <= operator.workloads.newest) {
+            let due = self.time_of(due);
+            if due > self.now {
+                self.checks.premises.hit("UM-7: an attempt ends before a time that a status shows");
+                self.violates(of, promises::is_kept(&wait, due).map_err(|text| ("UM-7", text)));
+            }
+        }
     }
 
     /// The key of a Deployment that is gone is forgotten by its attempt.

@@ -1,0 +1,83 @@
+//! What users went back from, or what failed, gets no pods (UM-1, UM-9). The simulator found each of these.
+
+use plan::FailureAction;
+use plan::keys::{ABORT, ROLLOUT};
+
+use crate::failing::{self, memory, named, policy};
+use crate::meant::all;
+use crate::pinning::target;
+use crate::stepping::{play, stepped};
+use crate::world::{World, template};
+
+/// A change of R gave a canary more pods, although a user had gone back from it.
+#[test]
+fn a_way_back_and_more_replicas_add_no_pod_to_what_it_leaves() {
+    for list in [&["30%/promoted"][..], &["30%/promoted", "60%/promoted"]] {
+        let mut world = stepped(10, list);
+        for name in ["web-a", "web-b"] {
+            world.find_mut(name).annotations.remove(ROLLOUT);
+        }
+        world.set_template(template("c"));
+        play(&mut world, 30, &["a", "b", "c"]);
+        let canary = named(&world, "c");
+        let size = world.find(&canary).size;
+        world.set_template(template("b"));
+        world.observed.workload.replicas = 20;
+        for _ in 0..60 {
+            play(&mut world, 1, &["c"]);
+            assert!(world.find(&canary).size <= size, "{:?}", all(&world));
+        }
+        assert_eq!(all(&world), [0, 20, 0]);
+    }
+}
+
+/// Where nothing is good, a canary was kept before what it was to replace.
+#[test]
+fn a_canary_is_not_kept_before_what_serves() {
+    let mut world = stepped(10, &["7/promoted"]);
+    world.set_template(template("c"));
+    play(&mut world, 60, &[]);
+    assert_eq!(all(&world), [0, 3, 7]);
+    let web_b = world.find_mut("web-b");
+    web_b.annotations.remove(ROLLOUT);
+    // Nobody takes it for good.
+    web_b.status.available = 1;
+    world.set_template(template("a"));
+    let plan = world.plan();
+    world.apply(&plan);
+    assert_eq!(memory(&world, "web-a")["steps"]["kept"], "web-b");
+}
+
+/// In the rollout of the next template, a change of R gave pods to a revision that had failed.
+#[test]
+fn what_failed_does_not_grow_with_the_replicas_of_the_next_rollout() {
+    let mut world = stepped(10, &[]).that(|it| it.failure_policy = policy(FailureAction::Revert));
+    world.set_template(template("c"));
+    play(&mut world, 1, &[]);
+    let failed = named(&world, "c");
+    let verdict = r#"{"version":1,"revision":3,"verdict":"Failed"}"#;
+    world.find_mut(&failed).annotations.insert(ROLLOUT.to_owned(), verdict.to_owned());
+    world.set_template(template("d"));
+    play(&mut world, 1, &["d"]);
+    let size = world.find(&failed).size;
+    assert!(size > 0);
+    world.observed.workload.replicas = 20;
+    for _ in 0..60 {
+        play(&mut world, 1, &["d"]);
+        assert!(world.find(&failed).size <= size, "{:?}", all(&world));
+    }
+}
+
+/// Somebody aborted what had failed already, and its revert got a second record.
+#[test]
+fn an_abort_of_what_is_reverted_opens_no_record() {
+    let mut world = failing::good(FailureAction::Revert);
+    world.set_template(template("c"));
+    failing::play(&mut world, 700, &["c"]);
+    let records = |world: &World| world.observed.workload.status.ours.history.id;
+    let (before, because) = (records(&world), |world: &World| target(world).unwrap().because.clone());
+    assert_eq!(because(&world), "Reverted");
+    world.observed.workload.annotations.insert(ABORT.to_owned(), "3".to_owned());
+    failing::play(&mut world, 60, &["c"]);
+    assert_eq!((records(&world), because(&world).as_str()), (before, "Aborted"));
+}
