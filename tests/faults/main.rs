@@ -4,7 +4,7 @@
 //! ```text
 //! make fault-proxy                                      # everything, a quarter of an hour
 //! cargo test -p rollwright --test faults writes         # names that contain `writes`
-//! UPDATE=1 cargo test -p rollwright --test faults       # and write the table of docs/internals/reliability.md
+//! UPDATE=1 cargo test -p rollwright --test faults       # and write docs/internals/faults.tsv
 //! ```
 //!
 //! Not a part of `make test`: half-open connections take minutes to be noticed. Each scenario has a

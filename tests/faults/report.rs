@@ -1,15 +1,12 @@
-//! The table of faults in `docs/internals/reliability.md`.
+//! The table of faults, `docs/internals/faults.tsv`.
 
 use std::fmt;
 use std::fs;
-use std::path::Path;
 use std::time::Duration;
 
-use crate::failure::{Failure, Outcome};
+use crate::failure::Outcome;
 
-const DOCUMENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/internals/reliability.md");
-const BEGIN: &str = "<!-- faults: written by `UPDATE=1 make fault-proxy` -->";
-const END: &str = "<!-- end of faults -->";
+const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/internals/faults.tsv");
 
 /// What was measured of one fault.
 #[derive(Clone, Debug)]
@@ -53,25 +50,21 @@ impl fmt::Display for Row {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { fault, place, injected, recovery, bound, writes } = self;
         let (recovery, bound) = (recovery.as_secs_f64(), bound.as_secs());
-        write!(formatter, "| {fault} | {place} | {injected} | {recovery:.1} | {bound} | {writes} |")
+        write!(formatter, "{fault}\t{place}\t{injected}\t{recovery:.1}\t{bound}\t{writes}")
     }
 }
 
-/// Prints the table, and writes it into the document if that is wanted and all is in it.
+/// Writes the table, if that is wanted and all is in it.
 pub(crate) fn publish(Findings { rows, notes }: &Findings, is_whole: bool) -> Outcome {
     if rows.is_empty() || std::env::var("UPDATE").as_deref() != Ok("1") {
         return Ok(());
     }
     if !is_whole {
-        println!("docs/internals/reliability.md stays as it is: not all scenarios ran and passed");
+        println!("docs/internals/faults.tsv stays as it is: not all scenarios ran and passed");
         return Ok(());
     }
-    let path = Path::new(DOCUMENT);
-    let text = fs::read_to_string(path)?;
-    let (before, rest) = text.split_once(BEGIN).ok_or_else(|| Failure::new(format!("no {BEGIN}")))?;
-    let (_, after) = rest.split_once(END).ok_or_else(|| Failure::new(format!("no {END}")))?;
-    let (table, notes) = (table(&in_order(rows)), in_order(notes).join("\n- "));
-    fs::write(path, format!("{before}{BEGIN}\n{table}\n\n- {notes}\n{END}{after}"))?;
+    let notes = in_order(notes).into_iter().map(|note| format!("# {note}\n"));
+    fs::write(TABLE, table(&in_order(rows)) + &notes.collect::<String>())?;
     Ok(())
 }
 
@@ -86,9 +79,8 @@ fn table(rows: &[Row]) -> String {
     let injected: u32 = rows.iter().map(|row| row.injected).sum();
     let lines: Vec<String> = rows.iter().map(ToString::to_string).collect();
     format!(
-        "Measured {} on {} cores; {injected} faults in {} rows, all passed.\n\n\
-         | fault | where | injected | recovered after (s) | bound (s) | writes |\n\
-         |---|---|---|---|---|---|\n{}",
+        "# Measured {} on {} cores; {injected} faults in {} rows, all passed.\n\
+         fault\twhere\tinjected\trecovered after (s)\tbound (s)\twrites\n{}\n",
         now.strftime("%Y-%m-%d"),
         std::thread::available_parallelism().map_or(0, std::num::NonZero::get),
         rows.len(),
