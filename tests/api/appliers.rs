@@ -133,7 +133,7 @@ async fn an_unchanged_client_side_apply_says_so() {
 }
 
 /// What that costs (`docs/reference/differences-from-apps-v1.md`): a second party that adds a port by server-side
-/// apply is refused in rollwright.dev, since the list has one owner. Nothing is lost unless it insists.
+/// apply is refused on rollwright.dev, since the list has one owner. Nothing is lost unless it insists.
 #[tokio::test(flavor = "multi_thread")]
 async fn server_side_apply_takes_ports_whole() {
     let suite = suite().await;

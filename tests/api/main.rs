@@ -1,5 +1,5 @@
 //! The CRD on a real API server: what it takes and refuses, and that templates mean the same in
-//! rollwright.dev as in apps/v1. Needs the control plane's binaries, or Go to build them once.
+//! rollwright.dev and in apps/v1. Needs the control plane's binaries, or Go to build them once.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a failed step is a failed test")]
 #![expect(clippy::indexing_slicing, reason = "a missing field of a JSON document is a failed test")]

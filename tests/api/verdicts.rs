@@ -316,7 +316,7 @@ fn templates_rows() -> Vec<Row> {
 }
 
 /// Lists merged by key hold each key once; apps/v1 takes most duplicates with a warning. Ports are not
-/// merged in rollwright.dev.
+/// merged on rollwright.dev.
 #[tokio::test(flavor = "multi_thread")]
 async fn lists() {
     check(lists_rows()).await;

@@ -1,4 +1,4 @@
-//! What others reported of Kubernetes' Deployments, or of controllers like ours: each tried as its reporter describes it.
+//! Public reports about Kubernetes' Deployments and about other controllers, each tried as its author describes it.
 
 use std::time::Duration;
 
@@ -82,8 +82,8 @@ async fn creation_timestamp_that_leaves_the_template(world: World) -> Outcome {
     same("ReplicaSets", world.sets().await?.len(), 1)
 }
 
-/// kruise#2384: a quota leaves fewer pods than there should be. None of those that serve is taken for a rollout that
-/// cannot bring others, and it ends when the quota goes.
+/// kruise#2384: a quota allows fewer pods than `replicas`. A rollout that can start no pods removes none of those that
+/// serve, and completes once the quota is gone.
 async fn fewer_pods_than_replicas(world: World) -> Outcome {
     quota(&world, &json!({"pods": "3"})).await?;
     world.create(&Manifest::new("web", 5)).await?;
@@ -100,13 +100,12 @@ async fn fewer_pods_than_replicas(world: World) -> Outcome {
     Ok(())
 }
 
-/// argo-cd#28769: a restart writes an annotation that is not in Git, and Git takes it back in the middle of the rollout.
-/// The history says so.
+/// argo-cd#28769: somebody restarts the pods by an annotation that is not in Git, and a GitOps tool removes it during the
+/// rollout. The history shows that.
 async fn restart_that_git_takes_back(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 3)).await?;
-    let slow = "600000";
-    world.patch("web", &pods_patch("app:v1", READY_AFTER_MS, &json!(slow))).await?;
-    world.wait_until("web", "the restart under way", |web| web.status("updatedReplicas") == 1).await?;
+    world.patch("web", &pods_patch("app:v1", READY_AFTER_MS, &json!("600000"))).await?;
+    world.wait_until("web", "a rollout under way", |web| web.status("updatedReplicas") == 1).await?;
     world.patch("web", &pods_patch("app:v1", READY_AFTER_MS, &Value::Null)).await?;
     let web = world
         .wait_until("web", "the first pods alone", |web| {

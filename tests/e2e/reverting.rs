@@ -95,7 +95,9 @@ pub(crate) async fn reverted(world: &World, name: &str, image: &str) -> Outcome<
             && web.text("/status/target/hash") == hash
             && all.iter().all(|count| web.status(count) == web.replicas())
             && none.iter().all(|count| web.status(count) == 0)
-            && told(web).first().is_some_and(|newest| newest.contains(" Revert "))
+            && told(web).first().is_some_and(|newest| {
+                [" Revert Succeeded", " Revert Failed"].iter().any(|end| newest.ends_with(end))
+            })
     };
     world.wait_until(name, &format!("the revert of {name} to {image}"), is_there).await
 }

@@ -12,7 +12,7 @@ use crate::scenario::Pods;
 /// Read when it is needed, so that another definition can be tried without building anything.
 const CRD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../crds/deployments.rollwright.dev.yaml");
 
-/// Starts one without a deployment controller, with rollwright.dev installed and pods that take so long. The
+/// Starts one without a deployment controller, with the definition installed and pods that take so long. The
 /// operator may do everything: what rights it has does not change what it costs.
 pub(crate) async fn start(pods: Pods) -> Result<Cluster, Failure> {
     let Pods { ready_after, gone_after } = pods;

@@ -55,7 +55,7 @@ pub fn vary(recorded: &Value, number: u64) -> Value {
         change(&mut case, &mut dice);
     }
     if dice.percent(50) {
-        put_on_our_kind(&mut case, &mut dice);
+        put_on_rollwright(&mut case, &mut dice);
     }
     if dice.percent(25) {
         let ago = dice.one_of(&[0, 500, 1500, 3000], 0);
@@ -326,7 +326,7 @@ fn refusal(case: &mut Value, dice: &mut Dice) {
 }
 
 /// The same Deployment as one of rollwright.dev: what annotations say there is in fields here.
-fn put_on_our_kind(case: &mut Value, dice: &mut Dice) {
+fn put_on_rollwright(case: &mut Value, dice: &mut Dice) {
     const OURS: &str = "rollwright.dev/v1";
     put(case, "/input/deployment", "apiVersion", OURS.into());
     let annotations = case.pointer("/input/deployment/metadata/annotations").cloned().unwrap_or_default();

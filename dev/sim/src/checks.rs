@@ -224,9 +224,11 @@ impl Checks {
         // What operators delete themselves excuses no further creation.
         marks.deletions += i64::from(is_set_deleted && !actor.is_operator());
         marks.meant.change(truth, actor);
-        // A second operator may have seen an earlier state.
-        let twice = marks.meant.recorded(truth);
-        self.fail("UM-20", twice.or_else(|text| if *is_alone { Err(text) } else { Ok(()) }));
+        if let Some(verdict) = marks.meant.recorded(truth) {
+            self.premises.hit("UM-20: a record begins, and the one before is of the same revision");
+            // A second operator may have seen an earlier state.
+            self.fail("UM-20", if *is_alone { verdict } else { Ok(()) });
+        }
         self.fail("AV-2", marks.floor.check(truth));
     }
 

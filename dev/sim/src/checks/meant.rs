@@ -1,5 +1,6 @@
-//! UM-1, UM-2, UM-4, UM-6, UM-9, UM-20: what users mean by a way back, by a canary, by what they put aside, and by a rollout. These
-//! checks read what users wrote, and which ReplicaSets there were. Of the operator's memory they read the verdicts, and which set a step keeps.
+//! UM-1, UM-2, UM-4, UM-6, UM-9, UM-20: what users mean by a way back, by a canary, by what they put aside, and by a
+//! rollout. These checks read what users wrote, and which ReplicaSets there were. Of the operator's memory they read the
+//! verdicts, and which set a step keeps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -138,20 +139,21 @@ impl Meant {
         }
     }
 
-    /// UM-6, UM-20: no rollout has a second record. Another one of the same revision begins if somebody has done something since.
-    pub(super) fn recorded(&mut self, truth: &Truth) -> Verdict {
-        let Some(workload) = truth.workload.as_deref() else { return Ok(()) };
-        let Some(record) = workload.status.ours.rollout.as_deref() else { return Ok(()) };
+    /// UM-6, UM-20: no rollout has a second record. Another one of the same revision begins if somebody has done something
+    /// since.
+    pub(super) fn recorded(&mut self, truth: &Truth) -> Option<Verdict> {
+        let workload = truth.workload.as_deref()?;
+        let record = workload.status.ours.rollout.as_deref()?;
         if self.record.as_ref().is_some_and(|(id, _)| *id == record.id) {
-            return Ok(());
+            return None;
         }
         let instead = workload.status.ours.target.as_ref().map(|target| target.hash.clone());
         let rollout = Rollout { revision: record.revision, instead, acts: self.acts };
-        let first = self.record.as_ref().filter(|(_, known)| *known == rollout).map(|(id, _)| *id);
-        self.record = Some((record.id, rollout));
-        first.map_or(Ok(()), |first| {
-            Err(format!("revision {} has records {first} and {} of one rollout", record.revision, record.id))
-        })
+        let (id, revision) = (record.id, record.revision);
+        let (before, known) = self.record.replace((id, rollout)).filter(|(_, it)| it.revision == revision)?;
+        let is_twice = self.record.as_ref().is_some_and(|(_, now)| *now == known);
+        let text = || format!("revision {revision} has records {before} and {id} of one rollout");
+        Some(if is_twice { Err(text()) } else { Ok(()) })
     }
 
     /// A user, or the operator by a rollback, asks for another template, for a pin, or to retry.

@@ -6,7 +6,6 @@ use jiff::{SignedDuration, Timestamp};
 use plan::Workload;
 
 use crate::checks::Verdict;
-use crate::checks::steps::says_resting;
 use crate::conduct::Waiting;
 use crate::engine::{MILLISECOND, Time};
 use crate::shown::after;
@@ -15,14 +14,14 @@ use crate::walk;
 /// Times in a status are whole seconds.
 pub(crate) const ROUNDING: SignedDuration = SignedDuration::from_secs(1);
 
-/// When the step ends that this status shows.
+/// When the time of the step ends at which this status shows a rest (SP-5).
 pub(crate) fn due(workload: &Workload) -> Option<Timestamp> {
     let status = &workload.status;
     let is_current = status.observed_generation == workload.generation;
     if !is_current || workload.paused || workload.deleting || workload.replicas == 0 {
         return None;
     }
-    let record = status.ours.rollout.as_ref().filter(|_| says_resting(status))?;
+    let record = status.ours.rollout.as_ref()?;
     let step = usize::try_from(record.step? - 1).ok()?;
     let seconds = walk::seconds(walk::steps(workload)?.get(step)?)?;
     Some(after(record.resting_since?, seconds))

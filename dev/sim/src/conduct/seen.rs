@@ -13,7 +13,6 @@ use crate::engine::{Engine, Event, MILLISECOND, Time, nanoseconds};
 use crate::fleet::Fleet;
 use crate::link::{Decided, Decision, Ended, Reply, Request, Sent};
 use crate::subject::Which;
-use crate::walk;
 
 /// Something that an attempt told.
 #[derive(Clone, Debug)]
@@ -43,15 +42,7 @@ fn is_at_rest(workload: &Workload) -> bool {
     let awaits_deadline = workload.progress_deadline_seconds.is_some()
         && !workload.paused
         && progressing.is_some_and(|known| moves.contains(&known.reason.as_str()));
-    status.observed_generation >= workload.generation && !awaits_deadline && !awaits_time(workload)
-}
-
-/// Whether a rollout waits at a step for its time (SP-5).
-fn awaits_time(workload: &Workload) -> bool {
-    let rollout = workload.status.ours.rollout.as_ref().filter(|rollout| rollout.resting_since.is_some());
-    let step = rollout.and_then(|rollout| usize::try_from(rollout.step? - 1).ok());
-    let seconds = step.and_then(|step| walk::seconds(walk::steps(workload)?.get(step)?));
-    workload.replicas > 0 && !workload.paused && seconds.is_some()
+    status.observed_generation >= workload.generation && !awaits_deadline && promises::due(workload).is_none()
 }
 
 impl Engine<'_> {
