@@ -87,10 +87,10 @@ OPERATOR = "$${CARGO_TARGET_DIR:-target}/release/rollwright"
 BENCH = $(CARGO) build --quiet --release --package rollwright --bin rollwright && \
   $(CARGO) run --quiet --release --package bench -- --operator $(OPERATOR)
 
-# Flags go into BENCH_FLAGS, for example BENCH_FLAGS='--only 500x2-8s'. UPDATE=1 writes docs/internals/benchmarks.md.
+# Flags go into BENCH_FLAGS, for example BENCH_FLAGS='--only 500x2-8s'.
 .PHONY: bench
 bench: ## Measure the operator beside Kubernetes' own deployment controller, in an hour
-	@$(BENCH) $(if $(UPDATE),--update docs/internals/benchmarks.md,) $(BENCH_FLAGS)
+	@$(BENCH) $(BENCH_FLAGS)
 
 .PHONY: bench-quick
 bench-quick: ## The same in small, in four minutes

@@ -1,65 +1,11 @@
-//! Every duration of planner and engine stands in the `durations.rs` of its crate, and in docs/reference/durations.md.
-//!
-//! `UPDATE=1 cargo test -p engine --test durations` writes the page anew.
+//! Every duration of planner and engine stands in the `durations.rs` of its crate.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-
-const HEAD: &str = "# Durations
-
-<!-- Made from crates/plan/src/model/durations.rs and crates/engine/src/durations.rs: UPDATE=1 cargo test -p engine --test durations -->
-
-How long the operator waits, and for what. You cannot change these values. The metric `rollwright_waiting` shows which of
-them [a Deployment waits for](metrics.md#why-a-deployment-waits) at the moment.
-
-| name in the source | value | |
-|---|---|---|
-";
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// Those of the planner first.
-fn all() -> impl Iterator<Item = &'static (&'static str, Duration, &'static str)> {
-    plan::durations::ALL.iter().chain(engine::durations::ALL)
-}
-
-/// In the largest unit that needs no fraction.
-fn shown(value: Duration) -> String {
-    match value.as_millis() {
-        millis if millis % 60_000 == 0 => format!("{} min", millis / 60_000),
-        millis if millis % 1000 == 0 => format!("{} s", millis / 1000),
-        millis => format!("{millis} ms"),
-    }
-}
-
-#[test]
-fn the_page_has_them_all() {
-    let mut page = HEAD.to_owned();
-    for (name, value, sentence) in all() {
-        writeln!(page, "| `{name}` | {} | {} |", shown(*value), sentence.trim()).unwrap();
-    }
-    let path = root().join("docs/reference/durations.md");
-    if std::env::var_os("UPDATE").is_some() {
-        std::fs::write(&path, &page).unwrap();
-    }
-    let stored = std::fs::read_to_string(&path).unwrap();
-    assert_eq!(
-        stored, page,
-        "docs/reference/durations.md is not up to date: UPDATE=1 cargo test -p engine --test durations"
-    );
-}
-
-#[test]
-fn each_has_a_sentence() {
-    for (name, value, sentence) in all() {
-        assert!(*value > Duration::ZERO, "{name}");
-        assert!(sentence.len() > 20 && sentence.ends_with('.'), "{name}: {sentence}");
-    }
 }
 
 /// The sources of a folder; tests aside, which may wait as long as they like.

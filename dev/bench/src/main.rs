@@ -62,9 +62,6 @@ struct Arguments {
     /// How many Deployments are at rest, and grow, one after the other, instead of what the amount says.
     #[arg(long, value_name = "DEPLOYMENTS", value_delimiter = ',', value_parser = at_least_one())]
     sizes: Vec<usize>,
-    /// Write the tables into this file too, between its marks.
-    #[arg(long, value_name = "FILE")]
-    update: Option<PathBuf>,
     /// Add all figures to a file in this directory too, named by the date.
     #[arg(long, value_name = "DIRECTORY")]
     csv: Option<PathBuf>,
@@ -160,8 +157,5 @@ async fn run(arguments: &Arguments) -> Result<String, Failure> {
     text.push_str(&surcharge);
     text.push_str(&large.report());
     let text = format!("{}\n\n{}\n", machine::describe(&load, started.elapsed()), text.trim_end());
-    if let Some(file) = &arguments.update {
-        report::update(file, &text)?;
-    }
     Ok(text)
 }

@@ -2,29 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::fs;
-use std::path::Path;
 
-use crate::failure::Failure;
 use crate::figure::{Figure, Ratio, median};
 use crate::played::Played;
 use crate::side::Side;
 use crate::target::{Outcome, Verdict};
 
 const NONE: &str = "–";
-/// Between these a file has the tables of the last run.
-const MARKS: [&str; 2] = ["<!-- bench: written by make bench UPDATE=1 -->\n", "<!-- end of bench -->\n"];
-
-/// Puts the tables into a file.
-pub(crate) fn update(file: &Path, tables: &str) -> Result<(), Failure> {
-    let action = |verb: &str| format!("{verb} {}", file.display());
-    let text = fs::read_to_string(file).map_err(Failure::io(action("reading")))?;
-    let [begin, end] = MARKS;
-    let parts = text.split_once(begin).and_then(|(head, rest)| Some((head, rest.split_once(end)?.1)));
-    let (head, tail) = parts.ok_or_else(|| Failure::Other(format!("{} lacks the marks", file.display())))?;
-    let text = format!("{head}{begin}\n{tables}\n{end}{tail}");
-    fs::write(file, text).map_err(Failure::io(action("writing")))
-}
 
 /// Targets and whether they are met.
 pub(crate) fn targets(verdicts: &[Verdict]) -> String {
