@@ -1,5 +1,6 @@
-//! What the engine knows of one Deployment beside the cache. Losing it costs requests and time. `State::forget` drops it
-//! once the Deployment is gone.
+//! What the engine knows of one Deployment beside the cache (`index.rs`), the queue (`queue.rs`: waits, failures, and the
+//! cooldown), and the slots (`starts.rs`). Losing it costs requests and time. `State::forget` drops it once the Deployment is
+//! gone.
 
 use std::time::Instant;
 

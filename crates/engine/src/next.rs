@@ -75,18 +75,18 @@ impl Next {
     ) -> Scheduled {
         match self {
             Self::Nothing => {
-                queue.forget(key);
+                queue.succeeded(key);
                 Scheduled::Fine
             }
             Self::After(wait) => {
-                queue.forget(key);
+                queue.succeeded(key);
                 queue.wait(key.clone(), *wait);
                 Scheduled::Fine
             }
             Self::Wait(wait) => {
                 let wait = Wait { until: wait.until.max(now), ..*wait };
                 if wait.reason == Reason::Rival {
-                    queue.forget(key);
+                    queue.succeeded(key);
                     queue.wait(key.clone(), wait);
                     return Scheduled::Yielded;
                 }
@@ -95,7 +95,7 @@ impl Next {
             }
             // S14.3
             Self::Failed(error) if !error.retry => {
-                queue.forget(key);
+                queue.succeeded(key);
                 Scheduled::GivenUp
             }
             Self::Failed(_) => {

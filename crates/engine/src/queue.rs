@@ -138,7 +138,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     }
 
     /// The key's attempt succeeded.
-    pub fn forget(&mut self, key: &K) {
+    pub fn succeeded(&mut self, key: &K) {
         self.failures.remove(key);
     }
 

@@ -4,11 +4,11 @@
 pub(crate) mod collision;
 pub(crate) mod creation;
 pub(crate) mod decisions;
-pub(crate) mod history;
+pub(crate) mod deletions;
 pub(crate) mod identify;
-pub(crate) mod ladder;
+pub(crate) mod old_pods;
 pub(crate) mod ownership;
+pub(crate) mod policy;
 pub(crate) mod rollback;
-pub(crate) mod termination;
 pub(crate) mod upkeep;
 pub(crate) mod writes;

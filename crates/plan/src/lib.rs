@@ -4,7 +4,7 @@
 //! time give the same step. Everything that decides something about a Deployment (the operator, the
 //! simulator, the oracle, the CLI's explanations) calls this function.
 //!
-//! A decision is a pipeline of values, in `decide()`. The order of situations in `decide/ladder.rs` is the policy (S3).
+//! A decision is a pipeline of values, in `decide()`. The order of situations in `decide/policy.rs` is the policy (S3).
 //! `moves.rs` has the sizes of a rolling update (S6). Each other rule has its own file, in the room of its question:
 //! what is there (`model`), what the rollout is doing (`course`), how sizes change (`moves`), what else happens
 //! (`decide`), what the status reports (`report`), and what follows when the server refuses (`refused`). A room uses
@@ -59,9 +59,9 @@ use course::situation::Situation;
 use course::view::View;
 use decide::creation::{self, creation};
 use decide::decisions::Decisions;
-use decide::history::{Scene, history};
+use decide::deletions::{CleanUp, history};
 use decide::identify::identify;
-use decide::ladder::aim;
+use decide::policy::aim;
 use decide::rollback::{request, rollback};
 use decide::upkeep::upkeep;
 use decide::writes::writes;
@@ -118,8 +118,8 @@ fn decide(observed: &Observed, now: Timestamp) -> Result<Box<Plan>, Step> {
     let revision = || creation::revision(&sets, &upkeep, creation.as_deref());
     let rollback = rollback(view, &aim, revision)?;
     let writes = writes(view, &upkeep, &moves, &course.notes);
-    let scene = Scene::new(view, &aim, &upkeep, creation.as_deref(), &writes);
-    let history = history(&scene, &aim, &moves);
+    let clean_up = CleanUp::new(view, &aim, &upkeep, creation.as_deref(), &writes);
+    let history = history(&clean_up, &aim, &moves);
     let (course, aim, upkeep, moves, history) = (&course, &aim, &upkeep, &moves, &history);
     let decisions = Decisions { view, course, aim, upkeep, moves, creation, rollback, writes, history };
     let report = paced(report(&decisions, opening), &decisions);

@@ -6,7 +6,7 @@
 
 pub(crate) mod aim;
 pub(crate) mod assertions;
-pub(crate) mod fenceposts;
+pub(crate) mod limits;
 pub(crate) mod partition;
 pub(crate) mod recreate;
 pub(crate) mod scale;

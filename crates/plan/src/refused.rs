@@ -1,6 +1,6 @@
 //! What follows from a refused action (S4.15, S6.13, S11.6, S14).
 
-pub(crate) mod beside;
+pub(crate) mod not_running;
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::model::conditions::Condition;
 use crate::model::keys::{condition, reason};
 use crate::model::observed::{Observed, ReplicaSet, Workload};
 use crate::model::status::{InHand, Status};
-use crate::refused::beside::after_create_beside;
+use crate::refused::not_running::after_create_not_running;
 use crate::report::kstatus::{Refused, Standing};
 
 /// Why an action was refused.
@@ -90,7 +90,7 @@ pub fn after_failure(
         }
         (Action::CreateReplicaSet(set), failure) => match plan.if_create_refused.as_deref() {
             Some(refused) => after_create(observed, refused, &set.name, failure, now),
-            None => after_create_beside(observed, plan, index, &set.name, failure, now),
+            None => after_create_not_running(observed, plan, index, &set.name, failure, now),
         },
         (Action::UpdateReplicaSet(update), failure) if update.purpose == Purpose::ScaleDownOld => {
             Aftermath { deviation: Some("S6.13"), ..after_cut(plan, index, failure) }

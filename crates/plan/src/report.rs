@@ -22,9 +22,9 @@ pub(crate) mod target;
 use crate::course::view::View;
 use crate::decide::collision::{self, Names};
 use crate::decide::decisions::Decisions;
-use crate::decide::history::Deletions;
+use crate::decide::deletions::Deletions;
 use crate::model::action::{Awaited, Event, Requeue, StatusWrite};
-use crate::model::conditions::{Edit, says};
+use crate::model::conditions::{Edit, is_condition};
 use crate::model::keys::{condition, reason};
 use crate::model::observed::Observed;
 use crate::model::revision::Revision;
@@ -177,7 +177,7 @@ fn tally<'a>(decisions: &'a Decisions<'_>) -> Tally<'a> {
     let extras = decisions.view.observed.flavour.has_status_extras();
     Tally {
         view: decisions.view,
-        total: decisions.total_told(),
+        total: decisions.total_reported(),
         revision: if extras { decisions.revision().and_then(Revision::number) } else { None },
         target: target::record(decisions),
         course: decisions.course,
@@ -336,7 +336,7 @@ fn written(
         news.extend(target::event(decisions, after).or_else(|| explain::event(before, after)));
     }
     if let Because::NewerSpec(newer) = &decisions.aim.because
-        && !says(&workload.status.conditions, condition::STALLED, "True", reason::NEWER_SPEC)
+        && !is_condition(&workload.status.conditions, condition::STALLED, "True", reason::NEWER_SPEC)
     {
         news.push(Event::warning(reason::NEWER_SPEC, newer.clone()));
     }

@@ -291,7 +291,7 @@ fn failures_double_the_delay_up_to_the_cap_and_never_drop() {
         assert_eq!(bench.work(), Some(7));
     }
     assert_eq!(last, BACKOFF_MAX);
-    bench.queue.forget(&7);
+    bench.queue.succeeded(&7);
     assert_eq!(bench.fail(7), (BACKOFF_BASE, 1));
 }
 

@@ -73,9 +73,9 @@ impl<'a> Rollout<'a> {
         if self.judgment.ruling.is_failure() {
             return self.at_stage(&position, None);
         }
-        let mut pace = Pace { rollout: self, position, memory: stored.clone(), events: Vec::new() };
-        pace.go_on(is_held);
-        let Pace { position, memory, events, .. } = pace;
+        let mut advance = Advance { rollout: self, position, memory: stored.clone(), events: Vec::new() };
+        advance.go_on(is_held);
+        let Advance { position, memory, events, .. } = advance;
         let memory = Memory { walk: Some(Walk::At(position.clone())), ..memory };
         self.at_stage(&position, (memory != *stored).then_some((memory, events)))
     }
@@ -163,14 +163,14 @@ impl<'a> Rollout<'a> {
 }
 
 /// A rollout that goes on, as far as it may.
-struct Pace<'a> {
+struct Advance<'a> {
     rollout: Rollout<'a>,
     position: Position,
     memory: Memory,
     events: Vec<Event>,
 }
 
-impl Pace<'_> {
+impl Advance<'_> {
     fn go_on(&mut self, is_held: bool) {
         let workload = self.rollout.workload;
         let now = whole_seconds(self.rollout.view.now);
@@ -204,7 +204,7 @@ impl Pace<'_> {
         }
         self.follow_list();
         self.take_promotion();
-        while !is_frozen && self.advance(now) {}
+        while !is_frozen && self.leave_step(now) {}
     }
 
     /// SP-2: an edited list goes on where what runs has room.
@@ -257,7 +257,7 @@ impl Pace<'_> {
     }
 
     /// Whether it leaves the step where it is, or else what it waits for there.
-    fn advance(&mut self, now: Timestamp) -> bool {
+    fn leave_step(&mut self, now: Timestamp) -> bool {
         let rollout = self.rollout;
         let step = rollout.step(&self.position);
         if step >= rollout.steps.end() {

@@ -39,7 +39,7 @@ impl Judgment {
     }
 
     /// The good set that ran last, the declared one and those that were put aside excepted.
-    pub(crate) fn newest_good(&self, sets: &Sets<'_>) -> Option<usize> {
+    pub(crate) fn find_fallback(&self, sets: &Sets<'_>) -> Option<usize> {
         let is_good = |index: usize, set: &ReplicaSet| {
             self.of(index) == Proof::Good && !set.deleting && !self.is_aside(sets, index, set)
         };

@@ -121,7 +121,7 @@ pub(crate) fn judge(view: View<'_>) -> Judgment {
     {
         *memory = Some(note.memory.clone());
     }
-    judgment.fallback = judgment.newest_good(sets);
+    judgment.fallback = judgment.find_fallback(sets);
     let declared = sets.declared.filter(|_| !is_renumbered);
     let ruling = declared.and_then(|declared| ruling(view, declared, &judgment));
     Judgment { ruling: ruling.unwrap_or_default(), ..judgment }

@@ -39,7 +39,7 @@ impl Rollout<'_> {
 
     /// The good set that ran last, although it has no pods.
     pub(crate) fn idle_good(&self) -> Option<usize> {
-        self.judgment.newest_good(self.view.sets)
+        self.judgment.find_fallback(self.view.sets)
     }
 
     /// The set that ran last, where nobody knows a good one. One that never left its steps did not run.

@@ -3,7 +3,7 @@
 use crate::course::Course;
 use crate::course::view::View;
 use crate::decide::creation::{self, Creation};
-use crate::decide::history::History;
+use crate::decide::deletions::History;
 use crate::decide::rollback::Rollback;
 use crate::decide::upkeep::Upkeep;
 use crate::decide::writes::SetWrite;
@@ -87,7 +87,7 @@ impl Decisions<'_> {
 
     /// The sum of sizes that the status is told by (S9.3). What a step changes is not folded into the status
     /// of the same step, so the last step of the reconcile does not count.
-    pub(crate) fn total_told(&self) -> i64 {
+    pub(crate) fn total_reported(&self) -> i64 {
         let cuts: &[Resize] = if self.moves.is_up_again() { &self.moves.cuts } else { &[] };
         let change: i64 = self.moves.ups().chain(cuts.iter().copied()).map(Resize::difference).sum();
         self.total() + change

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use crate::course::view::View;
 use crate::decide::creation::Creation;
 use crate::decide::upkeep::Upkeep;
-use crate::model::conditions::{Condition, Edit, says};
+use crate::model::conditions::{Condition, Edit, is_condition};
 use crate::model::keys::{REVISION, REVISION_HISTORY, condition, reason};
 use crate::model::observed::{Observed, ReplicaSet, Workload};
 use crate::model::revision::Revision;
@@ -63,7 +63,7 @@ pub(crate) fn created(
 ) -> Announcement {
     let revision = annotated(observed, || creation.revision.to_string());
     let reason = reason::NEW_REPLICA_SET_CREATED;
-    let is_said = says(&status.conditions, condition::PROGRESSING, "True", reason);
+    let is_said = is_condition(&status.conditions, condition::PROGRESSING, "True", reason);
     // On rollwright.dev: a set before this one that nobody has seen moving yet has left the same reason.
     let is_renewed = status.condition(condition::PROGRESSING).is_some_and(|known| known.reason == reason)
         && observed.flavour.has_status_extras();
@@ -97,13 +97,13 @@ fn annotated<T: AsRef<str> + Into<String>>(
 /// keeps its revision there; a set that becomes the declared one gets a higher one).
 fn is_another(observed: &Observed, set: &ReplicaSet, upkeep: &Upkeep) -> bool {
     let Workload { deleting, status, .. } = &observed.workload;
-    !deleting && status.ours.revision.is_some() && is_untold(status, set, upkeep)
+    !deleting && status.ours.revision.is_some() && is_unreported(status, set, upkeep)
 }
 
 /// Whether the status has not told the revision of this set yet (rollwright.dev).
-fn is_untold(status: &Status, set: &ReplicaSet, upkeep: &Upkeep) -> bool {
+fn is_unreported(status: &Status, set: &ReplicaSet, upkeep: &Upkeep) -> bool {
     let revision = Revision::read(upkeep.revision(set)).or_zero();
-    status.ours.revision.is_none_or(|told| revision > told)
+    status.ours.revision.is_none_or(|reported| revision > reported)
 }
 
 /// Whether a reconcile before this one created the set for this template, and its report did not reach
@@ -114,7 +114,7 @@ fn is_untold(status: &Status, set: &ReplicaSet, upkeep: &Upkeep) -> bool {
 fn was_created(observed: &Observed, set: &ReplicaSet, upkeep: &Upkeep) -> bool {
     let workload = &observed.workload;
     observed.flavour.marks_sets()
-        && is_untold(&workload.status, set, upkeep)
+        && is_unreported(&workload.status, set, upkeep)
         && set.created >= workload.created
         && set.carries(&workload.template.fingerprint)
         && set.annotations.contains_key(REVISION)

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use crate::course::view::View;
 use crate::decide::decisions::Decisions;
-use crate::decide::history::{Deletions, History};
+use crate::decide::deletions::{Deletions, History};
 use crate::decide::rollback::Rollback;
 use crate::decide::writes::{SetWrite, scaled, update};
 use crate::model::action::{Action, Event, Plan, Planned, Target};

@@ -32,7 +32,7 @@ pub(crate) fn calculate<'a>(tally: &Tally<'_>, in_hand: &InHand<'a>) -> InHand<'
         status.edit().set_counts(counts);
     }
     if tally.view.observed.flavour.has_status_extras() {
-        tell_ours(tally, counts, &mut status);
+        report_extras(tally, counts, &mut status);
     }
     refresh_available(&mut status, counts.available_replicas >= tally.floor, tally.view.now);
     status
@@ -71,7 +71,7 @@ fn terminating(tally: &Tally<'_>) -> Option<i64> {
 }
 
 /// The status fields of rollwright.dev. Texts are compared before they are made: mostly they stand there.
-fn tell_ours(tally: &Tally<'_>, counts: Counts, status: &mut InHand<'_>) {
+fn report_extras(tally: &Tally<'_>, counts: Counts, status: &mut InHand<'_>) {
     let workload = &tally.view.observed.workload;
     let (containers, images) = (&workload.template.containers, &workload.template.images);
     let ready = format_args!("{}/{}", counts.ready_replicas, workload.replicas);
@@ -82,7 +82,7 @@ fn tell_ours(tally: &Tally<'_>, counts: Counts, status: &mut InHand<'_>) {
         let ours = &mut status.edit().ours;
         (ours.revision, ours.scale_replicas) = (revision, scale_replicas);
     }
-    tell_of_policy(tally, status);
+    report_policy(tally, status);
     if status.ours.target != tally.target {
         status.edit().ours.target.clone_from(&tally.target);
     }
@@ -106,7 +106,7 @@ fn tell_ours(tally: &Tally<'_>, counts: Counts, status: &mut InHand<'_>) {
 }
 
 /// What a failure policy adds; nothing without one.
-fn tell_of_policy(tally: &Tally<'_>, status: &mut InHand<'_>) {
+fn report_policy(tally: &Tally<'_>, status: &mut InHand<'_>) {
     let Tally { view, course, .. } = *tally;
     let fallback = course.fallback_record(view);
     if status.ours.fallback != fallback {

@@ -41,7 +41,7 @@ pub(crate) struct Deletions {
 
 /// What a choice of sets depends on.
 #[derive(Clone, Copy)]
-pub(crate) struct Scene<'a> {
+pub(crate) struct CleanUp<'a> {
     pub(crate) observed: &'a Observed,
     pub(crate) sets: &'a Sets<'a>,
     /// The size of the set that is created.
@@ -57,18 +57,18 @@ pub(crate) struct Scene<'a> {
 
 /// The sets that go: to make room for a new one, because a rollout is complete, and because there are
 /// too many although none completes.
-pub(crate) fn history(scene: &Scene<'_>, aim: &Aim, moves: &Moves) -> History {
+pub(crate) fn history(clean_up: &CleanUp<'_>, aim: &Aim, moves: &Moves) -> History {
     // The room is made before anything else is done.
-    let before = || Scene { creation: None, writes: &[], ..*scene };
-    let room = scene.created.and_then(|_| make_room(&before(), &[]));
+    let before = || CleanUp { creation: None, writes: &[], ..*clean_up };
+    let room = clean_up.created.and_then(|_| make_room(&before(), &[]));
     let mut gone = room.as_ref().map_or_else(Vec::new, |room| room.sets.clone());
-    let surplus = if is_over(&scene.observed.workload, aim, moves) {
-        clean_up(scene, &gone)
+    let surplus = if is_over(&clean_up.observed.workload, aim, moves) {
+        of_a_complete_rollout(clean_up, &gone)
     } else {
         Deletions::default()
     };
     gone.extend(&surplus.sets);
-    let spare = if aim.is_rolling_out(moves) { make_room(scene, &gone) } else { None };
+    let spare = if aim.is_rolling_out(moves) { make_room(clean_up, &gone) } else { None };
     History { room, surplus, spare }
 }
 
@@ -83,17 +83,17 @@ fn is_over(workload: &Workload, aim: &Aim, moves: &Moves) -> bool {
 }
 
 /// Idle old sets beyond the limit, the lowest revisions first (S11.2–S11.6).
-fn clean_up(scene: &Scene<'_>, gone: &[usize]) -> Deletions {
-    let surplus = surplus(&scene.observed.workload, scene.sets, scene.kept, gone);
+fn of_a_complete_rollout(clean_up: &CleanUp<'_>, gone: &[usize]) -> Deletions {
+    let surplus = surplus(&clean_up.observed.workload, clean_up.sets, clean_up.kept, gone);
     if surplus == 0 {
         return Deletions::default();
     }
     let (candidates, mut deviations) =
-        sorted(candidates(&scene.observed.workload, scene.sets, scene.kept, gone));
+        sorted(candidates(&clean_up.observed.workload, clean_up.sets, clean_up.kept, gone));
     let mut deleted = Vec::new();
     // S11.5: what may not go is skipped, and nothing goes in its place.
     for (index, _) in candidates.into_iter().take(surplus).filter(|(_, set)| is_idle(set)) {
-        if scene.writes_to(index) {
+        if clean_up.writes_to(index) {
             // S11.6: upstream deletes by what it saw before it scaled the set up.
             deviations.push("S11.6");
         } else {
@@ -106,30 +106,33 @@ fn clean_up(scene: &Scene<'_>, gone: &[usize]) -> Deletions {
 /// Keeps the number of sets bounded although no rollout completes (NS-2): at the cap the lowest
 /// revisions among idle old sets go, before one more is created. The one that a rollback asks
 /// for stays, and the new set is never refused. Upstream has no such bound.
-fn make_room(scene: &Scene<'_>, gone: &[usize]) -> Option<Deletions> {
-    if !scene.observed.flavour.has_safeguards() {
+fn make_room(clean_up: &CleanUp<'_>, gone: &[usize]) -> Option<Deletions> {
+    if !clean_up.observed.flavour.has_safeguards() {
         return None;
     }
-    let excess = scene.excess(gone);
+    let excess = clean_up.excess(gone);
     if excess == 0 {
         return Some(Deletions::default());
     }
-    let requested = scene.observed.workload.rollback_to;
-    let declared = creation::revision(scene.sets, scene.upkeep, scene.creation).map(Revision::or_zero);
-    let pinned = requested.map(|requested| revision::wanted(requested, scene.sets, declared));
+    let requested = clean_up.observed.workload.rollback_to;
+    let declared =
+        creation::revision(clean_up.sets, clean_up.upkeep, clean_up.creation).map(Revision::or_zero);
+    let pinned = requested.map(|requested| revision::wanted(requested, clean_up.sets, declared));
     let pin = pinned.as_ref().and_then(|wanted| wanted.number);
     let may_go = |(index, set): &(usize, &ReplicaSet)| {
-        is_idle(set) && !scene.writes_to(*index) && pin.is_none_or(|pin| revision::of(set).or_zero() != pin)
+        is_idle(set)
+            && !clean_up.writes_to(*index)
+            && pin.is_none_or(|pin| revision::of(set).or_zero() != pin)
     };
     let (spare, mut deviations) =
-        sorted(candidates(&scene.observed.workload, scene.sets, scene.kept, gone).filter(may_go));
+        sorted(candidates(&clean_up.observed.workload, clean_up.sets, clean_up.kept, gone).filter(may_go));
     deviations.extend(pinned.and_then(|wanted| wanted.deviation));
     let is_short = spare.len() < excess;
     let sets = spare.into_iter().take(excess).map(|(index, _)| index).collect();
     Some(Deletions { sets, is_short, deviations })
 }
 
-impl<'a> Scene<'a> {
+impl<'a> CleanUp<'a> {
     pub(crate) fn new(
         view: View<'a>,
         aim: &Aim,

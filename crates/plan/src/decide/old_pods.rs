@@ -1,7 +1,7 @@
 //! Whether old pods still run under Recreate (S7.2 to S7.4).
 
 use crate::course::view::View;
-use crate::decide::history;
+use crate::decide::deletions;
 use crate::model::action::Ask;
 use crate::model::observed::ReplicaSet;
 use crate::moves::aim::Aim;
@@ -11,7 +11,7 @@ use crate::moves::aim::Aim;
 ///
 /// # Errors
 /// With the question for pods, where their answer matters.
-pub(crate) fn old_pods_run(view: View<'_>, aim: &Aim) -> Result<bool, Ask> {
+pub(crate) fn still_run(view: View<'_>, aim: &Aim) -> Result<bool, Ask> {
     if would_hold_up(view, aim) { others_run(view, aim.run) } else { Ok(others_report(view, aim.run)) }
 }
 
@@ -47,5 +47,5 @@ fn would_hold_up(view: View<'_>, aim: &Aim) -> bool {
     let size = aim.run.and_then(|run| sets.counted.get(run)).map(|run| run.size);
     size != Some(aim.ceiling)
         || (observed.workload.is_stored_complete()
-            && history::has_surplus(&observed.workload, sets, aim.stays()))
+            && deletions::has_surplus(&observed.workload, sets, aim.stays()))
 }

@@ -4,8 +4,8 @@ use crate::course::situation::Situation;
 use crate::course::view::View;
 use crate::course::{Course, Hold};
 use crate::decide::collision::{self, Names};
+use crate::decide::old_pods;
 use crate::decide::rollback::Request;
-use crate::decide::termination;
 use crate::model::action::Ask;
 use crate::model::keys;
 use crate::model::observed::{Observed, Strategy};
@@ -114,7 +114,7 @@ fn recreating(view: View<'_>, course: &Course, aim: Aim) -> Result<Aim, Ask> {
     if recreate::has_active_old(&view.sets.counted, &aim) {
         return Ok(aim);
     }
-    if termination::old_pods_run(view, &aim)? {
+    if old_pods::still_run(view, &aim)? {
         return Ok(aim.shut(Because::OldPodsRun));
     }
     Ok(named(view, course, aim))
@@ -129,7 +129,7 @@ fn unmixed(view: View<'_>, aim: Aim) -> Result<Aim, Ask> {
     }
     let shares = scale::scale(&view.sets.counted, &aim).shares;
     let grown = shares.iter().find(|share| share.difference() > 0).map(|share| share.set);
-    if grown.is_none() || !termination::others_run(view, grown)? {
+    if grown.is_none() || !old_pods::others_run(view, grown)? {
         return Ok(aim);
     }
     if aim.because == Because::Scaling {

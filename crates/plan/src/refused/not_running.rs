@@ -11,7 +11,7 @@ use crate::model::status::Status;
 use crate::refused::{Aftermath, Failure, Verdict, is_of_template, not_created};
 
 /// The creation at `index` failed.
-pub(crate) fn after_create_beside(
+pub(crate) fn after_create_not_running(
     observed: &Observed,
     plan: &Plan,
     index: usize,
