@@ -22,15 +22,18 @@ impl Judgment {
     }
 
     /// Whether a user put a set aside: he went back behind it, to one that ran before it and then after it, and that one
-    /// has not failed since. The declared set counts once it is good: while nobody knows whether it serves, what ran
-    /// before it is the way back.
+    /// has not failed since, nor stopped among its steps. The declared set counts once it is good: while nobody knows
+    /// whether it serves, what ran before it is the way back.
     pub(crate) fn is_aside(&self, sets: &Sets<'_>, index: usize, set: &ReplicaSet) -> bool {
         let own = revision::of(set).or_zero();
         let goes_behind = |(other, by): (usize, &ReplicaSet)| {
+            let (last, by_pin) = self.last_run(other, by);
+            let has_run = by_pin || !self.memory(other).is_some_and(Memory::is_on_its_way);
             other != index
                 && self.of(other) != Proof::Failed
+                && has_run
                 && first_run(by) < own
-                && self.last_run(other, by) > (own, false)
+                && (last, by_pin) > (own, false)
         };
         // It runs now, although this reconcile may have to give it its number.
         let declared = sets.declared().filter(|_| sets.declared.is_some_and(|it| self.of(it) == Proof::Good));

@@ -81,3 +81,22 @@ fn an_abort_of_what_is_reverted_opens_no_record() {
     failing::play(&mut world, 60, &["c"]);
     assert_eq!((records(&world), because(&world).as_str()), (before, "Aborted"));
 }
+
+/// A canary that came back to the steps it had left made a good revision one that its user had put aside: the next canary
+/// got all pods, once there were any.
+#[test]
+fn a_canary_that_never_left_its_steps_puts_nothing_aside() {
+    let mut world = stepped(10, &["30%/promoted"]).that(|workload| workload.revision_history_limit = Some(1));
+    for text in ["c", "b", "c"] {
+        world.set_template(template(text));
+        play(&mut world, 40, &[]);
+    }
+    assert_eq!((world.find("web-b").size, world.find(&named(&world, "c")).size), (7, 3));
+    world.observed.workload.replicas = 0;
+    play(&mut world, 10, &[]);
+    world.set_template(template("d"));
+    play(&mut world, 10, &[]);
+    world.observed.workload.replicas = 10;
+    play(&mut world, 40, &[]);
+    assert_eq!((world.find("web-b").size, world.find(&named(&world, "d")).size), (7, 3), "{:?}", all(&world));
+}

@@ -120,7 +120,16 @@ fn one_round(dice: &mut Dice, mut at: Millis, round: u64, act: &mut impl FnMut(M
     let number = u8::try_from(round).unwrap_or(0);
     let good = [2, 3, 6, 7].get(usize::from(number % 4)).copied().unwrap_or(2);
     let template = if dice.percent(12) { dice.one_of(&[8, 16, 24, 32], 8) + number } else { good };
-    act(at, Act::Template(template));
+    if dice.percent(8) {
+        // A canary that nobody would see if it got all pods as soon as there are some.
+        act(at, Act::Scale(0));
+        at += dice.between(1, 4000);
+        act(at, Act::Template(template));
+        at += dice.between(1, 4000);
+        act(at, Act::Scale(small(dice, 2, 10)));
+    } else {
+        act(at, Act::Template(template));
+    }
     at += dice.between(5000, 20_000);
     let fails_at_once = dice.percent(50);
     if !fails_at_once {
