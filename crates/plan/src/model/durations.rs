@@ -8,7 +8,7 @@ use std::time::Duration;
 pub const STATUS_GATHERS: Duration = Duration::from_millis(500);
 
 /// While the operator is busy, such a status waits this long. The server then spends its time on pods.
-pub const STATUS_GATHERS_BUSY: Duration = Duration::from_secs(2);
+pub const STATUS_GATHERS_BUSY: Duration = Duration::from_secs(1);
 
 /// Rollbacks to the same templates count as repeated when they are closer together than this; the fourth
 /// one is refused.

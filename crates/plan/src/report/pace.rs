@@ -1,6 +1,6 @@
 //! A status that changes only counters waits half a second, so that further changes have a moment to arrive. In a
 //! rollout each pod changes the counters several times, and each write costs the server as much as a step of the
-//! rollout. While the operator is busy, the status waits two seconds. The first report of a scaling waits for its
+//! rollout. While the operator is busy, the status waits one second. The first report of a scaling waits for its
 //! counters, and on rollwright.dev also the first report of a rollout.
 //!
 //! The operator writes at once what somebody waits for: a rollout that becomes complete or stops being
@@ -36,13 +36,14 @@ fn held(report: &Report, decisions: &Decisions<'_>) -> Option<Option<Timestamp>>
     let View { observed, now, .. } = decisions.view;
     // What has news to tell does not wait.
     let write = report.write.as_ref().filter(|_| report.news.is_empty())?;
-    if is_creation_told_now(decisions) {
+    if is_creation_news(decisions) {
         return None;
     }
     // Another reconcile follows at once, with counters to report.
     let is_joined = observed.options.joins_reports && is_followed(decisions, report.due);
     if is_joined && keeps_records(write, observed) && keeps_completeness(write, observed) {
-        return Some(None);
+        // On a busy server, reconciles that follow each other take seconds.
+        return gathered_by(observed, now).is_none_or(|until| until > now).then_some(None);
     }
     held_until(write, decisions).filter(|until| *until > now).map(Some)
 }
@@ -57,7 +58,12 @@ fn held_until(write: &StatusWrite, decisions: &Decisions<'_>) -> Option<Timestam
     if !awaits_counters && !may_wait(write, observed) {
         return None;
     }
-    // A time in the future means that the clock was set back: then nothing waits, lest it be for hours.
+    gathered_by(observed, now)
+}
+
+/// Until when a status that waits may do so, counted from when it first waited.
+fn gathered_by(observed: &Observed, now: Timestamp) -> Option<Timestamp> {
+    // A time in the future means that the clock was set back: then nothing waits, or it could be for hours.
     let since = observed.options.status_held.filter(|since| *since <= now)?;
     since.checked_add(gathers(observed)).ok()
 }
@@ -81,7 +87,7 @@ fn is_in_step(decisions: &Decisions<'_>) -> bool {
 /// Whether this is the first report of a generation, with nothing in it that only this reconcile could tell.
 fn is_first_report(write: &StatusWrite, observed: &Observed) -> bool {
     write.status.observed_generation != observed.workload.status.observed_generation
-        && tells_of_sets_alone(write, observed)
+        && reports_sets_alone(write, observed)
         && keeps_completeness(write, observed)
 }
 
@@ -94,13 +100,12 @@ fn keeps_progress(write: &StatusWrite, observed: &Observed) -> bool {
 /// Whether a set is created, and only this status can say so: the next reconcile knows a set that nobody has
 /// told of by its revision, which is above the one in the status, if that has one (S4.4). On apps/v1 the
 /// status never has.
-fn is_creation_told_now(decisions: &Decisions<'_>) -> bool {
-    let told = decisions.view.workload().status.ours.revision;
-    let is_told_by_revision = decisions.view.observed.flavour.has_status_extras();
-    decisions
-        .creation
-        .as_ref()
-        .is_some_and(|creation| !is_told_by_revision || told.is_some_and(|told| told >= creation.revision))
+fn is_creation_news(decisions: &Decisions<'_>) -> bool {
+    let shown = decisions.view.workload().status.ours.revision;
+    let is_shown_by_revision = decisions.view.observed.flavour.has_status_extras();
+    decisions.creation.as_ref().is_some_and(|creation| {
+        !is_shown_by_revision || shown.is_some_and(|shown| shown >= creation.revision)
+    })
 }
 
 /// Whether nothing but counters and texts changes, and the rollout goes on as it did.
@@ -130,13 +135,13 @@ fn keeps_completeness(write: &StatusWrite, observed: &Observed) -> bool {
 /// Whether the next plan can compute from the cluster all that is written.
 fn keeps_records(write: &StatusWrite, observed: &Observed) -> bool {
     let (stored, next) = (&observed.workload.status, &write.status);
-    tells_of_sets_alone(write, observed)
+    reports_sets_alone(write, observed)
         && next.observed_generation == stored.observed_generation
         && next.ours.selector == stored.ours.selector
 }
 
 /// Whether nothing is written that is known to this reconcile alone.
-fn tells_of_sets_alone(write: &StatusWrite, observed: &Observed) -> bool {
+fn reports_sets_alone(write: &StatusWrite, observed: &Observed) -> bool {
     let (stored, next) = (&observed.workload.status, &write.status);
     let begins_again =
         next.ours.marks.zip(stored.ours.marks).is_some_and(|(next, known)| next.begin_again(&known));
