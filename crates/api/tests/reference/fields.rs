@@ -48,14 +48,20 @@ pub(crate) fn table(schema: &Value, has_defaults: bool) -> String {
     } else {
         "| field | type | description |\n|---|---|---|\n"
     });
-    for field in properties(schema) {
+    let fields = properties(schema);
+    // The rollout that runs has the members of those that ended: once is enough.
+    let ended = |path: &str| path.strip_prefix("rollout.").map(|member| format!("history[].{member}"));
+    let is_shown = |path: &str| ended(path).is_some_and(|path| fields.iter().any(|field| field.path == path));
+    for field in fields.iter().filter(|field| !is_shown(&field.path)) {
         let Field { path, kind, default, limits, description } = field;
+        let members = if path == "rollout" { " It has the members of `history[]`." } else { "" };
+        let description = format!("{description}{members}");
         let line = if has_defaults {
-            let default = default.map(|text| format!("`{text}`")).unwrap_or_default();
+            let default = default.as_ref().map(|text| format!("`{text}`")).unwrap_or_default();
             format!("| `{path}` | {kind} | {default} | {} | {description} |", limits.join("; "))
         } else {
             // Only the operator writes there, so that limits of numbers and lists are nobody's concern.
-            let values = limits.into_iter().find(|limit| limit.starts_with('`')).unwrap_or_default();
+            let values = limits.iter().find(|limit| limit.starts_with('`')).map_or("", String::as_str);
             format!("| `{path}` | {kind} | {description}{values} |")
         };
         let _ = writeln!(text, "{}", line.replace("|  |", "| |").replace("|  |", "| |"));
