@@ -19,25 +19,12 @@ use tower::{BoxError, Service};
 
 use super::clock;
 use super::law::Law;
-use answers::{broken, refused};
 mod answers;
+mod asked;
 
-/// Which requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum On {
-    /// The start of a watch of this kind.
-    Watch(&'static str),
-    /// A list of this kind.
-    List(&'static str),
-    /// A read of one object of this kind.
-    Get(&'static str),
-    /// Whatever would change something of this kind, dry runs aside.
-    Write(&'static str),
-    /// Whatever concerns this kind, watches too.
-    All(&'static str),
-    /// Any but watches.
-    Request,
-}
+use answers::{broken, refused};
+use asked::Asked;
+pub(super) use asked::On;
 
 /// What becomes of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +84,8 @@ struct State {
     jumped: Duration,
     /// After so many writes to ReplicaSets nothing gets through any more.
     writes_left: Option<u32>,
+    /// Whether anything ever went wrong.
+    is_disturbed: bool,
 }
 
 /// The service with faults.
@@ -108,13 +97,6 @@ pub(super) struct Faulty {
     writer: Arc<OnceLock<String>>,
     state: Arc<Mutex<State>>,
     streams: watch::Sender<Streams>,
-}
-
-/// What is known of a request.
-struct Asked {
-    method: Method,
-    path: String,
-    query: String,
 }
 
 type Answer = Response<UnsyncBoxBody<Bytes, BoxError>>;
@@ -132,7 +114,7 @@ impl Faulty {
 
     /// So many requests meet a fault from now on.
     pub(super) fn arm(&self, on: On, fault: Fault, times: u32) {
-        self.with(|state| state.rules.push(Rule { on, fault, left: times, met: 0 }));
+        self.disturb(|state| state.rules.push(Rule { on, fault, left: times, met: 0 }));
     }
 
     /// No more faults. Says how many requests met one.
@@ -147,7 +129,7 @@ impl Faulty {
 
     /// All watches that are open break off.
     pub(super) fn cut(&self) {
-        let through = self.with(|state| state.watches);
+        let through = self.disturb(|state| state.watches);
         self.streams.send_modify(|streams| streams.cut = through);
     }
 
@@ -159,12 +141,13 @@ impl Faulty {
 
     /// The same for the watches of one kind: what they show lags behind.
     pub(super) fn freeze_those_of(&self, kind: Option<&'static str>) {
-        let through = self.with(|state| state.watches);
+        let through = self.disturb(|state| state.watches);
         self.streams.send_modify(|streams| (streams.frozen, streams.frozen_kind) = (through, kind));
     }
 
     /// Nothing gets through in either direction, as if the process were stopped, until it is let go.
     pub(super) fn hold(&self) {
+        self.disturb(|_| ());
         self.streams.send_modify(|streams| streams.is_held = true);
     }
 
@@ -176,7 +159,7 @@ impl Faulty {
     /// Holds everything from the answer to this write to a ReplicaSet on: as if the process were
     /// killed between two writes.
     pub(super) fn hold_after(&self, writes: u32) {
-        self.with(|state| state.writes_left = Some(writes));
+        self.disturb(|state| state.writes_left = Some(writes));
     }
 
     /// Waits until everything is held.
@@ -213,6 +196,14 @@ impl Faulty {
 
     fn with<R>(&self, action: impl FnOnce(&mut State) -> R) -> R {
         action(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Something goes wrong.
+    fn disturb<R>(&self, action: impl FnOnce(&mut State) -> R) -> R {
+        self.with(|state| {
+            state.is_disturbed = true;
+            action(state)
+        })
     }
 
     /// Notes a request, and draws its fault.
@@ -277,7 +268,7 @@ impl Faulty {
 
     /// The server's clock jumps forward.
     pub(super) fn jump(&self, by: Duration) {
-        self.with(|state| state.jumped += by);
+        self.disturb(|state| state.jumped += by);
     }
 
     /// An answer as of now, by the server's clock.
@@ -288,7 +279,15 @@ impl Faulty {
     async fn forward(mut self, request: Request<Body>, asked: &Asked) -> Result<Answer, BoxError> {
         let is_write = asked.is_write() && !asked.is(On::All("leases"));
         let before = is_write.then(|| self.law.sizes());
+        // An operator with a lease may have lost it to another one.
+        let is_undisturbed = self.writer.get().is_none() && !self.with(|state| state.is_disturbed);
+        if is_write {
+            self.law.witness(|_| false, is_undisturbed);
+        }
         let Ok(answer) = self.server.call(request).await;
+        if is_write {
+            self.law.witness(|object| asked.concerns(object), is_undisturbed);
+        }
         if let Some(before) = before.filter(|_| answer.status().is_success()) {
             let what = format!("{} {}", asked.method, asked.path);
             self.law.judge(&what, self.writer.get().map(String::as_str), &before);
@@ -317,39 +316,6 @@ impl Faulty {
         });
         if is_last {
             self.hold();
-        }
-    }
-}
-
-impl Asked {
-    fn of(request: &Request<Body>) -> Self {
-        let uri = request.uri();
-        let (path, query) = (uri.path().to_owned(), uri.query().unwrap_or_default().to_owned());
-        Self { method: request.method().clone(), path, query }
-    }
-
-    fn is_watch(&self) -> bool {
-        self.query.contains("watch=true")
-    }
-
-    /// Whether it would change something.
-    fn is_write(&self) -> bool {
-        self.method != Method::GET && !self.query.contains("dryRun")
-    }
-
-    fn is(&self, on: On) -> bool {
-        let is_of = |kind: &str| self.path.split('/').any(|part| part == kind);
-        let is_list = |kind: &str| self.method == Method::GET && self.path.ends_with(kind);
-        match on {
-            On::Watch(kind) => self.is_watch() && is_of(kind),
-            On::List(kind) => is_list(kind) && !self.is_watch(),
-            On::Get(kind) => {
-                let parent = self.path.rsplit_once('/').map_or("", |(parent, _)| parent);
-                self.method == Method::GET && parent.ends_with(kind)
-            }
-            On::Write(kind) => self.is_write() && is_of(kind),
-            On::All(kind) => is_of(kind),
-            On::Request => !self.is_watch(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! What must hold after every write by anyone: SU-1 and AV-1 of `docs/internals/invariants.md`, by the
-//! state of the cluster itself and not by a snapshot; and that nobody writes without the lease.
+//! state of the cluster itself and not by a snapshot; what users mean, by a witness of each Deployment; and that nobody
+//! writes without the lease.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,7 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use apiserver::Shared;
 use plan::Flavour;
 use serde_json::Value;
-use world::{Cluster, Object, Resource};
+use witness::{Finding, Version, Who, Witness};
+use world::{Change, ChangeKind, Cluster, Object, Resource};
 
 use super::clock;
 
@@ -16,6 +18,16 @@ pub(super) struct Law {
     cluster: Arc<Shared<Cluster>>,
     deployments: Resource,
     broken: Mutex<Vec<String>>,
+    witnesses: Mutex<Witnesses>,
+}
+
+/// A witness of each Deployment, by its uid, and the last version that they have seen.
+#[derive(Default)]
+struct Witnesses {
+    seen: u64,
+    of: BTreeMap<String, Witness>,
+    /// The Deployment of each ReplicaSet, by uid.
+    owners: BTreeMap<String, String>,
 }
 
 /// The sets of each Deployment, by the uid of their owner, and by name.
@@ -41,7 +53,12 @@ impl Law {
             Flavour::Rollwright => Resource::Deployments,
             Flavour::AppsV1 => Resource::AppsDeployments,
         };
-        Arc::new(Self { cluster: cluster.clone(), deployments, broken: Mutex::default() })
+        Arc::new(Self {
+            cluster: cluster.clone(),
+            deployments,
+            broken: Mutex::default(),
+            witnesses: Mutex::default(),
+        })
     }
 
     /// The sets as they are.
@@ -88,6 +105,50 @@ impl Law {
         }
     }
 
+    /// Lets the witnesses judge what was written since the last time: all of it, or all but one request, is others'.
+    /// `is_undisturbed` says whether nothing ever went wrong.
+    pub(super) fn witness(&self, is_operators: impl Fn(&Object) -> bool, is_undisturbed: bool) {
+        if self.deployments != Resource::Deployments {
+            return;
+        }
+        let changes: Vec<Change> = self.cluster.act(|cluster| {
+            let mut witnesses = self.witnesses.lock().unwrap_or_else(PoisonError::into_inner);
+            let changes = cluster.store.all_changes(witnesses.seen).into_iter().flatten().cloned().collect();
+            witnesses.seen = cluster.store.version();
+            changes
+        });
+        let mut witnesses = self.witnesses.lock().unwrap_or_else(PoisonError::into_inner);
+        for Change { kind, object, before, .. } in &changes {
+            let before = before.as_ref();
+            let owner = match object.resource {
+                Resource::Deployments => Some(object.uid()),
+                Resource::ReplicaSets => {
+                    object.controller_uid().or_else(|| before.and_then(Object::controller_uid))
+                }
+                Resource::Pods => {
+                    object.controller_uid().and_then(|set| witnesses.owners.get(set)).map(String::as_str)
+                }
+                _ => None,
+            };
+            let Some(owner) = owner.map(str::to_owned) else { continue };
+            if object.resource == Resource::ReplicaSets {
+                witnesses.owners.insert(object.uid().to_owned(), owner.clone());
+            }
+            let is_report =
+                before.is_some_and(|before| before.spec == object.spec && before.status != object.status);
+            let who = match object.resource {
+                _ if is_operators(object) => Who::Operator,
+                Resource::ReplicaSets if is_report => Who::Cluster,
+                _ => Who::User,
+            };
+            let (now, is_deleted) = (clock::steady(), *kind == ChangeKind::Deleted);
+            let version = Version { before, object, is_deleted, who, now, is_undisturbed };
+            for Finding { name, broken, .. } in witnesses.of.entry(owner).or_default().see(&version) {
+                broken.iter().for_each(|text| self.accuse(&format!("{name}: {}: {text}", object.name())));
+            }
+        }
+    }
+
     /// What has been broken so far.
     pub(super) fn broken(&self) -> Vec<String> {
         self.broken.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -119,6 +180,9 @@ impl Law {
 impl Bounds {
     fn of(deployment: &Object) -> Self {
         let desired = deployment.spec_number("replicas").unwrap_or(1);
+        if deployment.spec.pointer("/strategy/type").is_some_and(|kind| kind == "Recreate") {
+            return Self { name: deployment.name().to_owned(), most: desired, least_available: 0 };
+        }
         // In hundredths of a pod.
         let limit = |field: &str| {
             match deployment.spec.pointer(&format!("/strategy/rollingUpdate/{field}")) {

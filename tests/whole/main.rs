@@ -16,6 +16,7 @@ mod figures;
 mod law;
 mod news;
 mod queueing;
+mod reports;
 mod rig;
 mod shards;
 mod slow;

@@ -277,6 +277,24 @@ impl Rig {
         }
     }
 
+    /// Pods of the only ReplicaSet with pods that have failed and that nobody has deleted.
+    pub(super) async fn add_failed_pods(&self, name: &str, count: usize) {
+        let pods: Api<DynamicObject> = Api::default_namespaced_with(
+            self.client.clone(),
+            &ApiResource::erase::<k8s_openapi::api::core::v1::Pod>(&()),
+        );
+        let selected = ListParams::default().labels(&format!("app={name}"));
+        let mut pod = pods.list(&selected).await.unwrap().items.remove(0);
+        (pod.metadata.uid, pod.metadata.resource_version, pod.metadata.managed_fields) = (None, None, None);
+        for number in 0..count {
+            let name = format!("{name}-failed-{number}");
+            pod.metadata.name = Some(name.clone());
+            pods.create(&PostParams::default(), &pod).await.unwrap();
+            let failed = json!({ "status": { "phase": "Failed", "conditions": [] } });
+            pods.patch_status(&name, &PatchParams::default(), &Patch::Merge(failed)).await.unwrap();
+        }
+    }
+
     /// How many pods are ready, as the sets of a Deployment report.
     pub(super) fn ready_in_sets(&self, name: &str) -> i64 {
         self.cluster.act(|cluster| {

@@ -33,7 +33,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use plan::Flavour;
-use world::Object;
+use witness::{Finding, Version, Who, Witness};
+use world::{Change, ChangeKind, Object};
 
 use crate::actor::Actor;
 use crate::history::History;
@@ -171,6 +172,7 @@ pub(crate) struct Checks {
 pub(crate) struct Marks {
     pub(crate) floor: Floor,
     meant: Meant,
+    witness: Witness,
     creations: BTreeMap<(String, String), i64>,
     /// Names of sets that were to be created and were there already.
     pub(crate) taken: BTreeSet<String>,
@@ -216,6 +218,33 @@ impl Checks {
         }
         marks.floor.decided(write, history);
         self.fail("NS-1", marks.count_creations(write));
+    }
+
+    /// A Deployment or a ReplicaSet was written: what would a user who watches both object to?
+    pub(crate) fn watch(
+        &mut self,
+        subject: &mut Subject<'_>,
+        change: &Change,
+        actor: Actor,
+        (now, is_quiet): (Timestamp, bool),
+    ) {
+        let who = match actor {
+            Actor::Operator(_) => Who::Operator,
+            Actor::Foreign | Actor::Rival => Who::User,
+            Actor::SetController | Actor::Cluster => Who::Cluster,
+        };
+        let version = Version {
+            before: change.before.as_ref(),
+            object: &change.object,
+            is_deleted: change.kind == ChangeKind::Deleted,
+            who,
+            now,
+            is_undisturbed: is_quiet && subject.is_alone,
+        };
+        for Finding { name, premise, broken } in subject.marks.witness.see(&version) {
+            self.premises.hit(premise);
+            self.fail(name, broken.map_or(Ok(()), Err));
+        }
     }
 
     /// Something was written, by whomever.

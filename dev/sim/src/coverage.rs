@@ -136,7 +136,7 @@ pub const RECORDED_ONCE_IN: u64 = 200;
 
 /// What the rules of pins, failure policies, and steps are about (FP-1 to FP-12, SP-1 to SP-9), and what users mean (UM-1
 /// to UM-22); and how often it has to happen in 200,000 rollouts. A run of another length has to reach its share.
-pub const PREMISES: [(&str, u64); 33] = [
+pub const PREMISES: [(&str, u64); 43] = [
     ("a revert begins", 10_000),
     ("a revert while R changes", 2000),
     ("a failure is withheld, since the fallback does no better", 1000),
@@ -167,6 +167,16 @@ pub const PREMISES: [(&str, u64); 33] = [
     ("SP-9: a revision is declared again under steps", 2000),
     ("a revision fails at a rest", 5000),
     ("UM-1, UM-2, UM-9: a ReplicaSet grows after a way back", 1500),
+    ("UM-5: a rollout leaves a step", 2000),
+    ("UM-8: a verdict becomes another one", 100),
+    ("UM-10: a status gets another observedGeneration", 20_000),
+    ("UM-13: a pause holds everything", 1000),
+    ("UM-13: a pin that names nothing holds everything", 100),
+    ("UM-14: a size changes during a pause", 100),
+    ("UM-16: a sentence names a ReplicaSet", 20_000),
+    ("UM-16: a status has records of the one before", 20_000),
+    ("UM-18: a status names a ReplicaSet", 2000),
+    ("UM-19: a ReplicaSet grows under Recreate", 2000),
     ("UM-7: an attempt ends before a time that a status shows", 20_000),
     ("UM-9: a status names a fallback, and something is aside", 5000),
     ("UM-20: a record begins, and the one before is of the same revision", 200),

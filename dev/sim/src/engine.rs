@@ -303,7 +303,11 @@ impl<'a> Engine<'a> {
             }
         }
         let is_set_deleted = is_deleted && change.object.resource == Resource::ReplicaSets;
+        let (now, is_quiet) = (self.wall(), self.scenario.faults.is_empty());
         if let Some(subject) = self.subjects.get_mut(which) {
+            if self.flavour == Flavour::Rollwright {
+                self.checks.watch(subject, change, actor, (now, is_quiet));
+            }
             self.checks.change(subject, is_set_deleted, actor);
         }
     }

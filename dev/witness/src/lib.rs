@@ -1,0 +1,149 @@
+//! What a user who watches one Deployment and its ReplicaSets would object to: sentences UM-1 to UM-22 of
+//! `docs/internals/invariants.md`, as far as two versions of an object and the acts in between decide them.
+//!
+//! The rules read API objects as JSON, and use nothing of the planner, not even its types: a mistake in either would
+//! excuse itself. The simulator and `tests/whole` hold every run to them.
+
+mod rules;
+mod shown;
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use world::{Object, Resource};
+
+use shown::Shown;
+
+/// An operator may have sent a write before it could see an act (UM-10).
+const UNDERWAY: SignedDuration = SignedDuration::from_secs(1);
+
+/// Who wrote a version of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// The operator.
+    Operator,
+    /// A user, or a controller of his.
+    User,
+    /// Kubernetes' own controllers.
+    Cluster,
+}
+
+/// A version of an object, as a watch brings it.
+#[derive(Clone, Copy, Debug)]
+pub struct Version<'a> {
+    /// The version before; `None` for a new object.
+    pub before: Option<&'a Object>,
+    /// The version itself; of a deleted object the last one.
+    pub object: &'a Object,
+    /// Whether the object is gone.
+    pub is_deleted: bool,
+    /// Its writer.
+    pub who: Who,
+    /// When it was written, by the server's clock.
+    pub now: Timestamp,
+    /// Whether one operator works alone, nothing hinders it, and nobody else writes sizes or statuses. A rule about what
+    /// the operator could know asks for it.
+    pub is_undisturbed: bool,
+}
+
+/// A rule, with something to judge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The name of the sentence.
+    pub name: &'static str,
+    /// What a version has to show for the rule to judge it; runs count it.
+    pub premise: &'static str,
+    /// What is wrong; `None` if nothing is.
+    pub broken: Option<String>,
+}
+
+/// Watches one Deployment.
+#[derive(Debug, Default)]
+pub struct Witness {
+    deployment: Option<Object>,
+    /// ReplicaSets by uid, those that were deleted with them: a sentence may still name them.
+    sets: BTreeMap<String, Object>,
+    gone: BTreeMap<String, Object>,
+    /// The ReplicaSet of each pod that has neither failed nor succeeded.
+    pods: BTreeMap<String, String>,
+    /// When a user last wrote the Deployment or a ReplicaSet, and how often.
+    acted: Option<Timestamp>,
+    acts: u64,
+    /// How many acts there had been when a ReplicaSet got its verdict.
+    judged: BTreeMap<String, u64>,
+    /// Whether a user ever wrote a ReplicaSet: sizes may be his.
+    has_meddled: bool,
+    /// When `replicas` changed last, and since when the Deployment is paused.
+    scaled: Option<Timestamp>,
+    paused: Option<Timestamp>,
+}
+
+impl Witness {
+    /// Judges a version of the Deployment, or of a ReplicaSet or pod of it, and remembers it.
+    pub fn see(&mut self, version: &Version<'_>) -> Vec<Finding> {
+        let findings = if version.who == Who::Operator && !version.is_deleted {
+            let Self { deployment, sets, gone, pods, .. } = &*self;
+            let shown = Shown { deployment: deployment.as_ref(), sets, gone, pods };
+            rules::judge(&rules::Case { version, shown, memory: self })
+        } else {
+            Vec::new()
+        };
+        match version.object.resource {
+            Resource::ReplicaSets => self.note_set(version),
+            Resource::Pods => self.note_pod(version),
+            _ => self.note_deployment(version),
+        }
+        findings
+    }
+
+    /// Whether the last act is so long ago that the operator may be expected to know of it.
+    fn is_calm(&self, now: Timestamp) -> bool {
+        self.acted.is_none_or(|acted| now.duration_since(acted) > UNDERWAY)
+    }
+
+    fn note_set(&mut self, version: &Version<'_>) {
+        let Version { object, who, now, is_deleted, .. } = *version;
+        let uid = object.uid().to_owned();
+        if who == Who::User {
+            (self.acted, self.has_meddled) = (Some(now), true);
+            self.acts += 1;
+        }
+        let owner = self.deployment.as_ref().map(Object::uid);
+        let is_owned = owner.is_some() && object.controller_uid() == owner;
+        if is_deleted || !is_owned {
+            self.gone.extend(self.sets.remove(&uid).map(|set| (uid, set)));
+            return;
+        }
+        let verdict = |set: &Object| shown::verdict(set);
+        if self.sets.get(&uid).and_then(verdict) != verdict(object) {
+            self.judged.insert(uid.clone(), self.acts);
+        }
+        self.sets.insert(uid, object.clone());
+    }
+
+    fn note_pod(&mut self, Version { object, is_deleted, .. }: &Version<'_>) {
+        let is_over = matches!(shown::text(object, "/phase"), Some("Failed" | "Succeeded"));
+        match object.controller_uid() {
+            Some(set) if !is_deleted && !is_over => self.pods.insert(object.uid().to_owned(), set.to_owned()),
+            _ => self.pods.remove(object.uid()),
+        };
+    }
+
+    fn note_deployment(&mut self, version: &Version<'_>) {
+        let Version { object, who, now, is_deleted, .. } = *version;
+        if is_deleted {
+            *self = Self::default();
+            return;
+        }
+        if who == Who::User {
+            self.acted = Some(now);
+            self.acts += 1;
+        }
+        let before = self.deployment.as_ref();
+        if before.and_then(shown::replicas) != shown::replicas(object) {
+            self.scaled = Some(now);
+        }
+        self.paused = if shown::is_paused(object) { self.paused.or(Some(now)) } else { None };
+        self.deployment = Some(object.clone());
+    }
+}

@@ -1,0 +1,242 @@
+//! The rules, each named for its sentence. A rule returns nothing where its premise does not hold.
+
+use std::collections::BTreeSet;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+use world::{Object, Resource};
+
+use crate::shown::{self, Shown, number, text};
+use crate::{Finding, Version, Witness};
+
+/// A size that the operator changed, as long after the last change of `replicas`, is no part of that change.
+const SCALED: SignedDuration = SignedDuration::from_secs(60);
+/// Times in a status are whole seconds.
+const ROUNDING: i64 = 1;
+
+type Verdict = Result<(), String>;
+type Rule = fn(&Case<'_>) -> Option<Verdict>;
+
+const RULES: [(&str, &str, Rule); 11] = [
+    ("UM-5", "UM-5: a rollout leaves a step", left_for_its_reason),
+    ("UM-8", "UM-8: a verdict becomes another one", changed_by_an_act),
+    ("UM-10", "UM-10: a status gets another observedGeneration", observed_grows),
+    ("UM-13", "UM-13: a pause holds everything", pause_is_named),
+    ("UM-13", "UM-13: a pin that names nothing holds everything", missing_pin_is_named),
+    ("UM-14", "UM-14: a size changes during a pause", pause_holds),
+    ("UM-16", "UM-16: a sentence names a ReplicaSet", about_what_matters),
+    ("UM-16", "UM-16: a status has records of the one before", ended_is_ended),
+    ("UM-18", "UM-18: a status names a ReplicaSet", names_what_exists),
+    ("UM-19", "UM-19: a ReplicaSet grows under Recreate", one_revision_at_once),
+    ("UM-20", "UM-20: a status reports a rollout", has_an_id_of_its_own),
+];
+
+/// A write of the operator, and what the API showed before.
+pub(crate) struct Case<'a> {
+    pub(crate) version: &'a Version<'a>,
+    pub(crate) shown: Shown<'a>,
+    pub(crate) memory: &'a Witness,
+}
+
+pub(crate) fn judge(case: &Case<'_>) -> Vec<Finding> {
+    let finding = |(name, premise, rule): &(&'static str, &'static str, Rule)| {
+        let verdict = rule(case)?;
+        Some(Finding { name, premise, broken: verdict.err() })
+    };
+    RULES.iter().filter_map(finding).collect()
+}
+
+/// Nothing, or what is wrong.
+fn wrong(is_wrong: bool, text: impl FnOnce() -> String) -> Verdict {
+    if is_wrong { Err(text()) } else { Ok(()) }
+}
+
+impl<'a> Case<'a> {
+    fn now(&self) -> Timestamp {
+        self.version.now
+    }
+
+    /// The status that was written, and the one before.
+    fn status(&self) -> Option<(&'a Object, &'a Object)> {
+        let (before, after) = (self.version.before?, self.version.object);
+        let is_status = after.resource != Resource::ReplicaSets && before.status != after.status;
+        is_status.then_some((before, after))
+    }
+
+    /// The ReplicaSet that gets another size, from which, and to which.
+    fn resized(&self) -> Option<(&'a Object, i64, i64)> {
+        let set = self.version.object;
+        let from = self.version.before.map_or(Some(0), shown::replicas)?;
+        let to = shown::replicas(set)?;
+        (set.resource == Resource::ReplicaSets && from != to).then_some((set, from, to))
+    }
+
+    /// Whether the operator knew all that there was to know, and nobody else has sizes of his own.
+    fn is_certain(&self) -> bool {
+        self.version.is_undisturbed && self.memory.is_calm(self.now()) && !self.memory.has_meddled
+    }
+}
+
+/// UM-5: a step is left by a promotion of this revision, or when its time is over.
+fn left_for_its_reason(case: &Case<'_>) -> Option<Verdict> {
+    let (before, after) = case.status().filter(|_| case.version.is_undisturbed)?;
+    let same = |pointer: &str| number(before, pointer).filter(|it| number(after, pointer) == Some(*it));
+    let revision = same("/rollout/id").and(same("/rollout/revision"))?;
+    same("/observedGeneration").filter(|seen| *seen == after.generation())?;
+    let (from, to) = (number(before, "/rollout/step")?, number(after, "/rollout/step")?);
+    // One that is good has no steps, and a promotion names its revision.
+    let is_good = case.shown.with_revision(revision).and_then(shown::verdict).as_deref() == Some("Good");
+    let is_promoted = shown::annotation(after, "rollwright.dev/promote")
+        .is_some_and(|text| text.split('/').next() == Some(revision.to_string().as_str()));
+    if to <= from || is_good || is_promoted || shown::replicas(after) == Some(0) {
+        return None;
+    }
+    let steps = after.spec.pointer("/strategy/rollingUpdate/steps")?.as_array()?;
+    let since: Option<Timestamp> = text(before, "/rollout/restingSince").and_then(|time| time.parse().ok());
+    let waited = since.map_or(0, |since| case.now().duration_since(since).as_secs() + ROUNDING);
+    // A time that no pod uses does not run.
+    let replicas = shown::replicas(after).unwrap_or(0);
+    let has_pods =
+        |step: &&Value| shown::allowed(step, replicas) > 0 || step.pointer("/pause/until").is_some();
+    let left = (from..to).filter_map(|step| steps.get(usize::try_from(step - 1).ok()?));
+    let left = left.filter(has_pods).filter_map(|step| step.get("pause"));
+    let waits = |pause: &&Value| match pause.get("seconds").and_then(Value::as_i64) {
+        Some(seconds) => waited < seconds,
+        None => pause.get("until").is_some(),
+    };
+    let early = left.filter(|pause| !pause.is_null()).find(waits);
+    Some(wrong(early.is_some(), || {
+        let pause = early.cloned().unwrap_or_default();
+        format!(
+            "step {from} was left for {to} after {waited} s, and step {from} or a later one waits for {pause}"
+        )
+    }))
+}
+
+/// UM-8: only an act changes `Failed` to `Good`, and what is good does not fail without one.
+fn changed_by_an_act(case: &Case<'_>) -> Option<Verdict> {
+    let (before, after) = (case.version.before?, case.version.object);
+    if after.resource != Resource::ReplicaSets || shown::revision(before) != shown::revision(after) {
+        return None;
+    }
+    let (was, is) = (shown::verdict(before)?, shown::verdict(after)?);
+    let known = case.memory.judged.get(after.uid()).filter(|_| was != is)?;
+    Some(wrong(*known == case.memory.acts, || {
+        format!("{} was {was} and is {is}: nobody did anything", after.name())
+    }))
+}
+
+/// UM-10: `observedGeneration` never falls.
+fn observed_grows(case: &Case<'_>) -> Option<Verdict> {
+    let (before, after) = case.status()?;
+    let of = |object| number(object, "/observedGeneration").unwrap_or(0);
+    let (was, is) = (of(before), of(after));
+    (was != is).then(|| wrong(is < was, || format!("observedGeneration fell from {was} to {is}")))
+}
+
+/// The reason of Ready in a status that knows the last act, unless all is done or a cause before that one holds.
+fn ready_reason<'a>(case: &Case<'a>, first: &[&str]) -> Option<&'a str> {
+    let (_, after) = case.status().filter(|_| case.is_certain())?;
+    let conditions = after.status.get("conditions")?.as_array()?;
+    let ready = conditions.iter().find(|it| it.get("type").and_then(Value::as_str) == Some("Ready"))?;
+    let is_done = ready.get("status").and_then(Value::as_str) == Some("True");
+    let reason = ready.get("reason")?.as_str()?;
+    (shown::is_observed(after) && !is_done && !first.contains(&reason)).then_some(reason)
+}
+
+/// UM-13: a pause is named first, unless a later resume would start nothing either.
+fn pause_is_named(case: &Case<'_>) -> Option<Verdict> {
+    let reason = ready_reason(case, &["PinTargetMissing", "NewerSpec", "SelectingAll"])?;
+    shown::is_paused(case.version.object)
+        .then(|| wrong(reason != "DeploymentPaused", || format!("it is paused, and Ready is {reason}")))
+}
+
+/// UM-13: a pin that names no ReplicaSet is named first.
+fn missing_pin_is_named(case: &Case<'_>) -> Option<Verdict> {
+    let reason = ready_reason(case, &["NewerSpec", "SelectingAll"])?;
+    let is_missing = text(case.version.object, "/target/because") == Some("PinTargetMissing");
+    is_missing.then(|| {
+        wrong(reason != "PinTargetMissing", || format!("the pin names nothing, and Ready is {reason}"))
+    })
+}
+
+/// UM-14: while paused, nothing grows, unless `replicas` changed.
+fn pause_holds(case: &Case<'_>) -> Option<Verdict> {
+    let (set, from, to) = case.resized().filter(|_| case.is_certain())?;
+    let paused = case.memory.paused.filter(|paused| case.now().duration_since(*paused) > crate::UNDERWAY)?;
+    let scaled = case.memory.scaled?;
+    let is_scaled = paused.duration_since(scaled) < SCALED;
+    (!is_scaled)
+        .then(|| wrong(to > from, || format!("{} grew from {from} to {to}, and it is paused", set.name())))
+}
+
+/// UM-16: no sentence names a ReplicaSet that has nothing to do with what runs, or is to run.
+fn about_what_matters(case: &Case<'_>) -> Option<Verdict> {
+    let (_, after) = case.status().filter(|_| case.is_certain())?;
+    if !shown::is_observed(after) {
+        return None;
+    }
+    let hash = |pointer| text(after, pointer).and_then(|hash| case.shown.with_hash(hash));
+    let pinned = after.spec.pointer("/pin/hash").and_then(Value::as_str);
+    let declared = number(after, "/revision").and_then(|revision| case.shown.with_revision(revision));
+    let named = [declared, hash("/target/hash"), hash("/fallback/hash")].map(|set| set.map(Object::uid));
+    let matters = |set: &Object| {
+        case.shown.has_pods(set) || named.contains(&Some(set.uid())) || shown::label(set) == pinned
+    };
+    let stale = case.shown.sets.values().filter(|set| !matters(set)).chain(case.shown.gone.values());
+    let names: BTreeSet<&str> = stale.map(Object::name).collect();
+    let living = |name: &str| case.shown.sets.values().any(|set| set.name() == name && matters(set));
+    let found = shown::sentences(after).find_map(|(about, sentence)| {
+        let name = names.iter().find(|name| shown::names(sentence, name) && !living(name))?;
+        Some(format!("{about} is about {name}, which has no pods and is not declared: {sentence}"))
+    });
+    let is_any = shown::sentences(after)
+        .any(|(_, it)| case.shown.sets.values().any(|set| shown::names(it, set.name())));
+    (is_any || found.is_some()).then(|| found.map_or(Ok(()), Err))
+}
+
+/// UM-16: a record changes nothing after it has ended.
+fn ended_is_ended(case: &Case<'_>) -> Option<Verdict> {
+    let (before, after) = case.status()?;
+    let (known, now) = (shown::records(before), shown::records(after));
+    let changed = known.iter().find(|(id, record)| now.get(id).is_some_and(|now| now != *record));
+    (!known.is_empty())
+        .then(|| wrong(changed.is_some(), || format!("the record {changed:?} has changed since")))
+}
+
+/// UM-18: the status names no ReplicaSet that does not exist.
+fn names_what_exists(case: &Case<'_>) -> Option<Verdict> {
+    let (_, after) = case.status().filter(|_| case.is_certain())?;
+    let is_missing = text(after, "/target/because") == Some("PinTargetMissing");
+    let target = text(after, "/target/hash").filter(|_| !is_missing);
+    let mut named = [target, text(after, "/fallback/hash")].into_iter().flatten().peekable();
+    named.peek()?;
+    let gone = named.find(|hash| case.shown.with_hash(hash).is_none());
+    Some(wrong(gone.is_some(), || format!("the status names {gone:?}, and there is none")))
+}
+
+/// UM-19: under Recreate, nothing gets pods while another ReplicaSet has some.
+fn one_revision_at_once(case: &Case<'_>) -> Option<Verdict> {
+    let (set, from, to) = case.resized().filter(|(_, from, to)| to > from)?;
+    let is_recreate = case.shown.deployment.is_some_and(shown::is_recreate);
+    if !is_recreate || set.resource != Resource::ReplicaSets || !case.is_certain() {
+        return None;
+    }
+    let others = case.shown.sets.values().filter(|other| other.uid() != set.uid());
+    let other = others.into_iter().find(|other| case.shown.has_pods(other));
+    Some(wrong(other.is_some(), || {
+        let other = other.map_or("", Object::name);
+        format!("{} grew from {from} to {to}, and {other} has pods", set.name())
+    }))
+}
+
+/// UM-20: ids rise, and the rollout that runs is none of those that have ended.
+fn has_an_id_of_its_own(case: &Case<'_>) -> Option<Verdict> {
+    let (before, after) = case.status()?;
+    let id = number(after, "/rollout/id")?;
+    let last = shown::records(after).keys().max().copied().unwrap_or(0);
+    let known = number(before, "/rollout/id").unwrap_or(0);
+    Some(wrong(id <= last || id < known, || {
+        format!("rollout {id} runs after {last} has ended and {known} ran")
+    }))
+}

@@ -1,0 +1,126 @@
+//! What the API shows, read as a user would read it.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use world::Object;
+
+/// The label and the annotations of a ReplicaSet.
+const HASH: &str = "pod-template-hash";
+const REVISION: &str = "deployment.kubernetes.io/revision";
+const ROLLOUT: &str = "rollwright.dev/rollout";
+
+/// A Deployment and its ReplicaSets at one moment.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shown<'a> {
+    pub(crate) deployment: Option<&'a Object>,
+    pub(crate) sets: &'a BTreeMap<String, Object>,
+    /// Those that were deleted.
+    pub(crate) gone: &'a BTreeMap<String, Object>,
+    /// The ReplicaSet of each pod that has neither failed nor succeeded.
+    pub(crate) pods: &'a BTreeMap<String, String>,
+}
+
+impl<'a> Shown<'a> {
+    pub(crate) fn with_hash(self, hash: &str) -> Option<&'a Object> {
+        self.sets.values().find(|set| label(set) == Some(hash))
+    }
+
+    /// Whether a ReplicaSet has pods, or is about to.
+    pub(crate) fn has_pods(self, set: &Object) -> bool {
+        replicas(set) != Some(0) || self.pods.values().any(|of| of == set.uid())
+    }
+
+    /// The ReplicaSet of a revision.
+    pub(crate) fn with_revision(self, revision: i64) -> Option<&'a Object> {
+        self.sets.values().find(|set| self::revision(set) == Some(revision))
+    }
+}
+
+pub(crate) fn label(set: &Object) -> Option<&str> {
+    set.metadata.pointer(&format!("/labels/{HASH}"))?.as_str()
+}
+
+pub(crate) fn annotation<'a>(object: &'a Object, key: &str) -> Option<&'a str> {
+    object.metadata.get("annotations")?.get(key)?.as_str()
+}
+
+pub(crate) fn revision(set: &Object) -> Option<i64> {
+    annotation(set, REVISION)?.parse().ok()
+}
+
+/// What the ReplicaSet says of its revision.
+pub(crate) fn verdict(set: &Object) -> Option<String> {
+    let memory: Value = serde_json::from_str(annotation(set, ROLLOUT)?).ok()?;
+    let is_current = memory.get("revision").and_then(Value::as_i64) == revision(set);
+    let verdict = memory.get("verdict").filter(|_| is_current)?;
+    Some(verdict.as_str()?.to_owned())
+}
+
+pub(crate) fn replicas(object: &Object) -> Option<i64> {
+    object.spec.get("replicas")?.as_i64()
+}
+
+pub(crate) fn is_paused(deployment: &Object) -> bool {
+    deployment.spec.get("paused").and_then(Value::as_bool).unwrap_or(false)
+}
+
+pub(crate) fn is_recreate(deployment: &Object) -> bool {
+    deployment.spec.pointer("/strategy/type").and_then(Value::as_str) == Some("Recreate")
+}
+
+/// How many pods a step allows, before the last one.
+pub(crate) fn allowed(step: &Value, replicas: i64) -> i64 {
+    let pods = match step.get("updated") {
+        Some(Value::String(text)) => {
+            let percent: i64 = text.trim_end_matches('%').parse().unwrap_or(0);
+            (percent * replicas + 99) / 100
+        }
+        Some(number) => number.as_i64().unwrap_or(0),
+        None => 0,
+    };
+    pods.min(replicas - 1)
+}
+
+/// A number of the status.
+pub(crate) fn number(object: &Object, pointer: &str) -> Option<i64> {
+    object.status.pointer(pointer)?.as_i64()
+}
+
+/// A text of the status.
+pub(crate) fn text<'a>(object: &'a Object, pointer: &str) -> Option<&'a str> {
+    object.status.pointer(pointer)?.as_str()
+}
+
+/// Whether a status is of the present spec.
+pub(crate) fn is_observed(deployment: &Object) -> bool {
+    number(deployment, "/observedGeneration") == Some(deployment.generation())
+}
+
+/// All records of rollouts that have ended, with their ids.
+pub(crate) fn records(deployment: &Object) -> BTreeMap<i64, &Value> {
+    let history = deployment.status.get("history").and_then(Value::as_array);
+    let records = history.into_iter().flatten();
+    records.filter_map(|record| Some((record.get("id")?.as_i64()?, record))).collect()
+}
+
+/// All sentences of a status, each with its condition or cause.
+pub(crate) fn sentences(deployment: &Object) -> impl Iterator<Item = (&str, &str)> {
+    let lists = [("conditions", "type"), ("blockers", "cause")];
+    lists.into_iter().flat_map(|(list, about)| {
+        let entries = deployment.status.get(list).and_then(Value::as_array).into_iter().flatten();
+        entries.filter_map(move |entry| Some((entry.get(about)?.as_str()?, entry.get("message")?.as_str()?)))
+    })
+}
+
+/// Whether a sentence names an object: with nothing before or after that would make it another name. A pod's name begins
+/// with that of its ReplicaSet.
+pub(crate) fn names(sentence: &str, name: &str) -> bool {
+    let is_of_name = |character: char| character.is_ascii_alphanumeric();
+    sentence.match_indices(name).any(|(at, _)| {
+        let (before, after) = (sentence.get(..at), sentence.get(at + name.len()..));
+        let follows = |text: Option<&str>| text.and_then(|text| text.chars().next()).is_some_and(is_of_name);
+        let precedes = before.and_then(|text| text.chars().next_back());
+        !precedes.is_some_and(|last| is_of_name(last) || last == '-') && !follows(after)
+    })
+}

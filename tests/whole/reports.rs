@@ -1,0 +1,50 @@
+//! What users of Kubernetes' Deployments reported, played in virtual time; `tests/e2e/reports.rs` has those that need a
+//! real server.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::{BOTH, HALF_OPEN, is_quiet, up};
+
+/// How many pods may have failed without anybody's notice.
+const FAILED: usize = 1000;
+
+/// kubernetes#125579: pods that have failed stay until somebody deletes them. Neither strategy waits for them, and the
+/// operator reads them page by page, if it does at all.
+#[tokio::test(start_paused = true)]
+async fn a_thousand_failed_pods_hold_up_nothing() {
+    for flavour in BOTH {
+        for strategy in ["RollingUpdate", "Recreate"] {
+            let rig = up(flavour).await;
+            let strategy = json!({ "type": strategy, "rollingUpdate": null });
+            rig.patch("web", json!({ "spec": { "strategy": strategy } })).await;
+            rig.settle("web", Duration::from_secs(5)).await;
+            rig.add_failed_pods("web", FAILED).await;
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            let before = rig.faults.reads().len();
+            rig.set_image("web", "app:v2").await;
+            rig.settle("web", Duration::from_secs(5)).await;
+            assert_eq!(rig.sizes("web"), [10, 0], "{flavour:?}, {strategy}");
+            let reads = rig.faults.reads().len() - before;
+            assert!(reads <= 20, "{flavour:?}, {strategy}: {reads} reads");
+            is_quiet(&rig).await;
+        }
+    }
+}
+
+/// kubernetes#129795, #117008: the watch of one kind brings nothing for minutes, and nothing ends it. The operator knows
+/// by a write of its own that the watch is late, and by the time without any news that it is dead.
+#[tokio::test(start_paused = true)]
+async fn a_watch_of_one_kind_falls_silent() {
+    for flavour in BOTH {
+        for kind in ["deployments", "replicasets"] {
+            let rig = up(flavour).await;
+            rig.faults.freeze_those_of(Some(kind));
+            rig.set_image("web", "app:v2").await;
+            rig.settle("web", HALF_OPEN).await;
+            assert_eq!(rig.sizes("web"), [10, 0], "{flavour:?}, {kind}");
+            is_quiet(&rig).await;
+        }
+    }
+}
