@@ -125,7 +125,7 @@ async fn ask(suite: &Suite, base: &Value, case: &Value, name: &str) -> Value {
     differences.into()
 }
 
-/// Stores an object and sends a change of it. The ReplicaSet controller writes the status of a set
+/// Stores an object and sends a change of it. The ReplicaSet controller writes the status of a ReplicaSet
 /// that it sees: a change made before that is made again.
 async fn change(
     suite: &Suite,

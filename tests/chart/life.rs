@@ -105,7 +105,7 @@ async fn roll_back(site: &Site) {
     site.rolled_out("undo", "app:v1").await;
 }
 
-/// A set that lost its label is read and labelled again; orphans are adopted.
+/// A ReplicaSet that lost its label is read and labelled again; orphans are adopted.
 async fn adopt(site: &Site) {
     let label = ["label", "rs", "-l", "app=web", "rollwright.dev/managed-"];
     site.demo(&label).await;

@@ -20,7 +20,7 @@ pub(crate) const SCENARIOS: &[Scenario] = scenarios![
 
 const AUTOSCALED: Duration = Duration::from_secs(150);
 
-/// An autoscaler that wants eight, while a rollout of four hangs with two pods of surge. The sets grow in
+/// An autoscaler that wants eight, while a rollout of four hangs with two pods of surge. The ReplicaSets grow in
 /// proportion (S8.8), and what the autoscaler sees as the current size is eight, not twelve.
 async fn autoscaled_mid_rollout(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 4).rolling(&json!("50%"), &json!(0))).await?;

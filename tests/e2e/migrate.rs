@@ -76,12 +76,12 @@ impl Pods {
     }
 }
 
-/// Names of the sets and their revisions.
+/// Names of the ReplicaSets and their revisions.
 fn history(sets: &[Set]) -> BTreeMap<String, i64> {
     sets.iter().map(|set| (set.name.clone(), set.revision())).collect()
 }
 
-/// There is one Deployment, of this API, that acts and has all sets.
+/// There is one Deployment, of this API, that acts and has all ReplicaSets.
 async fn settled(world: &World, before: &BTreeMap<String, i64>) -> Outcome {
     let deployment = world.complete("web").await?;
     let other = World {

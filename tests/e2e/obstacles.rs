@@ -32,7 +32,7 @@ async fn stored_template(world: &World, manifest: &Manifest) -> Outcome<Value> {
     Ok(stored.pointer("/spec/template").cloned().unwrap_or_default())
 }
 
-/// Somebody else's set has the name that ours would have. It is left alone, and counted once;
+/// Somebody else's ReplicaSet has the name that ours would have. It is left alone, and counted once;
 /// ours gets another name (S4.15, S4.17).
 async fn hash_collision(world: World) -> Outcome {
     let manifest = Manifest::new("web", 2);
@@ -92,7 +92,7 @@ fn says(kind: &str, status: &str, reason: &str) -> impl Fn(&Deployment) -> bool 
     }
 }
 
-/// A quota refuses the first set and, later, that of an update; each time it is lifted the
+/// A quota refuses the first ReplicaSet and, later, that of an update; each time it is lifted the
 /// rollout goes on by itself (S4.15, S14.1).
 async fn quota_on_sets(world: World) -> Outcome {
     const SETS: &str = "count/replicasets.apps";
@@ -119,7 +119,7 @@ async fn quota_on_sets(world: World) -> Outcome {
     same("the sets", sizes(&sets), [("app:v1", 0), ("app:v2", 2)])
 }
 
-/// A quota refuses pods: the set says so, and so does the Deployment (S9.14), until it is lifted.
+/// A quota refuses pods: the ReplicaSet says so, and so does the Deployment (S9.14), until it is lifted.
 async fn quota_on_pods(world: World) -> Outcome {
     quota(&world, &json!({"pods": "2"})).await?;
     world.create(&Manifest::new("web", 4)).await?;

@@ -26,7 +26,7 @@ fn manifest(replicas: i64) -> Manifest {
     Manifest::new("web", replicas).spec("strategy", &json!({"type": "Recreate"}))
 }
 
-/// No new pod while an old one is still terminating (S7.2, S7.3), whatever the sets report.
+/// No new pod while an old one is still terminating (S7.2, S7.3), whatever the ReplicaSets report.
 async fn recreate_waits_for_terminating_pods(world: World) -> Outcome {
     world.roll_out(&manifest(3).pods(TERMINATE_AFTER_MS, "4000")).await?;
     let sightings = Sightings::start(&world, world.pod_api()).await?;

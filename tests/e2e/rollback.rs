@@ -56,7 +56,7 @@ fn recorded(web: &Deployment, flavour: Flavour, requested: i64, revision: i64, r
     same("status.rollback.result", &record["result"], &json!(result))
 }
 
-/// Template and change-cause of revision 1 come back; its set is used again and gets the next
+/// Template and change-cause of revision 1 come back; its ReplicaSet is used again and gets the next
 /// number (S5.4, S5.5, S10.7–S10.9).
 async fn rollback_to_revision(world: World) -> Outcome {
     history(&world, 2, &["app:v2", "app:v3"]).await?;
@@ -195,7 +195,7 @@ async fn rollback_left_in_the_manifest(world: World) -> Outcome {
     same("the image", world.get("web").await?.image(), "app:v2")
 }
 
-/// A set that apps/v1 stores may have a template that the CRD refuses, here a variable that is
+/// A ReplicaSet that apps/v1 stores may have a template that the CRD refuses, here a variable that is
 /// set twice: the request ends, and the next rollout goes on.
 async fn rollback_that_the_server_refuses(world: World) -> Outcome {
     let labels = json!({"app": "web", "pod-template-hash": "handmade"});

@@ -191,7 +191,7 @@ async fn shadow_finds_what_differs(world: World) -> Outcome {
     let shadow = Shadow::start(&world, &["--hash-names"]).await?;
     world.roll_out(&Manifest::new("web", 3)).await?;
     let set = world.set("app:v1").await?;
-    // A user scales a set: not the controller's write, and its repair agrees.
+    // A user scales a ReplicaSet: not the controller's write, and its repair agrees.
     world.kubectl.run(&["scale", "replicaset", &set.name, "--replicas=5"]).await?;
     world.wait_sizes(&[("app:v1", 3)]).await?;
     tokio::time::sleep(Duration::from_secs(3)).await;

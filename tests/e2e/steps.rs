@@ -110,7 +110,7 @@ pub(crate) fn since(web: &Deployment) -> Outcome<Timestamp> {
     Ok(web.text("/status/rollout/restingSince").parse()?)
 }
 
-/// What the sets of these images had together, one after the other.
+/// What the ReplicaSets of these images had together, one after the other.
 pub(crate) fn path(seen: &Recording, images: &[&str]) -> Vec<String> {
     let sizes = |moment| images.iter().map(|image| size(moment, image).to_string()).collect::<Vec<_>>();
     let mut path: Vec<String> = seen.0.iter().map(|moment| sizes(moment).join("+")).collect();
@@ -170,7 +170,7 @@ async fn promoted_by_hand(world: World) -> Outcome {
     ensure(floor.is_complete() && floor.lowest() >= 10, "ten ready pods at every moment", floor.lowest())
 }
 
-/// An autoscaler doubles what runs while a rollout rests: each set follows at once, without surge (SP-7).
+/// An autoscaler doubles what runs while a rollout rests: each ReplicaSet follows at once, without surge (SP-7).
 async fn autoscaled_at_a_step(world: World) -> Outcome {
     world.roll_out(&manifest(4, &json!([promoted(&json!("50%"))]))).await?;
     world.set_image("web", "app:v2").await?;

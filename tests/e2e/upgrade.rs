@@ -167,7 +167,7 @@ async fn set_off(world: &World) -> Outcome {
     Ok(())
 }
 
-/// The size of the new set.
+/// The size of the new ReplicaSet.
 fn size(sets: &[Set], name: &str) -> i64 {
     sets.iter().filter(|set| set.labels["app"] == name && set.image == "app:v2").map(|set| set.size).sum()
 }

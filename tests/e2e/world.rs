@@ -172,7 +172,7 @@ impl World {
         .await
     }
 
-    /// Waits until the sets of these images have exactly these sizes.
+    /// Waits until the ReplicaSets of these images have exactly these sizes.
     pub(crate) async fn wait_sizes(&self, sizes: &[(&str, i64)]) -> Outcome<Vec<Set>> {
         let what = format!("sets of the sizes {sizes:?}");
         let is_there = |sets: &[Set]| {

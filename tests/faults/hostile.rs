@@ -128,7 +128,7 @@ async fn neighbours(rig: &Rig) -> Outcome {
     there.kubectl.apply(&quota.to_string()).await?;
     let_in(rig, &there).await?;
     let among = latencies(rig, ROUNDS).await?;
-    // The large ones change too, and with each change they get another set.
+    // The large ones change too, and with each change they get another ReplicaSet.
     for round in 0..5 {
         for name in ["big", "odd", "surge"] {
             let annotation = json!({"metadata": {"annotations": {"example.com/round": round.to_string()}}});

@@ -21,7 +21,7 @@ const ABORT: &str = "rollwright.dev/abort";
 /// 25 % of ten, rounded up, and rounded down.
 const SURGE: i64 = 3;
 const UNAVAILABLE: i64 = 2;
-/// Of one rollout without faults: sizes, status and the sets themselves (WA-1).
+/// Of one rollout without faults: sizes, status and the ReplicaSets themselves (WA-1).
 const WRITES_MAX: usize = 4 * 10 + 10;
 /// More for each fault (WA-2).
 const WRITES_PER_FAULT: usize = 3;
@@ -42,7 +42,7 @@ pub(crate) struct Rollout<'a> {
     instead: Option<String>,
     rollouts: usize,
     since: Instant,
-    /// Whether old sets go at once.
+    /// Whether old ReplicaSets go at once.
     keeps_history: bool,
     /// Whether the fault also hits the ReplicaSet controller.
     hits_everybody: bool,
@@ -176,8 +176,8 @@ impl<'a> Rollout<'a> {
         Ok(waited.await?)
     }
 
-    /// At every moment that was seen: sizes within bounds, the floor as the sets report it, and
-    /// one set for each template.
+    /// At every moment that was seen: sizes within bounds, the floor as the ReplicaSets report it, and
+    /// one ReplicaSet for each template.
     fn check_history(&self) -> Outcome {
         let seen = self.recorder.read();
         seen.ensure_at_most(REPLICAS + SURGE)?;

@@ -167,7 +167,7 @@ async fn broken_deployments(rig: &Rig) -> Outcome {
     rig.world.roll_out(&Manifest::new("other", 1)).await?;
     shut_out(rig, |verb| Match::verb(verb).resource("deployments"));
     rig.proxy.clear_journal();
-    // The set of a Deployment that is known gets another size: its watch tells, and it is undone.
+    // The ReplicaSet of a Deployment that is known gets another size: its watch tells, and it is undone.
     let sets = rig.world.sets().await?;
     let set = sets.iter().find(|set| set.name.starts_with("other"));
     let name = set.map_or("", |set| set.name.as_str());

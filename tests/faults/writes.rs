@@ -67,7 +67,7 @@ struct Writes {
     is_single: bool,
 }
 
-/// A rollout for each fault; the old set goes at once, so that there is a delete in each.
+/// A rollout for each fault; the old ReplicaSet goes at once, so that there is a delete in each.
 async fn each(rig: &Rig, writes: Writes, place: &str) -> Outcome {
     let Writes { select, skip, is_single } = writes;
     let manifest = Manifest::new(NAME, REPLICAS).spec("revisionHistoryLimit", &json!(0));

@@ -18,10 +18,10 @@ pub(super) struct Law {
     broken: Mutex<Vec<String>>,
 }
 
-/// The sets of each Deployment, by the uid of their owner, and by name.
+/// The ReplicaSets of each Deployment, by the uid of their owner, and by name.
 pub(super) type Sizes = BTreeMap<String, BTreeMap<String, Set>>;
 
-/// What a set asks for and reports.
+/// What a ReplicaSet asks for and reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Set {
     size: i64,
@@ -44,7 +44,7 @@ impl Law {
         Arc::new(Self { cluster: cluster.clone(), deployments, broken: Mutex::default() })
     }
 
-    /// The sets as they are.
+    /// The ReplicaSets as they are.
     pub(super) fn sizes(&self) -> Sizes {
         self.cluster.act(|cluster| {
             let mut sizes = Sizes::new();

@@ -239,7 +239,7 @@ impl Rig {
             let object = self.object(name).await;
             let wanted = object.pointer("/spec/replicas").and_then(Value::as_i64).unwrap_or(0);
             let image = object.pointer("/spec/template/spec/containers/0/image").cloned();
-            // As the sets say: the status may come later.
+            // As the ReplicaSets say: the status may come later.
             if (1..wanted).contains(&self.size_of(name, image.as_ref())) {
                 return;
             }
@@ -248,12 +248,12 @@ impl Rig {
         panic!("{name} is never half way");
     }
 
-    /// Puts our label on the sets of a Deployment, or takes it off.
+    /// Puts our label on the ReplicaSets of a Deployment, or takes it off.
     pub(super) async fn label_sets(&self, name: &str, value: Option<&str>) {
         self.patch_sets(name, json!({ "metadata": { "labels": { MANAGED_LABEL: value } } })).await;
     }
 
-    /// The sets of a Deployment are left without owner and label, as by a deletion that orphans them.
+    /// The ReplicaSets of a Deployment are left without owner and label, as by a deletion that orphans them.
     pub(super) async fn orphan_sets(&self, name: &str) {
         let metadata = json!({ "labels": { MANAGED_LABEL: null }, "ownerReferences": null });
         self.patch_sets(name, json!({ "metadata": metadata })).await;
@@ -277,7 +277,7 @@ impl Rig {
         }
     }
 
-    /// How many pods are ready, as the sets of a Deployment report.
+    /// How many pods are ready, as the ReplicaSets of a Deployment report.
     pub(super) fn ready_in_sets(&self, name: &str) -> i64 {
         self.cluster.act(|cluster| {
             let sets = cluster.store.list(Resource::ReplicaSets, None);
@@ -286,7 +286,7 @@ impl Rig {
         })
     }
 
-    /// What an annotation says on each set of a Deployment.
+    /// What an annotation says on each ReplicaSet of a Deployment.
     pub(super) fn annotation_of_sets(&self, name: &str, annotation: &str) -> Vec<Option<String>> {
         self.cluster.act(|cluster| {
             let sets = cluster.store.list(Resource::ReplicaSets, None);
@@ -295,7 +295,7 @@ impl Rig {
         })
     }
 
-    /// What our label says on each set of a Deployment.
+    /// What our label says on each ReplicaSet of a Deployment.
     pub(super) fn labels_of_sets(&self, name: &str) -> Vec<Option<String>> {
         self.cluster.act(|cluster| {
             let sets = cluster.store.list(Resource::ReplicaSets, None);
@@ -304,7 +304,7 @@ impl Rig {
         })
     }
 
-    /// The size of the set whose pods run this image.
+    /// The size of the ReplicaSet whose pods run this image.
     fn size_of(&self, name: &str, image: Option<&Value>) -> i64 {
         self.cluster.act(|cluster| {
             let mut sets = cluster.store.list(Resource::ReplicaSets, None);
@@ -314,7 +314,7 @@ impl Rig {
         })
     }
 
-    /// The sizes of the sets of a Deployment, the largest first.
+    /// The sizes of the ReplicaSets of a Deployment, the largest first.
     pub(super) fn sizes(&self, name: &str) -> Vec<i64> {
         self.sizes_in("default", name)
     }

@@ -336,7 +336,7 @@ async fn a_term_that_ends_before_the_lists_come() {
     }
 }
 
-/// A set that loses our label while nobody leads is found by whoever leads next; and of those that the
+/// A ReplicaSet that loses our label while nobody leads is found by whoever leads next; and of those that the
 /// leader deletes a standby keeps no list, which would grow for as long as it stands by.
 #[tokio::test(start_paused = true)]
 async fn sets_that_leave_the_watch_of_a_standby() {
@@ -361,7 +361,7 @@ async fn sets_that_leave_the_watch_of_a_standby() {
     assert_eq!(rig.labels_of_sets("web"), [Some(MANAGED_VALUE.to_owned())]);
 }
 
-/// The same for one that has led before, and has looked for such sets then.
+/// The same for one that has led before, and has looked for such ReplicaSets then.
 #[tokio::test(start_paused = true)]
 async fn sets_that_leave_the_watch_between_two_terms() {
     let (rig, leader, other) = two(Flavour::Rollwright, 10).await;

@@ -35,7 +35,7 @@ pub fn replica_set(flavour: Flavour, workload: &Workload, set: &NewReplicaSet) -
     with_metadata(json!({ "name": set.name }), flavour, workload, set)
 }
 
-/// The ReplicaSet of a dry run: a name of its own, so that an existing set is no obstacle.
+/// The ReplicaSet of a dry run: a name of its own, so that an existing ReplicaSet is no obstacle.
 #[must_use]
 pub fn dry_run_replica_set(flavour: Flavour, workload: &Workload, set: &NewReplicaSet) -> Box<RawValue> {
     with_metadata(json!({ "generateName": "rollwright-dry-run-" }), flavour, workload, set)

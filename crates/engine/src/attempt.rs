@@ -85,7 +85,7 @@ impl<P: Port> Attempt<'_, P> {
         self.look_for_orphans().await?;
         let seen = if is_early || cache == Readiness::Overdue {
             // The ledger keeps its entry: the cache is as old as it was, and the next reconcile must not
-            // plan from it either. A set of ours that it does not show would not be counted.
+            // plan from it either. A ReplicaSet of ours that it does not show would not be counted.
             self.port.note(if is_early { Note::ReadsEarly } else { Note::ReadsLive });
             self.read_live().await?
         } else {

@@ -30,7 +30,7 @@ mod newest;
 mod shard;
 mod snapshot;
 
-/// Whether sets are watched by label, so that leaving the watch need not mean deletion.
+/// Whether ReplicaSets are watched by label, so that leaving the watch need not mean deletion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sight {
     /// Leaving may mean that the label was removed.
@@ -255,7 +255,7 @@ impl Index {
         newest.falls_to(namespace.unwrap_or_default(), version);
     }
 
-    /// We deleted this set ourselves; when it leaves the watch nobody need ask why.
+    /// We deleted this ReplicaSet ourselves; when it leaves the watch nobody need ask why.
     pub fn expect_gone(&mut self, namespace: &str, uid: &str) {
         let uid = Uid::from(uid);
         if let Some(known) = self.namespaces.get_mut(namespace)
@@ -272,7 +272,7 @@ impl Index {
         }
     }
 
-    /// Whether a deleted set no longer shows, or shows as being deleted.
+    /// Whether a deleted ReplicaSet no longer shows, or shows as being deleted.
     #[must_use]
     pub fn shows_gone(&self, namespace: &str, uid: &str) -> bool {
         self.set(namespace, &Uid::from(uid)).is_none_or(|placed| placed.head().deleting)
@@ -301,14 +301,14 @@ impl Index {
         known.cloned().unwrap_or_default()
     }
 
-    /// Nobody asks why sets leave the watch: it is somebody else who deletes them. Who heeds strays
-    /// again looks for all sets without the label.
+    /// Nobody asks why ReplicaSets leave the watch: it is somebody else who deletes them. Who heeds strays
+    /// again looks for all ReplicaSets without the label.
     pub fn ignore_strays(&mut self) {
         self.heeds_strays = false;
         self.namespaces.values_mut().for_each(|known| known.strays.clear());
     }
 
-    /// From now on a set that leaves the watch is a stray, unless it was deleted by us.
+    /// From now on a ReplicaSet that leaves the watch is a stray, unless it was deleted by us.
     pub fn heed_strays(&mut self) {
         self.heeds_strays = true;
     }

@@ -106,7 +106,7 @@ impl Memory {
     }
 
     /// Whether a failed dry run is worth another try: the server did not say no, it was unwell.
-    /// Creating a set for want of an answer could restart every pod, so it is given some time.
+    /// Creating a ReplicaSet for want of an answer could restart every pod, so it is given some time.
     fn may_recover(&mut self, of: &Fingerprint, refusal: &Refusal, now: Instant) -> bool {
         let is_unwell = matches!(refusal.code, 0 | 408 | 409 | 429 | 500..);
         if !is_unwell {

@@ -225,9 +225,9 @@ pub enum Cause<'a> {
 pub enum Note<'a> {
     /// The cache does not show yet what was written before.
     CacheBehind,
-    /// It has not for too long: the Deployment and its sets are read live.
+    /// It has not for too long: the Deployment and its ReplicaSets are read live.
     ReadsLive,
-    /// The lists of a start have not come, and the Deployment was edited: it and its sets are read live.
+    /// The lists of a start have not come, and the Deployment was edited: it and its ReplicaSets are read live.
     ReadsEarly,
     /// A reconcile begins from this.
     Begins(&'a Workload, &'a [ReplicaSet]),

@@ -13,7 +13,7 @@ use plan::{Aftermath, Ask, Awaited, Observed, Plan, ReplicaSet, Requeue, Step, V
 
 pub use cluster::{Answer, Cluster, Owner, Refusal};
 
-/// How often a reconcile may plan again. Questions (template, dry run, a set's template, pods),
+/// How often a reconcile may plan again. Questions (template, dry run, a ReplicaSet's template, pods),
 /// one round of changes of owner and one name that turned out to be ours are six; the rest is room.
 const STEPS_MAX: usize = 12;
 
@@ -98,7 +98,7 @@ struct Reconcile<'a, C> {
 /// What follows when a plan has been carried out as far as it could be.
 enum Then {
     End,
-    /// Plan again with this set, which turned out to be ours.
+    /// Plan again with this ReplicaSet, which turned out to be ours.
     With(Box<ReplicaSet>),
     /// Plan again without cuts, and end with this.
     WithoutCuts(ReconcileError),

@@ -39,7 +39,7 @@ struct Moving {
     wrote: bool,
     /// When it began, until its pods are there for the first time.
     begun: Option<Instant>,
-    /// Since when its sets have had all pods that they were asked for.
+    /// Since when its ReplicaSets have had all pods that they were asked for.
     served: Option<Instant>,
 }
 
@@ -159,7 +159,7 @@ impl Starts {
         self.grant(now)
     }
 
-    /// Its sets were seen to have all pods that they were asked for; see [`ReplicaSet::is_served`]. Tells
+    /// Its ReplicaSets were seen to have all pods that they were asked for; see [`ReplicaSet::is_served`]. Tells
     /// those that get a slot.
     pub fn served(&mut self, key: &Key, now: Instant) -> Vec<Key> {
         let is_reached = !self.waiting.is_empty();

@@ -145,7 +145,7 @@ fn a_conflict_ends_the_reconcile() {
     assert!(outcome.error.is_some_and(|error| error.retry && error.conflict));
 }
 
-/// Of the five pods that the sets had before the cut, one is unavailable: as upstream's reconcile says
+/// Of the five pods that the ReplicaSets had before the cut, one is unavailable: as upstream's reconcile says
 /// that ends with the cut.
 #[test]
 fn the_status_of_the_cut_is_written_without_the_growth() {

@@ -18,7 +18,7 @@ use crate::report::kstatus::{Refused, Standing};
 /// Why an action was refused.
 #[derive(Clone, Debug)]
 pub enum Failure {
-    /// The name is taken; by this set, as a live read says, or by none any more.
+    /// The name is taken; by this ReplicaSet, as a live read says, or by none any more.
     NameTaken(Option<Box<ReplicaSet>>),
     /// The namespace is going away: nothing can be created, and nobody needs it (S14.3).
     NamespaceTerminating(String),
@@ -54,7 +54,7 @@ pub enum Verdict {
     Continue,
     /// It ends here, and all is well.
     End,
-    /// With this set in the snapshot, from the start.
+    /// With this ReplicaSet in the snapshot, from the start.
     PlanAgain(Box<ReplicaSet>),
     /// With [`crate::Answers::refuses_cuts`], from the start; then it ends with this error, and is tried
     /// again with backoff.
@@ -84,7 +84,7 @@ pub fn after_failure(
             let is_report_split = plan.actions.iter().take(index).any(|planned| is_status(&planned.action));
             Aftermath { deviation: is_report_split.then_some("S4.5"), ..Aftermath::end(Verdict::Continue) }
         }
-        // NS-2: a set that was to make room stays; the new one is created all the same.
+        // NS-2: a ReplicaSet that was to make room stays; the new one is created all the same.
         (Action::DeleteReplicaSet(_), _) if is_followed_by_create(plan, index) => {
             Aftermath::end(Verdict::Continue)
         }
@@ -114,7 +114,7 @@ fn after_cut(plan: &Plan, index: usize, failure: &Failure) -> Aftermath {
     let rest = plan.actions.iter().skip(index + 1);
     // The growth counts on the room that the cut would have made, and the status on both.
     let grows = rest.clone().any(is_growth);
-    // A set that the plan has created is not in the snapshot, and would be created once more.
+    // A ReplicaSet that the plan has created is not in the snapshot, and would be created once more.
     let creates = || plan.actions.iter().take(index).any(is_creation);
     let is_stale = matches!(failure, Failure::Conflict(_)) || creates();
     if grows {
@@ -127,7 +127,7 @@ fn after_cut(plan: &Plan, index: usize, failure: &Failure) -> Aftermath {
     }
 }
 
-/// S6.5: upstream's reconcile ends with the cut and its status, and the new set grows in the next one. What
+/// S6.5: upstream's reconcile ends with the cut and its status, and the new ReplicaSet grows in the next one. What
 /// is refused here must not keep the status of the cut from being told.
 fn after_growth(observed: &Observed, plan: &Plan, index: usize, failure: &Failure) -> Aftermath {
     let end = Aftermath::end(Verdict::Retry(failure.to_string()));
@@ -195,7 +195,7 @@ fn is_followed_by_create(plan: &Plan, index: usize) -> bool {
     plan.actions.iter().skip(index).any(|planned| matches!(planned.action, Action::CreateReplicaSet(_)))
 }
 
-/// Whether a set that is there gets more pods.
+/// Whether a ReplicaSet that is there gets more pods.
 fn is_growth(planned: &Planned) -> bool {
     matches!(&planned.action, Action::UpdateReplicaSet(update) if update.size_to > update.size_from)
 }
@@ -243,7 +243,7 @@ fn after_create(
     }
 }
 
-/// Whether a set that has the name is the Deployment's own, for its template.
+/// Whether a ReplicaSet that has the name is the Deployment's own, for its template.
 pub(crate) fn is_of_template(set: &ReplicaSet, workload: &Workload) -> bool {
     set.controller_uid.as_ref() == Some(&workload.uid) && set.carries(&workload.template.fingerprint)
 }
@@ -299,7 +299,7 @@ fn after_refused_create(
     Aftermath { actions, events, ..Aftermath::end(Verdict::Retry(refusal.text.to_owned())) }
 }
 
-/// The refusal of another set, for an earlier template, is over: its time does not count for
+/// The refusal of another ReplicaSet, for an earlier template, is over: its time does not count for
 /// this one.
 fn forget_other(status: &mut Status, name: &str) {
     let about = format!("\"{name}\"");
@@ -312,7 +312,7 @@ fn forget_other(status: &mut Status, name: &str) {
 }
 
 /// The status with what it says of the rollout as a whole (rollwright.dev), after the server refused
-/// the new set.
+/// the new ReplicaSet.
 fn stands(observed: &Observed, status: &Status, refusal: Refused<'_>, now: Timestamp) -> Status {
     let mut in_hand = InHand::new(status);
     if observed.flavour.has_status_extras() {

@@ -51,7 +51,7 @@ pub(crate) struct Report {
     pub(crate) news: Vec<Event>,
     /// When it is made.
     pub(crate) due: Due,
-    /// The status in its place when the creation of a set is refused.
+    /// The status in its place when the creation of a ReplicaSet is refused.
     pub(crate) if_create_refused: Option<Box<Status>>,
     pub(crate) why: Why,
     /// When a deadline asks for a reconcile. `requeue.rs` adds all other reasons.
@@ -71,7 +71,7 @@ pub(crate) struct Report {
 pub(crate) enum Due {
     /// Before anything else: the Deployment was paused or resumed (S13.1).
     AtOnce,
-    /// Once the declared set is as it says (S4.4).
+    /// Once the declared ReplicaSet is as it says (S4.4).
     WithDeclared,
     /// After growth and before cuts, which may be refused.
     BeforeCuts,
@@ -112,7 +112,7 @@ pub(crate) fn report(decisions: &Decisions<'_>, opening: Opening<'_>) -> Report 
     }
 }
 
-/// The status in hand once the declared set is there, without counters.
+/// The status in hand once the declared ReplicaSet is there, without counters.
 struct Draft<'a> {
     status: InHand<'a>,
     revision: Option<String>,
@@ -123,7 +123,7 @@ struct Draft<'a> {
     deviation: Option<&'static str>,
 }
 
-/// The opening, and what is to be said of names, of room, and of a set that is created.
+/// The opening, and what is to be said of names, of room, and of a ReplicaSet that is created.
 fn draft<'a>(decisions: &Decisions<'_>, opening: Opening<'a>) -> Draft<'a> {
     let Decisions { view: View { observed, now, .. }, aim, creation, history, .. } = decisions;
     let Opening { mut status, mut revision, is_pause_reported, mut is_early, events } = opening;
@@ -152,18 +152,18 @@ fn draft<'a>(decisions: &Decisions<'_>, opening: Opening<'a>) -> Draft<'a> {
         deviation = is_pause_reported.then_some("S4.5");
     }
     fold(&mut status, history.spare.as_ref().map(edit));
-    // What the status says of a set that is created is true only once the set is there.
+    // What the status says of a ReplicaSet that is created is true only once the ReplicaSet is there.
     let early = if is_pause_reported && creation.is_none() { Due::AtOnce } else { Due::WithDeclared };
     Draft { status, revision, if_create_refused, due: is_early.then_some(early), events, deviation }
 }
 
-/// The status if the server refuses the set. On rollwright.dev it is about the current generation too: for a
+/// The status if the server refuses the ReplicaSet. On rollwright.dev it is about the current generation too: for a
 /// reader of `observedGeneration`, an older one is never final.
 fn refused(decisions: &Decisions<'_>, in_hand: &InHand<'_>) -> Box<Status> {
     if !decisions.view.observed.flavour.has_status_extras() {
         return in_hand.clone().into_box();
     }
-    // That another one has run until now is over once the set is there.
+    // That another one has run until now is over once the ReplicaSet is there.
     let (total, target) = (total(&decisions.view.sets.counted), in_hand.ours.target.clone());
     let tally = Tally { total, revision: None, target, ..tally(decisions) };
     let mut status = counters::calculate(&tally, in_hand);
@@ -252,7 +252,7 @@ fn rolling_out(decisions: &Decisions<'_>, draft: Draft<'_>) -> Report {
     Report { awaited, ..finished(decisions, draft, computed, why, requeue) }
 }
 
-/// The one status write: of what was computed, or of what is to be told before sets are changed.
+/// The one status write: of what was computed, or of what is to be told before ReplicaSets are changed.
 fn finished(
     decisions: &Decisions<'_>,
     draft: Draft<'_>,
@@ -275,7 +275,7 @@ fn finished(
     Report { write, news, due, if_create_refused, why, requeue, events, deviation, ..Report::default() }
 }
 
-/// Whether sets are changed after the status, so that its counters are left to the next reconcile, which sees
+/// Whether ReplicaSets are changed after the status, so that its counters are left to the next reconcile, which sees
 /// what became of them.
 fn is_deferred(decisions: &Decisions<'_>, early: Option<Due>) -> bool {
     let Decisions { aim, moves, writes, history, .. } = decisions;
@@ -290,7 +290,7 @@ fn is_deferred(decisions: &Decisions<'_>, early: Option<Due>) -> bool {
 }
 
 /// Whether a status of before may keep its counters: on rollwright.dev, never those of this very generation, since
-/// the sets that they were counted from may be gone.
+/// the ReplicaSets that they were counted from may be gone.
 fn keeps_counters(observed: &Observed, in_hand: &Status) -> bool {
     let is_of_before = in_hand.observed_generation < observed.workload.generation;
     is_of_before || !observed.flavour.has_status_extras()

@@ -34,7 +34,7 @@ fn blocker(cause: &str, message: &str) -> Blocker {
     }
 }
 
-/// The plan if this was found out about a set.
+/// The plan if this was found out about a ReplicaSet.
 fn plan_of(world: &mut World, set: &str, blockers: &[Blocker]) -> Plan {
     let findings = Findings { set: Some(set.to_owned()), blockers: blockers.to_vec() };
     world.observed.answers.findings = Some(findings);

@@ -206,7 +206,7 @@ fn on_our_kind_it_is() {
     assert!(actions(&plans).any(has_extras));
 }
 
-/// Upstream restores all annotations of the set; the person is not the one who made it.
+/// Upstream restores all annotations of the ReplicaSet; the person is not the one who made it.
 #[test]
 fn after_a_rollback_the_person_is_the_one_who_asked() {
     let old = of("b", 3, "1").annotated(CHANGED_BY, "dev-1");

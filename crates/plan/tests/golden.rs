@@ -107,7 +107,7 @@ fn the_order_of_a_text_and_its_escapes_do_not_matter() {
     }
 }
 
-/// The layout of the text, and the hash label of a set, do not matter.
+/// The layout of the text, and the hash label of a ReplicaSet, do not matter.
 #[test]
 fn spelling_does_not_matter() {
     // A template without metadata would get some with the label.

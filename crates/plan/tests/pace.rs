@@ -99,7 +99,7 @@ fn a_clock_that_was_set_back_holds_up_nothing() {
     assert!(written(&world.plan()).is_some());
 }
 
-/// A rollout that begins: the new set is created and the old one shrinks.
+/// A rollout that begins: the new ReplicaSet is created and the old one shrinks.
 fn beginning() -> World {
     let mut world = ours().that(|workload| workload.replicas = 10);
     world = world.with(set("a", 10).revision("1").scaled_for("10", "13"));
@@ -144,7 +144,7 @@ fn a_report_that_takes_back_completeness_joins_no_other() {
     world = world.with(set("b", 0).revision("1")).with(set("a", 10).revision("2").scaled_for("10", "13"));
     world.settle(5);
     assert!(world.observed.workload.status.is_complete(10, 1));
-    // Somebody deletes the new set and scales the old one, whose controller has not seen it yet.
+    // Somebody deletes the new ReplicaSet and scales the old one, whose controller has not seen it yet.
     world.observed.sets.retain(|set| set.name == "web-b");
     world.find_mut("web-b").size = 10;
     world.observed.options.joins_reports = true;
@@ -156,13 +156,13 @@ fn a_report_that_takes_back_completeness_joins_no_other() {
     assert!(!status.is_complete(10, 1), "{status:?}");
 }
 
-/// The controller of this set has made all pods that it was asked for, or some of them.
+/// The controller of this ReplicaSet has made all pods that it was asked for, or some of them.
 fn serve(world: &mut World, name: &str, pods: i64) {
     let set = world.find_mut(name);
     (set.status.observed_generation, set.status.replicas) = (set.generation, pods);
 }
 
-/// A Deployment of ten pods that has just been created, and its set.
+/// A Deployment of ten pods that has just been created, and its ReplicaSet.
 fn created() -> (World, String) {
     let mut world = ours().that(|it| (it.replicas, it.progress_deadline_seconds) = (10, Some(600)));
     world.observed.options.joins_reports = true;

@@ -107,7 +107,7 @@ impl Mirror<'_> {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Pods of the old sets, if they are assumed to run.
+    /// Pods of the old ReplicaSets, if they are assumed to run.
     fn pods(&self) -> Vec<Pod> {
         if !self.circumstances.old_pods {
             return Vec::new();

@@ -55,7 +55,7 @@ pub(crate) fn judge(fleet: &Fleet, sighting: &Sighting) -> Verdict {
     let Sighting { key, uid, version, write, .. } = sighting;
     let name = name_of_new(fleet, sighting);
     let refusal = refused(write);
-    // What is said of a set that could not be created has its name, too.
+    // What is said of a ReplicaSet that could not be created has its name, too.
     let (refused_name, refusal) = refusal.unzip();
     let name = name.or(refused_name);
     let mut newest: Option<(View, Intent)> = None;
@@ -154,7 +154,7 @@ fn intents<'a>(view: &'a View, base: &'a Circumstances) -> impl Iterator<Item = 
     [Some(first), second].into_iter().flatten()
 }
 
-/// A dry run would have returned the template that the set has by now which stands for this one.
+/// A dry run would have returned the template that the ReplicaSet has by now which stands for this one.
 fn dry_run(fleet: &Fleet, workload: &Item<Workload>) -> Option<Digest> {
     if fleet.flavour != Flavour::Rollwright {
         return None;
@@ -162,7 +162,7 @@ fn dry_run(fleet: &Fleet, workload: &Item<Workload>) -> Option<Digest> {
     new_set(fleet, workload).map(|set| set.0)
 }
 
-/// Digest and name of the set that stands for the template, as far as is known by now.
+/// Digest and name of the ReplicaSet that stands for the template, as far as is known by now.
 fn new_set(fleet: &Fleet, workload: &Item<Workload>) -> Option<(Digest, String)> {
     let (namespace, name) = (workload.decoded.namespace.clone(), workload.decoded.name.clone());
     let view = fleet.newest(&Key { namespace, name })?;
@@ -200,7 +200,7 @@ fn moments(sighting: &Sighting) -> Vec<Timestamp> {
     moments
 }
 
-/// Name and words, if the status tells that a set could not be created (S4.15).
+/// Name and words, if the status tells that a ReplicaSet could not be created (S4.15).
 fn refused(write: &Write) -> Option<(String, String)> {
     let Write::Status { before, after } = write else { return None };
     let message = |status: &Status| {

@@ -135,7 +135,7 @@ impl Masking<'_> {
         }
     }
 
-    /// A set keeps the hash at the end of its name: whether two are the same must be seen.
+    /// A ReplicaSet keeps the hash at the end of its name: whether two are the same must be seen.
     fn name(&self, name: &str) -> String {
         let hash = name.strip_prefix(self.deployment.as_str()).and_then(|rest| rest.strip_prefix('-'));
         match hash {

@@ -245,7 +245,7 @@ impl InCharge {
     }
 }
 
-/// Nothing tells who deleted a set. The controller deletes only idle ones of a Deployment that
+/// Nothing tells who deleted a ReplicaSet. The controller deletes only idle ones of a Deployment that
 /// stays (S11.5); whatever looks like that is compared.
 fn deleted(fleet: &Fleet, key: &Key, before: Arc<Item<ReplicaSet>>) -> Result<Write, Ignored> {
     if fleet.workload(key).is_none_or(|workload| workload.decoded.deleting) {

@@ -155,7 +155,7 @@ pub(crate) fn is_emptied(object: &Object) -> bool {
     object.resource != Resource::Namespaces || finalizers.is_none_or(Vec::is_empty)
 }
 
-/// Pod specs with and without a node. Pods of a set share their spec, and go on to share it.
+/// Pod specs with and without a node. Pods of a ReplicaSet share their spec, and go on to share it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Bindings(VecDeque<(Arc<Value>, Arc<Value>)>);
 

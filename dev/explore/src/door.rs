@@ -23,7 +23,7 @@ pub(crate) enum Reply {
     Done,
     Conflict,
     NotFound,
-    /// The name is taken by this set.
+    /// The name is taken by this ReplicaSet.
     Taken(Box<Set>),
 }
 

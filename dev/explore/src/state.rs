@@ -8,7 +8,7 @@ use crate::scope::Scope;
 /// A ReplicaSet. Pods are counters: which of the equal ones goes makes no difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Set {
-    /// Counts the sets that were ever made; identity, and age.
+    /// Counts the ReplicaSets that were ever made; identity, and age.
     pub(crate) uid: u8,
     /// The collision count that its name was made with.
     pub(crate) collisions: u8,
@@ -101,13 +101,13 @@ pub(crate) struct Lag<T> {
     pub(crate) is_own: bool,
 }
 
-/// One set's event that the watch has not brought yet.
+/// One ReplicaSet's event that the watch has not brought yet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SetEvent {
     pub(crate) uid: u8,
-    /// The version before; none when the set is new.
+    /// The version before; none when the ReplicaSet is new.
     pub(crate) before: Option<Set>,
-    /// Its place among the sets, if it is gone.
+    /// Its place among the ReplicaSets, if it is gone.
     pub(crate) place: u8,
 }
 
@@ -147,7 +147,7 @@ pub(crate) struct State {
     pub(crate) floor: u8,
     /// Available pods that others took away.
     pub(crate) losses: u8,
-    /// Somebody scaled a set up, and no reconcile has begun since that could have seen it.
+    /// Somebody scaled a ReplicaSet up, and no reconcile has begun since that could have seen it.
     pub(crate) is_scale_up_unseen: bool,
 }
 
@@ -204,12 +204,12 @@ impl State {
         self.sets.iter().find(|set| set.uid == uid)
     }
 
-    /// The set of the present template.
+    /// The ReplicaSet of the present template.
     pub(crate) fn declared(&self) -> Option<&Set> {
         self.sets.iter().find(|set| set.template == self.deployment.template)
     }
 
-    /// Changes a set; the cache shows it later, and has seen everything before.
+    /// Changes a ReplicaSet; the cache shows it later, and has seen everything before.
     pub(crate) fn write_set(&mut self, uid: u8, is_own: bool, change: impl FnOnce(&mut Set)) {
         let Some(place) = self.sets.iter().position(|set| set.uid == uid) else { return };
         let Some(set) = self.sets.get_mut(place) else { return };
@@ -241,7 +241,7 @@ impl State {
         self.deployment_lag.as_ref().map_or(&self.deployment, |lag| &lag.shown)
     }
 
-    /// The sets as the cache shows them.
+    /// The ReplicaSets as the cache shows them.
     pub(crate) fn cached_sets(&self) -> Vec<Set> {
         let mut sets: Vec<_> = self.sets.iter().copied().map(Set::object).collect();
         let Some(Lag { shown, .. }) = &self.set_lag else { return sets };

@@ -113,7 +113,7 @@ impl Specimen {
         })
     }
 
-    /// The set of a revision, all of whose pods are available.
+    /// The ReplicaSet of a revision, all of whose pods are available.
     #[must_use]
     pub fn replica_set(self, revision: i64, size: i64) -> Value {
         let template = template(revision);
@@ -156,7 +156,7 @@ impl Specimen {
         })
     }
 
-    /// With so many sets, of which the last two have these sizes.
+    /// With so many ReplicaSets, of which the last two have these sizes.
     ///
     /// # Errors
     /// If one of them cannot be decoded.
@@ -215,7 +215,7 @@ pub fn at_rest(flavour: Flavour, sets: i64) -> Result<Observed, Failure> {
     if actions.is_empty() { Ok(observed) } else { Err(Failure::Subject(format!("not at rest: {actions:?}"))) }
 }
 
-/// In the middle of a rollout: its record is open, one more pod is available, sets are scaled, and the status is
+/// In the middle of a rollout: its record is open, one more pod is available, ReplicaSets are scaled, and the status is
 /// written.
 ///
 /// # Errors

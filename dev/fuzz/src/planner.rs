@@ -20,7 +20,7 @@ pub(crate) fn run(data: &[u8]) {
     }
 }
 
-/// Total, and the same in whatever order the sets are looked at.
+/// Total, and the same in whatever order the ReplicaSets are looked at.
 fn hostile(world: &World) {
     let mut reversed = world.clone();
     reversed.observed.sets.reverse();

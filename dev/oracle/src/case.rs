@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// In a variation of a case: the fingerprint of the Deployment's template.
 const FINGERPRINT: &str = "<fingerprint>";
-/// In a variation of a case, in the annotation of a set: the fingerprint of the set's template.
+/// In a variation of a case, in the annotation of a ReplicaSet: the fingerprint of the ReplicaSet's template.
 const OWN_FINGERPRINT: &str = "<own-fingerprint>";
 
 /// A case as it stands in the file; only what a run needs.

@@ -41,7 +41,7 @@ pub(crate) fn run(case: &Case) -> Result<Played, String> {
     Ok(Played { output, requests })
 }
 
-/// The snapshot of a reconcile: the cache shows what is stored, and in the first reconcile not the sets
+/// The snapshot of a reconcile: the cache shows what is stored, and in the first reconcile not the ReplicaSets
 /// that the case hides from it.
 fn observe(case: &Case, store: &Store<'_>, is_first: bool) -> Result<Observed, String> {
     let flavour = case.flavour();

@@ -119,7 +119,7 @@ fn replicas(case: &mut Value, dice: &mut Dice) {
     put(case, SPEC, "replicas", few(dice).into());
 }
 
-/// A size that the sets were scaled for already: no scaling event.
+/// A size that the ReplicaSets were scaled for already: no scaling event.
 fn scaled(case: &mut Value, dice: &mut Dice) {
     let replicas = few(dice);
     put(case, SPEC, "replicas", replicas.into());
@@ -158,7 +158,7 @@ fn limits(case: &mut Value, dice: &mut Dice) {
     put(case, SPEC, "minReadySeconds", json!(dice.one_of(&[None, Some(5), Some(43)], None)));
 }
 
-/// So many sets without pods that some have to go before there may be another one.
+/// So many ReplicaSets without pods that some have to go before there may be another one.
 fn crowded(case: &mut Value, dice: &mut Dice) {
     sets::copies(case, dice, 12);
     let limit = dice.one_of(&[0, 1, 2], 0);
@@ -182,7 +182,7 @@ fn switches(case: &mut Value, dice: &mut Dice) {
     }
 }
 
-/// A template that no set has, or that of a set.
+/// A template that no ReplicaSet has, or that of a ReplicaSet.
 fn template(case: &mut Value, dice: &mut Dice) {
     let image = format!("reg.io/app:v{}", dice.below(6));
     let mut next = case.pointer("/input/deployment/spec/template").cloned().unwrap_or_default();

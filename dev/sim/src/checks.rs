@@ -172,7 +172,7 @@ pub(crate) struct Marks {
     pub(crate) floor: Floor,
     meant: Meant,
     creations: BTreeMap<(String, String), i64>,
-    /// Names of sets that were to be created and were there already.
+    /// Names of ReplicaSets that were to be created and were there already.
     pub(crate) taken: BTreeSet<String>,
     deletions: i64,
     /// The revisions of which the failure was withheld.

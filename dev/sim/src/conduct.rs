@@ -36,7 +36,7 @@ pub(crate) struct Known {
     pub(crate) slot: Option<Time>,
     /// Whether it is the pods, all there, that end its slot.
     pub(crate) is_served: bool,
-    /// Whether a set was written since it began. Before that, the pods that are there are the old template's.
+    /// Whether a ReplicaSet was written since it began. Before that, the pods that are there are the old template's.
     pub(crate) has_written: bool,
     /// Whether it has waited for something else since it last waited for a slot: it may have got that meanwhile.
     pub(crate) is_detained: bool,
@@ -56,7 +56,7 @@ pub(crate) struct Known {
     pub(crate) news: Option<Time>,
     /// Whether it had failed often then, so that it heeds them later.
     pub(crate) is_slow: bool,
-    /// The versions of Deployments and sets that it has to be shown: what it wrote or looked at.
+    /// The versions of Deployments and ReplicaSets that it has to be shown: what it wrote or looked at.
     pub(crate) known: (u64, u64),
     /// The sets of writes of which nobody knows, and by which attempt they were.
     pub(crate) doubts: BTreeMap<String, u64>,
@@ -97,9 +97,9 @@ pub(crate) struct Conduct {
     pub(crate) room: usize,
     /// When a namespace last may have got a slot.
     pub(crate) used: BTreeMap<String, Time>,
-    /// Versions of sets, by uid, that it read before the watch showed them, and of which Deployment they are.
+    /// Versions of ReplicaSets, by uid, that it read before the watch showed them, and of which Deployment they are.
     pub(crate) ahead: BTreeMap<String, (Which, u64)>,
-    /// The sets that its watch has shown.
+    /// The ReplicaSets that its watch has shown.
     pub(crate) sets: BTreeMap<String, Arc<ReplicaSet>>,
     pub(crate) is_ticking: bool,
 }
@@ -120,7 +120,7 @@ pub(crate) fn is_start(workload: &Workload, sets: &[ReplicaSet]) -> bool {
         && sets.iter().all(|set| set.size == 0 || !set.carries(template))
 }
 
-/// Whether another set runs because the declared one failed, or none moves.
+/// Whether another ReplicaSet runs because the declared one failed, or none moves.
 fn has_failed(workload: &Workload, sets: &[ReplicaSet]) -> bool {
     let sets = || sets.iter().filter(|set| owns(workload, set));
     let declared = sets().filter(|set| set.carries(&workload.template.fingerprint));
@@ -131,7 +131,7 @@ fn has_failed(workload: &Workload, sets: &[ReplicaSet]) -> bool {
     })
 }
 
-/// Whether a set has all pods that it was asked for, or will not get them.
+/// Whether a ReplicaSet has all pods that it was asked for, or will not get them.
 pub(crate) fn has_pods(set: &ReplicaSet) -> bool {
     let is_refused = set.status.failure.as_ref().is_some_and(|failure| failure.status == "True");
     set.status.observed_generation >= set.generation && (set.status.replicas == set.size || is_refused)
@@ -195,7 +195,7 @@ impl Known {
         }
     }
 
-    /// A reconcile ended that wrote a set.
+    /// A reconcile ended that wrote a ReplicaSet.
     pub(crate) fn moved(&mut self, now: Time) {
         self.has_written = true;
         if let Some(until) = &mut self.slot {
@@ -253,7 +253,7 @@ impl Conduct {
         self.keys.iter().filter(|(_, known)| known.waits_for_slot()).map(|(which, _)| *which).collect()
     }
 
-    /// Whether the sets of a Deployment have all their pods, as far as its watch has shown up to a version. Not
+    /// Whether the ReplicaSets of a Deployment have all their pods, as far as its watch has shown up to a version. Not
     /// if it has read one of them since: then it knows better.
     pub(crate) fn shows_pods(&self, which: Which, uid: &str, through: u64) -> bool {
         if self.ahead.values().any(|(of, version)| *of == which && *version > through) {

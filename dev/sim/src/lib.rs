@@ -76,7 +76,7 @@ pub struct Report {
     pub coverage: Coverage,
     /// The last events, if they were kept.
     pub lines: Vec<String>,
-    /// The sets at the end: name, size, revision.
+    /// The ReplicaSets at the end: name, size, revision.
     pub end: Vec<(String, i64, Option<i64>)>,
     /// The records of rollouts at the end, by Deployment, newest first.
     pub records: Vec<String>,

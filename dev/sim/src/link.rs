@@ -354,7 +354,7 @@ fn shared(workload: &Workload, sets: &[ReplicaSet]) -> View {
     View::of(Arc::new(workload.clone()), sets.iter().cloned().map(Arc::new).collect())
 }
 
-/// The set of a pod that may still do work.
+/// The ReplicaSet of a pod that may still do work.
 fn runs_for(pod: &Object) -> Option<String> {
     let phase = pod.status.get("phase").and_then(Value::as_str);
     let is_running = !matches!(phase, Some("Failed" | "Succeeded"));

@@ -173,7 +173,7 @@ impl Admission for Gate {
     }
 }
 
-/// Takes our annotation off a set, and numbers its template.
+/// Takes our annotation off a ReplicaSet, and numbers its template.
 fn strip(object: &mut Object, count: i64) {
     let metadata = Arc::make_mut(&mut object.metadata).edit();
     if let Some(annotations) = metadata.get_mut("annotations").and_then(Value::as_object_mut) {

@@ -235,7 +235,7 @@ impl Operator {
         queue.depth() > 0 || queue.waiting().contains_key(&key) || self.engine.cache().uid_of(&key).is_none()
     }
 
-    /// Whose a set of this namespace is.
+    /// Whose a ReplicaSet of this namespace is.
     pub(crate) fn owner(&self, namespace: &str, uid: &str) -> Option<Which> {
         self.engine.cache().key_of(namespace, uid).map(|key| called(&key.namespace, &key.name))
     }

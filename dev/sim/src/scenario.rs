@@ -146,32 +146,32 @@ pub enum Act {
     MinReady(i64),
     /// An annotation of the Deployment, with this many as its value.
     Annotate(u8),
-    /// The Deployment is deleted and its sets orphaned; soon after it is created again.
+    /// The Deployment is deleted and its ReplicaSets orphaned; soon after it is created again.
     OrphanAndReturn,
-    /// Somebody sets the size of a set: which, and to what.
+    /// Somebody sets the size of a ReplicaSet: which, and to what.
     ScaleSet(u8, i64),
-    /// Somebody writes garbage into an annotation of a set: which, and which garbage.
+    /// Somebody writes garbage into an annotation of a ReplicaSet: which, and which garbage.
     Garbage(u8, u8),
-    /// Somebody takes a label off a set, so that the selector does not match.
+    /// Somebody takes a label off a ReplicaSet, so that the selector does not match.
     Unlabel(u8),
-    /// Somebody takes our own label off a set.
+    /// Somebody takes our own label off a ReplicaSet.
     Unmark(u8),
-    /// Somebody takes the owner off a set.
+    /// Somebody takes the owner off a ReplicaSet.
     Disown(u8),
-    /// Somebody deletes a set.
+    /// Somebody deletes a ReplicaSet.
     DeleteSet(u8),
     /// Somebody deletes a pod.
     DeletePod(u8),
-    /// Somebody's set gets the name that the set of this template would get: nobody's, another
+    /// Somebody's ReplicaSet gets the name that the ReplicaSet of this template would get: nobody's, another
     /// owner's, or another owner's that is labeled as one of this template.
     TakeName(u8, u8),
     /// A container restarts.
     Restart(u8),
-    /// `spec.pin` names a set: which, and whether for the current template only.
+    /// `spec.pin` names a ReplicaSet: which, and whether for the current template only.
     Pin(u8, bool),
-    /// `spec.pin` names no set.
+    /// `spec.pin` names no ReplicaSet.
     PinNothing,
-    /// Somebody deletes the set that `spec.pin` names.
+    /// Somebody deletes the ReplicaSet that `spec.pin` names.
     DeletePinned,
     /// `spec.pin` goes.
     Unpin,
@@ -189,7 +189,7 @@ pub enum Act {
     Stages(Vec<Stage>, bool),
     /// The declared revision is promoted; the number makes it another request.
     Promote(Target, u8),
-    /// Somebody takes off the declared set what it remembers of its steps.
+    /// Somebody takes off the declared ReplicaSet what it remembers of its steps.
     Forget,
     /// What the pods of the template as it is now do from here on, although they were ready.
     Spoil(Spoiled),
@@ -292,7 +292,7 @@ pub enum Trouble {
     NodeLoss(u8),
     /// The ReplicaSet controller does nothing.
     SlowSets,
-    /// It does nothing about one set: which.
+    /// It does nothing about one ReplicaSet: which.
     SlowSet(u8),
     /// A second operator runs as well.
     Twin,

@@ -84,7 +84,7 @@ pub(crate) fn counts(set: &ReplicaSet) -> [i64; 3] {
 }
 
 impl Shown {
-    /// What is known after a change of the Deployment or of one of its sets.
+    /// What is known after a change of the Deployment or of one of its ReplicaSets.
     pub(crate) fn next(
         known: Option<Self>,
         workload: &Workload,
@@ -236,7 +236,8 @@ impl Shown {
     }
 }
 
-/// What the declared revision is compared with before it fails: the set that a revert would run, if it has pods (FP-5).
+/// What the declared revision is compared with before it fails: the ReplicaSet that a revert would run, if it has pods
+/// (FP-5).
 pub(crate) fn compared<'a>(
     workload: &Workload,
     sets: &[&'a ReplicaSet],

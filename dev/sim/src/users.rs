@@ -266,7 +266,7 @@ impl Engine<'_> {
                     self.edit(&key, json!({ "metadata": { "labels": { "app": null } } }));
                 }
             }
-            // While the watch of sets stands still or breaks, a set of ours could leave it before it
+            // While the watch of ReplicaSets stands still or breaks, a ReplicaSet of ours could leave it before it
             // was ever shown; then nobody looks for it before the next start (docs/internals/invariants.md).
             Act::Unmark(_) if self.holds.sets > 0 => {}
             Act::Unmark(which) => {
@@ -304,7 +304,7 @@ impl Engine<'_> {
 }
 
 impl Engine<'_> {
-    /// A set with the name that the set of a template would get.
+    /// A ReplicaSet with the name that the ReplicaSet of a template would get.
     fn take_name(&mut self, of: Which, number: u8, whose: u8) {
         let Some(subject) = self.subjects.get(of) else { return };
         let Some(workload) = self.store.get(&self.workload_key(of)) else { return };

@@ -46,7 +46,7 @@ pub(crate) fn end(steps: &[UpdateStep]) -> usize {
     all.unwrap_or(steps.len())
 }
 
-/// How many pods of the running set a step allows.
+/// How many pods of the running ReplicaSet a step allows.
 pub(crate) fn ceiling(steps: &[UpdateStep], step: usize, replicas: i64) -> i64 {
     if step >= end(steps) {
         return replicas;
@@ -82,7 +82,7 @@ fn named(steps: &[UpdateStep], text: &str, replicas: i64) -> Option<usize> {
     Some(listed.unwrap_or_else(other).min(end(steps)))
 }
 
-/// What a set remembers of its steps.
+/// What a ReplicaSet remembers of its steps.
 pub(crate) fn remembered(set: &ReplicaSet) -> Option<Value> {
     memory(set)?.get("steps").cloned()
 }
@@ -92,7 +92,7 @@ pub(crate) fn word(set: &ReplicaSet, field: &str) -> Option<String> {
     remembered(set)?.get(field)?.as_str().map(str::to_owned)
 }
 
-/// The step that a set remembers, from 0; the end if it remembers none.
+/// The step that a ReplicaSet remembers, from 0; the end if it remembers none.
 pub(crate) fn step_of(set: &ReplicaSet, steps: &[UpdateStep]) -> Option<usize> {
     let remembered = remembered(set)?;
     remembered.get("kept")?;
@@ -100,7 +100,7 @@ pub(crate) fn step_of(set: &ReplicaSet, steps: &[UpdateStep]) -> Option<usize> {
     Some(step.map_or(end(steps), |step| step.saturating_sub(1)).min(end(steps)))
 }
 
-/// Whether a set has no steps, since nothing else had pods when it was declared (SP-4).
+/// Whether a ReplicaSet has no steps, since nothing else had pods when it was declared (SP-4).
 pub(crate) fn is_first(set: &ReplicaSet) -> bool {
     remembered(set).is_some_and(|steps| steps.as_object().is_some_and(serde_json::Map::is_empty))
 }
@@ -121,7 +121,7 @@ fn heard(set: &ReplicaSet) -> Option<String> {
     memory(set)?.get("promote")?.as_str().map(str::to_owned)
 }
 
-/// How far the declared set may go, at the most.
+/// How far the declared ReplicaSet may go, at the most.
 #[derive(Clone, Debug)]
 pub(crate) struct Bound {
     pub(crate) uid: String,
@@ -142,7 +142,7 @@ pub(crate) struct Bound {
     replicas: i64,
     size: i64,
     had_failed: bool,
-    /// Whether somebody deleted what the set remembers: then it goes on where what runs has room.
+    /// Whether somebody deleted what the ReplicaSet remembers: then it goes on where what runs has room.
     pub(crate) is_lost: bool,
     /// By what the operator recognizes the list, the step at which it is, and whether it knows that this is reached.
     known: Known,
@@ -155,7 +155,7 @@ pub(crate) struct Bounds {
     is_untimed: bool,
     had_steps: bool,
     pub(crate) bound: Option<Bound>,
-    /// That of the set that was declared before.
+    /// That of the ReplicaSet that was declared before.
     aside: Option<Bound>,
     /// When sizes, numbers of pods, or words of users changed last, or a memory was lost.
     pub(crate) stirred: Timestamp,
@@ -172,7 +172,7 @@ impl Bounds {
         (self.had_steps, self.bound, self.aside) = (false, None, None);
     }
 
-    /// After a change of the Deployment or of one of its sets.
+    /// After a change of the Deployment or of one of its ReplicaSets.
     pub(crate) fn next(
         &mut self,
         workload: &Workload,
@@ -205,7 +205,7 @@ impl Bounds {
         let mut bound = match kept.filter(is_same) {
             Some(known) => known,
             None => {
-                // A way back to a set that serves takes none of its pods (SP-9).
+                // A way back to a ReplicaSet that serves takes none of its pods (SP-9).
                 let is_new = had_steps && (was_there || !serves(sets, set));
                 Bound::fresh(workload, steps, (set, number), (is_new, was_there))
             }
@@ -221,7 +221,7 @@ impl Bounds {
     }
 }
 
-/// Whether a set served before it was declared: it is good, or a rollout that did not end kept it.
+/// Whether a ReplicaSet served before it was declared: it is good, or a rollout that did not end kept it.
 pub(crate) fn serves(sets: &[&ReplicaSet], set: &ReplicaSet) -> bool {
     let has_pods = |other: &ReplicaSet| other.size > 0 || other.status.replicas > 0;
     let is_on_its_way =
@@ -233,7 +233,7 @@ pub(crate) fn serves(sets: &[&ReplicaSet], set: &ReplicaSet) -> bool {
 }
 
 impl Bound {
-    /// Of a set that is declared now, or retried: then no promotion of before counts.
+    /// Of a ReplicaSet that is declared now, or retried: then no promotion of before counts.
     fn fresh(
         workload: &Workload,
         steps: &[UpdateStep],
@@ -368,8 +368,8 @@ fn list(steps: &[UpdateStep]) -> Vec<IntOrPercent> {
     steps.iter().map(|step| step.updated.clone()).collect()
 }
 
-/// Whether the pods of a step are there, and one other set has all that is left. Without a pause, that one may have been
-/// cut for the next step already.
+/// Whether the pods of a step are there, and one other ReplicaSet has all that is left. Without a pause, that one may
+/// have been cut for the next step already.
 fn is_reached(
     workload: &Workload,
     (steps, step): (&[UpdateStep], usize),

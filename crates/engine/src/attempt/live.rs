@@ -144,7 +144,7 @@ impl<P: Port> Attempt<'_, P> {
         }
     }
 
-    /// The Deployment and its candidate sets past the cache; `None` when it is gone.
+    /// The Deployment and its candidate ReplicaSets past the cache; `None` when it is gone.
     pub(super) async fn read_live(&self) -> Result<Option<(Workload, Vec<ReplicaSet>)>, Refusal> {
         let flavour = self.engine.flavour;
         let Some(live) = self.get(Kind::Deployment, &self.key.name).await? else { return Ok(None) };
@@ -176,7 +176,7 @@ impl<P: Port> Attempt<'_, P> {
         self.engine.state().known(self.key)?.ledger.in_doubt().map(str::to_owned)
     }
 
-    /// Takes a set over that a live read or a write returned, ahead of the watch.
+    /// Takes a ReplicaSet over that a live read or a write returned, ahead of the watch.
     pub(super) fn put(&self, set: ReplicaSet) {
         let placed = Placed { namespace: self.key.namespace.clone(), set: Arc::new(set) };
         let requeued = self.engine.cache().put_set(placed);

@@ -23,7 +23,7 @@ const UNLABELLED: &str = "UnlabelledReplicaSet";
 const EVENTS_MAX: usize = 5;
 
 impl<P: Port> Attempt<'_, P> {
-    /// Looks for sets without our label that this Deployment could have, once.
+    /// Looks for ReplicaSets without our label that this Deployment could have, once.
     pub(super) async fn look_for_orphans(&self) -> Result<(), Refusal> {
         let Some((workload, since)) = self.unscouted() else { return Ok(()) };
         let Some(selector) = workload.selector.as_ref().filter(|selector| !selector.is_empty()) else {
@@ -56,7 +56,7 @@ impl<P: Port> Attempt<'_, P> {
         Some(known).filter(|(workload, _)| !workload.deleting)
     }
 
-    /// The sets without our label in this namespace, from a list that is younger than `since`.
+    /// The ReplicaSets without our label in this namespace, from a list that is younger than `since`.
     async fn unlabelled(&self, since: Instant) -> Result<Arc<Vec<Found>>, Refusal> {
         let slot = self.engine.listings.slot(&self.key.namespace);
         let mut slot = slot.lock().await;

@@ -169,7 +169,7 @@ impl<P: Port> Attempt<'_, P> {
         self.engine.state().entry(self.key).of(&workload.uid).memory.settle_dry_run(fingerprint, stored, now)
     }
 
-    /// A set that was created for the template has another one now: the next name waits.
+    /// A ReplicaSet that was created for the template has another one now: the next name waits.
     async fn found_changed(&self, workload: &Workload, name: &str, stored: &Template) {
         let now = self.port.now();
         self.engine.state().entry(self.key).of(&workload.uid).pauses.found(workload.generation, now);

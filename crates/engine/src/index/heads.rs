@@ -14,7 +14,7 @@ use crate::uid::Uid;
 pub struct Placed {
     /// `metadata.namespace`.
     pub namespace: String,
-    /// The set.
+    /// The ReplicaSet.
     pub set: Arc<ReplicaSet>,
 }
 
@@ -32,7 +32,7 @@ impl From<Workload> for Packed<Workload> {
     }
 }
 
-/// What a packed set begins with; all that is read to keep it in order, unless it is an orphan.
+/// What a packed ReplicaSet begins with; all that is read to keep it in order, unless it is an orphan.
 pub(crate) struct SetHead<'a> {
     pub(crate) namespace: Cow<'a, str>,
     pub(super) owner: Option<Uid>,
@@ -63,7 +63,7 @@ impl Packed<Placed> {
         (size, SetStatus::unpack(from))
     }
 
-    /// The set alone.
+    /// The ReplicaSet alone.
     pub(super) fn set(&self) -> ReplicaSet {
         let from = &mut self.reader();
         text(from);

@@ -95,7 +95,7 @@ impl Index {
             told.into_iter().for_each(|change| _ = self.carry_out(change));
         }
         if let Some(told) = self.territory.as_mut()?.fill(Kind::Sets, namespace, sets.version) {
-            // A set that is there no more has left our sight as by a list of the watch, which has a
+            // A ReplicaSet that is there no more has left our sight as by a list of the watch, which has a
             // reconcile ask why.
             let mut gone = self.sets_in(namespace);
             for placed in sets.items {

@@ -13,7 +13,7 @@ fn key(name: &str) -> Key {
     Key { namespace: "ns".to_owned(), name: name.to_owned() }
 }
 
-/// Two of three pods of a set are ready.
+/// Two of three pods of a ReplicaSet are ready.
 fn awaited() -> Awaited {
     Awaited {
         set: Some("web-1".to_owned()),

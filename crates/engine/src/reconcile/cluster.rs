@@ -14,7 +14,7 @@ pub trait Cluster {
     /// The Deployment as it is now, past any cache (S2.16). `None` when it is gone.
     fn owner(&self, workload: &Workload) -> impl Future<Output = Result<Option<Owner>, Refusal>> + Send;
 
-    /// Adopts or releases. Returns the set's new resourceVersion.
+    /// Adopts or releases. Returns the ReplicaSet's new resourceVersion.
     fn change_owner(
         &self,
         workload: &Workload,

@@ -60,7 +60,7 @@ impl<C: Cluster> Reconcile<'_, C> {
                 self.deviations.insert("S2.19");
                 Ok(())
             }
-            // S2.15: a set that is gone is nobody's.
+            // S2.15: a ReplicaSet that is gone is nobody's.
             Err(refusal) if refusal.is_not_found() => {
                 self.forget(target);
                 Ok(())

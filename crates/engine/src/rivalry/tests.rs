@@ -108,7 +108,7 @@ fn what_is_no_undoing_does_not_count() {
     for _ in 0..9 {
         assert_eq!(fight.round(FIELD_MANAGER), None);
     }
-    // The sets have moved on: not what we wrote before.
+    // The ReplicaSets have moved on: not what we wrote before.
     for _ in 0..9 {
         fight.write();
         fight.foreign("other");

@@ -199,7 +199,7 @@ fn old() -> ReplicaSet {
     old
 }
 
-/// The set of the edited template.
+/// The ReplicaSet of the edited template.
 fn same(size: i64) -> ReplicaSet {
     let fingerprints = vec![edited().template.fingerprint];
     ReplicaSet { size, fingerprints, name: "web-2".to_owned(), uid: "uid-web-2".to_owned(), ..old() }

@@ -26,7 +26,7 @@ pub(crate) struct Advanced {
     pub(crate) fresh: Fresh,
     /// Where the declared revision is, if it runs and has steps.
     pub(crate) stage: Option<Stage>,
-    /// What the declared set is to remember, with what is reported then, if that is news.
+    /// What the declared ReplicaSet is to remember, with what is reported then, if that is news.
     pub(crate) memory: Option<(Memory, Vec<Event>)>,
     /// When the wait at the step ends by itself.
     pub(crate) due: Option<Timestamp>,
@@ -129,7 +129,7 @@ impl<'a> Rollout<'a> {
         }
     }
 
-    /// The position at a step, with the set that keeps the other pods; `None` where there is none to do so.
+    /// The position at a step, with the ReplicaSet that keeps the other pods; `None` where there is none to do so.
     fn at(&self, step: usize) -> Option<Position> {
         let kept = self.view.sets.get(self.keeper()?)?.name.clone();
         let step = Some(step).filter(|step| *step < self.steps.end());
@@ -284,7 +284,7 @@ impl Pace<'_> {
             self.reached(step, is_void);
         }
         let is_over = wait.is_none() || is_void || end.is_some_and(|end| end <= now);
-        // The kept set may have been cut already, by a reconcile that ended before this set grew.
+        // The kept ReplicaSet may have been cut already, by a reconcile that ended before this ReplicaSet grew.
         if available.min(rollout.run().size) < ceiling || !is_over {
             return false;
         }

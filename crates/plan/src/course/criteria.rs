@@ -24,7 +24,7 @@ pub(crate) struct Case<'a> {
     pub(crate) set: &'a ReplicaSet,
     pub(crate) counted: Counted,
     pub(crate) memory: &'a Memory,
-    /// The set that a revert would run.
+    /// The ReplicaSet that a revert would run.
     pub(crate) fallback: Option<(&'a ReplicaSet, Counted)>,
     pub(crate) now: Timestamp,
 }
@@ -56,7 +56,7 @@ impl<'a> Case<'a> {
         Memory { restarts_before, ..known }
     }
 
-    /// What the pods showed of this set.
+    /// What the pods showed of this ReplicaSet.
     pub(crate) fn evidence(&self) -> Option<&'a Evidence> {
         self.evidence_of(self.set)
     }
@@ -86,8 +86,8 @@ impl<'a> Case<'a> {
         Some(format!("it made no progress for {deadline} s"))
     }
 
-    /// Whether it has pods, and not all of them. A set that gets its first pods by this reconcile is not late, and one
-    /// with all its pods is not late any more.
+    /// Whether it has pods, and not all of them. A ReplicaSet that gets its first pods by this reconcile is not late,
+    /// and one with all its pods is not late any more.
     fn is_unfinished(&self) -> bool {
         let Counted { size, available, .. } = self.counted;
         let is_whole = size == self.observed.workload.replicas && available >= size;
@@ -192,7 +192,7 @@ impl<'a> Case<'a> {
         self.evidence_of(set).is_some_and(|evidence| pods(evidence) >= self.least(set))
     }
 
-    /// How many pods of a set must show it.
+    /// How many pods of a ReplicaSet must show it.
     fn least(&self, set: &ReplicaSet) -> i64 {
         self.policy.min_pods.of(set.status.replicas, Round::Up).unwrap_or(1).max(1)
     }

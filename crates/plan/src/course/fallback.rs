@@ -1,5 +1,5 @@
-//! Which of the other sets is the way back: the one that ran and served last, by the newest word of the user (FP-6,
-//! SP-3). What a user put aside is none of them, until it runs again.
+//! Which of the other ReplicaSets is the way back: the one that ran and served last, by the newest word of the user
+//! (FP-6, SP-3). What a user put aside is none of them, until it runs again.
 
 use crate::course::judge::Judgment;
 use crate::course::memory::{Memory, Note, Proof};
@@ -10,20 +10,20 @@ use crate::model::observed::ReplicaSet;
 use crate::model::revision;
 use crate::model::sets::Sets;
 
-/// When a set ran last, in revisions: its own, or the declared one that a pin ran it instead of, which is later.
+/// When a ReplicaSet ran last, in revisions: its own, or the declared one that a pin ran it instead of, which is later.
 type LastRun = (i64, bool);
 
 impl Judgment {
-    /// When a set ran last.
+    /// When a ReplicaSet ran last.
     pub(crate) fn last_run(&self, index: usize, set: &ReplicaSet) -> LastRun {
         let own = revision::of(set).or_zero();
         let pinned = self.memory(index).and_then(|memory| memory.instead_of).filter(|it| *it >= own);
         pinned.map_or((own, false), |declared| (declared, true))
     }
 
-    /// Whether a user put a set aside: he went back behind it, to one that ran before it and then after it, and that one
-    /// has not failed since. The declared set counts once it is good: while nobody knows whether it serves, what ran
-    /// before it is the way back.
+    /// Whether a user put a ReplicaSet aside: he went back behind it, to one that ran before it and then after it, and
+    /// that one has not failed since. The declared ReplicaSet counts once it is good: while nobody knows whether it
+    /// serves, what ran before it is the way back.
     pub(crate) fn is_aside(&self, sets: &Sets<'_>, index: usize, set: &ReplicaSet) -> bool {
         let own = revision::of(set).or_zero();
         let goes_behind = |(other, by): (usize, &ReplicaSet)| {
@@ -38,7 +38,7 @@ impl Judgment {
         sets.olds().any(goes_behind) || declared.is_some_and(is_behind)
     }
 
-    /// The good set that ran last, the declared one and those that were put aside excepted.
+    /// The good ReplicaSet that ran last, the declared one and those that were put aside excepted.
     pub(crate) fn newest_good(&self, sets: &Sets<'_>) -> Option<usize> {
         let is_good = |index: usize, set: &ReplicaSet| {
             self.of(index) == Proof::Good && !set.deleting && !self.is_aside(sets, index, set)
@@ -48,7 +48,7 @@ impl Judgment {
     }
 }
 
-/// The first revision that a set had.
+/// The first revision that a ReplicaSet had.
 pub(crate) fn first_run(set: &ReplicaSet) -> i64 {
     let history = set.annotations.get(REVISION_HISTORY).and_then(|history| history.split(',').next());
     history.and_then(|first| first.parse().ok()).unwrap_or_else(|| revision::of(set).or_zero())

@@ -33,7 +33,7 @@ pub(crate) enum Proof {
     Failed,
 }
 
-/// What a set remembers.
+/// What a ReplicaSet remembers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Memory {
     /// The revision that all else is about; another one voids it.
@@ -64,10 +64,10 @@ pub(crate) struct Memory {
     pub(crate) walk: Option<Walk>,
 }
 
-/// Memory that is to be written to a set.
+/// Memory that is to be written to a ReplicaSet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Note {
-    /// Index of the set.
+    /// Index of the ReplicaSet.
     pub(crate) set: usize,
     pub(crate) memory: Memory,
     /// What is reported once the memory is written.
@@ -75,7 +75,7 @@ pub(crate) struct Note {
 }
 
 impl Memory {
-    /// That of a set, if it can be read; what cannot be read counts as absent.
+    /// That of a ReplicaSet, if it can be read; what cannot be read counts as absent.
     pub(crate) fn of(set: &ReplicaSet) -> Option<Self> {
         let memory: Value = serde_json::from_str(set.annotations.get(ROLLOUT)?).ok()?;
         let text = |field: &str| memory.get(field).and_then(Value::as_str).map(str::to_owned);
@@ -107,12 +107,12 @@ impl Memory {
         })
     }
 
-    /// That of a set, unless it is about another revision (FP-1).
+    /// That of a ReplicaSet, unless it is about another revision (FP-1).
     pub(crate) fn valid(set: &ReplicaSet) -> Option<Self> {
         Self::of(set).filter(|memory| Some(memory.revision) == revision::of(set).number())
     }
 
-    /// The same, and if there is none, what is known of a set without memory: its revision.
+    /// The same, and if there is none, what is known of a ReplicaSet without memory: its revision.
     pub(crate) fn known(set: &ReplicaSet) -> Self {
         let revision = revision::of(set).or_zero();
         Self::valid(set).unwrap_or(Self { revision, ..Self::default() })
@@ -167,7 +167,7 @@ impl Memory {
         self.since.is_some() || self.walk.is_some()
     }
 
-    /// With what is left of an earlier revision of the same set: only Good survives (FP-1).
+    /// With what is left of an earlier revision of the same ReplicaSet: only Good survives (FP-1).
     pub(crate) fn survived(self, known: Option<Self>) -> Self {
         match known.map(|known| known.shown) {
             Some(Proof::Good) => Self { shown: Proof::Good, ..self },

@@ -48,7 +48,7 @@ fn counted(observed: &Observed, status: &mut Status, now: Timestamp) -> i64 {
     count
 }
 
-/// The names for the set of the current template.
+/// The names for the ReplicaSet of the current template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Names {
     /// There is one to try.

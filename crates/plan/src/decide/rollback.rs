@@ -134,7 +134,7 @@ enum RollbackOutcome<'a> {
 }
 
 /// A request is carried out (S10.3–S10.9), where the aim is that. `declared` is the revision of the declared
-/// set, there or to be created.
+/// ReplicaSet, there or to be created.
 ///
 /// # Errors
 /// With the question for the template that is put back.
@@ -200,7 +200,7 @@ fn choose<'a>(
     wanted: i64,
 ) -> Result<RollbackOutcome<'a>, Ask> {
     let is_wanted = |revision: Revision| revision != Revision::Garbage && revision.or_zero() == wanted;
-    // Old sets first, then the declared one.
+    // Old ReplicaSets first, then the declared one.
     let Some((index, set)) = sets.olds().find(|(_, set)| is_wanted(revision::of(set))) else {
         return Ok(if declared.is_some_and(is_wanted) {
             RollbackOutcome::Unchanged { revision: wanted }
@@ -222,7 +222,7 @@ fn choose<'a>(
     }
 }
 
-/// The target set gets the fingerprint of the template that is about to be written, so that
+/// The target ReplicaSet gets the fingerprint of the template that is about to be written, so that
 /// it is found again whatever the server made of that template.
 fn mark(observed: &Observed, set: &ReplicaSet, template: &Template) -> Option<Map> {
     let fingerprint = observed.flavour.fingerprint(template);
@@ -230,7 +230,7 @@ fn mark(observed: &Observed, set: &ReplicaSet, template: &Template) -> Option<Ma
     is_missing.then(|| Map::from([(FINGERPRINTS.to_owned(), fingerprint.appended_to(&set.fingerprints))]))
 }
 
-/// The Deployment's annotations after the rollback (S10.7): those of the set come back, but for who changed
+/// The Deployment's annotations after the rollback (S10.7): those of the ReplicaSet come back, but for who changed
 /// it: that is who asked for the rollback. On rollwright.dev only the change-cause does.
 fn annotations(observed: &Observed, set: &ReplicaSet) -> BTreeMap<String, Option<String>> {
     let present = &observed.workload.annotations;

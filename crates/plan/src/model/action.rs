@@ -51,7 +51,7 @@ pub enum Ask {
 pub enum OwnerChange {
     /// Make the Deployment the controller of an orphan (S2.15–S2.17).
     Adopt(Target),
-    /// Stop being the controller of a set whose labels do not match (S2.14).
+    /// Stop being the controller of a ReplicaSet whose labels do not match (S2.14).
     Release(Target),
 }
 
@@ -200,7 +200,7 @@ pub enum Purpose {
     Sync,
     /// A new size.
     Scale,
-    /// An old set shrinks in a rolling update (S6.8–S6.13).
+    /// An old ReplicaSet shrinks in a rolling update (S6.8–S6.13).
     ScaleDownOld,
 }
 

@@ -57,14 +57,14 @@ impl Flavour {
         }
     }
 
-    /// Whether the fingerprint is written to the set it belongs to; and whether, for sets without
+    /// Whether the fingerprint is written to the ReplicaSet it belongs to; and whether, for ReplicaSets without
     /// one, a server-side dry run tells what the template becomes.
     #[must_use]
     pub fn marks_sets(self) -> bool {
         self == Self::Rollwright
     }
 
-    /// Labels in the metadata of a new set beside those of the template.
+    /// Labels in the metadata of a new ReplicaSet beside those of the template.
     #[must_use]
     pub fn set_labels(self) -> Option<(&'static str, &'static str)> {
         match self {
@@ -81,7 +81,7 @@ impl Flavour {
     }
 
     /// Whether the Deployment's annotations carry its revision (S5.6) and the request for a rollback
-    /// (S10.1), which then brings back all annotations of the set (S10.7). On rollwright.dev these are
+    /// (S10.1), which then brings back all annotations of the ReplicaSet (S10.7). On rollwright.dev these are
     /// fields of status and spec, nothing is written to the object's metadata, and only the
     /// change-cause comes back.
     #[must_use]

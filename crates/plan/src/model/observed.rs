@@ -255,7 +255,7 @@ pub struct ReplicaSet {
     pub name: String,
     /// `metadata.uid`.
     pub uid: String,
-    /// `metadata.resourceVersion`, the precondition of every write to the set.
+    /// `metadata.resourceVersion`, the precondition of every write to the ReplicaSet.
     pub resource_version: String,
     /// `metadata.generation`.
     pub generation: i64,
@@ -273,7 +273,7 @@ pub struct ReplicaSet {
     pub size: i64,
     /// `spec.minReadySeconds`.
     pub min_ready_seconds: i64,
-    /// The templates that this set stands for: its annotation, or on apps/v1 its own template.
+    /// The templates that this ReplicaSet stands for: its annotation, or on apps/v1 its own template.
     pub fingerprints: Vec<Fingerprint>,
     /// Digest of the template as stored, hash label aside.
     pub stored: Digest,
@@ -299,7 +299,7 @@ impl ReplicaSet {
 }
 
 impl SetStatus {
-    /// The same of a set of this generation and size.
+    /// The same of a ReplicaSet of this generation and size.
     #[must_use]
     pub fn is_settled(&self, generation: i64, size: i64) -> bool {
         self.observed_generation >= generation
@@ -307,7 +307,7 @@ impl SetStatus {
             && self.terminating.unwrap_or(0) == 0
     }
 
-    /// Whether a set of this size has lost pods that it should have: fewer are ready or available than
+    /// Whether a ReplicaSet of this size has lost pods that it should have: fewer are ready or available than
     /// before, when it reported this.
     #[must_use]
     pub fn has_lost(&self, size: i64, before: &Self) -> bool {
@@ -325,7 +325,7 @@ pub struct SetStatus {
     pub ready: i64,
     /// Available ones of them.
     pub available: i64,
-    /// Terminating pods; `None` when the set's controller does not say.
+    /// Terminating pods; `None` when the ReplicaSet's controller does not say.
     pub terminating: Option<i64>,
     /// The generation that the numbers belong to.
     pub observed_generation: i64,
@@ -368,8 +368,8 @@ impl ReplicaSet {
         self.fingerprints.contains(fingerprint)
     }
 
-    /// Whether this set, which has the name of the next one, is the Deployment's own on apps/v1: something changed it
-    /// when it was created, or the templates of two revisions have the same hash.
+    /// Whether this ReplicaSet, which has the name of the next one, is the Deployment's own on apps/v1: something
+    /// changed it when it was created, or the templates of two revisions have the same hash.
     #[must_use]
     pub fn is_changed(&self, flavour: Flavour, workload: &Workload) -> bool {
         !flavour.has_safeguards()

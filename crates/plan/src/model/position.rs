@@ -28,7 +28,7 @@ pub(crate) struct Fresh {
 /// A step, and what belongs to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Position {
-    /// Name of the set that keeps the other pods (SP-3).
+    /// Name of the ReplicaSet that keeps the other pods (SP-3).
     pub(crate) kept: String,
     /// By what the list is recognized.
     pub(crate) list: String,

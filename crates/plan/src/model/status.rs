@@ -13,19 +13,19 @@ use crate::model::record::{Author, HistoryHead, Record};
 pub struct Status {
     /// The generation that the rest belongs to (S9.1).
     pub observed_generation: i64,
-    /// Pods of all sets that are not terminating (S9.2).
+    /// Pods of all ReplicaSets that are not terminating (S9.2).
     pub replicas: i64,
-    /// Those of the new set.
+    /// Those of the new ReplicaSet.
     pub updated_replicas: i64,
-    /// Ready pods of all sets.
+    /// Ready pods of all ReplicaSets.
     pub ready_replicas: i64,
-    /// Available pods of all sets.
+    /// Available pods of all ReplicaSets.
     pub available_replicas: i64,
-    /// Pods that the sets should have and that are not available (S9.3).
+    /// Pods that the ReplicaSets should have and that are not available (S9.3).
     pub unavailable_replicas: i64,
-    /// Terminating pods, if all sets say so (S9.4).
+    /// Terminating pods, if all ReplicaSets say so (S9.4).
     pub terminating_replicas: Option<i64>,
-    /// How often a name was taken by somebody else's set (S4.15).
+    /// How often a name was taken by somebody else's ReplicaSet (S4.15).
     pub collision_count: Option<i32>,
     /// Conditions, ours and foreign ones, in the order of their last change (S9.7).
     pub conditions: Vec<Condition>,
@@ -33,7 +33,7 @@ pub struct Status {
     pub ours: Ours,
 }
 
-/// The numbers of a [`Status`] that follow from the sets (S9.1–S9.4).
+/// The numbers of a [`Status`] that follow from the ReplicaSets (S9.1–S9.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Counts {
     pub(crate) observed_generation: i64,
@@ -62,7 +62,7 @@ pub struct Ours {
     pub images: Option<String>,
     /// The last rollback.
     pub rollback: Option<RollbackRecord>,
-    /// The names that were taken when a set of the current template was to be created.
+    /// The names that were taken when a ReplicaSet of the current template was to be created.
     pub collisions: Option<CollisionRecord>,
     /// What runs instead of the declared revision.
     pub target: Option<TargetRecord>,
@@ -128,7 +128,7 @@ pub struct Marks {
     pub complete: bool,
 }
 
-/// `status.collisions`: how often the name of a template's set was taken (NS-1).
+/// `status.collisions`: how often the name of a template's ReplicaSet was taken (NS-1).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CollisionRecord {
     /// Fingerprint of the template.

@@ -25,7 +25,7 @@ pub struct Fingerprint(String);
 
 /// The version prefix that we write.
 const FINGERPRINT_VERSION: &str = "v1:";
-/// A set may stand for several templates; the oldest entries go first. 16 × 68 bytes fit
+/// A ReplicaSet may stand for several templates; the oldest entries go first. 16 × 68 bytes fit
 /// easily into an annotation, and a lost entry is found again by a dry run.
 const FINGERPRINTS_MAX: usize = 16;
 

@@ -22,12 +22,12 @@ pub(crate) struct Standing<'a> {
     message: Message<'a>,
 }
 
-/// The server's refusal of a set.
+/// The server's refusal of a ReplicaSet.
 #[derive(Clone, Copy)]
 pub(crate) struct Refused<'a> {
     /// What is reported of it.
     pub(crate) text: &'a str,
-    /// Whether it stands for as long as the set is described like this.
+    /// Whether it stands for as long as the ReplicaSet is described like this.
     pub(crate) is_final: bool,
 }
 
@@ -63,7 +63,7 @@ const OBSTACLES: [&str; 2] = [condition::COLLISION_LIMIT_REACHED, condition::ROL
 
 impl<'a> Standing<'a> {
     /// What a reconcile makes of the status that it is about to write. `has_new` says whether the
-    /// current template has its set, `why` what the reconcile waits for.
+    /// current template has its ReplicaSet, `why` what the reconcile waits for.
     pub(crate) fn of(status: &Status, workload: &Workload, has_new: bool, why: &'a dyn fmt::Display) -> Self {
         let is_complete = has_new && status.is_complete(workload.replicas, workload.generation);
         match obstacle(status) {
@@ -138,7 +138,7 @@ impl<'a> Standing<'a> {
         Self::stalled(reason::NEWER_SPEC, Message::Of(why))
     }
 
-    /// The server refused the new set. It may take it later, unless that is final; after the deadline
+    /// The server refused the new ReplicaSet. It may take it later, unless that is final; after the deadline
     /// nobody expects that any more.
     pub(crate) fn of_refusal(
         status: &Status,

@@ -71,7 +71,7 @@ fn gathers(observed: &Observed) -> Duration {
     deadline.map_or(gather, |seconds| gather.min(Duration::from_secs(seconds) / 10))
 }
 
-/// Whether sets have pods to make or to delete, or get them by this reconcile.
+/// Whether ReplicaSets have pods to make or to delete, or get them by this reconcile.
 fn is_in_step(decisions: &Decisions<'_>) -> bool {
     let is_served = decisions.view.observed.sets.iter().all(ReplicaSet::is_served);
     let creates = decisions.creation.as_ref().is_some_and(|creation| creation.set.size > 0);
@@ -91,9 +91,9 @@ fn keeps_progress(write: &StatusWrite, observed: &Observed) -> bool {
     write.status.condition(kind) == observed.workload.status.condition(kind)
 }
 
-/// Whether a set is created, and only this status can say so: the next reconcile knows a set that nobody has
-/// told of by its revision, which is above the one in the status, if that has one (S4.4). On apps/v1 the
-/// status never has.
+/// Whether a ReplicaSet is created, and only this status can say so: the next reconcile knows a ReplicaSet that nobody
+/// has told of by its revision, which is above the one in the status, if that has one (S4.4). On apps/v1 the status
+/// never has.
 fn is_creation_told_now(decisions: &Decisions<'_>) -> bool {
     let told = decisions.view.workload().status.ours.revision;
     let is_told_by_revision = decisions.view.observed.flavour.has_status_extras();

@@ -162,7 +162,7 @@ fn opening(decisions: &Decisions<'_>, revision: i64, status: &Status, now: Times
     let created = decisions.creation.as_ref().map(|creation| &creation.set.hash);
     let id = last.map_or(0, |record| record.id).max(history.id).min(ID_MAX - 1) + 1;
     let template = &workload.template;
-    // The template of a set that is pinned is not at hand; the next trigger is found by the declared one.
+    // The template of a ReplicaSet that is pinned is not at hand; the next trigger is found by the declared one.
     let (cause, outline, containers, images) = if status.ours.target.is_some() {
         let outline = last.map_or(history.outline, |record| record.outline);
         (workload.pin_in_force().and_then(|pin| pin.reason.clone()), outline, "", "")

@@ -58,7 +58,7 @@ impl Transition {
 pub fn transitions(workload: &Workload, action: &Action) -> Vec<Transition> {
     let mut transitions = Vec::new();
     match action {
-        // It has no pods while another set runs (FP-11).
+        // It has no pods while another ReplicaSet runs (FP-11).
         Action::CreateReplicaSet(_) if workload.pin_in_force().is_some() => {}
         Action::CreateReplicaSet(_) => {
             transitions.push(Transition::Started);
@@ -108,7 +108,7 @@ fn of_status(workload: &Workload, write: &StatusWrite) -> Option<Transition> {
     }
 }
 
-/// Whether the set had a lower revision, and was not the current one (S5.5).
+/// Whether the ReplicaSet had a lower revision, and was not the current one (S5.5).
 fn takes_up_again(workload: &Workload, update: &UpdateReplicaSet) -> bool {
     let Some(history) = update.annotations.get(REVISION_HISTORY) else { return false };
     let earlier = history.rsplit(',').next().unwrap_or_default();

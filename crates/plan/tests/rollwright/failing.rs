@@ -33,7 +33,7 @@ pub(crate) fn memory(world: &World, name: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// The name of the set of a template.
+/// The name of the ReplicaSet of a template.
 pub(crate) fn named(world: &World, image: &str) -> String {
     let fingerprint = crate::world::fingerprint(image);
     world.observed.sets.iter().find(|set| set.carries(&fingerprint)).unwrap().name.clone()

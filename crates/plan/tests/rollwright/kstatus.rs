@@ -33,7 +33,7 @@ fn later(world: &mut World, seconds: i64) {
     world.now = world.now.checked_add(SignedDuration::from_secs(seconds)).unwrap();
 }
 
-/// One pod of one set appears, becomes available or goes. Returns whether there was one.
+/// One pod of one ReplicaSet appears, becomes available or goes. Returns whether there was one.
 fn move_one_pod(world: &mut World) -> bool {
     for set in &mut world.observed.sets {
         let (size, status) = (set.size, &mut set.status);
@@ -193,7 +193,7 @@ fn after_the_deadline_it_failed_until_it_gets_on() {
     assert_eq!(world.kstatus(), Kstatus::Current);
 }
 
-/// The time of the rollout that failed does not count for the one that mends it: the set of the
+/// The time of the rollout that failed does not count for the one that mends it: the ReplicaSet of the
 /// template that is put back has no pods yet, so that nothing shows at first that it gets on.
 #[test]
 fn going_back_from_a_failed_rollout_is_not_a_failure() {
@@ -240,7 +240,7 @@ fn a_paused_rollout_is_held_and_has_not_failed() {
     assert_eq!(late.kstatus(), Kstatus::InProgress);
 }
 
-/// The server refuses the new set so many seconds after the last time.
+/// The server refuses the new ReplicaSet so many seconds after the last time.
 fn refused(world: &mut World, failure: &Failure, seconds: i64) -> Kstatus {
     later(world, seconds);
     let plan = world.plan();
@@ -343,7 +343,7 @@ fn a_pod_that_goes_makes_it_unready_and_in_progress() {
     assert_eq!(world.kstatus(), Kstatus::Current);
 }
 
-/// Somebody deletes the new set of a rollout that was complete. The reconcile that creates another one also
+/// Somebody deletes the new ReplicaSet of a rollout that was complete. The reconcile that creates another one also
 /// deletes history beyond the limit, and its status comes before that: not with the counters of before.
 #[test]
 fn the_counters_of_a_set_that_is_gone_are_not_told_again() {

@@ -11,7 +11,7 @@ use crate::pinning::{says, target};
 use crate::stepping::{play, promote, sizes, step, stepped, steps};
 use crate::world::{World, template};
 
-/// Sizes of all sets, oldest first.
+/// Sizes of all ReplicaSets, oldest first.
 pub(crate) fn all(world: &World) -> Vec<i64> {
     world.observed.sets.iter().map(|set| set.size).collect()
 }

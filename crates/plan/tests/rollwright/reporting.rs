@@ -1,4 +1,4 @@
-//! What is written where: revision, scale and columns in the status, annotations on the sets.
+//! What is written where: revision, scale and columns in the status, annotations on the ReplicaSets.
 
 use plan::intstr::IntOrPercent;
 use plan::keys::{CHANGE_CAUSE, LAST_APPLIED, MANAGED_LABEL, REVISION};
@@ -76,7 +76,7 @@ fn a_surge_that_cannot_be_read_is_why_nothing_moves() {
     assert!(plan.why.to_string().starts_with("blocked: invalid value"), "{}", plan.why);
 }
 
-/// Sizes of the old set and the new one, all pods available; R is 4, within 3 and 5.
+/// Sizes of the old ReplicaSet and the new one, all pods available; R is 4, within 3 and 5.
 fn of_four(old: i64, new: i64) -> World {
     let of_four = |image, size, revision| set(image, size).revision(revision).scaled_for("4", "5");
     ours().that(|it| it.replicas = 4).with(of_four("b", old, "1")).with(of_four("a", new, "2"))
@@ -145,7 +145,7 @@ fn a_refused_cut_leaves_the_step_up() {
 
 #[test]
 fn surge_never_shows_as_the_size_that_an_autoscaler_sees() {
-    // R, pods of the old set, pods of the new set, what the scale subresource shows
+    // R, pods of the old ReplicaSet, pods of the new ReplicaSet, what the scale subresource shows
     for (replicas, old, new, shown) in [(3, 0, 3, 3), (3, 1, 3, 3), (3, 3, 1, 3), (3, 0, 1, 1), (0, 0, 2, 0)]
     {
         let mut world = ours().that(|it| it.replicas = replicas);

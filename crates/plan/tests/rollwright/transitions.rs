@@ -198,7 +198,7 @@ fn without_a_deadline_only_the_start_shows() {
     assert_eq!(story.told(), []);
 }
 
-/// A set whose revision was lowered by hand gets it back; nobody rolled back.
+/// A ReplicaSet whose revision was lowered by hand gets it back; nobody rolled back.
 #[test]
 fn a_raised_revision_of_the_current_set_is_no_rollback() {
     let mut story = Story::new(Flavour::Rollwright, Some(600));

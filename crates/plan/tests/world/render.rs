@@ -71,7 +71,7 @@ fn action(world: &World, action: &Action) -> String {
     }
 }
 
-/// A set that was created is named by its hash, which is nobody's business here.
+/// A ReplicaSet that was created is named by its hash, which is nobody's business here.
 fn name(world: &World, name: &str) -> String {
     let is_given = world.stored.contains_key(&format!("uid-{name}"));
     if is_given { name.to_owned() } else { "(new)".to_owned() }

@@ -10,14 +10,14 @@ use crate::stamp::stamp;
 
 const FAILURE: &str = "ReplicaFailure";
 
-/// Why the size of a set could not be reached.
+/// Why the size of a ReplicaSet could not be reached.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) reason: &'static str,
     pub(super) refused: Refused,
 }
 
-/// The status that a set should have; `None` when it has it.
+/// The status that a ReplicaSet should have; `None` when it has it.
 pub(super) fn next(
     set: &Object,
     census: &Census<'_>,

@@ -19,7 +19,7 @@ const READ_WITHIN: i64 = 45;
 /// A write may be under way for so many seconds.
 const SLOW: i64 = 10;
 
-/// How many pods of a set must show it.
+/// How many pods of a ReplicaSet must show it.
 fn least(policy: &FailurePolicy, set: &ReplicaSet) -> i64 {
     let least = match &policy.min_pods {
         IntOrPercent::Int(number) => *number,
@@ -35,7 +35,7 @@ fn before(time: Timestamp, seconds: i64) -> Timestamp {
     time.checked_sub(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MIN)
 }
 
-/// The set whose pods the declared ones are compared with.
+/// The ReplicaSet whose pods the declared ones are compared with.
 fn compared<'a>(
     workload: &Workload,
     sets: &[&'a ReplicaSet],
@@ -64,7 +64,7 @@ impl<'a> Failure<'a> {
         Some(Self { criterion, policy, looked: write.looked, since, said })
     }
 
-    /// What others write to sets, and a wrong clock, confuse the times.
+    /// What others write to ReplicaSets, and a wrong clock, confuse the times.
     fn is_certain(write: &Accepted<'_>) -> bool {
         write.is_alone && write.is_clock_right
     }

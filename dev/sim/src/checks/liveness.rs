@@ -7,7 +7,7 @@ use crate::checks::{Verdict, steps};
 use crate::truth::Truth;
 use crate::verdict::{Running, running};
 
-/// One active set, the new one, of the right size; all pods available; and the status says so.
+/// One active ReplicaSet, the new one, of the right size; all pods available; and the status says so.
 pub(crate) fn converged(truth: &Truth, flavour: Flavour, is_alone: bool) -> Verdict {
     let Some(workload) = truth.workload.as_deref() else { return Err("there is no Deployment".to_owned()) };
     if truth.pinned().is_some_and(|pinned| pinned.is_none()) {
@@ -92,13 +92,13 @@ fn failure_is_told(workload: &plan::Workload) -> Verdict {
     if is_told { Ok(()) } else { Err(format!("a failure is held, and Stalled is {stalled:?}")) }
 }
 
-/// FP-12: the status says what runs, if that is not the declared set.
+/// FP-12: the status says what runs, if that is not the declared ReplicaSet.
 fn target_is_told(workload: &plan::Workload, because: Option<&str>) -> Verdict {
     let told = workload.status.ours.target.as_ref().map(|target| target.because.as_str());
     if told == because { Ok(()) } else { Err(format!("status.target {told:?}, and {because:?} is true")) }
 }
 
-/// S4.13: the new set has the annotations of the Deployment.
+/// S4.13: the new ReplicaSet has the annotations of the Deployment.
 fn annotations_are_copied(workload: &plan::Workload, set: &plan::ReplicaSet) -> Verdict {
     let missing = workload
         .annotations

@@ -1,6 +1,6 @@
 //! UM-1, UM-2, UM-4, UM-6, UM-9, UM-20: what users mean by a way back, by a canary, by what they put aside, and by a
-//! rollout. These checks read what users wrote, and which ReplicaSets there were. Of the operator's memory they read the
-//! verdicts, and which set a step keeps.
+//! rollout. These checks read what users wrote, and which ReplicaSets there were. Of the operator's memory they read
+//! the verdicts, and which ReplicaSet a step keeps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -224,7 +224,7 @@ impl Meant {
         })
     }
 
-    /// Whether a user put a set aside, and what ran instead has not failed since.
+    /// Whether a user put a ReplicaSet aside, and what ran instead has not failed since.
     fn is_aside(&self, truth: &Truth, uid: &str) -> bool {
         let instead = self.aside.get(uid);
         instead.is_some_and(|by| truth.sets.get(by).is_none_or(|by| !says(&by.set, "Failed")))
@@ -255,7 +255,8 @@ fn is_certain(write: &Accepted<'_>) -> bool {
     write.is_alone && !write.is_late && is_current(write.view(), write.truth)
 }
 
-/// Whether a set may grow although a user went away from it: the pages promise less there, or availability needs it.
+/// Whether a ReplicaSet may grow although a user went away from it: the pages promise less there, or availability needs
+/// it.
 fn is_excused(write: &Accepted<'_>, set: &ReplicaSet) -> bool {
     let view = write.view();
     // What runs is what the user asks for now; while a failure is held, sizes follow R (FP-10).
@@ -270,7 +271,7 @@ fn is_excused(write: &Accepted<'_>, set: &ReplicaSet) -> bool {
     is_asked_for || view.is_held() || is_scaled || without_rules || is_all_there_is()
 }
 
-/// Whether the step of the declared set keeps this one.
+/// Whether the step of the declared ReplicaSet keeps this one.
 fn is_kept(write: &Accepted<'_>, set: &ReplicaSet) -> bool {
     let kept = write.truth.new_set().and_then(|new| word(&new.set, "kept"));
     kept.as_ref() == Some(&set.name)

@@ -11,7 +11,7 @@ use crate::verdict::{memory, pin, revision};
 
 /// An earlier revision runs because the declared one failed.
 const REVERT: &str = "a revert begins";
-/// It begins before the sets follow R, or R changes before it is over.
+/// It begins before the ReplicaSets follow R, or R changes before it is over.
 const SCALED: &str = "a revert while R changes";
 /// The deadline has passed, and the pods of the fallback do no better.
 const WITHHELD: &str = "a failure is withheld, since the fallback does no better";

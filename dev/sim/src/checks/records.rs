@@ -14,7 +14,8 @@ use crate::verdict::{is_aborted, memory};
 /// What a status says of rollouts.
 struct Story<'a> {
     revision: i64,
-    /// Revision and hash of the set that runs instead of the declared one, and why; no revision, if a pin names none.
+    /// Revision and hash of the ReplicaSet that runs instead of the declared one, and why; no revision, if a pin names
+    /// none.
     instead: Option<(Option<i64>, &'a str, &'a str)>,
     running: Option<&'a Value>,
     ended: &'a [Value],

@@ -12,11 +12,11 @@ use crate::rival::is_rival;
 use crate::subject::{Which, called};
 
 impl Operator {
-    /// Its watch brought a version of a set. True if it is bad news.
+    /// Its watch brought a version of a ReplicaSet. True if it is bad news.
     fn saw_set(&mut self, entry: &SetVersion, now: Time) -> bool {
         let uid = &entry.set.uid;
         let is_known = self.conduct.ahead.get(uid).is_some_and(|(_, known)| *known >= entry.version);
-        // What becomes of a set that has left the watch is not shown.
+        // What becomes of a ReplicaSet that has left the watch is not shown.
         let (before, is_shown) = if entry.is_deleted || !entry.is_marked {
             let before = self.conduct.sets.remove(uid);
             let is_shown = before.is_some();
@@ -87,7 +87,7 @@ impl Engine<'_> {
         let Some(operator) = self.operators.get_mut(&id) else { return };
         let known = operator.conduct.of(ended.of);
         let mut verdict = news::holds_nothing(known);
-        // Its counters may be left to the next reconcile, which sees what became of the sets.
+        // Its counters may be left to the next reconcile, which sees what became of the ReplicaSets.
         let writes = |outcome: &Outcome| outcome.writes > usize::from(outcome.wrote_status);
         let wrote_sets = ended.outcome.as_ref().is_some_and(writes);
         let is_through = match ended.next {

@@ -19,7 +19,7 @@ use crate::subject::Which;
 pub(crate) enum Told {
     /// A reconcile begins; and whether it begins a rollout.
     Begins(bool),
-    /// A reconcile wrote a set. The attempt goes on: it may look at pods.
+    /// A reconcile wrote a ReplicaSet. The attempt goes on: it may look at pods.
     Moved,
     /// The Deployment is left to another controller.
     GivesWay,
@@ -371,13 +371,13 @@ impl Engine<'_> {
     }
 }
 
-/// Whether it puts our label on a set.
+/// Whether it puts our label on a ReplicaSet.
 fn is_mark(sent: &Sent) -> bool {
     let is_mark = |decision: &Decision| matches!(decision.why, Decided::Mark);
     sent.decision.as_deref().is_some_and(is_mark)
 }
 
-/// A set in doubt was looked at.
+/// A ReplicaSet in doubt was looked at.
 fn looked_at(known: &mut super::Known, request: &Request, version: u64) {
     if let Request::Get(Resource::ReplicaSets, name) = request
         && known.doubts.remove(name).is_some()

@@ -15,7 +15,7 @@ use crate::tenant::TenantEvent;
 pub(crate) enum Event {
     /// The ReplicaSet controller and the garbage collector look.
     Controllers,
-    /// A kubelet looks at a pod, or the ReplicaSet controller at a set again.
+    /// A kubelet looks at a pod, or the ReplicaSet controller at a ReplicaSet again.
     Look(Key),
     /// A watch of an operator gets news.
     News(u64, Watch),

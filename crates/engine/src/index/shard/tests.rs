@@ -15,7 +15,7 @@ fn sets(index: &Index) -> Vec<(String, String)> {
     sets
 }
 
-/// A shard with the namespace `ns`, with `web` and its set, as listed at version 10.
+/// A shard with the namespace `ns`, with `web` and its ReplicaSet, as listed at version 10.
 fn joined() -> Index {
     let mut index = Index::of_shard(Sight::ByLabel);
     index.begin(Kind::Workloads);
