@@ -1,9 +1,9 @@
 //! ReplicaSets of apps/v1 that a webhook or a policy changes while they are created.
 //!
-//! The operator, as Kubernetes' controller, does not find such a ReplicaSet by the template of the Deployment: it
-//! counts as another revision, its name counts as taken, and the next name leads to one more ReplicaSet, without end.
-//! The pause before each further name grows. On rollwright.dev an annotation shows for which template a ReplicaSet was
-//! created.
+//! The operator, as Kubernetes' controller, does not find such a ReplicaSet by the template of the Deployment. The
+//! ReplicaSet counts as another revision, its name counts as taken, and the next name leads to one more ReplicaSet,
+//! without end. The pause before each further name grows. On rollwright.dev an annotation shows for which template a
+//! ReplicaSet was created.
 
 use std::time::{Duration, Instant};
 

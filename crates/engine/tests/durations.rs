@@ -1,6 +1,6 @@
 //! Every duration of planner and engine stands in the `durations.rs` of its crate, and in docs/reference/durations.md.
 //!
-//! `UPDATE=1 cargo test -p engine --test durations` writes the page anew.
+//! `UPDATE=1 cargo test -p engine --test durations` writes the page again.
 
 #![allow(clippy::unwrap_used, reason = "a test")]
 

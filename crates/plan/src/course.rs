@@ -28,7 +28,7 @@ use crate::model::position::Fresh;
 use crate::model::revision;
 use crate::model::status::{BakeRecord, FallbackRecord};
 
-/// What a rollout is doing, and what its ReplicaSets are to remember. No later stage changes it.
+/// What a rollout is doing, and what its ReplicaSets have to remember. No later stage changes it.
 #[derive(Clone, Debug)]
 pub(crate) struct Course {
     pub(crate) situation: Situation,
@@ -42,11 +42,11 @@ pub(crate) struct Course {
     pub(crate) left: Vec<usize>,
     /// How the declared revision failed, by the verdict that is stored.
     pub(crate) failure: Failure,
-    /// What is to be written to ReplicaSets that are there.
+    /// What the reconcile writes to ReplicaSets that exist.
     pub(crate) notes: Vec<Note>,
     /// What a revision remembers from the start that this reconcile declares.
     pub(crate) fresh: Fresh,
-    /// Whether the pods of the declared revision are to be read (FP-4).
+    /// Whether the planner needs the pods of the declared revision (FP-4).
     pub(crate) needs_evidence: bool,
     /// When the declared revision was retried last: a deadline from before does not count.
     pub(crate) retried: Option<Timestamp>,
@@ -59,8 +59,8 @@ pub(crate) struct Course {
 /// What comes before the rollout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Hold {
-    /// A newer operator decided what runs, so sizes follow `spec.replicas`, and nothing else changes. The sentence says
-    /// what that operator left, and the fix.
+    /// A newer operator decided what runs, so sizes follow `spec.replicas`, and nothing else changes. The sentence
+    /// names what that operator left, and the fix.
     NewerSpec(String),
     /// A verdict is written before anything moves (FP-2).
     Verdict,

@@ -56,7 +56,7 @@ fn created(sets: &[Counted], aim: &Aim) -> Option<i64> {
 ///
 /// 1. From `8+0 (5)`: the cap has room for 2 new pods. These do not serve yet, so at most 10 − 6 − 2 = 2 old ones may
 ///    go, and only of the 3 that are not available, because 5 is below the floor. Their room goes to the new ReplicaSet
-///    at once: `6+4 (5)`.
+///    immediately: `6+4 (5)`.
 /// 2. From `6+4 (5)`, while no new pod starts: 10 − 6 − 4 = 0, so nothing moves, and the old pod that is not available
 ///    stays. A template that never starts leaves 6 old pods.
 /// 3. From `6+4 (9)`, once 3 of the 4 are available: 10 − 6 − 1 = 3 old ones go, and 3 new ones come: `3+7 (6)`.
@@ -114,7 +114,7 @@ pub(crate) struct Old {
     pub(crate) set: usize,
     pub(crate) size: i64,
     pub(crate) available: i64,
-    /// What is not cut, because it is to stay (SP-3).
+    /// What is not cut, because it has to stay (SP-3).
     pub(crate) kept: Option<i64>,
 }
 
@@ -146,7 +146,7 @@ fn step_down(sets: &[Counted], aim: &Aim, run: Running) -> Cuts {
     unhealthy
 }
 
-/// FP-7: pods of bad ReplicaSets that do not serve cost nothing, so they make room at once.
+/// FP-7: pods of bad ReplicaSets that do not serve cost nothing, so they make room immediately.
 fn cut_dead(olds: &[Old], bad: &[usize]) -> Vec<Resize> {
     let of_bad = olds.iter().filter(|old| bad.contains(&old.set));
     of_bad.filter_map(|old| Resize::needed(old.set, old.size, old.available.clamp(0, old.size))).collect()

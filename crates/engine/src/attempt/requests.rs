@@ -30,7 +30,7 @@ impl<P: Port> Attempt<'_, P> {
         }
     }
 
-    /// Nobody knows what came of a write to a ReplicaSet, or the cache is behind it (S14.5).
+    /// Nobody knows the outcome of a write to a ReplicaSet, or the cache is behind it (S14.5).
     fn note_refused(&self, refusal: &Refusal, name: &str) {
         if refusal.leaves_doubt() || refusal.is_conflict() || refusal.is_already_exists() {
             self.engine.state().entry(self.key).ledger.doubts(name, self.port.now());
@@ -83,7 +83,7 @@ impl<P: Port> Attempt<'_, P> {
         Ok(version)
     }
 
-    /// Says that we give way, and why the reconcile ends here.
+    /// Reports that the operator gives way, and why the reconcile ends here.
     fn give_way(&self, workload: &Workload, rival: &Rival) -> Refusal {
         let (manager, seconds) = (&rival.manager, RIVAL_SILENCE.as_secs());
         let message = format!(

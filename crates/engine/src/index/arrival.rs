@@ -1,4 +1,4 @@
-//! What the watches bring, and how soon it is to be acted upon.
+//! What the watches bring, and how soon a reconcile follows.
 
 use std::time::Instant;
 
@@ -69,7 +69,7 @@ impl Index {
         self.workload(key).is_some_and(|workload| !workload.told().is_observed)
     }
 
-    /// Whether its status says that it is complete, and its ReplicaSets say that it is not.
+    /// Whether its status reports that it is complete, and its ReplicaSets show that it is not.
     fn is_refuted(&self, key: &Key) -> bool {
         let Some((known, workload)) = self.found(key) else { return false };
         let told = workload.told();

@@ -1,8 +1,8 @@
 //! What the cache holds of one namespace.
 //!
-//! A uid says who owns a ReplicaSet, and whoever writes the ReplicaSet chooses it. So nothing here refers to another
-//! namespace, and whatever is looked up by uid, name, or selector is looked up within one. Owners are objects of the same
-//! namespace (S2.12); a ReplicaSet that names another one's Deployment belongs to nobody.
+//! A uid names the owner of a ReplicaSet, and the author of the ReplicaSet chooses it. So nothing here refers to
+//! another namespace, and whatever is looked up by uid, name, or selector is looked up within one. Owners are objects
+//! of the same namespace (S2.12); a ReplicaSet that names another one's Deployment belongs to nobody.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -13,7 +13,7 @@ use super::heads::{Placed, SetHead, is_newer};
 use crate::packed::Packed;
 use crate::uid::Uid;
 
-/// A ReplicaSet that left our sight without us knowing why: deleted, or its label was removed.
+/// A ReplicaSet that left the watch, and the operator does not know why: deleted, or its label was removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stray {
     /// `metadata.name`.
@@ -28,15 +28,15 @@ pub(super) struct Namespace {
     workloads: BTreeMap<String, Known>,
     names_by_uid: BTreeMap<Uid, String>,
     pub(super) sets: BTreeMap<Uid, Packed<Placed>>,
-    /// The ReplicaSets of each owner, ours or not, in their order.
+    /// The ReplicaSets of each owner, a Deployment or not, in their order.
     owned: BTreeMap<Uid, Vec<Uid>>,
     orphans: BTreeSet<Uid>,
     pub(super) strays: BTreeMap<String, Vec<Stray>>,
-    /// Sets that we deleted ourselves and that the watch still shows.
+    /// ReplicaSets that the operator deleted and that the watch still shows.
     pub(super) expected_gone: BTreeSet<Uid>,
 }
 
-/// A Deployment, and since when we know it.
+/// A Deployment, and since when the operator knows it.
 struct Known {
     workload: Packed<Workload>,
     since: Instant,
@@ -135,7 +135,7 @@ impl Namespace {
         requeued
     }
 
-    /// Deployments whose selector matches an orphan (S2.2).
+    /// Deployments with a selector that matches an orphan (S2.2).
     fn suitors<'a>(&'a self, set: &'a ReplicaSet) -> impl Iterator<Item = String> + 'a {
         self.workloads.iter().filter(|(_, known)| known.workload.wants(set)).map(|(name, _)| name.clone())
     }

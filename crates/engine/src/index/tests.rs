@@ -200,7 +200,7 @@ fn a_set_that_names_an_owner_of_another_namespace_is_nobodys() {
     fakes(&mut index, Some("w"), 13);
     assert_eq!(index.reset_sets(Some("elsewhere"), vec![foreign(Some("w"), 14)]), []);
     assert_eq!(index.put_set(foreign(Some("w"), 15)), []);
-    // What becomes of it is no news, and nobody looks for it.
+    // The later changes of a deleted ReplicaSet are no news, and nobody looks for it.
     index.expect_gone("ns", "uid-x");
     assert!(!index.shows_gone("elsewhere", "uid-x") && index.shows_gone("ns", "uid-x"));
     assert_eq!(index.set_left("ns", "uid-x", "16"), [], "not of that namespace");
@@ -225,7 +225,7 @@ fn pods_of_another_namespace_are_no_news() {
     assert_eq!(index.set_came(report(13, 3, [3, 3, 3])), [(key("web"), Cause::Settled)]);
 }
 
-/// The server's data was restored from a backup: what was shown before says nothing about what is written now.
+/// The server's data was restored from a backup: what was shown before means nothing for what is written now.
 #[test]
 fn versions_fall_with_those_of_the_server() {
     use crate::territory::Kind;
@@ -274,7 +274,7 @@ fn single() -> Index {
     index
 }
 
-/// The ReplicaSet `web-1` of this size, with so many pods, ready ones and available ones.
+/// The ReplicaSet `web-1` of this size, with these numbers of pods, ready ones and available ones.
 fn report(version: u64, size: i64, [pods, ready, available]: [i64; 3]) -> Placed {
     let mut set = ReplicaSet::clone(&set("web-1", Some("w"), "web", version).set);
     (set.generation, set.size, set.status.observed_generation) = (1, size, 1);

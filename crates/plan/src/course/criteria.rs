@@ -13,7 +13,7 @@ use crate::model::observed::{FailurePolicy, Observed, ReplicaSet, Workload};
 use crate::model::sets::Counted;
 use crate::model::status::Marks;
 
-/// Causes of which pods do not recover while nothing about them changes.
+/// Pods with these causes do not recover while nothing about them changes.
 const STUCK: [&str; 3] = ["ImagePull", "ContainerConfig", "CrashLoop"];
 
 /// The declared revision before its judge.
@@ -41,7 +41,7 @@ impl<'a> Case<'a> {
         ends.filter(|end| *end > self.now).min()
     }
 
-    /// Whether pods are to be read for it (FP-4).
+    /// Whether this criterion needs a reading of pods (FP-4).
     pub(crate) fn needs_evidence(&self) -> bool {
         self.policy.restarts.is_some() || self.policy.stuck_seconds.is_some() && !self.was_complete()
     }
@@ -79,8 +79,8 @@ impl<'a> Case<'a> {
         self.fallback.is_some_and(|(_, fallback)| fallback.available.saturating_mul(2) < fallback.size)
     }
 
-    /// FP-2: the deadline has passed, which began anew when it was retried. Progress that no status reports yet,
-    /// because the operator was down, counts (FP-3).
+    /// FP-2: the deadline has passed. A retry restarts it. Progress that no status reports yet, because the operator
+    /// was down, counts (FP-3).
     fn late(&self) -> Option<String> {
         let deadline = self.is_late().filter(|_| !self.is_share_no_larger())?;
         Some(format!("it made no progress for {deadline} s"))
@@ -99,7 +99,7 @@ impl<'a> Case<'a> {
         let workload = &self.observed.workload;
         let deadline = workload.progress_deadline_seconds.filter(|_| self.policy.deadline)?;
         let progressing = workload.status.condition(condition::PROGRESSING)?;
-        // The deadline begins anew when the Deployment is resumed, which this reconcile reports.
+        // The deadline restarts when the Deployment is resumed, which this reconcile reports.
         let is_running = progressing.reason != reason::DEPLOYMENT_PAUSED && self.is_unfinished();
         let is_late = is_running
             && !is_before(progressing, self.memory.retried)

@@ -32,7 +32,7 @@ impl Judgment {
                 && first_run(by) < own
                 && self.last_run(other, by) > (own, false)
         };
-        // It runs now, although this reconcile may have to give it its number.
+        // The declared ReplicaSet runs now, although this reconcile may have to give it its number.
         let declared = sets.declared().filter(|_| sets.declared.is_some_and(|it| self.of(it) == Proof::Good));
         let is_behind = |by: &ReplicaSet| sets.declared != Some(index) && first_run(by) < own;
         sets.olds().any(goes_behind) || declared.is_some_and(is_behind)
@@ -54,8 +54,8 @@ pub(crate) fn first_run(set: &ReplicaSet) -> i64 {
     history.and_then(|first| first.parse().ok()).unwrap_or_else(|| revision::of(set).or_zero())
 }
 
-/// What sets are to remember of a pin: which declared revision it put aside. Once that one runs after all, only those
-/// before it are.
+/// What ReplicaSets have to remember of a pin: which declared revision it put aside. Once that one runs after all, only
+/// those before it are aside.
 pub(crate) fn pins(view: View<'_>, judgment: &Judgment, situation: &Situation) -> Vec<Note> {
     if !judgment.is_asked() {
         return Vec::new();

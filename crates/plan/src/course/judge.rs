@@ -35,14 +35,14 @@ pub(crate) struct Judgment {
     pub(crate) inferred: Option<Note>,
     /// Index of the good ReplicaSet that ran last, the declared one aside.
     pub(crate) fallback: Option<usize>,
-    /// That on the declared ReplicaSet.
+    /// The ruling on the declared ReplicaSet.
     pub(crate) ruling: Ruling,
 }
 
 /// The verdict on the declared ReplicaSet, or what is known on the way to one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Ruling {
-    /// What it is to remember, if that is news.
+    /// What the ReplicaSet has to remember, if that is news.
     pub(crate) memory: Option<Memory>,
     /// How it failed, by the verdict that is stored.
     pub(crate) failure: Failure,
@@ -50,7 +50,7 @@ pub(crate) struct Ruling {
     pub(crate) is_retried: bool,
     /// When it was retried last.
     pub(crate) retried: Option<Timestamp>,
-    /// Whether its pods are to be read (FP-4).
+    /// Whether the planner needs a reading of its pods (FP-4).
     pub(crate) needs_evidence: bool,
     /// Since when it bakes (FP-1).
     pub(crate) bake: Option<BakeRecord>,
@@ -68,7 +68,7 @@ pub(crate) struct Failure {
 }
 
 impl Ruling {
-    /// Whether a failure is to be written.
+    /// Whether the reconcile has to write a failure.
     pub(crate) fn is_failure(&self) -> bool {
         self.memory.as_ref().is_some_and(|memory| memory.shown == Proof::Failed)
     }

@@ -9,7 +9,7 @@ impl Marks {
     /// revision begins at what is there.
     pub(crate) fn raised(known: Option<&Self>, set: &ReplicaSet, revision: i64, replicas: i64) -> Self {
         if set.size == 0 {
-            // It begins again: its template was replaced for a moment, and came back.
+            // The revision begins again: its template was replaced for a moment, and was restored.
             return Self { revision, replicas, ..Self::default() };
         }
         let known = known.filter(|known| known.revision == revision).copied().unwrap_or_default();

@@ -1,5 +1,5 @@
 //! Where a rollout is among its steps, and what it waits for there (SP-3, SP-5, SP-7). `advance.rs` decides how far it
-//! goes on.
+//! advances.
 
 use jiff::Timestamp;
 
@@ -51,7 +51,7 @@ impl Wait {
 #[derive(Clone, Copy)]
 pub(crate) struct Rollout<'a> {
     pub(crate) view: View<'a>,
-    /// That of the view.
+    /// The Deployment of the view.
     pub(crate) workload: &'a Workload,
     pub(crate) steps: Steps<'a>,
     pub(crate) judgment: &'a Judgment,

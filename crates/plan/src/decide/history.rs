@@ -163,7 +163,7 @@ impl<'a> Scene<'a> {
 }
 
 impl Deletions {
-    /// The condition that says that there is no room (NS-2).
+    /// The condition for a Deployment that has no room (NS-2).
     pub(crate) fn edit(&self, now: Timestamp) -> Edit {
         if !self.is_short {
             return Edit::Drop(condition::REVISION_LIMIT_REACHED);

@@ -16,7 +16,7 @@ use crate::moves::{recreate, scale};
 /// The ladder of situations. Its order is the policy (S3.5–S3.10).
 ///
 /// # Errors
-/// With what is to be found out first.
+/// What the engine has to find out first.
 pub(crate) fn aim(view: View<'_>, course: &Course, request: &Request) -> Result<Aim, Ask> {
     unmixed(view, first_that_holds(view, course, request)?)
 }
@@ -41,7 +41,7 @@ fn first_that_holds(view: View<'_>, course: &Course, request: &Request) -> Resul
         // Nothing is started in the place of a ReplicaSet that is gone.
         return Ok(aim.frozen_if(is_stale, Because::PinTargetMissing, workload));
     }
-    // S3.7, S13.2: a rollback waits, sizes follow R (S3.11). Resuming goes on from what is there (S13.5).
+    // S3.7, S13.2: a rollback waits, sizes follow R (S3.11). A resumed rollout continues from what is there (S13.5).
     if workload.paused {
         return Ok(aim.frozen(Because::Paused, workload));
     }
@@ -96,9 +96,9 @@ fn without_selector(observed: &Observed) -> Because {
     }
 }
 
-/// The numbers of S6, if they can be read, and names for a ReplicaSet that is to be created.
+/// The numbers of S6, if they can be read, and names for a ReplicaSet to create.
 fn rolling(view: View<'_>, course: &Course, aim: Aim) -> Aim {
-    // S6.7: the surge is read where the running ReplicaSet is to grow.
+    // S6.7: the planner reads the surge where the running ReplicaSet has to grow.
     let size = aim.run.and_then(|run| view.sets.counted.get(run)).map(|run| run.size);
     if size.is_some_and(|size| size < aim.ceiling)
         && let Err(error) = view.workload().strategy.cap(aim.total)

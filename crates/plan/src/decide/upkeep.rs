@@ -13,7 +13,7 @@ use crate::moves::aim::{Aim, Because};
 
 /// What the API server lets all annotations of an object come to, in bytes of keys and values.
 const ANNOTATIONS_MAX: usize = 256 * 1024;
-/// What of it is kept free for the annotations that we add to a ReplicaSet: revision, history, sizes and
+/// What of it stays free for the annotations that the operator adds to a ReplicaSet: revision, history, sizes and
 /// fingerprints.
 const ROOM_FOR_OURS: usize = 8 * 1024;
 
@@ -54,7 +54,7 @@ pub(crate) fn upkeep(view: View<'_>, course: &Course, aim: &Aim) -> Upkeep {
     Upkeep { instead, ..of_declared(view, course, aim) }
 }
 
-/// Pods of the ReplicaSet that runs become available as the Deployment says, whichever set that is (FP-11).
+/// Pods of the ReplicaSet that runs become available as the Deployment asks, whichever ReplicaSet that is (FP-11).
 fn instead(view: View<'_>, course: &Course, aim: &Aim) -> Option<(usize, (i64, i64))> {
     let is_any = !course.situation.is_declared() && aim.is_known();
     let index = aim.run.filter(|_| is_any)?;

@@ -12,7 +12,7 @@ use crate::model::sets::Sets;
 use crate::model::written::reads;
 use crate::moves::sizes::{Moves, Resize};
 
-/// The write to a ReplicaSet, and what is said once it is done.
+/// The write to a ReplicaSet, and the event once it is done.
 #[derive(Clone, Debug)]
 pub(crate) struct SetWrite {
     /// Index of the ReplicaSet.

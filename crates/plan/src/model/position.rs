@@ -8,9 +8,9 @@ use crate::model::record::Promotion;
 /// What a revision remembers of its steps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Walk {
-    /// It has none: it was the first one with pods (SP-4).
+    /// The revision has no step: it was the first one with pods (SP-4).
     Without,
-    /// It is at this one.
+    /// The revision is at this step.
     At(Position),
 }
 
@@ -21,7 +21,7 @@ pub(crate) struct Fresh {
     pub(crate) walk: Option<Walk>,
     /// Its promotion, if somebody named its revision before.
     pub(crate) promote: Option<String>,
-    /// That promotion, if it leads past the first step.
+    /// The promotion, if it leads past the first step.
     pub(crate) promotion: Option<Promotion>,
 }
 

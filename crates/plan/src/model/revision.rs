@@ -60,8 +60,8 @@ impl Revision {
         }
     }
 
-    /// The history annotation with an entry added, within a limit (S5.5): the oldest entries go first. A history
-    /// whose first entry is empty is none. `None` when the new entry does not even fit alone.
+    /// The history annotation with an entry added, within a limit (S5.5): the oldest entries go first. A history with
+    /// an empty first entry is none. `None` when the new entry does not even fit alone.
     #[must_use]
     pub fn with_history_entry(limit: usize, history: Option<&str>, entry: &str) -> Option<String> {
         let mut history = match history {

@@ -111,7 +111,7 @@ pub(crate) fn total(sets: &[Counted]) -> i64 {
 }
 
 impl Status {
-    /// How many pods there could be when a ReplicaSet was last scaled: as its annotation says, or else as many as
+    /// How many pods there could be when a ReplicaSet was last scaled: as its annotation records, or else as many as
     /// the status reports (S8.7).
     #[must_use]
     pub fn scaled_under(&self, annotated_max: Option<i64>) -> i64 {

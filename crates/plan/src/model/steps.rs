@@ -11,7 +11,7 @@ use crate::model::until::Until;
 /// One step of `spec.strategy.rollingUpdate.steps`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpdateStep {
-    /// How many pods are to be updated: a number, or a percentage of `replicas`, rounded up.
+    /// How many pods the step updates: a number, or a percentage of `replicas`, rounded up.
     pub updated: IntOrPercent,
     /// What it then waits for.
     pub until: Vec<Until>,

@@ -11,8 +11,8 @@ use crate::model::observed::{Strategy, Workload};
 use crate::model::selector::LabelSelector;
 use crate::moves::sizes::Moves;
 
-/// What a reconcile wants of the sizes. In S6–S8 the *new* set is [`Aim::run`]; in S4, S5, S9–S11 and
-/// S13 it is the declared one.
+/// What a reconcile wants of the sizes. In S6–S8 the *new* ReplicaSet is [`Aim::run`]; in S4, S5, S9–S11 and S13 it is
+/// the declared one.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Aim {
     /// Index of the ReplicaSet that grows; `None` when it is not there yet.
@@ -25,7 +25,7 @@ pub(crate) struct Aim {
     pub(crate) order: Vec<usize>,
     /// Whether the sizes are those that a step ends with, at R or at the R of before (SP-7).
     pub(crate) is_at_rest: bool,
-    /// How many pods there are to be in the end: R.
+    /// How many pods there should be in the end: R.
     pub(crate) total: i64,
     /// Under how many pods in all the running ReplicaSet grows: R + surge.
     pub(crate) cap: i64,
@@ -37,7 +37,7 @@ pub(crate) struct Aim {
     pub(crate) manner: Manner,
     /// Why all this.
     pub(crate) because: Because,
-    /// Indices of ReplicaSets that do not grow, and of which pods that do not serve go first (FP-7, FP-10).
+    /// Indices of ReplicaSets that do not grow, and lose pods that do not serve first (FP-7, FP-10).
     pub(crate) bad: Vec<usize>,
     /// Indices of ReplicaSets that get nothing of what R gains: a user went back from them (FP-10).
     pub(crate) left: Vec<usize>,
@@ -79,11 +79,11 @@ pub(crate) enum Because {
     SelectsAll,
     /// The Deployment is being deleted (S3.5).
     Deleting,
-    /// A newer operator left what this one does not know; the sentence says what (rollwright.dev).
+    /// A newer operator left what this one does not know; the sentence names it (rollwright.dev).
     NewerSpec(String),
     /// The ReplicaSet that is pinned is gone (FP-11, rollwright.dev).
     PinTargetMissing,
-    /// It is paused (S3.7).
+    /// The Deployment is paused (S3.7).
     Paused,
     /// An earlier revision is asked for (S3.8); 0 is the previous one.
     RollingBack(i64),
@@ -187,7 +187,7 @@ impl Aim {
         )
     }
 
-    /// Whether the Deployment stays, and this operator knows all that is said of it.
+    /// Whether the Deployment stays, and this operator knows all fields of it.
     pub(crate) fn is_known(&self) -> bool {
         !matches!(self.because, Because::Deleting | Because::NewerSpec(_))
     }

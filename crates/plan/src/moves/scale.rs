@@ -54,7 +54,7 @@ fn in_transit(sets: &[Counted], aim: &Aim) -> Moves {
             Moves { shares, deviation: Some("S8.12"), ..Moves::default() }
         }
         [only] if size(*only) < aim.total && is_left(*only, aim) => {
-            // The rollout goes on; only the annotation follows.
+            // The rollout continues; only the annotation follows.
             let shares = vec![Resize::new(*only, size(*only), size(*only))];
             Moves { shares, ..Moves::default() }
         }

@@ -7,7 +7,7 @@ pub(crate) struct Moves {
     pub(crate) created: Option<i64>,
     /// The running ReplicaSet comes up to its ceiling, or down to it (S6.6, S6.7, S7.6).
     pub(crate) up: Option<Resize>,
-    /// The ReplicaSet that is kept comes up to what it is to have (SP-3).
+    /// The kept ReplicaSet grows to the size that it should have (SP-3).
     pub(crate) keep: Option<Resize>,
     /// Old ReplicaSets shrink within what may be missing (S6.8–S6.13).
     pub(crate) cuts: Vec<Resize>,

@@ -12,18 +12,18 @@ use crate::model::revision::Revision;
 use crate::model::status::Status;
 use crate::moves::aim::Aim;
 
-/// What is said.
+/// Events to report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Announcement {
     /// apps/v1: the revision annotation, where it is another one.
     pub(crate) revision: Option<String>,
     pub(crate) edit: Option<Edit>,
-    /// Whether it is said before anything else is done to ReplicaSets.
+    /// Whether to report it before anything else is done to ReplicaSets.
     pub(crate) is_early: bool,
 }
 
-/// The declared ReplicaSet was found. In reconciles that look only once, nothing is said of a ReplicaSet that was out
-/// of step (S4.3): upstream leaves that to the next one. `status` is that in hand.
+/// The declared ReplicaSet was found. In reconciles that look only once, the planner reports nothing about a ReplicaSet
+/// that was out of step (S4.3): upstream leaves that to the next one. `status` is that in hand.
 pub(crate) fn found(
     view: View<'_>,
     status: &Status,
@@ -94,13 +94,13 @@ fn annotated<T: AsRef<str> + Into<String>>(
 }
 
 /// Whether the status was last written when another ReplicaSet, or none, was the declared one (rollwright.dev, which
-/// keeps its revision there; a ReplicaSet that becomes the declared one gets a higher one).
+/// keeps its revision there; a ReplicaSet gets a higher one when it becomes the declared one).
 fn is_another(observed: &Observed, set: &ReplicaSet, upkeep: &Upkeep) -> bool {
     let Workload { deleting, status, .. } = &observed.workload;
     !deleting && status.ours.revision.is_some() && is_untold(status, set, upkeep)
 }
 
-/// Whether the status has not told the revision of this ReplicaSet yet (rollwright.dev).
+/// Whether the status has not reported the revision of this ReplicaSet yet (rollwright.dev).
 fn is_untold(status: &Status, set: &ReplicaSet, upkeep: &Upkeep) -> bool {
     let revision = Revision::read(upkeep.revision(set)).or_zero();
     status.ours.revision.is_none_or(|told| revision > told)

@@ -20,7 +20,7 @@ use crate::report::{Due, Report};
 enum Row {
     /// The selector taken from the template.
     Selector,
-    /// The status, if it is due at once.
+    /// The status, if it is due first.
     StatusAtOnce,
     /// Deletions that make room for the ReplicaSet that is created (NS-2).
     Room,
@@ -42,9 +42,9 @@ enum Row {
     CreationBeside,
     /// All other deletions.
     Deletions,
-    /// The fingerprint on the ReplicaSet whose template is put back.
+    /// The fingerprint on the ReplicaSet with the template to restore.
     Mark,
-    /// The template that is put back, or the request that is cleared (S10.9).
+    /// The template to restore, or the request to clear (S10.9).
     RollBack,
     /// The status, if it is due last.
     StatusLast,

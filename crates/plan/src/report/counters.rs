@@ -11,7 +11,7 @@ use crate::model::written::reads;
 /// What the counters are computed from, beside the ReplicaSets.
 pub(crate) struct Tally<'a> {
     pub(crate) view: View<'a>,
-    /// The sum of sizes that `unavailableReplicas` is told by (S9.3).
+    /// The sum of sizes behind `unavailableReplicas` (S9.3).
     pub(crate) total: i64,
     /// The revision of the declared ReplicaSet, there or to be created.
     pub(crate) revision: Option<i64>,
@@ -115,7 +115,7 @@ fn tell_of_policy(tally: &Tally<'_>, status: &mut InHand<'_>) {
     if status.ours.bake != course.bake {
         status.edit().ours.bake.clone_from(&course.bake);
     }
-    // What runs again after another one begins anew.
+    // A ReplicaSet that runs again after another one starts again without marks.
     let has_marks = view.workload().failure_policy.is_some() && tally.target.is_none();
     let revision = tally.revision.filter(|_| has_marks);
     let marks = view.sets.declared().zip(revision).map(|(set, revision)| {

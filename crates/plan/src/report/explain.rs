@@ -47,7 +47,7 @@ pub(crate) fn explained(decisions: &Decisions<'_>, status: &Status) -> Why {
     }
 }
 
-/// That the declared revision failed, and what to do (FP-6).
+/// Reports that the declared revision failed, and what to do (FP-6).
 pub(crate) fn failed(decisions: &Decisions<'_>, reason: &str) -> String {
     let number = decisions.revision().and_then(Revision::number);
     let revision = number.map_or_else(String::new, |number| format!(" {number}"));

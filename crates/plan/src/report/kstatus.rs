@@ -62,12 +62,12 @@ const COMPLETE: &str = "All pods are of the current template, and available.";
 const OBSTACLES: [&str; 2] = [condition::COLLISION_LIMIT_REACHED, condition::ROLLBACK_REFUSED];
 
 impl<'a> Standing<'a> {
-    /// What a reconcile makes of the status that it is about to write. `has_new` says whether the
-    /// current template has its ReplicaSet, `why` what the reconcile waits for.
+    /// What a reconcile makes of the status that it is about to write. `has_new` is whether the current template has
+    /// its ReplicaSet, `why` is what the reconcile waits for.
     pub(crate) fn of(status: &Status, workload: &Workload, has_new: bool, why: &'a dyn fmt::Display) -> Self {
         let is_complete = has_new && status.is_complete(workload.replicas, workload.generation);
         match obstacle(status) {
-            // Whoever paused it knows; a rollout that is held is not one that failed.
+            // The user who paused it knows; a paused rollout has not failed.
             _ if workload.paused && !is_complete => {
                 return Self::reconciling(reason::DEPLOYMENT_PAUSED, why);
             }
@@ -204,7 +204,7 @@ impl<'a> Standing<'a> {
     }
 }
 
-/// A condition that says that somebody has to do something, and what.
+/// A condition that asks for an action, and the action.
 fn obstacle(status: &Status) -> Option<(&'static str, String)> {
     let stands = |kind: &&str| status.condition(kind).filter(|entry| entry.status == "True");
     let entry = OBSTACLES.iter().find_map(stands)?;

@@ -3,9 +3,9 @@
 //! rollout. While the operator is busy, the status waits two seconds. The first report of a scaling waits for its
 //! counters, and on rollwright.dev also the first report of a rollout.
 //!
-//! The operator writes at once what somebody waits for: a rollout that becomes complete or stops being
-//! complete, a changed condition, the outcome of a rollback, lost pods. A postponed status is not lost: the
-//! next plan computes it again, and the Deployment is requeued for the time when it may be written.
+//! The operator writes immediately what somebody waits for: a rollout that becomes complete or stops being complete, a
+//! changed condition, the outcome of a rollback, lost pods. A postponed status is not lost: the next plan computes it
+//! again, and the Deployment is requeued for the time when it may be written.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -34,12 +34,12 @@ pub(crate) fn paced(report: Report, decisions: &Decisions<'_>) -> Report {
 /// `Some` if the status write waits; until then, if nothing else requeues.
 fn held(report: &Report, decisions: &Decisions<'_>) -> Option<Option<Timestamp>> {
     let View { observed, now, .. } = decisions.view;
-    // What has news to tell does not wait.
+    // A report with events does not wait.
     let write = report.write.as_ref().filter(|_| report.news.is_empty())?;
     if is_creation_told_now(decisions) {
         return None;
     }
-    // Another reconcile follows at once, with counters to report.
+    // Another reconcile follows immediately, with counters to report.
     let is_joined = observed.options.joins_reports && is_followed(decisions, report.due);
     if is_joined && keeps_records(write, observed) && keeps_completeness(write, observed) {
         return Some(None);
@@ -50,14 +50,14 @@ fn held(report: &Report, decisions: &Decisions<'_>) -> Option<Option<Timestamp>>
 /// Until when a status may wait; `None` if it may not.
 fn held_until(write: &StatusWrite, decisions: &Decisions<'_>) -> Option<Timestamp> {
     let View { observed, now, .. } = decisions.view;
-    // A pause is told at once: the user who set it waits for nothing else.
+    // The status reports a pause immediately: the user who set it waits for nothing else.
     let may_join =
         observed.options.joins_reports && !observed.workload.paused || keeps_progress(write, observed);
     let awaits_counters = may_join && is_in_step(decisions) && is_first_report(write, observed);
     if !awaits_counters && !may_wait(write, observed) {
         return None;
     }
-    // A time in the future means that the clock was set back: then nothing waits, lest it be for hours.
+    // A time in the future means that the clock was set back: then nothing waits, because it might wait for hours.
     let since = observed.options.status_held.filter(|since| *since <= now)?;
     since.checked_add(gathers(observed)).ok()
 }
@@ -78,7 +78,7 @@ fn is_in_step(decisions: &Decisions<'_>) -> bool {
     !is_served || creates || is_followed(decisions, Due::AtOnce)
 }
 
-/// Whether this is the first report of a generation, with nothing in it that only this reconcile could tell.
+/// Whether this is the first report of a generation, with nothing in it that only this reconcile knows.
 fn is_first_report(write: &StatusWrite, observed: &Observed) -> bool {
     write.status.observed_generation != observed.workload.status.observed_generation
         && tells_of_sets_alone(write, observed)
@@ -91,9 +91,9 @@ fn keeps_progress(write: &StatusWrite, observed: &Observed) -> bool {
     write.status.condition(kind) == observed.workload.status.condition(kind)
 }
 
-/// Whether a ReplicaSet is created, and only this status can say so: the next reconcile knows a ReplicaSet that nobody
-/// has told of by its revision, which is above the one in the status, if that has one (S4.4). On apps/v1 the status
-/// never has.
+/// Whether a ReplicaSet is created, and only this status can report it. The next reconcile recognizes a ReplicaSet that
+/// no status has reported by its revision: it is above the one in the status, if that has one (S4.4). On apps/v1 the
+/// status never has.
 fn is_creation_told_now(decisions: &Decisions<'_>) -> bool {
     let told = decisions.view.workload().status.ours.revision;
     let is_told_by_revision = decisions.view.observed.flavour.has_status_extras();
@@ -103,7 +103,7 @@ fn is_creation_told_now(decisions: &Decisions<'_>) -> bool {
         .is_some_and(|creation| !is_told_by_revision || told.is_some_and(|told| told >= creation.revision))
 }
 
-/// Whether nothing but counters and texts changes, and the rollout goes on as it did.
+/// Whether nothing but counters and texts changes, and the rollout continues as before.
 fn may_wait(write: &StatusWrite, observed: &Observed) -> bool {
     let (workload, next) = (&observed.workload, &write.status);
     keeps_records(write, observed)
@@ -120,7 +120,7 @@ fn place(status: &Status) -> (Option<i64>, Option<Timestamp>) {
     status.ours.rollout.as_ref().map_or((None, None), |rollout| (rollout.step, rollout.resting_since))
 }
 
-/// Whether the rollout is as complete as it was told to be.
+/// Whether the rollout is as complete as the status reports.
 fn keeps_completeness(write: &StatusWrite, observed: &Observed) -> bool {
     let workload = &observed.workload;
     let is_complete = |status: &Status| status.is_complete(workload.replicas, workload.generation);
@@ -147,7 +147,7 @@ fn tells_of_sets_alone(write: &StatusWrite, observed: &Observed) -> bool {
         && next.ours.rollback == stored.ours.rollback
 }
 
-/// What a status says yes and no to.
+/// The statuses of all conditions of a status.
 fn statuses(status: &Status) -> BTreeMap<&str, &str> {
     status.conditions.iter().map(|condition| (&*condition.kind, &*condition.status)).collect()
 }

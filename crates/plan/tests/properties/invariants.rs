@@ -195,8 +195,8 @@ fn allowed(world: &World, action: &Action) {
     }
 }
 
-/// KS-1: who waits for a rollout goes on when it is complete, and not before; what failed says
-/// why. KS-2: to say so costs no write.
+/// KS-1: a client that waits for a rollout continues when it is complete, and not before; a failed rollout has a
+/// message. KS-2: that costs no write.
 fn assert_summary(world: &World, status: &Status) {
     let workload = &world.observed.workload;
     let summary = status.conditions.iter().filter(|entry| SUMMARIES.contains(&entry.kind.as_str()));
@@ -230,7 +230,7 @@ fn assert_summary(world: &World, status: &Status) {
         rest
     };
     let is_first = workload.status.condition(condition::READY).is_none();
-    // That a rollout waits at a step is news (SP-8).
+    // A rollout that waits at a step is news (SP-8).
     let is_at_step = holding.iter().any(|entry| entry.reason == reason::RESTING_AT_STEP);
     let is_news = is_first || is_at_step || rest(status) != rest(&workload.status);
     assert!(is_news, "KS-2: {status:?}");

@@ -26,10 +26,10 @@ use proptest::test_runner::{FileFailurePersistence, TestRunner};
 use recipes::Range;
 use world::{OWNER, World, template};
 
-/// A run comes to rest within as many reconciles as the recordings of the real controller do.
+/// A run becomes idle within as many reconciles as the recordings of the real controller do.
 const RECONCILES_MAX: usize = 12;
 
-/// As many cases as a few seconds allow, or as `PROPTEST_CASES` says.
+/// As many cases as a few seconds allow, or as many as `PROPTEST_CASES`.
 fn config() -> ProptestConfig {
     let default = ProptestConfig::default();
     let is_given = std::env::var_os("PROPTEST_CASES").is_some();
@@ -85,7 +85,7 @@ proptest! {
     ) {
         let told = |story: &stories::Story| recipe.world().that(|it| story.tell(it)).plan();
         prop_assert_eq!(stories::untold(&told(&one)), stories::untold(&told(&other)));
-        // No id comes back.
+        // No id appears twice.
         let plan = recipe.world().that(|it| one.tell_all(it)).plan();
         let ids: Vec<i64> = stories::told(&plan).map(|record| record.id).collect();
         prop_assert!(ids.is_sorted_by(|a, b| a < b), "{:?}", ids);
@@ -130,7 +130,7 @@ fn creations(plan: &Plan) -> Vec<String> {
     plan.actions.iter().filter_map(name).collect()
 }
 
-/// Whether the status that a plan writes says that a ReplicaSet was found.
+/// Whether the status that a plan writes reports that a ReplicaSet was found.
 fn says_found(plan: &Plan, name: &str) -> bool {
     let message = format!("Found new replica set \"{name}\"");
     plan.actions.iter().any(|planned| match &planned.action {
@@ -139,7 +139,7 @@ fn says_found(plan: &Plan, name: &str) -> bool {
     })
 }
 
-/// The highest revision of the ReplicaSets: the status tells none above it.
+/// The highest revision of the ReplicaSets: the status reports none above it.
 fn highest_revision(world: &World) -> i64 {
     let number =
         |set: &ReplicaSet| Revision::read(set.annotations.get(REVISION).map(String::as_str)).or_zero();
@@ -158,7 +158,7 @@ fn until_status(mut plan: Plan) -> Plan {
 proptest! {
     #![proptest_config(config())]
 
-    /// ST-2. On apps/v1 a refused status is lost with what it said, as upstream's.
+    /// ST-2. On apps/v1 a refused status is lost with what it reported, as upstream's is.
     #[test]
     fn what_was_just_created_is_never_found(
         recipe in recipes::recipe(Range::Legal), is_told in any::<bool>(), is_refused in any::<bool>(),

@@ -34,9 +34,9 @@ pub(crate) struct SetRecipe {
     marks: Marks,
     annotations: [Option<String>; 4],
     size: i64,
-    /// Whether it is as large as the Deployment wants it, whatever `size` says.
+    /// Whether it is as large as the Deployment wants it, whatever `size` is.
     is_full: bool,
-    /// Whether its replicas annotations are those of the Deployment, whatever they say.
+    /// Whether its replicas annotations are those of the Deployment, whatever they contain.
     is_current: bool,
     status: SetStatus,
     owner: Option<&'static str>,

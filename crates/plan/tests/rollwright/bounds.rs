@@ -173,7 +173,7 @@ fn only_what_is_idle_makes_room() {
     assert_eq!(deletions(&world.plan()), ["web-old3", "web-old4"]);
 }
 
-/// The rollout goes on all the same, and a condition says what is wrong for as long as it is.
+/// The rollout continues all the same, and a condition reports the error for as long as it lasts.
 #[test]
 fn the_new_set_is_created_even_if_nothing_can_be_deleted() {
     let mut world = crowded(8, 2);

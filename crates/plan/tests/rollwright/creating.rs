@@ -113,7 +113,7 @@ fn a_collision_takes_another_name() {
     assert_eq!(world.find(&wanted.name).annotations, set("a", 3).annotations, "not ours to change");
 }
 
-/// Annotations of a Deployment that leave no room for ours in a ReplicaSet.
+/// Annotations of a Deployment that leave no room for the operator's in a ReplicaSet.
 fn bulky(flavour: Flavour) -> World {
     world(flavour).that(|it| {
         it.annotations = Map::from([

@@ -324,7 +324,7 @@ fn a_pin_of_the_declared_set_changes_no_plan() {
     assert_eq!(without.reconcile(), with.reconcile());
 }
 
-/// The pinned revision runs all the same, and the status reports that at once.
+/// The pinned revision runs all the same, and the status reports that immediately.
 #[test]
 fn a_refused_replica_set_beside_a_pin_holds_nothing_up() {
     let mut world = complete();

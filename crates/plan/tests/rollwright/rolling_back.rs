@@ -94,7 +94,7 @@ fn previous_needs_another_revision() {
     assert!(happened.contains(&"roll back: b change-cause=b".to_owned()), "{happened:?}");
 }
 
-/// The ReplicaSet is found again whatever the server made of the template that is put back.
+/// The ReplicaSet is found again whatever the server made of the restored template.
 #[test]
 fn the_target_is_marked_before_the_template_is_written() {
     let mut world = asked(third(), 1);
@@ -190,7 +190,7 @@ fn is_refused(world: &World) -> bool {
 fn the_fourth_rollback_is_refused() {
     let mut world = check("refused", asked(three_times(), 0), &[&["event RepeatedRollback", REFUSED], &[]]);
     assert_eq!(world.observed.workload.rollback_to, Some(0), "the request is left to its author");
-    // The rollout goes on without it.
+    // The rollout continues without it.
     world.observed.workload.replicas = 5;
     rolled_out(&mut world);
     assert_eq!(world.observed.workload.status.updated_replicas, 5);
@@ -206,8 +206,8 @@ fn the_fourth_rollback_is_refused() {
     assert!(is_refused(&world));
 }
 
-/// The repository has the text without defaults, a rollback puts back the one with them: that
-/// is no new template, as one ReplicaSet stands for both.
+/// The repository has the text without defaults, a rollback restores the one with them: that is no new template, as one
+/// ReplicaSet stands for both.
 #[test]
 fn another_text_of_the_same_template_does_not_start_the_count_anew() {
     let mut world = third();
@@ -270,7 +270,8 @@ fn a_refusal_ends_with_its_request_or_with_a_new_template() {
     assert_eq!(world.observed.workload.rollback_to, None);
 }
 
-/// AV-4: the ReplicaSet of a template that is replaced at once gets no pods, and its place in the history.
+/// AV-4: the ReplicaSet of a template that is replaced in the same reconcile gets no pods, and its place in the
+/// history.
 #[test]
 fn a_template_that_never_ran_gets_a_revision_and_no_pods() {
     let strategies = [ours().observed.workload.strategy, plan::Strategy::Recreate];
@@ -294,7 +295,7 @@ fn a_template_that_never_ran_gets_a_revision_and_no_pods() {
         rolled_out(&mut world);
         assert_eq!(world.find("web-a").size, 3);
         assert_eq!(world.observed.workload.status.ours.revision, Some(5));
-        // It can still be gone back to.
+        // A rollback to it is still possible.
         let mut world = asked(world, 4);
         rolled_out(&mut world);
         assert_eq!(world.observed.workload.template.images, "d");

@@ -122,7 +122,7 @@ pub(crate) fn selector() -> LabelSelector {
     }
 }
 
-/// A world of our own kind.
+/// A world of rollwright.dev.
 pub(crate) fn ours() -> World {
     world(Flavour::Rollwright)
 }

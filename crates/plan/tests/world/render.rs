@@ -88,7 +88,7 @@ fn short(key: &str) -> &str {
 /// These follow from the rest of the status; tests of their own look at them.
 pub(crate) const SUMMARIES: [&str; 4] = ["Available", "Ready", "Reconciling", "Stalled"];
 
-/// What of our own fields and of the conditions changes.
+/// What of the fields of rollwright.dev and of the conditions changes.
 fn status(old: &Status, new: &Status) -> String {
     let mut line = String::new();
     if old.ours.revision != new.ours.revision {

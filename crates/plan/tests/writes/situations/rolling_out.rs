@@ -12,7 +12,7 @@ pub(super) fn all() -> Vec<Situation> {
     [creation(), rolling(), ending(), recreate(), pace()].concat()
 }
 
-/// So many ReplicaSets without a size that some have to go before another one comes (rollwright.dev).
+/// More ReplicaSets without a size than may stay, so some have to go before another one comes (rollwright.dev).
 pub(crate) fn without_room(flavour: Flavour) -> World {
     let world = with_idle(fresh(flavour), 7).that(|it| it.revision_history_limit = Some(0));
     known(world.with(old(flavour, "b", 10, "8")), "8")
@@ -69,7 +69,7 @@ pub(crate) fn into_room(flavour: Flavour) -> World {
     half_way(flavour, 6, 5)
 }
 
-/// Nobody has told of the new ReplicaSet yet.
+/// No status has reported the new ReplicaSet yet.
 fn unknown(flavour: Flavour, old_size: i64, new_size: i64) -> World {
     fresh(flavour).with(old(flavour, "b", old_size, "1")).with(set_of(flavour, "a", new_size))
 }
