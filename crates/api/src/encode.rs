@@ -200,7 +200,7 @@ fn removed(workload: &Workload, rollout: &mut Map<String, Value>) {
     }
 }
 
-/// A status as it is stored, with explicit nulls where a field is to go away (merge patch).
+/// A status as it is stored, with explicit nulls where a field has to go away (merge patch).
 #[must_use]
 pub fn status(flavour: Flavour, status: &Status) -> Value {
     let mut members = match serde_json::to_value(DeploymentStatus::from(status)) {
@@ -265,7 +265,7 @@ pub fn begin_paused(spec: &mut Map<String, Value>) {
     }
 }
 
-/// What of `status` says that a generation was observed.
+/// The field of `status` that shows which generation was observed.
 #[must_use]
 pub fn observed(generation: &Value) -> Value {
     json!({ "observedGeneration": generation })

@@ -116,7 +116,7 @@ impl<P: Port> Attempt<'_, P> {
         next.or(Wait { until: self.port.now() + EARLY_AGAIN, reason: Reason::Lists })
     }
 
-    /// What keeps the key from being looked at, whatever there is to do.
+    /// What keeps the key from its reconcile, whatever there is to do.
     fn not_now(&self) -> Option<Next> {
         if !self.port.is_ours() {
             self.forget();

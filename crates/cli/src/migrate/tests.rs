@@ -126,7 +126,7 @@ fn check(facts: &Facts) {
     assert!(!both || paused(&facts.source) || paused(&facts.target), "two that act: {facts:?}");
 }
 
-/// Writes so many times, or to the end; returns how often it wrote.
+/// Writes this many times, or to the end; returns how often it wrote.
 fn run(facts: &mut Facts, writes: usize) -> usize {
     for written in 0..writes {
         loop {
