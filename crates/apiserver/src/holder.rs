@@ -56,7 +56,7 @@ impl<H: Holder> Shared<H> {
         origin + std::time::Duration::try_from(ahead).unwrap_or_default()
     }
 
-    /// Acts on the holder, at the present time, and wakes those that wait if there is a new version.
+    /// Acts on the holder, at the present time, and notifies those that wait if there is a new version.
     pub fn act<R>(&self, action: impl FnOnce(&mut H) -> R) -> R {
         let mut holder = self.holder.lock().unwrap_or_else(PoisonError::into_inner);
         holder.store().set_now(self.now());

@@ -106,7 +106,7 @@ impl Diagnosis {
 
 /// Finds the cause that has to go first. In this order: what a newer operator left, which freezes all else; a
 /// ReplicaSet that the server refuses, with which a change does not count as observed; what the controller has not
-/// seen; what somebody decided; what pods lack. Only then what takes its time.
+/// seen. Then what somebody decided, what pods lack, and last what takes its time.
 pub(crate) fn diagnose(facts: &Facts<'_>) -> Diagnosis {
     let deployment = facts.deployment;
     let newest = facts.revisions.first().map(Revision::set_name);

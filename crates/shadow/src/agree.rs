@@ -137,7 +137,7 @@ fn push(steps: &mut Vec<Shape>, shape: &Shape) {
     }
 }
 
-/// As the plan's events tell them: "Scaled down replica set web-5f9 from 5 to 3".
+/// As the plan's events report them: "Scaled down replica set web-5f9 from 5 to 3".
 pub(crate) fn sizes_on_the_way(name: &str, events: &[Event]) -> Vec<i64> {
     let scalings = events.iter().filter(|event| event.reason == reason::SCALING_REPLICA_SET);
     let size = |event: &Event| {
@@ -175,7 +175,7 @@ fn is_reported(intent: &Intent, before: &Workload, after: &Workload, name: Optio
         Action::CreateReplicaSet(new) => Some(new.name.as_str()),
         _ => None,
     });
-    // The operator has looked at pods, of which shadow sees none.
+    // The operator has looked at pods, and shadow sees none of them.
     let is_blocked = [before, after].iter().any(|workload| !workload.status.ours.blockers.is_empty());
     let comparable = |status: &Status, rename| {
         let mut status = comparable(status, rename);
@@ -200,8 +200,8 @@ fn is_reported(intent: &Intent, before: &Workload, after: &Workload, name: Optio
     is_possible && (intent.on_the_way.iter().any(same) || (is_blocked && same(&before.status)))
 }
 
-/// A status without times, its conditions by type; a ReplicaSet that we would have given another name
-/// is called by the one that it has.
+/// A status without times, its conditions by type; a ReplicaSet that the planner would have given another name is
+/// called by the one that it has.
 fn comparable(status: &Status, rename: Option<(&str, &str)>) -> Status {
     let mut status = status.clone();
     for condition in &mut status.conditions {

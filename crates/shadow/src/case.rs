@@ -9,7 +9,7 @@ use crate::author;
 use crate::judge::Divergence;
 use crate::sight::Write;
 
-/// What stands for the hash of a ReplicaSet that is to be created, since it differs by implementation.
+/// What stands for the hash of a ReplicaSet to create, since it differs by implementation.
 const HASH: &str = "<hash>";
 
 /// The case: the state before, and what the controller in charge made of it. Its further syncs

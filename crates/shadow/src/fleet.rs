@@ -103,8 +103,8 @@ pub(crate) struct Fleet {
     groups: HashMap<Controller, BTreeSet<String>>,
     /// Whether all synced sets report how many pods terminate: the cluster's feature gate (S9.4).
     pub(crate) reports_terminating: bool,
-    /// Whether the controller in charge carries on from one write of its own to the next in the same
-    /// reconcile, as ours does (S4.5).
+    /// Whether the controller in charge carries on from one write of its own to the next in the same reconcile, as
+    /// Rollwright does (S4.5).
     pub(crate) carries_on: bool,
 }
 

@@ -14,7 +14,7 @@ use world::{Cluster, Defaults, Deletion, Key, Mode, Object, Patch, Refused, Reso
 const SIZE: i64 = 10;
 const SURGE: i64 = 3;
 const UNAVAILABLE: i64 = 2;
-/// How many, unless the first argument says otherwise.
+/// How many, unless the first argument is a number.
 const ROLLOUTS: u64 = 2000;
 
 fn main() -> ExitCode {

@@ -33,7 +33,7 @@ const BACKOFF_FIRST: Duration = Duration::from_millis(5);
 /// The longest pause after failures.
 const BACKOFF_LAST: Duration = Duration::from_secs(1000);
 
-/// What came of a step.
+/// The outcome of a step.
 #[derive(Clone, Debug, Default)]
 pub struct SetStep {
     /// Writes that were accepted.
@@ -41,7 +41,7 @@ pub struct SetStep {
     /// Whether nothing was done because the caches do not show the last writes yet. The ReplicaSet is
     /// reported as changed again when they do.
     pub waits: bool,
-    /// When to look again without being told.
+    /// When to look again without an event.
     pub again: Option<Timestamp>,
     /// The first refusal.
     pub refused: Option<Refused>,
@@ -73,7 +73,7 @@ pub struct ReplicaSetController {
     pods: Informer,
     memory: BTreeMap<String, Memory>,
     changed: BTreeSet<Key>,
-    /// Sets whose last step found the caches too old.
+    /// ReplicaSets with a last step that found the caches too old.
     waiting: BTreeSet<Key>,
 }
 
@@ -132,8 +132,8 @@ impl ReplicaSetController {
         Ok(())
     }
 
-    /// Sets whose last writes the caches now show are to be looked at again. The events of those
-    /// writes need not say so: a pod that was let go meanwhile names no ReplicaSet any more.
+    /// ReplicaSets need another look once the caches show their last writes. The events of those writes need not name
+    /// them: a pod that was let go meanwhile names no ReplicaSet any more.
     fn end_waits(&mut self) {
         let Self { sets, pods, memory, changed, waiting } = self;
         waiting.retain(|key| {
@@ -162,7 +162,7 @@ impl ReplicaSetController {
         (self.sets.version(), self.pods.version())
     }
 
-    /// The ReplicaSets that changed, or whose pods did, since their last step.
+    /// The ReplicaSets that changed, or have pods that did, since their last step.
     pub fn changed(&self) -> impl Iterator<Item = &Key> {
         self.changed.iter()
     }
@@ -333,8 +333,8 @@ fn delete(
     failure.map_or(Ok(()), Err)
 }
 
-/// Writes a status. After a conflict it is written once more over the ReplicaSet as it is now; it still
-/// says which generation it was computed from.
+/// Writes a status. After a conflict it is written once more over the ReplicaSet as it is now; it still has the
+/// generation that it was computed from.
 fn write_status(
     store: &mut Store,
     set: &Object,

@@ -1,4 +1,4 @@
-//! Whole stories, as the watches tell them.
+//! Whole stories, as the watches show them.
 
 mod story;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 use story::*;
 
-/// What our planner would do with what this view shows.
+/// What the planner would do with what this view shows.
 fn intend(view: &crate::fleet::View) -> crate::intent::Intent {
     let circumstances = crate::intent::Circumstances {
         flavour: Flavour::AppsV1,
@@ -139,7 +139,7 @@ fn nothing_is_said_of_what_happened_before_the_start() {
     assert_eq!(counts["ignored"]["missed"], 2, "{counts}");
 }
 
-/// Two cuts in one of our plans are two writes of upstream's (S6.10, S6.11).
+/// Two cuts in one plan are two writes of upstream's (S6.10, S6.11).
 #[test]
 fn sizes_on_the_way_agree() {
     for (sizes, agreed) in [(vec![8, 5], 2), (vec![5], 1), (vec![7], 0), (vec![8, 4], 1), (vec![6], 0)] {
@@ -222,13 +222,13 @@ fn old_set() -> Value {
     old
 }
 
-/// Five old pods go and five new ones come in one of our plans. Upstream reports the cut before the growth, by
-/// the ten pods that the ReplicaSets had: two of them are not available.
+/// Five old pods go and five new ones come in one plan. Upstream reports the cut before the growth, by the ten pods
+/// that the ReplicaSets had: two of them are not available.
 #[test]
 fn the_report_before_a_growth_is_on_the_way() {
     let mut story = Story::new("growth");
     rolling(&mut story);
-    // Nothing is to be said of the new ReplicaSet first.
+    // There is nothing to report of the new ReplicaSet first.
     let mut known = deployment(10);
     known["spec"]["strategy"]["rollingUpdate"] = json!({"maxSurge": 0, "maxUnavailable": 5});
     known["spec"]["template"] = template("app:v2");

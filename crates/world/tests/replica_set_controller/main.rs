@@ -279,7 +279,7 @@ fn creation_starts_slowly_and_a_refusal_is_told_once() {
     world.store.add_admission(attempts.clone());
     world.store.add_admission(quota(4));
     let step = world.step("web");
-    // One, two, and then four of which one is allowed.
+    // One, two, and then four; one of these is allowed.
     assert_eq!((world.pods().len(), attempts.0.load(Ordering::Relaxed)), (4, 7));
     let refused = step.refused.unwrap();
     assert!(

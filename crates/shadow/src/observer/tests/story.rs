@@ -85,7 +85,7 @@ pub(super) fn deployment(replicas: i64) -> Value {
     })
 }
 
-/// The ReplicaSet that kube-controller-manager makes of a Deployment; its hash is not ours.
+/// The ReplicaSet that kube-controller-manager makes of a Deployment; its hash is not Rollwright's.
 pub(super) fn set(replicas: i64) -> Value {
     let mut template = template("app:v1");
     template["metadata"]["labels"]["pod-template-hash"] = json!("7d9f6b5c4");
