@@ -1,4 +1,4 @@
-//! What each step must reach, read off what the API server says.
+//! What each step must reach, read off the objects of the API server.
 
 use crate::show::Verdict;
 use crate::world::{Set, World};

@@ -1,5 +1,5 @@
-//! What the API server says: the Deployment, its ReplicaSets, its pods and the
-//! events about it, as the watches report them.
+//! What the API server reports: the Deployment, its ReplicaSets, its pods and the events about it, as the watches
+//! report them.
 //!
 //! The demo reads objects as JSON, as any client would, and shares no code
 //! with the operator: a mistake of the operator's types must not hide itself.
@@ -38,7 +38,7 @@ pub(crate) struct Deployment {
     pub(crate) updated: i64,
     pub(crate) available: i64,
     pub(crate) conditions: Vec<Condition>,
-    /// Revision that the last rollback put back, and what came of it.
+    /// Revision that the last rollback restored, and its outcome.
     pub(crate) rollback: Option<(i64, String)>,
 }
 
@@ -119,7 +119,7 @@ impl World {
         sets
     }
 
-    /// The ReplicaSet whose pods run this image.
+    /// The ReplicaSet with pods that run this image.
     pub(crate) fn set_of_image(&self, image: &str) -> Option<(&String, &Set)> {
         self.sets.iter().find(|(_, set)| set.image == image)
     }
@@ -139,7 +139,7 @@ impl World {
         census
     }
 
-    /// Pods that serve: ready, not shutting down, of one of our ReplicaSets.
+    /// Pods that serve: ready, not shutting down, of one of the Deployment's ReplicaSets.
     pub(crate) fn serving(&self) -> usize {
         self.sets.keys().map(|set| self.census(set).ready).sum()
     }

@@ -17,7 +17,7 @@ use crate::scope::Scope;
 use crate::state::{Set, Statuses};
 use crate::view::{self, View};
 
-/// What the server said to a write.
+/// The server's answer to a write.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Reply {
     Done,

@@ -45,7 +45,7 @@ pub(crate) fn note_cut(state: &mut State, view: &View, action: &Action) -> bool 
     is_trusting
 }
 
-/// AV-2: another number of replicas can lower the floor at once, and raise it later.
+/// AV-2: another number of replicas can lower the floor immediately, and raise it later.
 pub(crate) fn lower_floor(state: &mut State, strategy: &Strategy) {
     state.floor = state.floor.min(minimum(strategy, state.deployment.replicas));
 }
@@ -82,7 +82,7 @@ pub(crate) struct Write<'a> {
     pub(crate) view: &'a View,
     pub(crate) before: &'a State,
     pub(crate) after: &'a State,
-    /// As it is, whatever the planner was told.
+    /// As it is, whatever the planner gets.
     pub(crate) strategy: &'a Strategy,
 }
 

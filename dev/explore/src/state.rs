@@ -84,7 +84,7 @@ pub(crate) struct Deployment {
     pub(crate) template: u8,
     pub(crate) replicas: u8,
     pub(crate) paused: bool,
-    /// The template of which the ReplicaSet is pinned.
+    /// The template with the pinned ReplicaSet.
     pub(crate) pin: Option<u8>,
     /// The revision that somebody asked to abort last.
     pub(crate) abort: Option<u8>,
@@ -97,7 +97,7 @@ pub(crate) struct Deployment {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Lag<T> {
     pub(crate) shown: T,
-    /// Whether the change that it does not show yet was ours.
+    /// Whether the change that it does not show yet was the operator's.
     pub(crate) is_own: bool,
 }
 
@@ -118,7 +118,7 @@ pub(crate) struct Flight {
     pub(crate) view: u32,
     /// Number of the list of answers that it got to its writes so far.
     pub(crate) answers: u32,
-    /// The objects of which the snapshot shows the newest version.
+    /// The objects that the snapshot shows in their newest version.
     pub(crate) is_deployment_fresh: bool,
     pub(crate) fresh_sets: Vec<u8>,
 }
@@ -152,7 +152,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// At rest, with the first template.
+    /// Idle, with the first template.
     pub(crate) fn first(scope: &Scope) -> Self {
         let pods = scope.replicas;
         let set = Set {
@@ -267,7 +267,7 @@ pub(crate) struct Statuses {
 }
 
 impl Statuses {
-    /// The number of a status. What it says of past rollouts decides nothing, and its counters never come back.
+    /// The number of a status. Its past rollouts decide nothing, and its counters never return.
     pub(crate) fn number(&mut self, status: &Status) -> u16 {
         let mut status = status.clone();
         (status.ours.rollout, status.ours.history) = (None, HistoryHead::default());

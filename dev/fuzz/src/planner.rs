@@ -5,10 +5,10 @@ use crate::invariants;
 use crate::snapshot;
 use crate::world::World;
 
-/// A run comes to rest within as many reconciles as the recordings of the real controller do.
+/// A run becomes idle within as many reconciles as the recordings of the real controller do.
 const RECONCILES_MAX: usize = 12;
 
-/// The first byte says which numbers there may be, the others make every choice of the snapshot.
+/// The first byte decides which numbers there may be, the others make every choice of the snapshot.
 pub(crate) fn run(data: &[u8]) {
     let Some((first, choices)) = data.split_first() else { return };
     let is_hostile = first % 3 == 0;

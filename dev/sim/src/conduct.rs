@@ -44,7 +44,7 @@ pub(crate) struct Known {
     pub(crate) is_stirred: bool,
     /// Until when it surely has the slot that was granted to it, unless it is edited or fails.
     pub(crate) granted: Option<Time>,
-    /// When the watches brought bad news that no attempt has begun with, and whether one that runs has some to tell.
+    /// When the watches brought bad news that no attempt has begun with, and whether one that runs has some to report.
     pub(crate) bad: Option<Time>,
     pub(crate) tells_bad: bool,
     /// How often in a row its attempts failed.
@@ -58,14 +58,14 @@ pub(crate) struct Known {
     pub(crate) is_slow: bool,
     /// The versions of Deployments and ReplicaSets that it has to be shown: what it wrote or looked at.
     pub(crate) known: (u64, u64),
-    /// The sets of writes of which nobody knows, and by which attempt they were.
+    /// The ReplicaSets of writes with an unknown outcome, and by which attempt they were.
     pub(crate) doubts: BTreeMap<String, u64>,
     /// For how long the server asked to be spared, of the attempt that runs; and until when, of the last.
     pub(crate) asking: Option<Time>,
     pub(crate) asked: Time,
     /// Whether no retry would help.
     pub(crate) has_given_up: bool,
-    /// When a rival was last heard of, or given way to.
+    /// When a competing controller last wrote, or was given way to.
     pub(crate) heard: Time,
 }
 
@@ -97,7 +97,8 @@ pub(crate) struct Conduct {
     pub(crate) room: usize,
     /// When a namespace last may have got a slot.
     pub(crate) used: BTreeMap<String, Time>,
-    /// Versions of ReplicaSets, by uid, that it read before the watch showed them, and of which Deployment they are.
+    /// Versions of ReplicaSets, by uid, that it read before the watch showed them, and the Deployment that they belong
+    /// to.
     pub(crate) ahead: BTreeMap<String, (Which, u64)>,
     /// The ReplicaSets that its watch has shown.
     pub(crate) sets: BTreeMap<String, Arc<ReplicaSet>>,
@@ -138,8 +139,7 @@ pub(crate) fn has_pods(set: &ReplicaSet) -> bool {
 }
 
 impl Known {
-    /// Whether it waits for a slot, and for nothing else. One that has failed often is slow to hear
-    /// of its slot.
+    /// Whether it waits for a slot, and for nothing else. One that has failed often is slow to use its slot.
     pub(crate) fn waits_for_slot(&self) -> bool {
         let is_quick = self.failures < FAILURES_MANY;
         !self.is_in_work && self.queued.is_some() && is_quick && self.is_waiting_for(Reason::Queued)
@@ -224,14 +224,14 @@ impl Conduct {
         self.keys.values().filter(holds).count()
     }
 
-    /// Those whose time is over.
+    /// Those with a time that is over.
     pub(crate) fn overdue(&self, now: Time) -> Option<(Which, &Known)> {
         let is_over = |known: &Known| known.slot.is_some_and(|until| until <= now);
         self.keys.iter().find(|(_, known)| is_over(known)).map(|(which, known)| (*which, known))
     }
 
-    /// Places whose time was over when slots were last granted are others' now, if somebody has waited since:
-    /// who writes again does so without one.
+    /// Places with a time that was over when slots were last granted are others' now, if somebody has waited since: a
+    /// rollout that writes again does so without one.
     pub(crate) fn give_away(&mut self) {
         let is_able = self.able.is_some_and(|since| since <= self.told);
         if is_able && self.queued().intersection(&self.waited).next().is_some() {

@@ -314,7 +314,7 @@ impl<'a> Engine<'a> {
         before.map_or(change.version, |version| self.history.basis(&version))
     }
 
-    /// Tells everybody who watches.
+    /// Announces changes to everybody who watches.
     fn announce(&mut self, changes: &[Change]) {
         let mut kinds = [false; 3];
         let mut of = BTreeSet::new();
@@ -351,7 +351,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Those of these Deployments whose pods an operator watches.
+    /// Those of these Deployments with pods that an operator watches.
     pub(crate) fn watched_pods(&self, id: u64, of: &BTreeSet<Which>) -> Vec<Which> {
         let Some(operator) = self.operators.get(&id) else { return Vec::new() };
         let surroundings = crate::link::lock(&operator.surroundings);

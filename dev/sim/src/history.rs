@@ -1,4 +1,4 @@
-//! What became of Deployments and ReplicaSets, decoded once as the operator decodes it.
+//! The history of Deployments and ReplicaSets, decoded once as the operator decodes it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub(crate) struct SetVersion {
     pub(crate) is_deleted: bool,
     pub(crate) namespace: String,
     pub(crate) set: Arc<ReplicaSet>,
-    /// Whether a watch by our label shows it.
+    /// Whether a watch by the operator's label shows it.
     pub(crate) is_marked: bool,
     /// The version of the pods that its status was counted from.
     pub(crate) basis: u64,
@@ -151,7 +151,7 @@ impl History {
         self.workloads.get(start..).unwrap_or_default()
     }
 
-    /// The ReplicaSets that there were at a version, as a watch by our label shows them.
+    /// The ReplicaSets that there were at a version, as a watch by the operator's label shows them.
     pub(crate) fn sets_at(&self, version: u64) -> Vec<&SetVersion> {
         let mut there = BTreeMap::new();
         for entry in self.sets.iter().take_while(|entry| entry.version <= version) {

@@ -55,7 +55,7 @@ impl Scenario {
         self.steps.push(Step { at, act });
     }
 
-    /// Only what the theme says happens, and nothing goes wrong.
+    /// Only what the theme contains happens, and nothing goes wrong.
     fn bare(&mut self) {
         self.steps.clear();
         self.faults.clear();
@@ -94,7 +94,7 @@ fn taken_name(dice: &mut Dice, scenario: &mut Scenario) {
     scenario.act(SETTLED + dice.between(1, 2000), Act::Template(1));
 }
 
-/// A webhook takes our annotation off every ReplicaSet, and changes its template (kubernetes#57167).
+/// A webhook takes the operator's annotation off every ReplicaSet, and changes its template (kubernetes#57167).
 fn stripped(dice: &mut Dice, scenario: &mut Scenario) {
     scenario.bare();
     scenario.is_apps = false;
@@ -171,7 +171,7 @@ fn lost_answer(dice: &mut Dice, scenario: &mut Scenario) {
     scenario.faults.push(Fault::During(0, dice.between(100, 20_000), Trouble::SetLag));
 }
 
-/// Somebody edits what belongs to us, and nothing else happens (kubernetes#32829, #42639, #141853).
+/// Somebody edits what belongs to the operator, and nothing else happens (kubernetes#32829, #42639, #141853).
 fn meddled_with(dice: &mut Dice, scenario: &mut Scenario) {
     scenario.bare();
     scenario.act(SETTLED, Act::Template(1));
@@ -250,7 +250,7 @@ fn paused_busy(dice: &mut Dice, scenario: &mut Scenario) {
     scenario.act(SETTLED + 2 * until, Act::Pause(false));
 }
 
-/// A maximum of 0 on an active old ReplicaSet, and at once another size (kubernetes PR #128535).
+/// A maximum of 0 on an active old ReplicaSet, and immediately another size (kubernetes PR #128535).
 fn garbled_maximum(dice: &mut Dice, scenario: &mut Scenario) {
     scenario.bare();
     let replicas = small(dice, 4, 12);

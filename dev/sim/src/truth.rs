@@ -15,7 +15,7 @@ use crate::signs::Signs;
 use crate::verdict::{Running, memory, pin, revision, running, says};
 use crate::walk::Bounds;
 
-/// After so long the controller of a ReplicaSet has heard of a pod.
+/// After this long the controller of a ReplicaSet has seen a pod.
 const HEARD_AFTER: SignedDuration = SignedDuration::from_millis(25);
 
 /// A ReplicaSet as it is.
@@ -47,13 +47,13 @@ struct PodTruth {
 }
 
 impl PodTruth {
-    /// Whether the controller of its ReplicaSet takes it for available before it hears of what happens to the pod now.
+    /// Whether the controller of its ReplicaSet takes it for available before it sees what happens to the pod now.
     fn is_nearly_available(&self, now: Timestamp) -> bool {
         let heard = now.checked_add(HEARD_AFTER).unwrap_or(now);
         self.available_from.is_some_and(|from| from <= heard)
     }
 
-    /// Whether it is available, if that takes so many seconds.
+    /// Whether it is available, if that takes this many seconds.
     fn judge(&mut self, lasting: i64, now: Timestamp) {
         let since = self.ready_since.filter(|_| self.is_active);
         self.available_from =
@@ -222,7 +222,7 @@ impl Truth {
         self.bounds = bounds;
     }
 
-    /// Whether its status says that it waits at a step.
+    /// Whether its status reports that it waits at a step.
     pub(crate) fn rests(&self) -> bool {
         self.workload.as_ref().is_some_and(|workload| says_resting(&workload.status))
     }
@@ -289,7 +289,7 @@ impl Truth {
         Some(pod)
     }
 
-    /// It takes more or fewer seconds now until a pod of this ReplicaSet is available.
+    /// A pod of this ReplicaSet needs more or fewer seconds now until it is available.
     fn judge_anew(&mut self, set: &str, version: u64, now: Timestamp) {
         let Some(truth) = self.sets.get_mut(set) else { return };
         let lasting = truth.set.min_ready_seconds;

@@ -1,11 +1,11 @@
-//! Which ReplicaSet is to run, read from the Deployment and the memory of its ReplicaSets: computed here once more, so
+//! Which ReplicaSet should run, read from the Deployment and the memory of its ReplicaSets: computed here once more, so
 //! that a mistake of the planner does not excuse itself (FP-1, FP-6, FP-11).
 
 use plan::keys::{ABORT, HASH_LABEL, REVISION, REVISION_HISTORY, ROLLOUT};
 use plan::{FailureAction, Pin, ReplicaSet, Workload};
 use serde_json::Value;
 
-/// What is to run.
+/// What should run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Running<'a> {
     /// This ReplicaSet.
@@ -93,7 +93,7 @@ pub(crate) fn fallback<'a>(
 }
 
 /// The old ReplicaSet that is good because no ReplicaSet has a verdict: the only one with pods, or the largest of those
-/// whose pods are all available (FP-1).
+/// with all pods available (FP-1).
 pub(crate) fn inferred<'a>(
     sets: impl Iterator<Item = &'a ReplicaSet>,
     declared: &ReplicaSet,
@@ -124,7 +124,7 @@ pub(crate) fn is_aborted(memory: &Value) -> bool {
     memory.get("aborted") == Some(&Value::Bool(true))
 }
 
-/// What is to run of these ReplicaSets, of which `declared` is the one of the template.
+/// Which of these ReplicaSets should run; `declared` is the one of the template.
 pub(crate) fn running<'a>(
     workload: &Workload,
     sets: impl Iterator<Item = &'a ReplicaSet>,
@@ -135,7 +135,7 @@ pub(crate) fn running<'a>(
         let pinned = sets.into_iter().find(|set| set.labels.get(HASH_LABEL) == Some(&pin.hash));
         return pinned.map_or(Running::Missing, Running::Set);
     }
-    // One that is declared anew is about to get another revision, and to be tried.
+    // One that is declared again is about to get another revision, and to be tried.
     let is_highest = is_highest(sets.iter().copied(), declared);
     let Some(memory) = memory(declared).filter(|_| is_highest && says(declared, "Failed")) else {
         return Running::Set(declared);

@@ -39,7 +39,7 @@ pub(crate) struct View {
     pub(crate) is_judged: bool,
     /// Whether this reconcile created the new ReplicaSet.
     pub(crate) is_created: bool,
-    /// Sets of which pods run, if the reconcile looked.
+    /// ReplicaSets with pods that run, if the reconcile looked.
     pub(crate) running: Option<Vec<String>>,
 }
 
@@ -90,7 +90,7 @@ impl View {
         oldest(&|set| set.carries(fingerprint)).or_else(|| oldest(&stored))
     }
 
-    /// The ReplicaSet that is to run.
+    /// The ReplicaSet that should run.
     pub(crate) fn running_set(&self) -> Option<&SetView> {
         let Some(new) = self.new_set() else {
             return self.pinned_set();
@@ -158,8 +158,7 @@ impl View {
         cap(&self.workload)
     }
 
-    /// Available pods of which the Deployment has its minimum: what may be missing counts in rolling updates only
-    /// (S9.8).
+    /// The least number of available pods: what may be missing counts in rolling updates only (S9.8).
     pub(crate) fn minimum(&self) -> i64 {
         minimum_of(&self.workload, self.workload.replicas)
     }
@@ -281,7 +280,7 @@ pub(crate) fn floor(workload: &Workload) -> i64 {
     (workload.replicas - limits(workload, workload.replicas).1).max(0)
 }
 
-/// Available pods of which a Deployment with this many replicas has its minimum (S6.4).
+/// The least number of available pods of a Deployment with this many replicas (S6.4).
 pub(crate) fn minimum_of(workload: &Workload, replicas: i64) -> i64 {
     let is_rolling = matches!(workload.strategy, Strategy::RollingUpdate { .. });
     if is_rolling { (replicas - limits(workload, replicas).1).max(0) } else { replicas }

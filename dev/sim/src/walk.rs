@@ -1,5 +1,5 @@
-//! At which step a rollout may be by the words of its users (list, promotions, time), and by what its pods have shown:
-//! computed here once more, so that a mistake of the planner does not excuse itself (SP-1, SP-2, SP-5, SP-6).
+//! At which step a rollout may be by the words of its users (list, promotions, time), and by what its pods have shown.
+//! Computed here once more, so that a mistake of the planner does not excuse itself (SP-1, SP-2, SP-5, SP-6).
 
 use jiff::Timestamp;
 use plan::intstr::IntOrPercent;
@@ -116,7 +116,7 @@ fn known(set: &ReplicaSet, steps: &[UpdateStep]) -> Known {
     (word(set, "list"), step_of(set, steps), word(set, "reached").is_some())
 }
 
-/// The promotion that the operator heard last.
+/// The promotion that the operator handled last.
 fn heard(set: &ReplicaSet) -> Option<String> {
     memory(set)?.get("promote")?.as_str().map(str::to_owned)
 }
@@ -142,20 +142,20 @@ pub(crate) struct Bound {
     replicas: i64,
     size: i64,
     had_failed: bool,
-    /// Whether somebody deleted what the ReplicaSet remembers: then it goes on where what runs has room.
+    /// Whether somebody deleted what the ReplicaSet remembers: then it continues where what runs has room.
     pub(crate) is_lost: bool,
     /// By what the operator recognizes the list, the step at which it is, and whether it knows that this is reached.
     known: Known,
 }
 
-/// That of one Deployment.
+/// The walk of one Deployment.
 #[derive(Debug, Default)]
 pub(crate) struct Bounds {
     /// Whether the clock of operators is off at some time of the run: then no pause is sure to last.
     is_untimed: bool,
     had_steps: bool,
     pub(crate) bound: Option<Bound>,
-    /// That of the ReplicaSet that was declared before.
+    /// The bound of the ReplicaSet that was declared before.
     aside: Option<Bound>,
     /// When sizes, numbers of pods, or words of users changed last, or a memory was lost.
     pub(crate) stirred: Timestamp,
@@ -180,7 +180,7 @@ impl Bounds {
         now: Timestamp,
     ) {
         let known = self.bound.take();
-        // A template that comes back before an operator has seen another one was never away.
+        // A template that returns before an operator has seen another one was never away.
         let aside = self.aside.take();
         let Some(steps) = steps(workload) else {
             self.had_steps = false;
@@ -286,7 +286,7 @@ impl Bound {
         }
         let known = known(set, steps);
         if known.0 != self.known.0 {
-            // It follows the list, or goes on without memory, from the size that it had then.
+            // The rollout follows the list, or continues without memory, from the size that it had then.
             self.step = self.step.max(first_with(steps, self.size, replicas));
         }
         let is_lost = known.0.is_none() && self.known.0.is_some();
@@ -299,7 +299,7 @@ impl Bound {
         is_lost
     }
 
-    /// A promotion that the operator has not heard yet counts by the list and the size that there are then.
+    /// A promotion that the operator has not handled yet counts by the list and the size that there are then.
     fn forget_unheard(&mut self, set: &ReplicaSet) {
         self.heard = self.heard.take().filter(|text| heard(set).as_ref() == Some(text));
     }
@@ -336,7 +336,7 @@ impl Bound {
             None => step.until.is_empty(),
             Some(_) if is_untimed || ceiling == 0 => true,
             Some(seconds) => {
-                // Those that ask for no more pods are passed at once.
+                // A rollout passes those that ask for no more pods immediately.
                 let has_none =
                     |at: usize| at < end(steps) && steps.get(at).is_none_or(|step| step.until.is_empty());
                 let is_passed = |at: &usize| has_none(*at) && is_reached(workload, (steps, *at), sets, set);

@@ -37,8 +37,8 @@ fn previous(revisions: &[Option<&str>], current: Option<usize>) -> i64 {
     }
 }
 
-/// The ReplicaSet is found and kept in step; if it is to be new to the Deployment (`exists` false), it
-/// is resized too, which brings its replicas annotations up to date as creation does.
+/// The ReplicaSet is found and kept in step; if it has to be new to the Deployment (`exists` false), it is resized too,
+/// which brings its replicas annotations up to date as creation does.
 pub(crate) fn annotations(input: &Value) -> Answer {
     let mut snapshot = Snapshot::paused(input);
     let replicas = input["replicas"].as_i64().unwrap();
@@ -63,8 +63,8 @@ pub(crate) fn annotations(input: &Value) -> Answer {
     Answer { value: json!({ "annotations": after, "changed": changed }), deviations: plan.deviations }
 }
 
-/// The recording has other limits than the one we work with; if the planner added an entry to
-/// the history, it is added again under that limit.
+/// The recording has other limits than this test; if the planner added an entry to the history, it is added again under
+/// that limit.
 fn shorten(after: &mut Map<String, Value>, before: &Map<String, Value>, limit: u64) {
     if after.get(REVISION_HISTORY) == before.get(REVISION_HISTORY) {
         return;

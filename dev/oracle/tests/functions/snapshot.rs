@@ -36,8 +36,7 @@ impl Snapshot {
         Self { deployment, sets: Vec::new(), now: now.parse().unwrap() }
     }
 
-    /// Adds a ReplicaSet. `object` says what is particular about it; later ReplicaSets are younger unless it
-    /// says otherwise.
+    /// Adds a ReplicaSet. `object` has what is particular about it; later ReplicaSets are younger unless it has a time.
     pub(crate) fn add(&mut self, name: &str, is_new: bool, object: &Value) {
         let age = self.sets.len();
         let image = if is_new { "new".to_owned() } else { format!("old-{age}") };

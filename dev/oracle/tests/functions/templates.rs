@@ -23,8 +23,8 @@ pub(crate) fn set_name(input: &Value) -> Answer {
     json!(plan::set_name(deployment, hash)).into()
 }
 
-/// The new ReplicaSet is the one whose replicas are reported as updated; the old ones are those that
-/// Recreate empties, in its order: all of them if all are active.
+/// The new ReplicaSet is the one with replicas that are reported as updated; the old ones are those that Recreate
+/// empties, in its order: all of them if all are active.
 pub(crate) fn find(input: &Value) -> Answer {
     let sizes = |set: &Value| set["replicas"].clone();
     json!({

@@ -100,8 +100,8 @@ impl Floor {
         }
         let surplus = view.owned().map(|set| (set.set.status.available - set.set.size).max(0));
         self.overcounted = self.overcounted.max(surplus.sum());
-        // The minimum that it went by may be an older one than that of the Deployment as it is:
-        // no precondition of a ReplicaSet tells.
+        // The minimum that it went by may be an older one than that of the Deployment as it is: no precondition of a
+        // ReplicaSet shows it.
         let is_rollout = view.is_rolling() && !view.is_scaling() && !write.is_late;
         self.established = self.established.min(if is_rollout { floor(&view.workload) } else { 0 });
     }

@@ -12,7 +12,7 @@ fn revision(object: &world::Object) -> Option<i64> {
     text.parse().ok().filter(|number| (1..=i64::MAX - 2).contains(number))
 }
 
-/// RV-1: we never lower the revision of a ReplicaSet, and a new one is above those that were seen.
+/// RV-1: the operator never lowers the revision of a ReplicaSet, and a new one is above those that were seen.
 pub(super) fn revision_grows(write: &Accepted<'_>) -> Verdict {
     let Some(after) = write.after.filter(|after| after.resource == Resource::ReplicaSets) else {
         return Ok(());

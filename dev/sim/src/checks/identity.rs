@@ -4,7 +4,7 @@ use plan::{Action, Flavour};
 
 use crate::checks::{Accepted, Verdict};
 
-/// How often a name may be taken by others before we give up (NS-1).
+/// How often a name may be taken by others before the operator gives up (NS-1).
 const COLLISIONS_MAX: i64 = 3;
 /// Sets of size 0 beyond the limit (NS-2).
 const SPARE: usize = 5;

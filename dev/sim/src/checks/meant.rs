@@ -37,7 +37,7 @@ pub(crate) struct Meant {
     asked: Asked,
     setting: Setting,
     generation: i64,
-    /// What is to run by the last act, if it is there.
+    /// What should run by the last act, if it is there.
     wanted: Option<String>,
     /// All that was ever to run, in the order of the first time.
     ever: Vec<String>,
@@ -47,7 +47,7 @@ pub(crate) struct Meant {
     aside: BTreeMap<String, String>,
     /// What was declared while there were no replicas, although another revision is good.
     canaries: BTreeSet<String>,
-    /// Why another revision runs than the declared one, as the status says.
+    /// Why another revision runs than the declared one, as the status reports it.
     because: Option<String>,
     /// How often anybody else than the operator has written something, an edit of the way excepted (UM-6).
     acts: u64,
@@ -184,7 +184,7 @@ impl Meant {
     pub(super) fn canary_grows(&self, write: &Accepted<'_>) -> Option<Verdict> {
         let (steps, new) = stepped(write)?;
         let (_, from, to) = resized(write).filter(|(uid, from, to)| to > from && *uid == new.uid)?;
-        // Without its memory, it goes on from the size that it has.
+        // Without its memory, it continues from the size that it has.
         let bound =
             write.truth.bounds.bound.as_ref().filter(|bound| bound.uid == new.uid && !bound.is_lost)?;
         let workload = &write.view().workload;

@@ -12,7 +12,7 @@ use crate::truth::Truth;
 /// So much later than its deadline a stuck rollout may be reported.
 const SLACK: SignedDuration = SignedDuration::from_secs(10);
 
-/// The status of a rollout that has just begun does not say that its time is over.
+/// The status of a rollout that has just begun does not report that its time is over.
 pub(super) fn starts_anew(write: &Accepted<'_>) -> Verdict {
     let Some(Action::WriteStatus(status)) = write.action() else { return Ok(()) };
     let is_late = |one: &plan::Condition| one.reason == reason::PROGRESS_DEADLINE_EXCEEDED;
@@ -56,7 +56,7 @@ pub(super) fn only_one_grows(write: &Accepted<'_>) -> Option<Verdict> {
     Some(if update.size_to > update.size_from && !is_running { Err(text()) } else { Ok(()) })
 }
 
-/// FP-10: while a failure is held, the failed ReplicaSet does not grow as long as another one has pods, its pods go
+/// FP-10: while a failure is held, the failed ReplicaSet does not grow as long as another one has pods. Its pods go
 /// first, and nothing else grows but what follows R in its place, or an only one with pods to R (S8.3).
 pub(super) fn failed_set_yields(write: &Accepted<'_>) -> Option<Verdict> {
     let view = write.view();

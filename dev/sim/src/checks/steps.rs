@@ -1,5 +1,5 @@
-//! SP-1 to SP-9: what runs stays within the steps, by the words of users; what rests has the sizes of its step, and
-//! nothing is written; and only a good ReplicaSet is kept while there is one.
+//! SP-1 to SP-9: what runs stays within the steps, by the words of users. A rollout that waits at a step has the sizes
+//! of the step, and nothing is written. Only a good ReplicaSet is kept while there is one.
 
 use plan::keys::{PROMOTE, REVISION, condition, reason};
 use plan::{Action, Purpose, ReplicaSet, Until, UpdateReplicaSet, UpdateStep, Workload};
@@ -28,7 +28,7 @@ pub(super) fn resized(write: &Accepted<'_>) -> Option<(String, i64, i64)> {
     }
 }
 
-/// The steps, and the declared ReplicaSet as it is now, while that is to run.
+/// The steps, and the declared ReplicaSet as it is now, while that should run.
 pub(super) fn stepped<'a>(write: &'a Accepted<'_>) -> Option<(&'a [UpdateStep], &'a ReplicaSet)> {
     let view = write.view();
     let steps = steps(&view.workload)?;
@@ -205,7 +205,7 @@ pub(super) fn kept_keeps(write: &Accepted<'_>) -> Option<Verdict> {
     })
 }
 
-/// Whether a status says that the rollout waits at a step.
+/// Whether a status reports that the rollout waits at a step.
 pub(crate) fn says_resting(status: &plan::Status) -> bool {
     says(status, condition::RECONCILING)
 }
@@ -309,7 +309,7 @@ pub(super) fn fails_at_rest(write: &Accepted<'_>) -> bool {
     step < end(steps) && replicas > 0 && has_sizes(sizes, ceiling(steps, step, replicas), replicas)
 }
 
-/// SP-7: a change of R at a rest gives both ReplicaSets their sizes at once. Nothing, if it was none.
+/// SP-7: a change of R at a rest gives both ReplicaSets their sizes in one reconcile. Nothing, if it was none.
 pub(super) fn scaled_at_rest(view: &View, truth: &Truth) -> Option<Verdict> {
     let workload = &*view.workload;
     let (steps, new) = (steps(workload)?, view.new_set()?);
@@ -350,7 +350,7 @@ pub(super) fn scaled_at_rest(view: &View, truth: &Truth) -> Option<Verdict> {
     })
 }
 
-/// LV-1 where somebody has to promote it: the sizes of the step, all available, and the status says so.
+/// LV-1 where somebody has to promote it: the sizes of the step, all available, and the status reports so.
 pub(super) fn rests(truth: &Truth, is_alone: bool) -> Option<Verdict> {
     let workload = truth.workload.as_deref()?;
     let (steps, new) = (steps(workload)?, truth.new_set()?);

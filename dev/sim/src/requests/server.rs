@@ -78,8 +78,8 @@ impl Engine<'_> {
         result.map_err(translate)
     }
 
-    /// Whether a webhook took our mark off a ReplicaSet, and the reconcile that runs into it had seen it: it is
-    /// known, but cannot be told from a ReplicaSet of others (NS-1).
+    /// Whether a webhook took the operator's mark off a ReplicaSet, and the reconcile that runs into it had seen it: it
+    /// is known, but looks like a ReplicaSet of others (NS-1).
     fn is_stripped(&self, there: &Object, decision: &Decision) -> bool {
         self.flavour.marks_sets()
             && there.annotation(plan::keys::FINGERPRINTS).is_none()
@@ -97,7 +97,7 @@ impl Engine<'_> {
         }
     }
 
-    /// The object that has the name of one that was to be created.
+    /// The object that has the name of one that the operator wanted to create.
     fn named_by(&self, namespace: &str, request: &Request) -> Option<Object> {
         let Request::Create { object, .. } = request else { return None };
         let name = object.pointer("/metadata/name")?.as_str()?;
