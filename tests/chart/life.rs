@@ -160,7 +160,7 @@ async fn blocked(site: &Site) {
     site.rolled_out("undo", "app:v1").await;
 }
 
-/// Who may edit in a namespace may write our Deployments there, and who may view may read them.
+/// Who may edit in a namespace may write Rollwright Deployments there, and who may view may read them.
 async fn users(site: &Site) {
     for role in ["view", "edit", "admin"] {
         let user = format!("--user={role}");
@@ -240,7 +240,7 @@ async fn another_release_takes_over(site: &Site) {
     site.rolled_out("web", "app:v2").await;
 }
 
-/// The one verb that no log shows: without it, the API server refuses our owner references.
+/// The one verb that no log shows: without it, the API server refuses the operator's owner references.
 async fn finalizers_are_needed(site: &Site) {
     let name = "second-rollwright";
     let mut role = site.kubectl.json(&["get", "clusterrole", name]).await.unwrap();

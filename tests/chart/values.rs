@@ -1,4 +1,4 @@
-//! The sets of values that are rendered, and helm for them.
+//! The combinations of values that are rendered, and helm for them.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -72,7 +72,7 @@ pub(crate) async fn wait_autoscaled(world: &World, size: i64) -> Outcome {
     Ok(())
 }
 
-/// What the scale says of the current size: that of the spec for ours, all pods for apps/v1 (S15.6).
+/// What the scale shows of the current size: that of the spec for rollwright.dev, all pods for apps/v1 (S15.6).
 async fn scale_shows(world: &World, size: i64, pods: i64) -> Outcome {
     let scale = scale(world).await?;
     same("spec.replicas of the scale", &scale["spec"]["replicas"], &json!(size))?;

@@ -50,8 +50,8 @@ async fn ensure_calm(world: &World, since: jiff::Timestamp, writes_max: usize) -
     Ok(())
 }
 
-/// A revision that is no number is replaced (S5.6). Rollback requests that are none the server
-/// refuses itself; the largest names what cannot be: it is cleared, and that is said (S10.4).
+/// A revision that is no number is replaced (S5.6). Rollback requests that are none the server refuses itself; the
+/// largest names what cannot be: it is cleared, and an event reports that (S10.4).
 async fn garbage_on_the_deployment(world: World) -> Outcome {
     let since = jiff::Timestamp::now();
     world.roll_out(&Manifest::new("web", 2)).await?;
@@ -183,8 +183,8 @@ async fn odd_labels(world: World) -> Outcome {
     ensure_calm(&world, since, WRITES_MAX).await
 }
 
-/// A ReplicaSet that two Deployments own, only one of which is its controller: that one alone rolls it
-/// out and scales it, and the other reference stays.
+/// A ReplicaSet that two Deployments own. Only one of them is its controller: that one alone rolls it out and scales
+/// it, and the other reference stays.
 async fn second_owner(world: World) -> Outcome {
     let since = jiff::Timestamp::now();
     let web = world.roll_out(&Manifest::new("web", 3)).await?;

@@ -29,13 +29,13 @@ async fn until_gone(world: &World, name: &str) -> Outcome {
         .await
 }
 
-/// Whose rollouts take seconds, pod by pod.
+/// A Deployment with rollouts that take seconds, pod by pod.
 fn slow(image: &str) -> Manifest {
     Manifest::new("web", 4).image(image).rolling(&json!(1), &json!(0)).pods(kubelet::READY_AFTER_MS, "1500")
 }
 
-/// A Deployment that is deleted without its ReplicaSets in the middle of a rollout and created anew
-/// goes on where it was: the same ReplicaSets, and no pod of the new template restarts (S2.20).
+/// A Deployment that is deleted without its ReplicaSets in the middle of a rollout and created again continues where it
+/// was: the same ReplicaSets, and no pod of the new template restarts (S2.20).
 async fn orphaned_and_resumed(world: World) -> Outcome {
     world.roll_out(&slow("app:v1")).await?;
     world.patch("web", &slow("app:v2").json(world.flavour)).await?;
@@ -83,8 +83,7 @@ async fn foreground(world: World) -> Outcome {
         .or_else(|seen| ensure(false, "no set made, and none left behind", seen))
 }
 
-/// Background deletion: the Deployment goes at once, the garbage collector takes the rest, and
-/// nothing comes back.
+/// Background deletion: the Deployment goes immediately, the garbage collector takes the rest, and nothing returns.
 async fn background(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 2)).await?;
     let _ = world.deployments().delete("web", &DeleteParams::background()).await?;

@@ -67,7 +67,7 @@ async fn killed_twenty_times(world: World) -> Outcome {
     let (trace, floor) = (Trace::start(&world).await?, Floor::start(&world).await?);
     let mut template = 1;
     for _ in 0..KILLS {
-        // Now and then a rollout goes on over two kills.
+        // Now and then a rollout lasts for two kills.
         if template == 1 || random.below(4) > 0 {
             template += 1;
             world.set_image("web", &format!("app:v{template}")).await?;
@@ -141,7 +141,7 @@ async fn restored_from_a_backup(world: World) -> Outcome {
     let sets = world.sets().await?;
     same("the sets of the backup", sizes(&sets), [("app:v1", 2)])?;
     world.set_image("web", "app:v9").await?;
-    // The controllers that create pods may not have noticed: the operator's own write tells.
+    // The controllers that create pods may not have noticed: the operator's own write shows it.
     world.wait_sizes(&[("app:v1", 2), ("app:v9", 1)]).await?;
     Ok(())
 }

@@ -64,8 +64,8 @@ async fn recreate_scales(world: World) -> Outcome {
     Ok(())
 }
 
-/// The strategy changes in the middle of a rolling update, the size with it, and the template.
-/// Upstream waits for ever then (S8.13); we go on.
+/// The strategy changes in the middle of a rolling update, the size with it, and the template. Upstream waits for ever
+/// then (S8.13); Rollwright continues.
 async fn switched_while_scaled(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 4)).await?;
     world.patch("web", &pods_patch("app:v2", NEVER_READY, &json!("true"))).await?;

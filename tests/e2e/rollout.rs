@@ -120,8 +120,8 @@ async fn bounds_that_round_to_zero(world: World) -> Outcome {
     seen.ensure_available(2)
 }
 
-/// A template without any pod still gets its ReplicaSet and its revision (S4.11, S8.1), and pods once
-/// there are to be some.
+/// A template without any pod still gets its ReplicaSet and its revision (S4.11, S8.1), and pods once it should have
+/// some.
 async fn update_without_pods(world: World) -> Outcome {
     world.roll_out(&Manifest::new("web", 0)).await?;
     world.set_image("web", "app:v2").await?;

@@ -1,8 +1,8 @@
-//! Mutating webhooks on ReplicaSets: what the server stores is not what we sent, and may be
-//! different at each call. There still is one ReplicaSet per template.
+//! Mutating webhooks on ReplicaSets: what the server stores is not what the operator sent, and may be different at each
+//! call. There still is one ReplicaSet per template.
 //!
-//! apps/v1 compares stored templates, so there such webhooks make sets without end (S14.11); that
-//! is upstream's decision, and not ours to change for a kind that is not ours.
+//! apps/v1 compares stored templates, so there such webhooks make ReplicaSets without end (S14.11); that is upstream's
+//! decision, and Rollwright does not change it for an API that is not its own.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -83,9 +83,9 @@ async fn dry_run_refused(world: World) -> Outcome {
 
 /// A rollout, an update, an explicit default and its removal, a scale, a rollback and its undo.
 ///
-/// Whether the explicit default is recognised as the same template depends on the webhook: one
-/// that is `predictable` gives the dry run the template that it gave the ReplicaSet. Otherwise nobody
-/// can tell, and the text with the default in it is one more template, with one ReplicaSet.
+/// Whether the explicit default is recognised as the same template depends on the webhook: one that is `predictable`
+/// gives the dry run the template that it gave the ReplicaSet. Otherwise nobody knows, and the text with the default in
+/// it is one more template, with one ReplicaSet.
 async fn endure(world: &World, webhook: Webhook, predictable: bool) -> Outcome {
     let start = Instant::now();
     world.roll_out(&Manifest::new("web", 2)).await?;
@@ -153,9 +153,9 @@ async fn active(world: &World) -> Outcome<Set> {
     sets.pop().ok_or_else(|| Failure::new("no set has pods"))
 }
 
-/// The webhook gives a ReplicaSet two variables of one name at its first update. Our schema refuses
-/// such a template, so the rollback cannot be carried out: the user is told, the request is
-/// cleared, and that is all (deviation from S10.7).
+/// The webhook gives a ReplicaSet two variables of one name at its first update. Rollwright's schema refuses such a
+/// template, so the rollback cannot be carried out: the user gets a message, the request is cleared, and that is all
+/// (deviation from S10.7).
 async fn rollback_to_invalid_template(world: World) -> Outcome {
     const CALM: Duration = Duration::from_secs(5);
     let webhook = Webhook::install(&world.client(), Behaviour::AppendEnv, &world.namespace).await?;

@@ -184,7 +184,7 @@ impl World {
         self.wait_sets(&what, is_there).await
     }
 
-    /// Waits until the rollout is complete and says so (S9.10, S9.11).
+    /// Waits until the rollout is complete and reports so (S9.10, S9.11).
     pub(crate) async fn complete(&self, name: &str) -> Outcome<Deployment> {
         let done = ("True".to_owned(), "NewReplicaSetAvailable".to_owned());
         let is_there = |deployment: &Deployment| deployment.is_complete() && deployment.progressing() == done;

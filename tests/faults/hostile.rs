@@ -106,7 +106,7 @@ async fn let_in(rig: &Rig, there: &World) -> Outcome {
     for (manifest, is_taken) in villains(rig) {
         let name = manifest["metadata"]["name"].as_str().unwrap_or_default();
         if name == MANY {
-            // It takes whatever the quota has left, and the others would have no pods to begin with.
+            // The big Deployment takes whatever the quota has left, and the others would have no pods to begin with.
             big_is_served(there).await?;
         }
         same(&format!("the server taking {name:.20}"), try_create(there, &manifest).await?, is_taken)?;

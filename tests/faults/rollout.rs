@@ -42,7 +42,7 @@ pub(crate) struct Rollout<'a> {
     instead: Option<String>,
     rollouts: usize,
     since: Instant,
-    /// Whether old ReplicaSets go at once.
+    /// Whether old ReplicaSets stay after the rollout.
     keeps_history: bool,
     /// Whether the fault also hits the ReplicaSet controller.
     hits_everybody: bool,
@@ -82,8 +82,8 @@ impl<'a> Rollout<'a> {
         self.rig.world.set_image(NAME, image).await
     }
 
-    /// Asks for the revision of this image. By its number, which differs each time: a request that
-    /// comes back again and again is refused.
+    /// Asks for the revision of this image. By its number, which differs each time: a request that returns again and
+    /// again is refused.
     pub(crate) async fn roll_back(&mut self, image: &str) -> Outcome {
         self.rollouts += 1;
         image.clone_into(&mut self.image);
@@ -130,7 +130,7 @@ impl<'a> Rollout<'a> {
         Ok(())
     }
 
-    /// Waits for the end, and checks everything. The record starts anew.
+    /// Waits for the end, and checks everything. The record starts again.
     pub(crate) async fn measure(&mut self, fault: &str, place: &str, bound: Duration) -> Outcome<Row> {
         let rig = self.rig;
         let web = self.complete(bound).await?;
@@ -210,7 +210,7 @@ pub(crate) fn neighbour(name: &str) -> Manifest {
     Manifest::new(name, 1).spec("strategy", &json!({"type": "Recreate"}))
 }
 
-/// Waits until a request like this was recorded, and tells how long that took.
+/// Waits until a request like this was recorded, and returns how long that took.
 pub(crate) async fn latency(rig: &Rig, select: &Match, bound: Duration) -> Outcome<Duration> {
     let started = Instant::now();
     rig.asked(select, bound).await?;

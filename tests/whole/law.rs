@@ -124,7 +124,7 @@ impl Bounds {
             match deployment.spec.pointer(&format!("/strategy/rollingUpdate/{field}")) {
                 Some(Value::Number(number)) => 100 * number.as_i64().unwrap_or(0),
                 Some(Value::String(text)) => desired * text.trim_end_matches('%').parse::<i64>().unwrap(),
-                // What it is when it is not said.
+                // The default.
                 _ => desired * 25,
             }
         };

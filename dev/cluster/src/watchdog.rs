@@ -1,7 +1,7 @@
 //! Ends the components when their owner dies without stopping them.
 //!
 //! A destructor does not run in a process that was killed, nor for a static. So a small shell waits at the other end of
-//! a pipe that only the owner holds: when the owner is gone, for any reason, the pipe closes and the shell kills the
+//! a pipe that only the owner holds: when the owner is gone, for any reason, the pipe closes. The shell then kills the
 //! pids that it got last. This works on every POSIX system, needs no unsafe code, and leaves no orphans behind even
 //! after SIGKILL.
 

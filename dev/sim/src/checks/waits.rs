@@ -1,5 +1,5 @@
-//! KF-1, WT-1, RI-1, RS-1, LD-1: no key is forgotten, each wait ends with its reason, a competing controller is
-//! forgiven, a cooldown is as short as it should be, and what is in doubt is looked at.
+//! KF-1, WT-1, RI-1, RS-1, LD-1: no key is forgotten, and each wait ends with its reason. A competing controller is
+//! forgiven, a rest is as short as it should be, and what is in doubt is looked at.
 
 use ::engine::durations::{
     BACKOFF_MAX, BUCKET_DEBT_MAX, CHANGED_AGAIN_MAX, COOLDOWN, COOLDOWN_MAX, EARLY_AGAIN, GATHER_MAX,
